@@ -1,0 +1,63 @@
+"""The one error family a user can meet: what was given, what was expected, where, and what to do."""
+
+from __future__ import annotations
+
+
+class AcvbError(Exception):
+    """Base of every error that is the input's fault, not the program's."""
+
+
+class DataError(AcvbError):
+    """A file or array that cannot be read as asked.
+
+    Parameters
+    ----------
+    what : str
+        What was found, in one sentence.
+    remedy : str
+        What the user can do about it, in one sentence.
+    source : str, optional
+        File name (or another name the user knows it by).
+    line, column : int, optional
+        1-based position inside the source.
+    value : str, optional
+        The offending value; long ones are cut for display.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        remedy: str,
+        source: str | None = None,
+        line: int | None = None,
+        column: int | None = None,
+        value: str | None = None,
+    ) -> None:
+        self.what = what
+        self.remedy = remedy
+        self.source = source
+        self.line = line
+        self.column = column
+        self.value = None if value is None else shorten(value)
+        super().__init__(self._text())
+
+    def _text(self) -> str:
+        place = [self.source] if self.source else []
+        if self.line is not None:
+            place.append(f"line {self.line:,}")
+        if self.column is not None:
+            place.append(f"column {self.column:,}")
+        where = ", ".join(place)
+        found = f" (found {self.value!r})" if self.value is not None else ""
+        head = f"{where}: {self.what}" if where else self.what
+        return f"{head}{found}. {self.remedy}"
+
+
+class ParameterError(AcvbError):
+    """A setting outside what the registry allows."""
+
+
+def shorten(value: str, limit: int = 60) -> str:
+    """Return `value` cut to `limit` characters, with the full length stated when it was cut."""
+    return value if len(value) <= limit else f"{value[:limit]}… ({len(value):,} characters)"
