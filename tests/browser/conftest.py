@@ -1,0 +1,174 @@
+"""The app as its user meets it: a server of its own, and a real Chromium looking at it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwright
+
+ROOT = Path(__file__).resolve().parents[2]
+START_SECONDS = 60.0
+WAIT_MS = 15_000
+
+# No sandbox, as tests may run as root in a container; the rest keeps Chromium from talking to anyone but the app.
+CHROMIUM_FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark everything in this folder."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def wait_until_healthy(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            pytest.fail(f"the app ended with code {process.returncode}:\n{log.read_text()}")
+        try:
+            with urllib.request.urlopen(f"{url}/_stcore/health", timeout=2) as answer:
+                if answer.read() == b"ok":
+                    return
+        except (OSError, urllib.error.URLError):
+            pass
+        time.sleep(0.05)
+    pytest.fail(f"the app did not answer within {START_SECONDS:.0f} s:\n{log.read_text()}")
+
+
+@contextmanager
+def running_app(folder: Path) -> Iterator[str]:
+    """Run the app with `folder` as its home until the block ends, and give its address.
+
+    Fails when the app ends by itself or writes a traceback to its log.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    log = folder / "server.log"
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
+    with log.open("ab") as out:
+        process = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env={**os.environ, "ACVB_HOME": str(folder / "home")},
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    ended_early = False
+    try:
+        wait_until_healthy(url, process, log)
+        yield url
+        ended_early = process.poll() is not None
+    finally:
+        process.terminate()
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+    text = log.read_text()
+    assert not ended_early, f"the app ended by itself:\n{text}"
+    assert "Traceback" not in text, f"the app failed somewhere:\n{text}"
+
+
+@pytest.fixture
+def start_app(tmp_path: Path) -> Callable[[], AbstractContextManager[str]]:
+    """For tests that stop the app and start it again: each call runs it with the same home."""
+    return lambda: running_app(tmp_path / "app")
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Address of an app that all tests share, with a home of its own."""
+    with running_app(tmp_path_factory.mktemp("app")) as url:
+        yield url
+
+
+def find_chromium(playwright: Playwright) -> str:
+    named = os.environ.get("CHROMIUM")
+    candidates = [named] if named else ["chromium", "chromium-browser", "google-chrome", "/usr/bin/chromium"]
+    for name in [*candidates, *([] if named else [playwright.chromium.executable_path])]:
+        found = shutil.which(name)
+        if found:
+            return found
+    pytest.fail(f"no Chromium among {candidates}; install one, or name it with CHROMIUM=/path/to/chromium")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """A Chromium without a past: its profile is made for it and removed with it."""
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(
+            executable_path=find_chromium(playwright), headless=True, args=CHROMIUM_FLAGS
+        )
+        yield chromium
+        chromium.close()
+
+
+@contextmanager
+def watched_page(browser: Browser, width: int = 1440, height: int = 900) -> Iterator[Page]:
+    """Open a page with no cookies and no storage; fail on whatever went wrong in it.
+
+    That is: an uncaught exception, an error in the console, and a request to anything but this machine.
+    """
+    context = browser.new_context(viewport={"width": width, "height": height}, accept_downloads=True)
+    context.set_default_timeout(WAIT_MS)
+    expect.set_options(timeout=WAIT_MS)
+    troubles: list[str] = []
+
+    def watch(page: Page) -> None:
+        page.on("pageerror", lambda error: troubles.append(f"exception: {error}"))
+        page.on("console", lambda m: troubles.append(f"console: {m.text}") if m.type == "error" else None)
+
+    def note_foreign(url: str) -> None:
+        parts = urlsplit(url)
+        if parts.scheme in ("http", "https", "ws", "wss") and parts.hostname != "127.0.0.1":
+            troubles.append(f"request to another machine: {url}")
+
+    context.on("page", watch)
+    context.on("request", lambda request: note_foreign(request.url))
+    page = context.new_page()
+    try:
+        yield page
+    finally:
+        # Leaving the page first keeps the end of its connection from being reported as an error.
+        page.goto("about:blank")
+        context.close()
+    assert not troubles, "\n".join(troubles)
+
+
+@pytest.fixture
+def page(browser: Browser, server: str) -> Iterator[Page]:
+    """A page of 1440 x 900 that has opened the app (no cookies, no storage) and fails on any error in it."""
+    with watched_page(browser) as opened:
+        opened.goto(server)
+        yield opened

@@ -1,0 +1,57 @@
+"""What every test shares: repeatable random numbers, and no test that skips itself unseen."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+
+# Examples are the same on every run, so that a failure is met by whoever changed something and can be met again. To
+# look further than that: HYPOTHESIS_PROFILE=explore. Times are not judged: the first example may compile a kernel.
+settings.register_profile(
+    "repeatable", derandomize=True, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("explore", deadline=None, max_examples=1000, print_blob=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """Random numbers that are the same on every run."""
+    return np.random.default_rng(20260101)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run the browser tests last: what fails below a page is better met first."""
+    items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
+
+
+def _fail_if_skipped(report: pytest.TestReport | pytest.CollectReport) -> None:
+    if report.outcome != "skipped" or hasattr(report, "wasxfail"):
+        return
+    where, line, reason = (
+        report.longrepr if isinstance(report.longrepr, tuple) else (report.nodeid, "?", str(report.longrepr))
+    )
+    report.outcome = "failed"
+    report.longrepr = (
+        f"{where}:{line}: {reason}\nA skipped test counts as failed: provide what it needs, or remove it."
+    )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Turn a test that skips itself into one that fails."""
+    report = yield
+    _fail_if_skipped(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Turn a module that skips itself into one that fails."""
+    report = yield
+    _fail_if_skipped(report)
+    return report

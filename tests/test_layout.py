@@ -1,0 +1,217 @@
+"""Where things live: imports run one way, pins are exact, what is declared is what is used."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = "acvb_core"
+
+# A module imports from the lines above its own, and from its own folder. Names that share a line do not import each
+# other. A new model is one more name on the line of models.
+LAYERS: tuple[tuple[str, ...], ...] = (
+    ("errors",),
+    ("protocols",),
+    ("clusters",),
+    ("averaging",),
+    ("data",),
+    ("irm", "lda", "lfm"),
+    ("registry",),
+    ("evaluate",),
+    ("engine",),
+    ("store",),
+    ("views",),
+    ("__init__",),
+    ("warmup", "cli"),
+    ("__main__",),
+)
+LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
+
+# Libraries that only some folders may import (relative to the root; a folder stands for all in it).
+RESERVED = {
+    "streamlit": ("app.py", "pages", "tests"),
+    "plotly": (f"{PACKAGE}/views", "tests"),
+}
+# The app is no library: nothing in the package imports it.
+APP = ("app", "pages", "tests", "benchmarks")
+
+
+def sources(*where: str) -> list[Path]:
+    """Every Python file of some files and folders of the checkout."""
+    found: list[Path] = []
+    for name in where:
+        path = ROOT / name
+        found += sorted(path.rglob("*.py")) if path.is_dir() else [path] if path.exists() else []
+    return found
+
+
+def imported(source: str, module: str, is_package: bool) -> Iterator[tuple[int, str]]:
+    """Line and full dotted name of everything `module` imports, wherever in it the import stands.
+
+    `from a import b` gives `a.b`: whether b is a module or a name in one is for the caller to find out.
+    """
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                parents = module.split(".")[: None if is_package else -1]
+                parents = parents[: len(parents) - (node.level - 1)]
+                base = ".".join([*parents, *([base] if base else [])])
+            yield from ((node.lineno, f"{base}.{alias.name}") for alias in node.names)
+
+
+def layer_of(dotted: str) -> str:
+    """First name below the package: `acvb_core.irm.cvb` -> `irm`; the package itself -> `__init__`.
+
+    `from acvb_core import fit` reaches for a name in `__init__`, not for a module of its own.
+    """
+    parts = dotted.split(".")
+    if len(parts) == 1:
+        return "__init__"
+    is_module = (ROOT / PACKAGE / parts[1]).is_dir() or (ROOT / PACKAGE / f"{parts[1]}.py").exists()
+    return parts[1] if is_module or parts[1] in LEVEL else "__init__"
+
+
+def backward(source: str, module: str, is_package: bool = False) -> list[str]:
+    """Imports of a module of the package that run against the layers, one sentence each."""
+    own = layer_of(module)
+    wrong = []
+    for line, name in imported(source, module, is_package):
+        top = name.split(".")[0]
+        if top in APP:
+            wrong.append(f"{module}:{line} imports {name}: the package knows nothing of the app")
+        if top != PACKAGE:
+            continue
+        other = layer_of(name)
+        if other not in LEVEL:
+            wrong.append(
+                f"{module}:{line} imports {other}, which has no place in LAYERS ({Path(__file__).name})"
+            )
+        elif other != own and LEVEL[other] >= LEVEL[own]:
+            wrong.append(f"{module}:{line} imports {name}, but {other} does not stand to the left of {own}")
+    return wrong
+
+
+def dotted_name(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def is_within(path: Path, places: tuple[str, ...]) -> bool:
+    relative = path.relative_to(ROOT)
+    return any(relative == Path(place) or Path(place) in relative.parents for place in places)
+
+
+def canonical(name: str) -> str:
+    """The name of a distribution without its version, extras and marker, spelt one way."""
+    found = re.match(r"[A-Za-z0-9._-]+", name.strip())
+    assert found, name
+    return re.sub(r"[-_.]+", "-", found.group()).lower()
+
+
+def requirements(name: str) -> list[str]:
+    lines = (line.split("#")[0].strip() for line in (ROOT / name).read_text().splitlines())
+    return [line for line in lines if line]
+
+
+def test_every_module_of_the_package_has_a_place() -> None:
+    homeless = {layer_of(dotted_name(path)) for path in sources(PACKAGE)} - LEVEL.keys()
+    assert not homeless, f"give {sorted(homeless)} a place in LAYERS"
+
+
+@pytest.mark.parametrize("path", sources(PACKAGE), ids=lambda path: dotted_name(path))
+def test_imports_run_one_way(path: Path) -> None:
+    wrong = backward(path.read_text(), dotted_name(path), path.name == "__init__.py")
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("acvb_core.errors", "import acvb_core.protocols"),
+        ("acvb_core.irm.cvb", "from acvb_core.engine import run"),
+        ("acvb_core.irm.cvb", "from ..engine.run import run"),
+        ("acvb_core.irm.cvb", "from .. import engine"),
+        ("acvb_core.irm.cvb", "from acvb_core.lda import model"),
+        ("acvb_core.irm.cvb", "from acvb_core import fit"),
+        ("acvb_core.irm.cvb", "def f():\n    from acvb_core.registry import METHODS"),
+        ("acvb_core.views.blocks", "if TYPE_CHECKING:\n    import acvb_core.cli"),
+        ("acvb_core.data.readers", "import pages.run"),
+        ("acvb_core.cli", "from app import main"),
+    ],
+)
+def test_a_backward_import_is_found(module: str, source: str) -> None:
+    assert len(backward(source, module)) == 1
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        (
+            "acvb_core.irm.cvb",
+            "from acvb_core.irm import kernels\nfrom . import model\nfrom .start import start",
+        ),
+        ("acvb_core.engine.run", "from acvb_core.registry import METHODS\nfrom ..averaging import Averaged"),
+        ("acvb_core.cli", "from acvb_core import fit\nimport numpy as np"),
+    ],
+)
+def test_a_forward_import_is_let_through(module: str, source: str) -> None:
+    assert backward(source, module) == []
+
+
+@pytest.mark.parametrize("library", RESERVED)
+def test_only_its_own_folders_import(library: str) -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line}"
+        for path in sources(PACKAGE, "app.py", "pages")
+        if not is_within(path, RESERVED[library])
+        for line, name in imported(path.read_text(), dotted_name(path), path.name == "__init__.py")
+        if name.split(".")[0] == library
+    ]
+    assert not wrong, f"{wrong} import {library}; only {RESERVED[library]} may"
+
+
+def test_pins_are_exact() -> None:
+    loose = [
+        line
+        for name in ("requirements.txt", "requirements-dev.txt")
+        for line in requirements(name)
+        if line != "-r requirements.txt" and not re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.]+", line)
+    ]
+    assert not loose
+
+
+def test_what_the_package_needs_is_pinned() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    declared = [*project["dependencies"], *project["optional-dependencies"]["app"]]
+    pinned = {canonical(line) for line in requirements("requirements.txt")}
+    assert {canonical(line) for line in declared} <= pinned
+
+
+def test_what_is_imported_is_declared() -> None:
+    """A library that comes only because another needs it can leave with the other."""
+    distribution = {"sklearn": "scikit-learn", "PIL": "pillow"}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    package = {canonical(line) for line in project["dependencies"]}
+    app = package | {canonical(line) for line in project["optional-dependencies"]["app"]}
+    missing = []
+    for path in sources(PACKAGE, "app.py", "pages"):
+        allowed = package if is_within(path, (PACKAGE,)) else app
+        for line, name in imported(path.read_text(), dotted_name(path), path.name == "__init__.py"):
+            top = name.split(".")[0]
+            if top not in sys.stdlib_module_names and top not in (PACKAGE, "pages", "app"):
+                needed = canonical(distribution.get(top, top))
+                if needed not in allowed:
+                    missing.append(
+                        f"{path.relative_to(ROOT)}:{line} imports {top}, which pyproject.toml does not list"
+                    )
+    assert not missing, "\n".join(missing)

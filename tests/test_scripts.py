@@ -1,0 +1,136 @@
+"""The scripts the README names: they parse, explain themselves, and say in one sentence what is wrong."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+SCRIPTS = sorted(
+    path
+    for folder in ("script", ".ci")
+    for path in (ROOT / folder).iterdir()
+    if path.is_file() and (path.suffix == ".sh" or path.read_bytes().startswith(b"#!/usr/bin/env bash"))
+)
+
+
+def run(*command: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(part) for part in command],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, **environment},
+    )
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture
+def bare_checkout(tmp_path: Path) -> Path:
+    """The scripts alone, without an environment."""
+    shutil.copytree(ROOT / "script", tmp_path / "script")
+    shutil.copy(ROOT / "requirements.txt", tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)
+def test_bash_parses(path: Path) -> None:
+    result = run("bash", "-n", path)
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize("name", ["server", "test"])
+@pytest.mark.parametrize("flag", ["--help", "-h"])
+def test_help(name: str, flag: str) -> None:
+    result = run(ROOT / "script" / name, flag)
+    assert result.returncode == 0
+    assert result.stdout.startswith(f"Usage: script/{name}")
+    assert result.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--port"], "needs a number"),
+        (["--port", "0"], "from 1 to 65535"),
+        (["--port", "65536"], "from 1 to 65535"),
+        (["--port=eight"], "found 'eight'"),
+        (["--colour"], "unknown argument '--colour'"),
+    ],
+)
+def test_server_refuses(arguments: list[str], words: str) -> None:
+    result = run(ROOT / "script/server", *arguments)
+    assert result.returncode == 1
+    assert words in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_test_refuses_an_unknown_part() -> None:
+    result = run(ROOT / "script/test", "everything")
+    assert result.returncode == 1
+    assert "unknown argument 'everything'" in result.stderr
+
+
+def test_server_says_that_the_port_is_taken() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        result = run(ROOT / "script/server", "--port", port)
+    assert result.returncode == 1
+    assert f"port {port} is in use" in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_server_says_that_there_is_no_python(bare_checkout: Path) -> None:
+    bash = shutil.which("bash")
+    assert bash
+    tools = bare_checkout / "bin"
+    tools.mkdir()
+    for name in ("dirname", "basename"):
+        (tools / name).symlink_to(shutil.which(name) or "")
+    # Names on PATH that do not work, as version managers leave behind.
+    (tools / "python3.13").write_text("#!/bin/sh\nexit 127\n")
+    (tools / "python3.13").chmod(0o755)
+    result = run(bash, bare_checkout / "script/server", PATH=str(tools), PYTHON="")
+    assert result.returncode == 1
+    assert "no Python 3.11 or newer was found" in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_server_says_that_the_named_python_will_not_do(bare_checkout: Path) -> None:
+    result = run(bare_checkout / "script/server", PYTHON="/bin/false")
+    assert result.returncode == 1
+    assert "PYTHON=/bin/false is not a working Python 3.11 or newer" in result.stderr
+
+
+@pytest.mark.parametrize("lacking", [["venv", "ensurepip"], ["ensurepip", "pip"]], ids="-".join)
+def test_server_says_that_python_is_incomplete(bare_checkout: Path, lacking: list[str]) -> None:
+    """Without venv nothing can be made; without both ensurepip and pip nothing can be installed."""
+    python = bare_checkout / "python"
+    cases = " | ".join(f"*{name}*" for name in lacking)
+    python.write_text(f'#!/bin/sh\ncase "$2" in {cases}) exit 1 ;; esac\nexec python3 "$@"\n')
+    python.chmod(0o755)
+    result = run(bare_checkout / "script/server", "--port", free_port(), PYTHON=str(python))
+    assert result.returncode == 1
+    assert "comes without the venv module" in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_server_says_that_pip_failed(bare_checkout: Path) -> None:
+    (bare_checkout / "requirements.txt").write_text("./nothing-is-here\n")
+    result = run(bare_checkout / "script/server", "--port", free_port())
+    assert result.returncode == 1
+    assert "pip could not install requirements.txt" in result.stderr.splitlines()[-1]
+    assert not (bare_checkout / ".venv/installed-requirements.txt").exists()
