@@ -7,9 +7,11 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "acvb_core"
@@ -187,6 +189,19 @@ def test_pins_are_exact() -> None:
         for line in requirements(name)
         if line != "-r requirements.txt" and not re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.]+", line)
     ]
+    assert not loose
+
+
+def test_pins_are_complete() -> None:
+    """Whatever a pinned distribution needs is pinned as well, so that an installation never varies."""
+    pinned = {canonical(line) for line in requirements("requirements.txt")}
+    loose = {
+        f"{needed.name} (for {name})"
+        for name in pinned
+        for needed in map(Requirement, metadata.requires(name) or ())
+        if (needed.marker is None or needed.marker.evaluate({"extra": ""}))
+        and canonical(needed.name) not in pinned
+    }
     assert not loose
 
 
