@@ -10,8 +10,9 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -19,6 +20,8 @@ import pytest
 from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
+OUTPUT = ROOT / "test-output"
+CALL_REPORT = pytest.StashKey[pytest.TestReport]()
 START_SECONDS = 60.0
 WAIT_MS = 15_000
 
@@ -39,6 +42,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.browser)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Let a fixture know how its test went."""
+    report = yield
+    if call.when == "call":
+        item.stash[CALL_REPORT] = report
+    return report
 
 
 def free_port() -> int:
@@ -160,15 +174,29 @@ def watched_page(browser: Browser, width: int = 1440, height: int = 900) -> Iter
     try:
         yield page
     finally:
-        # Leaving the page first keeps the end of its connection from being reported as an error.
-        page.goto("about:blank")
+        if not page.is_closed():
+            # Leaving the page first keeps the end of its connection from being reported as an error.
+            page.goto("about:blank")
         context.close()
     assert not troubles, "\n".join(troubles)
 
 
 @pytest.fixture
-def page(browser: Browser, server: str) -> Iterator[Page]:
-    """A page of 1440 x 900 that has opened the app (no cookies, no storage) and fails on any error in it."""
+def open_page(browser: Browser) -> Callable[..., AbstractContextManager[Page]]:
+    """For tests that want more pages, or other sizes: `with open_page(1024, 768) as page: page.goto(server)`."""
+    return partial(watched_page, browser)
+
+
+@pytest.fixture
+def page(browser: Browser, server: str, request: pytest.FixtureRequest) -> Iterator[Page]:
+    """A page of 1440 x 900 that has opened the app (no cookies, no storage) and fails on any error in it.
+
+    What it showed when a test failed is kept in test-output/.
+    """
     with watched_page(browser) as opened:
         opened.goto(server)
         yield opened
+        report = request.node.stash.get(CALL_REPORT, None)
+        if report is not None and report.failed:
+            OUTPUT.mkdir(exist_ok=True)
+            opened.screenshot(path=OUTPUT / f"{request.node.name}.png", full_page=True)
