@@ -129,7 +129,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def find_chromium(playwright: Playwright) -> str:
     named = os.environ.get("CHROMIUM")
-    candidates = [named] if named else ["chromium", "chromium-browser", "google-chrome", "/usr/bin/chromium"]
+    candidates = [named] if named else ["chromium", "chromium-browser", "google-chrome"]
     for name in [*candidates, *([] if named else [playwright.chromium.executable_path])]:
         found = shutil.which(name)
         if found:
