@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import betaln, digamma, gammaln, logsumexp, polygamma
 
 from .dense_score import (
@@ -31,6 +30,7 @@ from .dense_score import (
 from .dense_stats import (
     Array,
     DenseData,
+    PerBlock,
     counts,
     entropy,
     exact_variance,
@@ -94,7 +94,7 @@ def log_prior_terms(m_without_i: Array, alpha: float) -> Array:
 
 
 def update_cvb0(
-    data: DenseData, q1: Array, q2: Array, i: int, a: ArrayLike, b: ArrayLike, alpha: float
+    data: DenseData, q1: Array, q2: Array, i: int, a: PerBlock, b: PerBlock, alpha: float
 ) -> tuple[Array, float]:
     """CVB0 update of object ``i`` of domain 1: the new row and the log of its normaliser (log C1_i).
 
@@ -113,8 +113,8 @@ def update_cvb2(
     q1: Array,
     q2: Array,
     i: int,
-    a: ArrayLike,
-    b: ArrayLike,
+    a: PerBlock,
+    b: PerBlock,
     alpha: float,
     variance: str = "paper",
 ) -> tuple[Array, float]:
@@ -168,8 +168,8 @@ def sweep(
     order1: Iterable[int],
     order2: Iterable[int],
     *,
-    a: ArrayLike,
-    b: ArrayLike,
+    a: PerBlock,
+    b: PerBlock,
     alpha1: float,
     alpha2: float,
     **options: str,
@@ -190,7 +190,7 @@ def sweep(
     return q1, q2, pseudo_loo
 
 
-def vb_update(data: DenseData, q1: Array, q2: Array, a: ArrayLike, b: ArrayLike, alpha: float) -> Array:
+def vb_update(data: DenseData, q1: Array, q2: Array, a: PerBlock, b: PerBlock, alpha: float) -> Array:
     """VB of domain 1 (IRM14 section 4): conjugate q(v), q(theta) of the current q, then all of q1 at once.
 
     log q1_ik = E log pi_k + sum_l [n+_il E log theta_kl + N+_il E log(1 - theta_kl)] + const.
@@ -204,14 +204,14 @@ def vb_update(data: DenseData, q1: Array, q2: Array, a: ArrayLike, b: ArrayLike,
 
 
 def vb_sweep(
-    data: DenseData, q1: Array, q2: Array, a: ArrayLike, b: ArrayLike, alpha1: float, alpha2: float
+    data: DenseData, q1: Array, q2: Array, a: PerBlock, b: PerBlock, alpha1: float, alpha2: float
 ) -> tuple[Array, Array]:
     """One VB pass: domain 1, then domain 2, each after a fresh M step."""
     q1 = vb_update(data, q1, q2, a, b, alpha1)
     return q1, vb_update(data.T, q2, q1, np.transpose(a), np.transpose(b), alpha2)
 
 
-def predict(data: DenseData, q1: Array, q2: Array, a: ArrayLike, b: ArrayLike) -> Array:
+def predict(data: DenseData, q1: Array, q2: Array, a: PerBlock, b: PerBlock) -> Array:
     """p(x_ij = 1) = sum_kl q1_ik q2_jl (a + n_kl) / (a + b + T_kl) for every pair, as (N1, N2)."""
     n, total, _, _ = counts(data, q1, q2)
     strength = (a + n) / (np.asarray(a) + b + total)

@@ -8,12 +8,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.special import betaln, digamma, gammaln
 
 from .dense_stats import (
     Array,
     DenseData,
+    PerBlock,
     beta_evidence,
     counts,
     entropy,
@@ -30,7 +31,7 @@ BetaParameters = tuple[Array, Array]
 
 
 def lower_bound(
-    data: DenseData, q1: Array, q2: Array, a: ArrayLike, b: ArrayLike, alpha1: float, alpha2: float
+    data: DenseData, q1: Array, q2: Array, a: PerBlock, b: PerBlock, alpha1: float, alpha2: float
 ) -> float:
     """VB's lower bound at the best q(v), q(theta) for a given q(Z), in closed form (IRM14 eqs. 39-49)."""
     n, total, m1, m2 = counts(data, q1, q2)
@@ -47,7 +48,7 @@ class VBPosterior(NamedTuple):
 
 
 def vb_posterior(
-    data: DenseData, q1: Array, q2: Array, a: ArrayLike, b: ArrayLike, alpha1: float, alpha2: float
+    data: DenseData, q1: Array, q2: Array, a: PerBlock, b: PerBlock, alpha1: float, alpha2: float
 ) -> VBPosterior:
     """Conjugate M step: q(v_k) = Beta(1 + m_k, alpha + M_k), q(theta_kl) = Beta(a + n_kl, b + N_kl)."""
     n, total, _, _ = counts(data, q1, q2)
@@ -59,8 +60,8 @@ def lower_bound_explicit(
     data: DenseData,
     q1: Array,
     q2: Array,
-    a: ArrayLike,
-    b: ArrayLike,
+    a: PerBlock,
+    b: PerBlock,
     alpha1: float,
     alpha2: float,
     posterior: VBPosterior | None = None,
@@ -87,7 +88,7 @@ def _expected_logs(parameters: BetaParameters) -> tuple[Array, Array]:
     return digamma(s) - digamma(s + t), digamma(t) - digamma(s + t)
 
 
-def _expected_log_beta(a: ArrayLike, b: ArrayLike, parameters: BetaParameters) -> float:
+def _expected_log_beta(a: PerBlock, b: PerBlock, parameters: BetaParameters) -> float:
     """Sum of E log Beta(t | a, b) for t ~ Beta(parameters)."""
     log_t, log_rest = _expected_logs(parameters)
     return float(np.sum((np.asarray(a) - 1) * log_t + (np.asarray(b) - 1) * log_rest - betaln(a, b)))
@@ -130,7 +131,7 @@ def vb_update_ab_tied(theta: BetaParameters, a: float, b: float) -> tuple[float,
 
 
 def update_ab_per_block(
-    data: DenseData, q1: Array, q2: Array, a: ArrayLike, b: ArrayLike
+    data: DenseData, q1: Array, q2: Array, a: PerBlock, b: PerBlock
 ) -> tuple[Array, Array]:
     """IRM14 eqs. 111-112: the same step with one (a_kl, b_kl) a block. It has no finite fixed point."""
     n, total, _, _ = counts(data, q1, q2)
@@ -146,8 +147,8 @@ def log_joint(
     data: DenseData,
     z1: Labels,
     z2: Labels,
-    a: ArrayLike,
-    b: ArrayLike,
+    a: PerBlock,
+    b: PerBlock,
     alpha1: float,
     alpha2: float,
     prior: str = "stick",
@@ -166,7 +167,7 @@ def log_joint(
     return log_likelihood + stick_log_prior(z1, alpha1, sizes[0]) + stick_log_prior(z2, alpha2, sizes[1])
 
 
-def log_likelihood_of_labels(data: DenseData, z1: Labels, z2: Labels, a: ArrayLike, b: ArrayLike) -> float:
+def log_likelihood_of_labels(data: DenseData, z1: Labels, z2: Labels, a: PerBlock, b: PerBlock) -> float:
     """log p(X | Z) with every theta_kl integrated out; empty blocks add nothing."""
     a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
     total = 0.0

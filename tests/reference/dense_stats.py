@@ -10,10 +10,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.special import betaln, digamma, xlogy
 
 Array = NDArray[np.float64]
+PerBlock = float | Array  # one value for all blocks, or (K1, K2)
 
 
 class DenseData(NamedTuple):
@@ -119,7 +120,7 @@ def entropy(q: Array) -> float:
     return -float(xlogy(q, q).sum())
 
 
-def beta_evidence(n: Array, total: Array, a: ArrayLike, b: ArrayLike) -> float:
+def beta_evidence(n: Array, total: Array, a: PerBlock, b: PerBlock) -> float:
     """sum_kl [lbeta(a + n, b + N) - lbeta(a, b)], the log probability of the entries given counts."""
     a, b = np.broadcast_to(a, n.shape), np.broadcast_to(b, n.shape)
     return float(np.sum(betaln(a + n, b + total - n) - betaln(a, b)))

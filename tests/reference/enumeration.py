@@ -9,7 +9,6 @@ from itertools import product
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import gammaln, logsumexp
 
 from .dense_score import (
@@ -19,7 +18,7 @@ from .dense_score import (
     log_likelihood_of_labels,
     stick_log_prior,
 )
-from .dense_stats import Array, DenseData, entropy
+from .dense_stats import Array, DenseData, PerBlock, entropy
 
 Partition = tuple[int, ...]
 
@@ -38,7 +37,7 @@ def label_vectors(n: int, size: int) -> Labels:
 
 
 def joint_table(
-    data: DenseData, sizes: tuple[int, int], a: ArrayLike, b: ArrayLike, alpha1: float, alpha2: float
+    data: DenseData, sizes: tuple[int, int], a: PerBlock, b: PerBlock, alpha1: float, alpha2: float
 ) -> JointTable:
     """log p(X, Z) of all labels in (K1, K2) = ``sizes`` clusters under truncated stick breaking."""
     labels1 = label_vectors(data.x.shape[0], sizes[0])
@@ -119,7 +118,7 @@ def count_moments(indicator: Array, q1: Array, q2: Array) -> tuple[Array, Array]
     return mean, variance
 
 
-def expected_log_gamma(c: ArrayLike, indicator: Array, q1: Array, q2: Array) -> Array:
+def expected_log_gamma(c: PerBlock, indicator: Array, q1: Array, q2: Array) -> Array:
     """Exact E log Gamma(c + count_kl) (K1, K2) under a factorised q; c is a scalar or (K1, K2)."""
     shape = (q1.shape[1], q2.shape[1])
     c = np.broadcast_to(c, shape)
@@ -130,7 +129,7 @@ def expected_log_gamma(c: ArrayLike, indicator: Array, q1: Array, q2: Array) -> 
     return result
 
 
-def expected_log_likelihood(data: DenseData, q1: Array, q2: Array, a: ArrayLike, b: ArrayLike) -> Array:
+def expected_log_likelihood(data: DenseData, q1: Array, q2: Array, a: PerBlock, b: PerBlock) -> Array:
     """(K1, K2) terms of E log p(X | Z), less the constant -lbeta(a, b)."""
     a, b = np.asarray(a), np.asarray(b)
     ones = expected_log_gamma(a, data.ones, q1, q2)
@@ -138,9 +137,7 @@ def expected_log_likelihood(data: DenseData, q1: Array, q2: Array, a: ArrayLike,
     return ones + zeros - expected_log_gamma(a + b, data.seen, q1, q2)
 
 
-def exact_likelihood_terms(
-    data: DenseData, q1: Array, q2: Array, i: int, a: ArrayLike, b: ArrayLike
-) -> Array:
+def exact_likelihood_terms(data: DenseData, q1: Array, q2: Array, i: int, a: PerBlock, b: PerBlock) -> Array:
     """(K1,): E log p(x_i | z_i = k, the rest), what every CVB likelihood term approximates."""
     placed = q1.copy()
     placed[i] = 1.0  # block (k, l) sees column k alone
@@ -163,7 +160,7 @@ def collapsed_bound(table: JointTable, q1: Array, q2: Array) -> float:
 
 
 def exact_cvb_update(
-    data: DenseData, q1: Array, q2: Array, i: int, a: ArrayLike, b: ArrayLike, alpha1: float, alpha2: float
+    data: DenseData, q1: Array, q2: Array, i: int, a: PerBlock, b: PerBlock, alpha1: float, alpha2: float
 ) -> tuple[Array, float]:
     """The update CVB and CVB0 approximate: q_i(k) prop. to exp E log p(x_i, z_i = k | the rest).
 

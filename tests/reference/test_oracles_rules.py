@@ -110,6 +110,15 @@ def test_vb_update_is_the_best_q_of_its_domain_for_the_given_theta_and_sticks():
         assert lower_bound_explicit(case.data, other, case.q2, *case.hyper, posterior) < best
 
 
+def test_a_vb_sweep_is_an_update_of_each_domain_in_turn():
+    case = random_case(2, shape=(5, 4), sizes=(3, 2), per_block=True)
+    q1 = vb_update(case.data, case.q1, case.q2, case.a, case.b, case.alpha1)
+    q2 = vb_update(case.data.T, case.q2, q1, np.transpose(case.a), np.transpose(case.b), case.alpha2)
+    swept1, swept2 = vb_sweep(case.data, case.q1, case.q2, *case.hyper)
+    assert swept1.tolist() == q1.tolist()
+    assert swept2.tolist() == q2.tolist()
+
+
 def test_vb_bound_never_falls_with_hyper_parameters_in_between():
     for seed in range(15):
         case = random_case(seed, shape=(9, 8), sizes=(4, 3), missing=0.2)
