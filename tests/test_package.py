@@ -39,7 +39,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
 
 
 def test_every_module_is_in_the_wheel(wheel: zipfile.ZipFile) -> None:
-    expected = {f"acvb_core/{name}" for name in files_below(ROOT / "acvb_core") if name.endswith(".py")}
+    expected = {
+        f"acvb_core/{name}" for name in files_below(ROOT / "acvb_core") if name.endswith((".py", "py.typed"))
+    }
     assert expected <= set(wheel.namelist())
 
 
