@@ -20,7 +20,7 @@ PACKAGE = "acvb_core"
 # other. A new model is one more name on the line of models.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors",),
-    ("protocols",),
+    ("protocols", "parameters"),
     ("clusters",),
     ("averaging",),
     ("data",),
@@ -86,6 +86,8 @@ def layer_of(dotted: str) -> str:
 def backward(source: str, module: str, is_package: bool = False) -> list[str]:
     """Imports of a module of the package that run against the layers, one sentence each."""
     own = layer_of(module)
+    if own not in LEVEL:
+        return [f"{own} has no place in LAYERS ({Path(__file__).name})"]
     wrong = []
     for line, name in imported(source, module, is_package):
         top = name.split(".")[0]
@@ -100,7 +102,7 @@ def backward(source: str, module: str, is_package: bool = False) -> list[str]:
             )
         elif other != own and LEVEL[other] >= LEVEL[own]:
             wrong.append(f"{module}:{line} imports {name}, but {other} does not stand to the left of {own}")
-    return wrong
+    return sorted(set(wrong))
 
 
 def dotted_name(path: Path) -> str:
