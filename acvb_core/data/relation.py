@@ -86,7 +86,9 @@ class Relation:
         overlap = links.multiply(unknown).nnz if links.nnz and unknown.nnz else 0
         if overlap:
             raise DataError(
-                f"{overlap:,} entries are both 1 and missing", source=name, remedy="Remove them from one of the two."
+                f"{overlap:,} entries are both 1 and missing",
+                source=name,
+                remedy="Remove them from one of the two.",
             )
         return cls(
             links,

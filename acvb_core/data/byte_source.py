@@ -1,0 +1,269 @@
+"""Where the bytes come from: a path, bytes or a file object, unpacked when gzipped and decoded to UTF-8."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import io
+import os
+import zipfile
+import zlib
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from acvb_core.errors import DataError, ParameterError
+
+FileLike = str | os.PathLike[str] | bytes | BinaryIO
+
+_GZIP = b"\x1f\x8b"
+_ZIP = b"PK\x03\x04"
+
+# What a file is, by its first bytes, when it is none of the formats that are read.
+_FOREIGN = {
+    b"BZh": "a bzip2 file",
+    b"\xfd7zXZ\x00": "an xz file",
+    b"\x28\xb5\x2f\xfd": "a Zstandard file",
+    b"7z\xbc\xaf": "a 7-Zip archive",
+    b"\xd0\xcf\x11\xe0": "an old Excel workbook (xls)",
+    b"PAR1": "a Parquet file",
+    b"ARROW1": "an Arrow file",
+    b"%PDF": "a PDF document",
+    b"\x89HDF": "an HDF5 file",
+    b"\x89PNG": "a PNG image",
+    b"\xff\xd8\xff": "a JPEG image",
+    b"SQLite format 3": "an SQLite database",
+    b"\x93NUMPY": "a NumPy array (npy)",
+    b"\x80\x04\x95": "a Python pickle",
+}
+_SAVE_AS_CSV = "Save it as CSV (UTF-8) and load that"
+
+
+class ByteSource:
+    """A source that can be read from its start more than once.
+
+    Parameters
+    ----------
+    source : path, bytes or binary file object
+        A file object that cannot seek is read into memory.
+    filename : str, optional
+        The name the user knows the source by; taken from the path or the file object when it has one.
+
+    Raises
+    ------
+    DataError
+        The path does not exist or is a directory, the file is empty, or its first bytes are of a foreign
+        format.
+    """
+
+    def __init__(self, source: FileLike, filename: str | None = None) -> None:
+        self._owned = False
+        if isinstance(source, bytes | bytearray | memoryview):
+            self._handle: BinaryIO = io.BytesIO(source)
+        elif isinstance(source, str | os.PathLike):
+            self._handle = _opened(Path(source))
+            self._owned = True
+            filename = filename or Path(source).name
+        else:
+            self._handle = source if source.seekable() else io.BytesIO(source.read())
+            filename = filename or _own_name(source)
+        self.name = filename or "the data"
+        try:
+            self.head = self._rewound().read(512)
+            self.gzipped = self.head.startswith(_GZIP)
+            if self.gzipped:
+                self.head = self.open().read(512)
+            if not self.head:
+                raise DataError("the file is empty", source=self.name, remedy="Load a file with data in it.")
+            self._refuse_foreign()
+        except DataError:
+            self.close()
+            raise
+
+    def __enter__(self) -> ByteSource:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file if it was opened here (a file object stays the caller's)."""
+        if self._owned:
+            self._handle.close()
+
+    @property
+    def stem(self) -> str:
+        """The name without its last extensions (.gz, .csv, …)."""
+        name = self.name[:-3] if self.name.lower().endswith(".gz") else self.name
+        return Path(name).stem or self.name
+
+    @property
+    def is_zip(self) -> bool:
+        """Whether the (unpacked) content is a zip archive: an .npz, or something to refuse."""
+        return self.head.startswith(_ZIP)
+
+    def open(self) -> BinaryIO:
+        """Return the content from its start, unpacked when it is gzipped; earlier streams are void."""
+        raw = self._rewound()
+        return cast(BinaryIO, _Unzipping(raw, self.name)) if self.gzipped else raw
+
+    def seekable(self) -> BinaryIO:
+        """Return the content as a stream that can seek (a gzipped one is unpacked into memory)."""
+        return io.BytesIO(self.open().read()) if self.gzipped else self._rewound()
+
+    def size(self) -> int:
+        """Return the bytes of the source as it is (packed when it is gzipped)."""
+        return self._handle.seek(0, io.SEEK_END)
+
+    def zip_names(self) -> list[str]:
+        """Return the names inside a zip archive, [] when its table of contents cannot be read."""
+        try:
+            with zipfile.ZipFile(self.seekable()) as archive:
+                return archive.namelist()
+        except (zipfile.BadZipFile, OSError):
+            return []
+
+    def _rewound(self) -> BinaryIO:
+        self._handle.seek(0)
+        return self._handle
+
+    def _refuse_foreign(self) -> None:
+        for magic, kind in _FOREIGN.items():
+            if self.head.startswith(magic):
+                raise DataError(
+                    f"this is {kind}", source=self.name, remedy=f"{_SAVE_AS_CSV}; gzip is understood."
+                )
+        if self.is_zip:
+            names = self.zip_names()
+            if names and all(name.endswith(".npy") for name in names):
+                return
+            if any(name.startswith("xl/") for name in names):
+                kind = "an Excel workbook (xlsx)"
+            elif any(name == "content.xml" for name in names):
+                kind = "an OpenDocument file"
+            elif not names:
+                kind = "a damaged zip archive"
+            else:
+                raise DataError(
+                    f"this is a zip archive of {len(names):,} files, the first is {names[0]!r}",
+                    source=self.name,
+                    remedy="Unpack it and load one file; gzip is understood.",
+                )
+            raise DataError(f"this is {kind}", source=self.name, remedy=f"{_SAVE_AS_CSV}.")
+
+
+def _opened(path: Path) -> BinaryIO:
+    try:
+        return path.open("rb")
+    except IsADirectoryError:
+        raise DataError("this is a directory", source=str(path), remedy="Give one file.") from None
+    except OSError as problem:
+        raise DataError(
+            f"the file cannot be opened ({problem.strerror})",
+            source=str(path),
+            remedy="Check the path and the right to read it.",
+        ) from None
+
+
+class _Unzipping:
+    """A gzip stream whose faults are told in the user's terms."""
+
+    def __init__(self, raw: BinaryIO, name: str) -> None:
+        self._stream = gzip.GzipFile(fileobj=raw, mode="rb")
+        self._name = name
+
+    def read(self, size: int = -1) -> bytes:
+        try:
+            return self._stream.read(size)
+        except EOFError:
+            raise DataError(
+                "the gzip file ends before its end mark: it is truncated",
+                source=self._name,
+                remedy="Copy or download it again.",
+            ) from None
+        except (gzip.BadGzipFile, zlib.error) as problem:
+            raise DataError(
+                f"the gzip file is damaged ({problem})",
+                source=self._name,
+                remedy="Copy or download it again.",
+            ) from None
+
+
+class Utf8Stream:
+    """The content as checked UTF-8 bytes, whatever its encoding.
+
+    Parameters
+    ----------
+    source : ByteSource
+    encoding : str, optional
+        None: UTF-8 with or without a byte order mark, or UTF-16/32 when the mark says so.
+    """
+
+    def __init__(self, source: ByteSource, encoding: str | None = None) -> None:
+        self._name = source.name
+        self._stream = source.open()
+        self.encoding = encoding or _marked_encoding(source.head)
+        try:
+            if not codecs.lookup(self.encoding)._is_text_encoding:  # type: ignore[attr-defined]
+                raise LookupError
+            self._decoder = codecs.getincrementaldecoder(self.encoding)()
+        except LookupError:
+            raise ParameterError(
+                f"There is no text encoding called {self.encoding!r}. Try utf-8, latin-1, cp1252 or utf-16."
+            ) from None
+        self._is_utf8 = codecs.lookup(self.encoding).name in ("utf-8", "utf-8-sig")
+        self._line = 1
+        self._bytes = 0
+
+    def read(self, size: int) -> bytes:
+        """Return at most about `size` bytes of UTF-8; b"" at the end.
+
+        Raises
+        ------
+        DataError
+            Bytes that the encoding does not allow, with their line.
+        """
+        while True:
+            chunk = self._stream.read(size)
+            first = self._bytes == 0
+            try:
+                text = self._decoder.decode(chunk, final=not chunk)
+            except UnicodeDecodeError as problem:
+                raise self._undecodable(problem, len(chunk)) from None
+            self._bytes += len(chunk)
+            if self._is_utf8:
+                # The bytes pass through unchanged: decoding them only proved that they are UTF-8.
+                self._line += _line_ends(chunk)
+                return chunk.removeprefix(codecs.BOM_UTF8) if first else chunk
+            converted = (text.removeprefix("\ufeff") if first else text).encode("utf-8")
+            self._line += _line_ends(converted)
+            if converted or not chunk:
+                return converted
+
+    def _undecodable(self, problem: UnicodeDecodeError, chunk_size: int) -> DataError:
+        # The decoder sees the chunk behind the bytes it had kept back, or without the mark it has stripped.
+        start = self._bytes + chunk_size - len(problem.object) + problem.start
+        before = problem.object[: problem.start].decode(self.encoding, errors="ignore")
+        return DataError(
+            f"byte {start + 1:,} is not {'UTF-8' if self._is_utf8 else self.encoding} text",
+            source=self._name,
+            line=self._line + _line_ends(before.encode("utf-8")),
+            value=problem.object[problem.start : problem.start + 8].hex(" "),
+            remedy="Choose the file's encoding (often cp1252, latin-1 or utf-16), or save it as UTF-8.",
+        )
+
+
+def _line_ends(text: bytes) -> int:
+    return text.count(b"\n") or text.count(b"\r")
+
+
+def _marked_encoding(head: bytes) -> str:
+    if head.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        return "utf-32"
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    return "utf-8-sig"
+
+
+def _own_name(source: BinaryIO) -> str | None:
+    name = getattr(source, "name", None)
+    return Path(name).name if isinstance(name, str) else None

@@ -1,0 +1,125 @@
+"""Guess header, format and column roles from the first records of a delimited file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from acvb_core.data.values import ILLEGAL, MISSING, read_value, value_kind
+
+Records = Sequence[Sequence[str]]
+
+_ROW_NAMES = set(
+    ["source", "src", "from", "fromnodeid", "row", "rows", "row_label", "person", "user", "userid", "user_id", "member", "sender", "head", "subject", "document", "doc", "author", "package", "source_id", "i", "node1", "follower", "customer", "object", "protein1"]
+)
+_COLUMN_NAMES = set(
+    ["target", "dst", "to", "tonodeid", "dest", "destination", "col", "column", "columns", "cols", "column_label", "event", "item", "itemid", "item_id", "receiver", "recipient", "tail", "tag", "word", "term", "artist", "movie", "paper", "feature", "attribute", "vote", "question", "group", "target_id", "j", "node2", "followee", "product", "disease", "gene", "protein2"]
+)
+_VALUE_NAMES = set(
+    ["value", "values", "weight", "count", "counts", "n", "freq", "frequency", "rating", "score", "link", "linked", "number", "amount", "strength", "entry", "x"]
+)
+_OTHER_NAMES = {"time", "timestamp", "date", "year", "id", "name", "label", "node", "key", "type", "comment"}
+_KNOWN = _ROW_NAMES | _COLUMN_NAMES | _VALUE_NAMES | _OTHER_NAMES
+_CORNER_NAMES = {"", "id", "name", "label", "row", "rows", "node", "object"}
+
+
+def header_known(name: str) -> bool:
+    """Whether a field is a usual column name."""
+    return name.strip().lower() in _KNOWN
+
+
+def is_matrix(records: Records) -> bool:
+    """Whether the records look like a dense matrix rather than an edge list."""
+    width = len(records[0])
+    if width < 2 or len(records) < 2:
+        return False
+    body = records[1:]
+    if any(not _is_value(field) for record in body for field in record[1:]):
+        return False
+    first = [field.strip().lower() for field in records[0]]
+    if first[0] == "" and all(first[1:]):
+        return True  # the empty corner above row labels and before column labels
+    if width < 4:
+        return False
+    if set(first) & _ROW_NAMES and set(first) & _COLUMN_NAMES:
+        return False
+    # Several columns of numbers can also be an edge list with weights and times: those are not all 0 / 1.
+    return width > 6 or value_kind(field for record in body for field in record[1:]) in ("0/1", "yes/no")
+
+
+def edge_header(records: Records) -> bool:
+    """Whether the first record of an edge list holds column names.
+
+    It does when two of its fields are usual column names, or when a column of numbers (or of 0 / 1 values)
+    starts with something else. Otherwise the first line is data: a wrong guess then adds an object that can be
+    seen, where the other wrong guess would lose a link.
+    """
+    first, body = records[0], records[1:]
+    if sum(header_known(field) for field in first) >= min(2, len(first)):
+        return True
+    if not body or any(not field.strip() for field in first):
+        return False
+    for column, field in enumerate(first):
+        below = [record[column] for record in body if column < len(record)]
+        if below and not _has_digit(field) and all(_has_digit(other) for other in below):
+            return True
+        if column >= 2 and not _is_value(field) and below and all(_is_value(other) for other in below):
+            return True
+    return False
+
+
+def edge_columns(names: Sequence[str], body: Records) -> tuple[int, int, int | None]:
+    """Return the positions of row label, column label and value (None: no value column)."""
+    lowered = [name.strip().lower() for name in names]
+    row = next((i for i, name in enumerate(lowered) if name in _ROW_NAMES), None)
+    column = next((i for i, name in enumerate(lowered) if name in _COLUMN_NAMES and i != row), None)
+    value = next(
+        (i for i, name in enumerate(lowered) if name in _VALUE_NAMES and i not in (row, column)), None
+    )
+    free = [i for i in range(len(lowered)) if i not in (row, column, value)]
+    if row is None and free:
+        row = free.pop(0)
+    if column is None and free:
+        column = free.pop(0)
+    if row is None or column is None:  # names such as "n" took a column that a label needs
+        row, column, value = 0, 1, None
+        free = list(range(2, len(lowered)))
+    if value is None:
+        value = next(
+            (
+                i
+                for i in free
+                if lowered[i] not in _OTHER_NAMES and _has_values([record[i] for record in body])
+            ),
+            None,
+        )
+    return row, column, value
+
+
+def matrix_labels(records: Records) -> tuple[bool, bool]:
+    """Return whether a matrix has column labels (first line) and row labels (first column)."""
+    first, body = records[0], records[1:]
+    corner = first[0].strip().lower()
+    named_columns = any(not _is_value(field) for field in first[1:]) or (
+        corner == "" and all(f.strip() for f in first)
+    )
+    if corner == "" and all(field.strip() for field in first[1:]):
+        return True, True
+    below = [record[0] for record in body] or [first[0]]
+    named_rows = any(not _is_value(field) for field in below) or (named_columns and corner in _CORNER_NAMES)
+    if not named_rows and named_columns and len(set(below)) == len(below) > 2:
+        named_rows = True  # three or more rows whose first cells are numbers that never repeat: ids
+    return named_columns, named_rows
+
+
+def _is_value(field: str) -> bool:
+    return read_value(field).verdict != ILLEGAL
+
+
+def _has_values(fields: Sequence[str]) -> bool:
+    verdicts = [read_value(field).verdict for field in fields]
+    return ILLEGAL not in verdicts and any(verdict != MISSING for verdict in verdicts)
+
+
+def _has_digit(field: str) -> bool:
+    return re.search(r"\d", field) is not None

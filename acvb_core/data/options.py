@@ -1,0 +1,39 @@
+"""What the user asked a reader to do, checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from acvb_core.data.records import BLOCK_BYTES
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """Settings of one read that are not part of the file's layout.
+
+    Attributes
+    ----------
+    name : str
+        Name of the relation.
+    threshold : float or None
+        A number above it is a link (None: 0).
+    shape : (int, int) or None
+    row_nodes, column_nodes : list of str or None
+    same_nodes : bool
+        Both sides are the same objects.
+    unlisted_missing : bool
+        Edge lists: a pair that is not listed is missing, not 0.
+    encoding : str or None
+    block_bytes : int
+        Bytes read at a time.
+    """
+
+    name: str
+    threshold: float | None = None
+    shape: tuple[int, int] | None = None
+    row_nodes: list[str] | None = None
+    column_nodes: list[str] | None = None
+    same_nodes: bool = False
+    unlisted_missing: bool = False
+    encoding: str | None = None
+    block_bytes: int = BLOCK_BYTES

@@ -1,0 +1,258 @@
+"""Load a relation from what people have: edge lists, dense matrices, MatrixMarket and SciPy files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from acvb_core.data.assemble import object_facts
+from acvb_core.data.byte_source import ByteSource, FileLike
+from acvb_core.data.dense_matrix import read_matrix
+from acvb_core.data.edge_list import EdgeListReader
+from acvb_core.data.layout import FORMATS, FileFormat, Layout
+from acvb_core.data.nodes import NodeList, read_node_list
+from acvb_core.data.options import ReadOptions
+from acvb_core.data.records import BLOCK_BYTES
+from acvb_core.data.relation import Relation
+from acvb_core.data.report import ReadReport
+from acvb_core.data.sniff import inspect
+from acvb_core.data.sparse_files import read_matrix_market, read_npz
+from acvb_core.errors import DataError, ParameterError
+
+ColumnChoice = str | int | Literal[False] | None
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedRelation:
+    """A relation, what reading it found, and how the file was understood."""
+
+    relation: Relation
+    report: ReadReport
+    layout: Layout
+
+
+def inspect_source(
+    source: FileLike,
+    filename: str | None = None,
+    *,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+) -> Layout:
+    """Look at the head of a file and propose how to read it.
+
+    Parameters
+    ----------
+    source : path, bytes or binary file object
+    filename : str, optional
+        The name the user knows it by.
+    encoding, delimiter : str, optional
+        Taken as given when not None.
+
+    Raises
+    ------
+    DataError
+        Nothing that is read: empty, binary, a foreign format, one column only.
+    """
+    with ByteSource(source, filename) as opened:
+        return inspect(opened, encoding=encoding, delimiter=delimiter)
+
+
+def load_relation(
+    source: FileLike,
+    *,
+    filename: str | None = None,
+    format: FileFormat | Literal["auto"] = "auto",
+    name: str | None = None,
+    row_column: ColumnChoice = None,
+    column_column: ColumnChoice = None,
+    value_column: ColumnChoice = None,
+    threshold: float | None = None,
+    shape: tuple[int, int] | None = None,
+    row_nodes: NodeList | None = None,
+    column_nodes: NodeList | None = None,
+    same_nodes: bool = False,
+    unlisted: Literal["zero", "missing"] = "zero",
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    header: Literal["auto"] | bool = "auto",
+    block_bytes: int = BLOCK_BYTES,
+) -> LoadedRelation:
+    r"""Read a relation; gzip is recognised by itself.
+
+    Pairs that an edge list does not show, and entries that a sparse file does not store, are observed zeros. A
+    pair given more than once: counts are added up; other values must agree (a link and an observed 0 are an
+    error that names both lines); a known value prevails over a missing one. The report tells each of these.
+
+    Parameters
+    ----------
+    source : path, bytes or binary file object
+    filename : str, optional
+        The name the user knows the source by.
+    format : "auto", "edges", "matrix", "matrix-market" or "npz"
+    name : str, optional
+        Name of the relation (default: the file's name without extensions).
+    row_column, column_column, value_column : str or int, optional
+        Edge lists: which columns hold the row label, the column label and the value, by header name or by
+        0-based position. None: guessed. `value_column=False`: no values, every line is a link. For a matrix,
+        `row_column=False` says that rows have no labels, 0 that the first column holds them.
+    threshold : float, optional
+        A number above it is a link; default 0, never negative.
+    shape : (n_rows, n_columns), optional
+        Edge lists: labels are 0-based indices below it. Other formats: what the file must have.
+    row_nodes, column_nodes : sequence of str, path or bytes of a one-column file, optional
+        All objects of a side, in order, with those that have no link; names for files without labels.
+    same_nodes : bool
+        Edge lists: both sides are the same objects (a network); every label stands on both.
+    unlisted : "zero" or "missing"
+        Edge lists: what a pair is that the file does not list.
+    encoding : str, optional
+        Default: UTF-8, or UTF-16 / UTF-32 when a byte order mark says so.
+    delimiter : str, optional
+        One character; guessed among tab ; | , and, for columns of numbers, space.
+    header : "auto" or bool
+        Whether the first line holds names.
+    block_bytes : int
+        Bytes read at a time.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read as asked; the message names file, line, column, value and a remedy.
+    ParameterError
+        An argument makes no sense for any file.
+
+    Examples
+    --------
+    >>> loaded = load_relation(b"person,event\nAnn,Fair\nBob,Fair\n", name="outings")
+    >>> loaded.relation.shape
+    (2, 1)
+    """
+    if format != "auto" and format not in FORMATS:
+        raise ParameterError(f"There is no format {format!r}; choose auto, {', '.join(FORMATS)}.")
+    if unlisted not in ("zero", "missing"):
+        raise ParameterError(f"unlisted is 'zero' or 'missing', not {unlisted!r}.")
+    _check_shape(shape)
+    with ByteSource(source, filename) as opened:
+        layout = inspect(
+            opened,
+            format=None if format == "auto" else format,
+            encoding=encoding,
+            delimiter=delimiter,
+            header=None if header == "auto" else header,
+        )
+        rows, columns = _node_lists(row_nodes, column_nodes, same_nodes, shape)
+        options = ReadOptions(
+            name=name or opened.stem,
+            threshold=threshold,
+            shape=shape,
+            row_nodes=rows,
+            column_nodes=columns,
+            same_nodes=same_nodes,
+            unlisted_missing=unlisted == "missing",
+            encoding=encoding,
+            block_bytes=block_bytes,
+        )
+        if (same_nodes or unlisted == "missing") and layout.format != "edges":
+            raise ParameterError(
+                f"same_nodes and unlisted are for edge lists; {opened.name} is read as {layout.format}."
+            )
+        if layout.format == "edges":
+            layout = _chosen_columns(layout, row_column, column_column, value_column, threshold)
+            relation, facts = EdgeListReader(opened, layout, options).read()
+        elif layout.format == "matrix":
+            if row_column is not None:
+                layout = replace(layout, row_column=_position(layout, row_column))
+            relation, facts = read_matrix(opened, layout, options)
+        elif layout.format == "matrix-market":
+            relation, facts = read_matrix_market(opened, options)
+        else:
+            relation, facts = read_npz(opened, options)
+        return LoadedRelation(relation, ReadReport(opened.name, (*facts, *object_facts(relation))), layout)
+
+
+def _chosen_columns(
+    layout: Layout, row: ColumnChoice, column: ColumnChoice, value: ColumnChoice, threshold: float | None
+) -> Layout:
+    """Return the layout with the user's columns; guesses give way to them."""
+    given = {_position(layout, choice) for choice in (row, column, value) if choice not in (None, False)}
+    free = [i for i in range(layout.n_fields) if i not in given]
+    row_at = _position(layout, row) if row not in (None, False) else _kept(layout.row_column, given, free)
+    free = [i for i in free if i != row_at]
+    if column in (None, False):
+        column_at = _kept(layout.column_column, given | {row_at}, free)
+    else:
+        column_at = _position(layout, column)
+    if value is False:
+        value_at = None
+    elif value is not None:
+        value_at = _position(layout, value)
+    else:
+        value_at = None if layout.value_column in given | {row_at, column_at} else layout.value_column
+    chosen = [i for i in (row_at, column_at, value_at) if i is not None]
+    if row_at is None or column_at is None or len(set(chosen)) < len(chosen):
+        raise DataError(
+            "row labels, column labels and values need a column each",
+            source=layout.filename,
+            remedy=f"Choose different columns among {_column_list(layout)}.",
+        )
+    if threshold is not None and value_at is None:
+        raise ParameterError("A threshold needs a column of values; choose one with value_column.")
+    return replace(layout, row_column=row_at, column_column=column_at, value_column=value_at)
+
+
+def _kept(guessed: int | None, taken: set[int | None], free: Sequence[int]) -> int | None:
+    return guessed if guessed not in taken else (free[0] if free else None)
+
+
+def _position(layout: Layout, choice: ColumnChoice) -> int | None:
+    """Return the 0-based position of a column given by name or position, None for False."""
+    if choice is False or choice is None:
+        return None
+    if isinstance(choice, str):
+        if not layout.header or choice not in layout.column_names:
+            raise DataError(
+                "there is no column of this name",
+                source=layout.filename,
+                line=1,
+                value=choice,
+                remedy=f"Choose among {_column_list(layout)}.",
+            )
+        return layout.column_names.index(choice)
+    if not 0 <= choice < layout.n_fields:
+        raise DataError(
+            f"there is no column at position {choice} (counted from 0)",
+            source=layout.filename,
+            remedy=f"Choose among {_column_list(layout)}.",
+        )
+    return int(choice)
+
+
+def _column_list(layout: Layout) -> str:
+    return ", ".join(repr(name) for name in layout.column_names[:10])
+
+
+def _node_lists(
+    row_nodes: NodeList | None, column_nodes: NodeList | None, same_nodes: bool, shape: tuple[int, int] | None
+) -> tuple[list[str] | None, list[str] | None]:
+    rows = read_node_list(row_nodes, "row_nodes")
+    columns = read_node_list(column_nodes, "column_nodes")
+    if same_nodes:
+        if rows is not None and columns is not None and rows != columns:
+            raise ParameterError("With same_nodes give one node list, or the same one twice.")
+        if shape is not None and shape[0] != shape[1]:
+            raise ParameterError(f"With same_nodes the shape must be square, not {shape[0]} x {shape[1]}.")
+        rows = columns = rows if rows is not None else columns
+    for nodes, axis, side in ((rows, 0, "row"), (columns, 1, "column")):
+        if shape is not None and nodes is not None and len(nodes) != shape[axis]:
+            raise ParameterError(
+                f"The {side} node list has {len(nodes):,} labels, the shape says {shape[axis]:,}."
+            )
+    return rows, columns
+
+
+def _check_shape(shape: tuple[int, int] | None) -> None:
+    if shape is not None and not (
+        len(shape) == 2 and all(isinstance(n, int) and 0 < n < 2**31 for n in shape)
+    ):
+        raise ParameterError(f"The shape must be two whole numbers of at least 1, not {shape!r}.")

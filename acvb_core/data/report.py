@@ -1,0 +1,60 @@
+"""What a reader found and did: a list of structured facts, each with its sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One thing a reader found or did.
+
+    Attributes
+    ----------
+    name : str
+        Stable key ("links", "duplicates", …) for programs.
+    count : int
+        How many lines, pairs or objects it concerns.
+    sentence : str
+        The same for people, with a full stop.
+    details : mapping
+        JSON-able extras, such as the threshold that was used.
+    """
+
+    name: str
+    count: int
+    sentence: str
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ReadReport:
+    """Everything a reader found, merged or set aside, in the order it should be told."""
+
+    source: str
+    facts: tuple[Fact, ...]
+
+    def lines(self) -> list[str]:
+        """Return one plain sentence for each fact."""
+        return [fact.sentence for fact in self.facts]
+
+    def count(self, name: str) -> int:
+        """Return the count of the fact called `name`, 0 when there is no such fact."""
+        return sum(fact.count for fact in self.facts if fact.name == name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as JSON-able values."""
+        return {
+            "source": self.source,
+            "facts": [
+                {"name": f.name, "count": f.count, "sentence": f.sentence, "details": dict(f.details)}
+                for f in self.facts
+            ],
+        }
+
+
+def plural(count: int, one: str, many: str | None = None) -> str:
+    """Return "1 line" or "2,000 lines"."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"

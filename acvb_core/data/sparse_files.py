@@ -1,0 +1,182 @@
+"""Sparse matrix files: MatrixMarket (.mtx) and SciPy's .npz."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+
+import numpy as np
+from scipy import io as scipy_io
+from scipy import sparse
+
+from acvb_core.data.assemble import ContradictionError, Entries, assemble
+from acvb_core.data.byte_source import ByteSource
+from acvb_core.data.nodes import side_by_position
+from acvb_core.data.options import ReadOptions
+from acvb_core.data.relation import Relation
+from acvb_core.data.report import Fact, plural
+from acvb_core.data.values import LINK, MISSING, ZERO, ValueSummary, checked_threshold
+from acvb_core.errors import DataError
+
+_SAVE_NPZ = "Save it with scipy.sparse.save_npz"
+_MAX_SIDE = 2**31 - 1
+
+
+def read_matrix_market(source: ByteSource, options: ReadOptions) -> tuple[Relation, list[Fact]]:
+    """Read a MatrixMarket file: an entry that is not listed is 0, nan is missing.
+
+    Raises
+    ------
+    DataError
+        Junk, with the line where it stands.
+    """
+    _check_market_head(source)
+    try:
+        matrix = scipy_io.mmread(source.seekable())
+    except (ValueError, OverflowError, TypeError, EOFError, MemoryError) as problem:
+        message = str(problem)
+        place = re.match(r"Line (\d+): *(.*)", message, re.DOTALL)
+        raise DataError(
+            f"this is no readable MatrixMarket file ({place[2] if place else message})",
+            source=source.name,
+            line=int(place[1]) if place else None,
+            remedy="Write it again with scipy.io.mmwrite or the program it comes from.",
+        ) from None
+    return _from_matrix(sparse.coo_array(matrix), source.name, options, "MatrixMarket")
+
+
+def read_npz(source: ByteSource, options: ReadOptions) -> tuple[Relation, list[Fact]]:
+    """Read a file of `scipy.sparse.save_npz`; nothing in it is ever run (no pickle).
+
+    Raises
+    ------
+    DataError
+        The archive holds no sparse matrix, or a damaged one.
+    """
+    names = sorted(name.removesuffix(".npy") for name in source.zip_names())
+    if not {"format", "shape", "data"} <= set(names):
+        raise DataError(
+            f"this .npz holds {', '.join(names[:5])} and no sparse matrix",
+            source=source.name,
+            remedy=f"{_SAVE_NPZ}.",
+        )
+    try:
+        matrix = sparse.load_npz(source.seekable())
+        if hasattr(matrix, "check_format"):
+            matrix.check_format(full_check=True)
+        entries = sparse.coo_array(matrix)
+    except (ValueError, TypeError, KeyError, OSError, EOFError, MemoryError, NotImplementedError) as problem:
+        raise DataError(
+            f"the sparse matrix cannot be read ({problem})", source=source.name, remedy=f"{_SAVE_NPZ} again."
+        ) from None
+    except zipfile.BadZipFile as problem:
+        raise DataError(
+            f"the archive is damaged ({problem})", source=source.name, remedy="Copy or download it again."
+        ) from None
+    return _from_matrix(entries, source.name, options, "SciPy npz")
+
+
+def checked_shape(found: tuple[int, int], wanted: tuple[int, int] | None, source: str) -> None:
+    """Raise DataError when a shape was given and the file has another."""
+    if wanted is not None and tuple(wanted) != tuple(found):
+        raise DataError(
+            f"the matrix is {found[0]:,} x {found[1]:,}, the given shape {wanted[0]:,} x {wanted[1]:,}",
+            source=source,
+            remedy="Leave the shape out, or correct it.",
+        )
+
+
+def _from_matrix(
+    matrix: sparse.coo_array, source: str, options: ReadOptions, kind: str
+) -> tuple[Relation, list[Fact]]:
+    n_rows, n_columns = matrix.shape
+    checked_shape((n_rows, n_columns), options.shape, source)
+    if min(n_rows, n_columns) < 1 or max(n_rows, n_columns) > _MAX_SIDE:
+        raise DataError(
+            f"the matrix is {n_rows:,} x {n_columns:,}",
+            source=source,
+            remedy="Each side needs 1 to 2,147,483,647.",
+        )
+    if matrix.dtype.kind not in "biuf":
+        raise DataError(
+            f"the entries are of type {matrix.dtype}",
+            source=source,
+            remedy="Give real numbers, whole numbers or a pattern.",
+        )
+    numbers = matrix.data.astype(np.float64)
+    infinite = np.isinf(numbers)
+    if infinite.any():
+        at = int(infinite.argmax())
+        raise DataError(
+            f"the entry in row {int(matrix.row[at]) + 1:,}, column {int(matrix.col[at]) + 1:,} is infinite",
+            source=source,
+            remedy="Give finite numbers; nan stands for missing.",
+        )
+    summary = ValueSummary(checked_threshold(options.threshold))
+    summary.observe(numbers)
+    verdicts = np.where(np.isnan(numbers), MISSING, np.where(numbers > summary.threshold, LINK, ZERO)).astype(
+        np.uint8
+    )
+    entries = Entries()
+    entries.add(matrix.row.astype(np.int32), matrix.col.astype(np.int32), verdicts, numbers)
+    try:
+        relation, facts = assemble(
+            entries,
+            side_by_position(n_rows, options.row_nodes, "row", source),
+            side_by_position(n_columns, options.column_nodes, "column", source),
+            summary,
+            name=options.name,
+            row_kind="row",
+            column_kind="column",
+        )
+    except ContradictionError as clash:
+        raise DataError(
+            f"row {clash.row + 1:,}, column {clash.column + 1:,} is given as a link and as no link",
+            source=source,
+            remedy="Keep one of the two.",
+        ) from None
+    read = f"Read {plural(matrix.nnz, 'entry', 'entries')} of a {kind} file."
+    return relation, [Fact("entries", matrix.nnz, read), *facts]
+
+
+def _check_market_head(source: ByteSource) -> None:
+    """Refuse a size line that promises more than the file can hold, before anything is allocated for it."""
+    head = source.open().read(1 << 16).decode("utf-8", errors="replace").splitlines()
+    banner = head[0].lower().split()
+    if len(banner) < 5 or banner[1] != "matrix" or banner[3] == "complex":
+        raise DataError(
+            "the first line must read %%MatrixMarket matrix coordinate|array pattern|integer|real "
+            "general|symmetric",
+            source=source.name,
+            line=1,
+            value=head[0],
+            remedy="Write it again with scipy.io.mmwrite or the program it comes from.",
+        )
+    for number, text in enumerate(head[1:], start=2):
+        if not text.strip() or text.startswith("%"):
+            continue
+        parts = text.split()
+        wanted = 3 if banner[2] == "coordinate" else 2
+        if len(parts) != wanted or not all(part.isascii() and part.isdigit() for part in parts):
+            raise DataError(
+                f"the size line must hold {wanted} whole numbers",
+                source=source.name,
+                line=number,
+                value=text,
+                remedy="Give rows, columns and, for coordinate, the number of entries.",
+            )
+        cells = int(parts[2]) if wanted == 3 else int(parts[0]) * int(parts[1])
+        # Gzip packs at most about 1,000 to 1, and an entry takes 2 bytes at least.
+        available = source.size() * (1_000 if source.gzipped else 1)
+        if 2 * cells > available + 64 or max(int(parts[0]), int(parts[1])) > _MAX_SIDE:
+            raise DataError(
+                f"the size line promises {cells:,} entries, more than the file can hold",
+                source=source.name,
+                line=number,
+                value=text,
+                remedy="Correct the size line, or copy the file again.",
+            )
+        return
+    raise DataError(
+        "there is no size line", source=source.name, remedy="Write it again with scipy.io.mmwrite."
+    )
