@@ -86,6 +86,7 @@ compile_kernels() {
         return
     fi
     say "compiling the kernels"
+    : >"$stamp.begun"   # a source that changes from here on is newer
     "$venv_python" -m acvb_core.warmup </dev/null || fail "the kernels could not be compiled (see above)."
-    : >"$stamp"
+    mv "$stamp.begun" "$stamp"
 }
