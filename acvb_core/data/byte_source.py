@@ -203,7 +203,7 @@ class Utf8Stream:
         self._stream = source.open()
         self.encoding = encoding or _marked_encoding(source.head)
         try:
-            if not codecs.lookup(self.encoding)._is_text_encoding:  # type: ignore[attr-defined]
+            if not codecs.lookup(self.encoding)._is_text_encoding:
                 raise LookupError
             self._decoder = codecs.getincrementaldecoder(self.encoding)()
         except LookupError:

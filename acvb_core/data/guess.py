@@ -9,15 +9,92 @@ from acvb_core.data.values import ILLEGAL, MISSING, read_value, value_kind
 
 Records = Sequence[Sequence[str]]
 
-_ROW_NAMES = set(
-    ["source", "src", "from", "fromnodeid", "row", "rows", "row_label", "person", "user", "userid", "user_id", "member", "sender", "head", "subject", "document", "doc", "author", "package", "source_id", "i", "node1", "follower", "customer", "object", "protein1"]
-)
-_COLUMN_NAMES = set(
-    ["target", "dst", "to", "tonodeid", "dest", "destination", "col", "column", "columns", "cols", "column_label", "event", "item", "itemid", "item_id", "receiver", "recipient", "tail", "tag", "word", "term", "artist", "movie", "paper", "feature", "attribute", "vote", "question", "group", "target_id", "j", "node2", "followee", "product", "disease", "gene", "protein2"]
-)
-_VALUE_NAMES = set(
-    ["value", "values", "weight", "count", "counts", "n", "freq", "frequency", "rating", "score", "link", "linked", "number", "amount", "strength", "entry", "x"]
-)
+_ROW_NAMES = {
+    "source",
+    "src",
+    "from",
+    "fromnodeid",
+    "row",
+    "rows",
+    "row_label",
+    "person",
+    "user",
+    "userid",
+    "user_id",
+    "member",
+    "sender",
+    "head",
+    "subject",
+    "document",
+    "doc",
+    "author",
+    "package",
+    "source_id",
+    "i",
+    "node1",
+    "follower",
+    "customer",
+    "object",
+    "protein1",
+}
+_COLUMN_NAMES = {
+    "target",
+    "dst",
+    "to",
+    "tonodeid",
+    "dest",
+    "destination",
+    "col",
+    "column",
+    "columns",
+    "cols",
+    "column_label",
+    "event",
+    "item",
+    "itemid",
+    "item_id",
+    "receiver",
+    "recipient",
+    "tail",
+    "tag",
+    "word",
+    "term",
+    "artist",
+    "movie",
+    "paper",
+    "feature",
+    "attribute",
+    "vote",
+    "question",
+    "group",
+    "target_id",
+    "j",
+    "node2",
+    "followee",
+    "product",
+    "disease",
+    "gene",
+    "protein2",
+}
+_VALUE_NAMES = {
+    "value",
+    "values",
+    "weight",
+    "count",
+    "counts",
+    "n",
+    "freq",
+    "frequency",
+    "rating",
+    "score",
+    "link",
+    "linked",
+    "number",
+    "amount",
+    "strength",
+    "entry",
+    "x",
+}
 _OTHER_NAMES = {"time", "timestamp", "date", "year", "id", "name", "label", "node", "key", "type", "comment"}
 _KNOWN = _ROW_NAMES | _COLUMN_NAMES | _VALUE_NAMES | _OTHER_NAMES
 _CORNER_NAMES = {"", "id", "name", "label", "row", "rows", "node", "object"}

@@ -12,24 +12,39 @@ from scipy import sparse
 Codes = NDArray[np.int32]
 
 
+# Pairs in one block. Blocks of 64 MB are mapped by themselves (no allocator keeps them once they are let go), and
+# the part that is not written to yet takes no memory.
+_BLOCK = 1 << 23
+
+
 class Pairs:
-    """A growing list of pairs: 8 bytes each, kept in the pieces in which they came."""
+    """A growing list of pairs: 8 bytes each, in large blocks."""
 
     def __init__(self) -> None:
-        self._pieces: list[tuple[Codes, Codes]] = []
+        self._blocks: list[Codes] = []
+        self._filled = _BLOCK  # in the last block
         self.n = 0
 
     def add(self, rows: Codes, columns: Codes) -> None:
-        """Append pairs; both arrays have shape (n,) and are kept, not copied."""
-        if len(rows):
-            self._pieces.append((rows, columns))
-            self.n += len(rows)
+        """Append pairs; both arrays have shape (n,) and are copied."""
+        start = 0
+        while start < len(rows):
+            if self._filled == _BLOCK:
+                self._blocks.append(np.empty((2, _BLOCK), dtype=np.int32))
+                self._filled = 0
+            count = min(len(rows) - start, _BLOCK - self._filled)
+            block = self._blocks[-1]
+            block[0, self._filled : self._filled + count] = rows[start : start + count]
+            block[1, self._filled : self._filled + count] = columns[start : start + count]
+            self._filled += count
+            self.n += count
+            start += count
 
     def to_csr(self, row_map: Codes, column_map: Codes, shape: tuple[int, int]) -> sparse.csr_array:
         """Return the distinct pairs as a canonical bool CSR array, and forget the list.
 
         Two counting sorts, by column and then by row, leave every row sorted without a comparison. The peak
-        is 12 bytes a pair: the pieces are let go one by one as the first sort copies them.
+        is 12 bytes a pair: the blocks are let go one by one as the first sort copies them.
 
         Parameters
         ----------
@@ -40,18 +55,20 @@ class Pairs:
         n_rows, n_columns = shape
         column_starts = np.zeros(n_columns + 1, dtype=np.int64)
         row_starts = np.zeros(n_rows + 1, dtype=np.int64)
-        for rows, columns in self._pieces:
+        if self._blocks:
+            self._blocks[-1] = self._blocks[-1][:, : self._filled]
+        for rows, columns in self._blocks:
             _count(columns, column_map, column_starts)
             _count(rows, row_map, row_starts)
         np.cumsum(column_starts, out=column_starts)
         np.cumsum(row_starts, out=row_starts)
         by_column = np.empty(self.n, dtype=np.int32)
         heads = column_starts[:-1].copy()
-        self._pieces.reverse()
-        while self._pieces:
-            rows, columns = self._pieces.pop()
+        while self._blocks:
+            rows, columns = self._blocks.pop()
             _scatter(rows, columns, row_map, column_map, heads, by_column)
-        self.n = 0
+            del rows, columns  # or the block would live until the next one replaces it
+        self.n, self._filled = 0, _BLOCK
         indices = np.empty(len(by_column), dtype=np.int32)
         _transpose(column_starts, by_column, row_starts[:-1].copy(), indices)
         del by_column

@@ -108,7 +108,9 @@ class ValueReader:
     def __init__(self, threshold: float | None, source: str) -> None:
         self.summary = ValueSummary(checked_threshold(threshold))
         self._source = source
-        self._forget()
+        self._table = LabelTable()
+        self._verdicts: NDArray[np.uint8] = np.empty(0, dtype=np.uint8)
+        self._numbers: NDArray[np.float64] = np.empty(0)
 
     def read(self, batch: RecordBatch, column: int) -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
         """Return each record's verdict and number (nan where it is none).
@@ -119,7 +121,8 @@ class ValueReader:
             A field is no value; names its line and field.
         """
         if len(self._table) > _MAX_REMEMBERED:
-            self._forget()
+            self._table = LabelTable()
+            self._verdicts, self._numbers = self._verdicts[:0], self._numbers[:0]
         before = len(self._table)
         codes = self._table.codes(batch, column)
         new = self._table.labels(before)
@@ -137,11 +140,6 @@ class ValueReader:
         self._verdicts = np.concatenate([self._verdicts, verdicts])
         self._numbers = np.concatenate([self._numbers, numbers])
         self.summary.observe(numbers)
-
-    def _forget(self) -> None:
-        self._table = LabelTable()
-        self._verdicts: NDArray[np.uint8] = np.empty(0, dtype=np.uint8)
-        self._numbers: NDArray[np.float64] = np.empty(0)
 
 
 def illegal_value(text: str, source: str, line: int, column: int) -> DataError:

@@ -1,0 +1,163 @@
+"""Set entries aside to score predictions on: uniformly, zeros as well as ones, missing entries never."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from scipy import sparse
+
+from acvb_core.data.relation import Relation, as_pattern
+from acvb_core.errors import ParameterError
+
+MAX_ENTRIES = 5_000_000  # the standard error of a mean score is far below any difference of interest by then
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Entries set aside, sorted by row, then column.
+
+    Attributes
+    ----------
+    rows, columns : int32 arrays, shape (n,)
+    values : bool array, shape (n,)
+        True where the entry is a link.
+    """
+
+    rows: NDArray[np.int32]
+    columns: NDArray[np.int32]
+    values: NDArray[np.bool_]
+
+    @property
+    def n(self) -> int:
+        """Number of entries."""
+        return len(self.values)
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """A relation to fit (the entries set aside are missing in it) and the entries to score on.
+
+    Attributes
+    ----------
+    train : Relation
+    heldout : HeldOut
+    note : str or None
+        What to tell the user when fewer entries than asked were set aside.
+    """
+
+    train: Relation
+    heldout: HeldOut
+    note: str | None
+
+
+def hold_out(relation: Relation, share: float, seed: int, *, max_entries: int = MAX_ENTRIES) -> Split:
+    """Set a share of the observed entries aside, drawn uniformly without replacement.
+
+    Time and memory grow with the ones, the missing entries and the entries drawn, not with the cells.
+
+    Parameters
+    ----------
+    relation : Relation
+    share : float
+        Share of the observed entries, 0 <= share < 1; the number is rounded.
+    seed : int
+        The same seed gives the same entries.
+    max_entries : int
+        At most so many.
+
+    Raises
+    ------
+    ParameterError
+        `share` is outside [0, 1), or `seed` or `max_entries` is negative.
+    """
+    if not (math.isfinite(share) and 0 <= share < 1):
+        raise ParameterError(f"The share held out must be at least 0 and below 1, not {share}.")
+    if seed < 0 or max_entries < 0:
+        raise ParameterError(f"Seed and max_entries must be at least 0, not {seed} and {max_entries}.")
+    wanted = round(share * relation.n_observed)
+    number = min(wanted, max_entries)
+    note = None
+    if number < wanted:
+        note = f"Held out {number:,} entries, the most that are used, in place of {wanted:,}."
+    elif share > 0 and number == 0:
+        note = "The share is less than half an entry: nothing is held out."
+    ranks = _distinct(relation.n_observed, number, np.random.default_rng(seed))
+    rows, columns = _cells(relation, ranks)
+    values = np.zeros(number, dtype=np.bool_)
+    keep = np.ones(relation.n_ones, dtype=np.bool_)
+    _take(relation.ones.indptr, relation.ones.indices, rows, columns, values, keep)
+    train = replace(
+        relation, ones=_kept(relation.ones, keep), missing=_joined(relation.missing, rows, columns)
+    )
+    return Split(train, HeldOut(rows, columns, values), note)
+
+
+def _distinct(population: int, number: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return `number` distinct integers below `population`, sorted, every set of them equally likely."""
+    if 2 * number > population:
+        # Draw the smaller rest instead. The table has fewer than 2 * number places.
+        chosen = np.ones(population, dtype=np.bool_)
+        chosen[_distinct(population, population - number, rng)] = False
+        return np.flatnonzero(chosen)
+    # The first `number` distinct values of a uniform stream are a uniform subset.
+    drawn = np.empty(0, dtype=np.int64)
+    while True:
+        lacking = number - len(drawn)
+        if lacking == 0:
+            return np.sort(drawn)
+        more = np.concatenate([drawn, rng.integers(population, size=lacking + lacking // 8 + 16)])
+        _, first = np.unique(more, return_index=True)
+        drawn = more[np.sort(first)[:number]]
+
+
+def _cells(relation: Relation, ranks: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return row and column of the observed entries with these ranks (row by row, missing ones passed over)."""
+    width = relation.shape[1]
+    missing = relation.missing
+    holes = (
+        np.repeat(np.arange(relation.shape[0], dtype=np.int64), np.diff(missing.indptr)) * width
+        + missing.indices
+    )
+    # Hole j has j holes before it, so it stands in front of the observed entry of rank holes[j] - j.
+    cells = ranks + np.searchsorted(holes - np.arange(len(holes)), ranks, side="right")
+    rows, columns = np.divmod(cells, width)
+    return rows.astype(np.int32), columns.astype(np.int32)
+
+
+def _kept(pattern: sparse.csr_array, keep: NDArray[np.bool_]) -> sparse.csr_array:
+    before = np.concatenate([[0], np.cumsum(keep)])
+    pointers = before[pattern.indptr].astype(pattern.indptr.dtype)
+    indices = pattern.indices[keep]
+    return as_pattern(
+        sparse.csr_array((np.ones(len(indices), dtype=np.bool_), indices, pointers), shape=pattern.shape)
+    )
+
+
+def _joined(
+    pattern: sparse.csr_array, rows: NDArray[np.int32], columns: NDArray[np.int32]
+) -> sparse.csr_array:
+    per_row = np.bincount(rows, minlength=pattern.shape[0])
+    pointers = np.concatenate([[0], np.cumsum(per_row)]).astype(np.int32)
+    added = sparse.csr_array((np.ones(len(rows), dtype=np.bool_), columns, pointers), shape=pattern.shape)
+    return as_pattern(pattern + added)
+
+
+@njit(nogil=True, cache=True)
+def _take(indptr: Any, indices: Any, rows: Any, columns: Any, values: Any, keep: Any) -> None:
+    """Look every cell up in its row (rows and columns are sorted); mark the ones that are taken away."""
+    at = 0
+    row = -1
+    for i in range(rows.shape[0]):
+        if rows[i] != row:
+            row = rows[i]
+            at = indptr[row]
+        while at < indptr[row + 1] and indices[at] < columns[i]:
+            at += 1
+        if at < indptr[row + 1] and indices[at] == columns[i]:
+            values[i] = True
+            keep[at] = False
