@@ -1,0 +1,144 @@
+"""Fit and compare in one call, for notebooks and the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pandas as pd
+
+from acvb_core.data.relation import Relation
+from acvb_core.engine.history import History
+from acvb_core.engine.problem import Problem, pose
+from acvb_core.engine.result import Result
+from acvb_core.engine.run import run
+from acvb_core.engine.snapshot import Snapshot
+from acvb_core.evaluate.agreement import agreement
+
+Watcher = Callable[[Problem, Snapshot], None]
+
+
+def fit(
+    relation: Relation,
+    method: str = "acvb0",
+    *,
+    model: str = "irm",
+    seed: int = 0,
+    heldout: float = 0.0,
+    heldout_seed: int = 0,
+    watch: Watcher | None = None,
+    **values: Any,
+) -> Result:
+    """Fit one method and wait for it.
+
+    Parameters
+    ----------
+    relation : Relation
+    method : str
+        Name in the registry: vb, cvb, cvb0, acvb, acvb0, gibbs.
+    seed, heldout_seed : int
+        Of the inference and of the held-out split.
+    heldout : float
+        Share of the observed entries that is held out and scored, 0 for none.
+    watch : callable, optional
+        Called with the problem and each Snapshot.
+    **values
+        The method's settings, `k_rows=30` for instance; `acvb_core.methods()` lists them.
+
+    Returns
+    -------
+    Result
+
+    Examples
+    --------
+    >>> import acvb_core
+    >>> result = acvb_core.fit(acvb_core.load_sample("southern_women").relation, k_rows=5, k_cols=5)
+    >>> str(result.verdict)
+    'CONVERGED'
+    """
+    problem = pose(
+        relation, method, values, model=model, seed=seed, heldout=heldout, heldout_seed=heldout_seed
+    )
+    return solve(problem, watch)
+
+
+def solve(problem: Problem, watch: Watcher | None = None) -> Result:
+    """Run a problem to its end in this thread."""
+    history = History()
+    last: Snapshot | None = None
+    for snapshot in run(problem):
+        history.append(snapshot)
+        last = snapshot
+        if watch is not None:
+            watch(problem, snapshot)
+    assert last is not None  # a run without a checkpoint cannot be stopped before its first sweep
+    return Result(problem, history, last, max_sweeps=int(problem.settings.values["max_sweeps"]))
+
+
+def compare(
+    relation: Relation,
+    methods: Iterable[str] = ("acvb0", "cvb0", "vb"),
+    *,
+    seeds: int | Iterable[int] = 1,
+    watch: Watcher | None = None,
+    **options: Any,
+) -> Comparison:
+    """Fit several methods, each from several seeds, on the same held-out split.
+
+    Parameters
+    ----------
+    seeds : int or iterable of int
+        A number n stands for 0 … n - 1.
+    **options
+        As for `fit`; a setting that a method does not have is left out for that method.
+    """
+    from acvb_core.registry import method_row
+
+    seed_list = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
+    run_options = {"model", "heldout", "heldout_seed"}
+    results = []
+    for method in methods:
+        known = {p.name for p in method_row(options.get("model", "irm"), method).parameters} | run_options
+        chosen = {name: value for name, value in options.items() if name in known}
+        results += [fit(relation, method, seed=seed, watch=watch, **chosen) for seed in seed_list]
+    return Comparison(results)
+
+
+class Comparison:
+    """Several results on the same data.
+
+    Attributes
+    ----------
+    results : list of Result
+    """
+
+    def __init__(self, results: list[Result]) -> None:
+        self.results = results
+
+    def table(self) -> pd.DataFrame:
+        """Return one row a run: verdict, sweeps, seconds, bound, pseudo leave-one-out, held-out scores, clusters."""
+        return pd.DataFrame([comparison_row(result) for result in self.results])
+
+    def agreement(self, domain: str, measure: str = "ari") -> pd.DataFrame:
+        """Return how alike the runs' clusterings of a domain are, run by run ("ari" or "nmi")."""
+        names = [result.problem.label for result in self.results]
+        labels = [result.labels(domain) for result in self.results]
+        values = [[agreement(one, other)[measure] for other in labels] for one in labels]
+        return pd.DataFrame(values, index=names, columns=names)
+
+
+def comparison_row(result: Result) -> dict[str, Any]:
+    """Return one line of a comparison table."""
+    last = result.snapshot
+    row: dict[str, Any] = {
+        "method": result.problem.row.label,
+        "seed": result.problem.settings.seed,
+        "verdict": str(result.verdict),
+        "sweeps": last.sweep,
+        "cpu_seconds": last.cpu_seconds,
+        "lower_bound": last.lower_bound,
+        "pseudo_loo": last.pseudo_loo,
+    }
+    if last.heldout is not None:
+        row |= {f"heldout_{name}": value for name, value in last.heldout._asdict().items()}
+    return row | {f"k_{domain}": k for domain, k in last.effective_k.items()}

@@ -1,0 +1,68 @@
+"""The diagnostics of all sweeps of a run, readable while it is being written."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from acvb_core.engine.snapshot import Snapshot
+
+
+class History:
+    """A growing table with one row a sweep.
+
+    One thread appends; others read without a lock: a row is complete before the length that shows it is
+    published, written rows do not change, and growing makes a new buffer.
+    """
+
+    def __init__(self) -> None:
+        self._columns: tuple[str, ...] = ()
+        self._published: tuple[NDArray[np.float64], int] = (np.empty((0, 0)), 0)
+
+    def append(self, snapshot: Snapshot) -> None:
+        """Add a row; a snapshot of the sweep that stands last takes its place."""
+        row = snapshot.row()
+        buffer, length = self._published
+        if not self._columns:
+            self._columns = tuple(row)
+            buffer = np.empty((256, len(row)))
+        same_sweep = length > 0 and buffer[length - 1, 0] == row["sweep"]
+        if same_sweep:
+            buffer, length = buffer.copy(), length - 1
+        elif length == len(buffer):
+            buffer = np.concatenate([buffer, np.empty_like(buffer)])
+        buffer[length] = [row.get(name, np.nan) for name in self._columns]
+        self._published = (buffer, length + 1)
+
+    def __len__(self) -> int:
+        return self._published[1]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns, "sweep" first; empty before the first row."""
+        return self._columns
+
+    def column(self, name: str) -> NDArray[np.float64]:
+        """Return one column so far, shape (n,); empty before the first row or for an unknown name."""
+        buffer, length = self._published
+        if name not in self._columns:
+            return np.full(length, np.nan)
+        return buffer[:length, self._columns.index(name)]
+
+    def frame(self) -> pd.DataFrame:
+        """Return a copy as a frame; sweep, samples, burn_in and effective_k_* as whole numbers."""
+        buffer, length = self._published
+        frame = pd.DataFrame(buffer[:length].copy(), columns=list(self._columns))
+        for name in frame.columns:
+            if name in ("sweep", "samples", "burn_in") or name.startswith("effective_k_"):
+                frame[name] = frame[name].astype("int64")
+        return frame
+
+    @classmethod
+    def from_frame(cls, frame: pd.DataFrame) -> History:
+        """Return the history that `frame` gave."""
+        history = cls()
+        history._columns = tuple(frame.columns)
+        history._published = (np.ascontiguousarray(frame.to_numpy(dtype=np.float64)), len(frame))
+        return history

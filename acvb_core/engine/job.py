@@ -1,0 +1,204 @@
+"""A run in the background, as a handle: inspect, pause, resume, stop, extend."""
+
+from __future__ import annotations
+
+import threading
+import time
+import traceback
+import uuid
+from dataclasses import dataclass
+from enum import StrEnum
+
+from acvb_core.engine.executor import Executor
+from acvb_core.engine.history import History
+from acvb_core.engine.problem import Problem
+from acvb_core.engine.result import Result
+from acvb_core.engine.run import StopRun, run
+from acvb_core.engine.snapshot import Snapshot, Verdict
+
+
+class Status(StrEnum):
+    """What a job is doing."""
+
+    QUEUED = "queued"
+    STARTING = "starting"
+    RUNNING = "running"
+    PAUSED = "paused"
+    FINISHED = "finished"
+    FAILED = "failed"
+
+    @property
+    def active(self) -> bool:
+        """Whether there is still something to come."""
+        return self not in (Status.FINISHED, Status.FAILED)
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """A consistent look at a job.
+
+    Attributes
+    ----------
+    status : Status
+    snapshot : Snapshot or None
+        After the last whole sweep; None before the first.
+    verdict : Verdict or None
+        How the run ended; None while it goes on.
+    error : str or None
+        Why the job failed, in one line.
+    max_sweeps : int
+        Cap of the run, extensions included.
+    sweeps_per_second : float or None
+        Over the run so far.
+    seconds_left : float or None
+        Clock time to the cap at the present rate; an upper limit, for a run may converge before.
+    """
+
+    status: Status
+    snapshot: Snapshot | None
+    verdict: Verdict | None
+    error: str | None
+    max_sweeps: int
+    sweeps_per_second: float | None
+    seconds_left: float | None
+
+
+class Job:
+    """One run on a thread of the executor's.
+
+    The thread publishes by assigning one reference, so that readers take no lock. A closed page does not stop it.
+
+    Attributes
+    ----------
+    id : str
+    problem : Problem
+    history : History
+        Diagnostics of every sweep so far.
+    created : float
+        Seconds since the epoch.
+    """
+
+    def __init__(self, problem: Problem, executor: Executor, *, job_id: str | None = None) -> None:
+        self.id = job_id or uuid.uuid4().hex[:12]
+        self.problem = problem
+        self.history = History()
+        self.created = time.time()
+        self._executor = executor
+        self._go = threading.Event()
+        self._go.set()
+        self._stop = threading.Event()
+        self._ended = threading.Event()
+        self._published: tuple[Status, Snapshot | None, str | None] = (Status.QUEUED, None, None)
+        self._max_sweeps = int(problem.settings.values["max_sweeps"])
+
+    @classmethod
+    def restored(cls, result: Result, executor: Executor, *, job_id: str, created: float) -> Job:
+        """Return the handle of a run that ended earlier, perhaps in another process."""
+        job = cls(result.problem, executor, job_id=job_id)
+        job.history = result.diagnostics
+        job.created = created
+        job._max_sweeps = result.max_sweeps
+        job._published = (Status.FINISHED, result.snapshot, None)
+        job._ended.set()
+        return job
+
+    def start(self) -> Job:
+        """Hand the job to the executor."""
+        self._ended.clear()
+        self._publish(Status.QUEUED)
+        self._executor.submit(self._work, f"acvb-{self.id}")
+        return self
+
+    def inspect(self) -> Inspection:
+        """Return where the job is now."""
+        status, snapshot, error = self._published
+        if status is Status.RUNNING and not self._go.is_set():
+            status = Status.PAUSED
+        rate = left = None
+        if snapshot is not None and snapshot.sweep and snapshot.wall_seconds > 0:
+            rate = snapshot.sweep / snapshot.wall_seconds
+            left = max(self._max_sweeps - snapshot.sweep, 0) / rate
+        verdict = snapshot.verdict if snapshot is not None and not status.active else None
+        return Inspection(status, snapshot, verdict, error, self._max_sweeps, rate, left)
+
+    def pause(self) -> None:
+        """Hold the run at its next checkpoint (some 100 ms away)."""
+        self._go.clear()
+
+    def resume(self) -> None:
+        """Let a paused run go on."""
+        self._go.set()
+
+    def stop(self) -> None:
+        """End the run at its next checkpoint and keep what it has."""
+        self._stop.set()
+        self._go.set()
+
+    def extend(self, sweeps: int) -> None:
+        """Go on for up to `sweeps` more sweeps, from where a run that hit its cap or was stopped is.
+
+        Raises
+        ------
+        ValueError
+            The run is still going on, has converged, diverged or failed, or never did a sweep.
+        """
+        seen = self.inspect()
+        if seen.snapshot is None or not self.can_extend:
+            raise ValueError("only a run that reached its cap or was stopped can be extended")
+        self._max_sweeps = seen.snapshot.sweep + sweeps
+        self._stop.clear()
+        self._go.set()
+        self.start()
+
+    @property
+    def can_extend(self) -> bool:
+        """Whether `extend` would work: the run hit its cap or was stopped, and its state is still there."""
+        seen = self.inspect()
+        return (
+            seen.verdict in (Verdict.MAX_SWEEPS, Verdict.STOPPED)
+            and seen.snapshot is not None
+            and seen.snapshot.state is not None
+        )
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Block until the job has ended; False when `timeout` seconds passed first."""
+        return self._ended.wait(timeout)
+
+    def result(self) -> Result:
+        """Return the result of a job that has ended with at least one sweep.
+
+        Raises
+        ------
+        ValueError
+            There is none (yet).
+        """
+        seen = self.inspect()
+        if seen.snapshot is None or seen.verdict is None:
+            raise ValueError(
+                "the job has no result: it is still running, failed, or stopped before one sweep"
+            )
+        return Result(self.problem, self.history, seen.snapshot, max_sweeps=self._max_sweeps)
+
+    def _checkpoint(self) -> None:
+        self._go.wait()
+        if self._stop.is_set():
+            raise StopRun
+
+    def _publish(self, status: Status, snapshot: Snapshot | None = None, error: str | None = None) -> None:
+        self._published = (status, snapshot or self._published[1], error)
+
+    def _work(self) -> None:
+        try:
+            last = self._published[1]
+            self._publish(Status.STARTING if last is None else Status.RUNNING)
+            for snapshot in run(
+                self.problem, resume=last, max_sweeps=self._max_sweeps, checkpoint=self._checkpoint
+            ):
+                self.history.append(snapshot)
+                self._publish(Status.RUNNING, snapshot)
+            self._publish(Status.FINISHED)
+        except Exception as error:
+            traceback.print_exc()
+            self._publish(Status.FAILED, error=f"{type(error).__name__}: {error}")
+        finally:
+            self._ended.set()

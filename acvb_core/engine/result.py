@@ -1,0 +1,112 @@
+"""What a finished run leaves: the answer, its diagnostics, and everything needed to repeat it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from acvb_core.clusters import order_by_size, rearrange
+from acvb_core.engine.history import History
+from acvb_core.engine.problem import Problem
+from acvb_core.engine.snapshot import Snapshot, Verdict
+from acvb_core.protocols import Posterior
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """A finished run.
+
+    Attributes
+    ----------
+    problem : Problem
+    diagnostics : History
+    snapshot : Snapshot
+        The last one.
+    max_sweeps : int
+        Cap of the run, extensions included.
+    """
+
+    problem: Problem
+    diagnostics: History
+    snapshot: Snapshot
+    max_sweeps: int
+
+    @property
+    def verdict(self) -> Verdict:
+        """How the run ended."""
+        return self.snapshot.verdict or Verdict.STOPPED
+
+    @property
+    def history(self) -> pd.DataFrame:
+        """Diagnostics of every sweep, one row each."""
+        return self.diagnostics.frame()
+
+    @cached_property
+    def posterior(self) -> Posterior:
+        """The answer, largest cluster first in every domain."""
+        posterior = self.snapshot.posterior
+        orders = {domain: order_by_size(posterior[domain].sum(axis=0)) for domain in posterior.averaged}
+        return rearrange(posterior, orders)
+
+    @cached_property
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """The model's result frames; for the IRM `rows`, `columns`, `blocks`."""
+        return self.problem.model.tables(self.posterior)
+
+    @property
+    def rows(self) -> pd.DataFrame:
+        """Row objects: object, cluster, probability, entropy."""
+        return self.tables["rows"]
+
+    @property
+    def columns(self) -> pd.DataFrame:
+        """Column objects: object, cluster, probability, entropy."""
+        return self.tables["columns"]
+
+    @property
+    def blocks(self) -> pd.DataFrame:
+        """Blocks: row_cluster, column_cluster, ones, entries, mean, low, high."""
+        return self.tables["blocks"]
+
+    def labels(self, domain: str) -> np.ndarray:
+        """Return the most probable cluster of each object of a domain, numbered from 0."""
+        return self.posterior.labels(domain)
+
+    def summary(self) -> dict[str, Any]:
+        """Return the run in plain values, as the command line prints it."""
+        last = self.snapshot
+        return {
+            "model": self.problem.settings.model,
+            "method": self.problem.settings.method,
+            "seed": self.problem.settings.seed,
+            "verdict": str(self.verdict),
+            "sweeps": last.sweep,
+            "cpu_seconds": last.cpu_seconds,
+            "wall_seconds": last.wall_seconds,
+            "diagnostics_seconds": last.diagnostics_seconds,
+            "lower_bound": last.lower_bound,
+            "pseudo_loo": last.pseudo_loo,
+            "effective_k": dict(last.effective_k),
+            "hyper": dict(last.hyper),
+            "heldout": None if last.heldout is None else last.heldout._asdict(),
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the summary, the data's identity and the settings: everything needed to repeat the run."""
+        relation = self.problem.relation
+        return {
+            **self.summary(),
+            "settings": self.problem.settings.to_dict(),
+            "max_sweeps": self.max_sweeps,
+            "data": {
+                "name": relation.name,
+                "shape": list(relation.shape),
+                "ones": relation.n_ones,
+                "missing": relation.n_missing,
+                "fingerprint": relation.fingerprint,
+            },
+        }

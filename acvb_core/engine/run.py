@@ -1,0 +1,237 @@
+"""The engine: a generator that takes a problem and yields a Snapshot after every sweep.
+
+It decides nothing about the method; it sweeps, reads diagnostics, and asks the stopping rule. Who wants to do
+more with the results so far does it between two snapshots.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from acvb_core.averaging import aligned
+from acvb_core.clusters import mean_l1_change
+from acvb_core.engine.problem import Problem
+from acvb_core.engine.snapshot import Snapshot, Verdict
+from acvb_core.engine.stopping import judge
+from acvb_core.engine.threads import one_thread
+from acvb_core.evaluate.heldout import HeldOutScore, score
+from acvb_core.protocols import Checkpoint, Posterior, SweepInfo, no_checkpoint
+
+
+class StopRun(Exception):
+    """Raised by a checkpoint to end a run at once; the sweep under way is given up."""
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How often the dearer diagnostics are evaluated, in sweeps; the last sweep always is.
+
+    Attributes
+    ----------
+    bound : int
+        Lower bound (and pseudo leave-one-out, where the sweep does not give it).
+    heldout : int
+        Held-out scores.
+    """
+
+    bound: int = 1
+    heldout: int = 5
+
+    @classmethod
+    def for_problem(cls, problem: Problem) -> Schedule:
+        """Return a schedule under which diagnostics stay cheap beside the sweeps."""
+        stored = problem.train.n_ones + problem.train.n_missing
+        n_heldout = 0 if problem.heldout is None else problem.heldout.n
+        return cls(bound=1 if stored < 2_000_000 else 5, heldout=5 if n_heldout < 50_000 else 20)
+
+
+@dataclass(frozen=True)
+class _Memory:
+    """What the engine keeps from sweep to sweep: the watched values, and the sampler's summed predictions."""
+
+    watched: dict[str, float | None]
+    predicted: np.ndarray | None = None
+
+
+def run(
+    problem: Problem,
+    *,
+    resume: Snapshot | None = None,
+    max_sweeps: int | None = None,
+    checkpoint: Checkpoint = no_checkpoint,
+    schedule: Schedule | None = None,
+) -> Iterator[Snapshot]:
+    """Yield a Snapshot after each sweep; the last one has a verdict.
+
+    Parameters
+    ----------
+    problem : Problem
+    resume : Snapshot, optional
+        Go on from here instead of starting anew; the sweeps that follow are bit for bit those of a run that was
+        never interrupted.
+    max_sweeps : int, optional
+        In place of the problem's own cap.
+    checkpoint : callable
+        Called every 100 ms or so; may block (pause) or raise StopRun (the last snapshot then repeats the last
+        whole sweep, with verdict STOPPED).
+    schedule : Schedule, optional
+
+    Notes
+    -----
+    Each sweep draws from a generator of its own, seeded by (seed, sweep).
+    """
+    runner = _Runner(problem, checkpoint, schedule or Schedule.for_problem(problem))
+    cap = int(problem.settings.values["max_sweeps"]) if max_sweeps is None else max_sweeps
+    with one_thread():
+        try:
+            last = resume or runner.start()
+        except StopRun:
+            return
+    if last.sweep >= cap:
+        yield replace(last, verdict=Verdict.MAX_SWEEPS)
+        return
+    while last.verdict is None or last is resume:
+        with one_thread():
+            try:
+                last = runner.sweep(last, last_sweep=last.sweep + 1 >= cap)
+            except StopRun:
+                last = runner.stopped(last)
+        yield last
+
+
+class _Clock:
+    """Processor and clock time of the thread since it was made."""
+
+    def __init__(self) -> None:
+        self.cpu, self.wall = time.thread_time(), time.monotonic()
+
+    def read(self) -> tuple[float, float]:
+        return time.thread_time() - self.cpu, time.monotonic() - self.wall
+
+
+class _Runner:
+    def __init__(self, problem: Problem, checkpoint: Checkpoint, schedule: Schedule) -> None:
+        self.problem, self.schedule = problem, schedule
+        self.paused = 0.0
+        self._checkpoint = checkpoint
+
+    def checkpoint(self) -> None:
+        """Pass the caller's checkpoint on, and leave the time it blocks out of the clock time."""
+        before = time.monotonic()
+        self._checkpoint()
+        self.paused += time.monotonic() - before
+
+    def start(self) -> Snapshot:
+        """Return the state before the first sweep, as a snapshot that is not yielded."""
+        clock = _Clock()
+        problem = self.problem
+        state = problem.inference.init(self._rng(0), self.checkpoint)
+        cpu, wall = clock.read()
+        posterior = problem.inference.posterior(state)
+        nothing = dict.fromkeys(("lower_bound", "pseudo_loo", "mean_change"))
+        return Snapshot(
+            0, cpu, wall - self.paused, 0.0, None, None, None, None, None, 0, True,
+            posterior.n_clusters(), dict(posterior.hyper), None, None, posterior, state, _Memory(nothing),
+        )  # fmt: skip
+
+    def _rng(self, sweep: int) -> np.random.Generator:
+        return np.random.default_rng([self.problem.settings.seed, sweep])
+
+    def sweep(self, last: Snapshot, *, last_sweep: bool) -> Snapshot:
+        self.paused = 0.0
+        clock = _Clock()
+        inference = self.problem.inference
+        state, info = inference.sweep(last.state, self._rng(last.sweep + 1), self.checkpoint)
+        cpu, _ = clock.read()
+        snapshot = self._diagnose(last, state, info, last_sweep=last_sweep)
+        both, wall = clock.read()
+        return replace(
+            snapshot,
+            cpu_seconds=last.cpu_seconds + cpu,
+            wall_seconds=last.wall_seconds + wall - self.paused,
+            diagnostics_seconds=last.diagnostics_seconds + both - cpu,
+        )
+
+    def stopped(self, last: Snapshot) -> Snapshot:
+        """Return the last whole sweep with everything evaluated; evaluation itself can no longer be stopped."""
+        self._checkpoint = no_checkpoint
+        bound, loo = self._bound_and_loo(last.posterior, last.lower_bound, last.pseudo_loo)
+        heldout = last.heldout
+        if heldout is None and last.sweep:
+            heldout = self._score(last.posterior, last.memory.predicted, last.samples)
+        return replace(last, lower_bound=bound, pseudo_loo=loo, heldout=heldout, verdict=Verdict.STOPPED)
+
+    def _diagnose(self, last: Snapshot, state: Any, info: SweepInfo, *, last_sweep: bool) -> Snapshot:
+        problem, inference = self.problem, self.problem.inference
+        sweep = last.sweep + 1
+        posterior, current, phase = (
+            inference.posterior(state),
+            inference.current(state),
+            inference.phase(state),
+        )
+        mean_change = phase.mean_change
+        change = info.change
+        if change is None:
+            before = inference.current(last.state)
+            change = mean_l1_change(_arrays(current), aligned(_arrays(before), info.order))
+        due = sweep % self.schedule.bound == 0 or problem.row.monitored == "lower_bound"
+        bound, loo = None, info.pseudo_loo
+        if due:
+            bound, loo = self._bound_and_loo(posterior, None, loo)
+        watched = {"lower_bound": bound, "pseudo_loo": loo, "mean_change": mean_change}
+        verdict = judge(
+            problem.row.monitored,
+            problem.settings.values.get("tol"),
+            watched,
+            last.memory.watched,
+            settling=info.settling,
+            last_sweep=last_sweep,
+        )
+        if verdict is None and not np.isfinite(change):
+            verdict = Verdict.DIVERGED
+        if verdict is not None and not due and verdict is not Verdict.DIVERGED:
+            bound, loo = self._bound_and_loo(posterior, bound, loo)
+        predicted = self._sampled_predictions(last, current, phase.samples)
+        heldout = None
+        if sweep % self.schedule.heldout == 0 or verdict is not None:
+            heldout = self._score(posterior, predicted, phase.samples)
+        return Snapshot(
+            sweep, 0.0, 0.0, 0.0, bound, loo, change, mean_change,
+            None if mean_change is None else phase.samples * mean_change,
+            phase.samples, phase.burn_in, posterior.n_clusters(), dict(posterior.hyper), heldout, verdict,
+            posterior, state, _Memory(watched, predicted),
+        )  # fmt: skip
+
+    def _bound_and_loo(
+        self, posterior: Posterior, bound: float | None, loo: float | None
+    ) -> tuple[float | None, float | None]:
+        model = self.problem.model
+        return (
+            model.lower_bound(posterior) if bound is None else bound,
+            model.pseudo_loo(posterior, self.checkpoint) if loo is None else loo,
+        )
+
+    def _sampled_predictions(self, last: Snapshot, current: Posterior, samples: int) -> np.ndarray | None:
+        """Return the sum over kept samples of the predicted probabilities (samplers only)."""
+        if not self.problem.row.sampled or self.problem.heldout is None or samples == 0:
+            return None
+        now = self.problem.model.predict(current, self.problem.heldout)
+        before = last.memory.predicted
+        return now if before is None else before + now
+
+    def _score(self, posterior: Posterior, predicted: np.ndarray | None, samples: int) -> HeldOutScore | None:
+        heldout = self.problem.heldout
+        if heldout is None:
+            return None
+        model = self.problem.model
+        probability = model.predict(posterior, heldout) if predicted is None else predicted / samples
+        return score(probability, heldout.values, model.baseline())
+
+
+def _arrays(posterior: Posterior) -> dict[str, np.ndarray]:
+    return {name: posterior.arrays[name] for name in posterior.averaged}

@@ -1,0 +1,104 @@
+"""What a run publishes after every sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from acvb_core.evaluate.heldout import HeldOutScore
+from acvb_core.protocols import Posterior
+
+
+class Verdict(StrEnum):
+    """How a run ended. Reaching the cap is not convergence."""
+
+    CONVERGED = "CONVERGED"
+    MAX_SWEEPS = "MAX_SWEEPS"
+    STOPPED = "STOPPED"
+    DIVERGED = "DIVERGED"
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The run after a sweep.
+
+    Attributes
+    ----------
+    sweep : int
+        Sweeps done.
+    cpu_seconds : float
+        Processor time of the method itself (start and sweeps), summed over the run.
+    wall_seconds : float
+        Clock time of the run, pauses left out.
+    diagnostics_seconds : float
+        Processor time spent on diagnostics, which the method does not need.
+    lower_bound, pseudo_loo : float or None
+        Nats; None where not evaluated in this sweep. The bound is that of the answer (of the mean, where
+        averaged), the pseudo leave-one-out that of the sweep.
+    change : float or None
+        Mean over objects of the L1 change of the responsibilities in this sweep.
+    mean_change, scaled_change : float or None
+        The same for their running mean, and that times the number of sweeps in it.
+    samples : int
+        Sweeps in the running mean; 0 during burn-in and where nothing is averaged.
+    burn_in : bool
+    effective_k : mapping of str to int
+        Clusters left in each domain.
+    hyper : mapping of str to float
+    heldout : HeldOutScore or None
+        None where nothing is held out or it was not scored in this sweep.
+    verdict : Verdict or None
+        None while the run goes on.
+    posterior : Posterior
+        The answer so far.
+    state : Any
+        What the run goes on from.
+    memory : Any
+        What the engine itself keeps between sweeps.
+    """
+
+    sweep: int
+    cpu_seconds: float
+    wall_seconds: float
+    diagnostics_seconds: float
+    lower_bound: float | None
+    pseudo_loo: float | None
+    change: float | None
+    mean_change: float | None
+    scaled_change: float | None
+    samples: int
+    burn_in: bool
+    effective_k: Mapping[str, int]
+    hyper: Mapping[str, float]
+    heldout: HeldOutScore | None
+    verdict: Verdict | None
+    posterior: Posterior = field(repr=False)
+    state: Any = field(repr=False)
+    memory: Any = field(repr=False, default=None)
+
+    def row(self) -> dict[str, float]:
+        """Return the diagnostics as one flat row; NaN where there is none."""
+
+        def number(value: float | None) -> float:
+            return float("nan") if value is None else float(value)
+
+        row = {
+            "sweep": float(self.sweep),
+            "cpu_seconds": self.cpu_seconds,
+            "wall_seconds": self.wall_seconds,
+            "diagnostics_seconds": self.diagnostics_seconds,
+            "lower_bound": number(self.lower_bound),
+            "pseudo_loo": number(self.pseudo_loo),
+            "change": number(self.change),
+            "mean_change": number(self.mean_change),
+            "scaled_change": number(self.scaled_change),
+            "samples": float(self.samples),
+            "burn_in": float(self.burn_in),
+        }
+        row |= {f"effective_k_{domain}": float(k) for domain, k in self.effective_k.items()}
+        row |= {name: float(value) for name, value in self.hyper.items()}
+        for name in HeldOutScore._fields:
+            row[f"heldout_{name}"] = number(None if self.heldout is None else getattr(self.heldout, name))
+        return row

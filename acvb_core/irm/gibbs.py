@@ -1,0 +1,301 @@
+"""Collapsed Gibbs sampling for the two-domain IRM under the Chinese restaurant process."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betaln
+
+from acvb_core.clusters import order_by_size, take
+from acvb_core.data.relation import Relation
+from acvb_core.irm.hyper import Hyper
+from acvb_core.irm.kernels import (
+    OPTIONS,
+    Floats,
+    block_terms,
+    chunk_length,
+    fill_counts,
+    move_counts,
+    normalise,
+    zeroth_order_bases,
+)
+from acvb_core.irm.start import Start
+from acvb_core.irm.state import DOMAINS, IrmState, block_counts, observed_sums, posterior_of
+from acvb_core.protocols import Checkpoint, Posterior, SweepInfo, Unaveraged, no_checkpoint
+
+Labels = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class GibbsState:
+    """One sample: the cluster of every object (numbered without gaps) and the hyper-parameters."""
+
+    rows: Labels
+    cols: Labels
+    hyper: Hyper
+
+
+@dataclass(frozen=True)
+class GibbsIrm(Unaveraged):
+    """Collapsed Gibbs sampler bound to a relation (an `Inference`).
+
+    Attributes
+    ----------
+    relation : Relation
+    start : Start
+        The first sample is the most probable cluster of each object in the variational methods' start.
+    hyper : Hyper
+        Hyper-parameters to start from.
+    hyper_rule : "tied" or "fixed"
+        Whether they are sampled, under Gamma(1, 1) priors.
+
+    References
+    ----------
+    IRM14 eqs. 20-24 (the second domain's formula with its own superscripts); Escobar and West, JASA 1995, for
+    the concentrations; Neal, Annals of Statistics 2003, for slice sampling of a and b.
+    """
+
+    relation: Relation
+    start: Start
+    hyper: Hyper
+    hyper_rule: str = "tied"
+
+    def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> GibbsState:
+        """Return the first sample."""
+        rows, cols = self.start.responsibilities(self.relation, rng, checkpoint)
+        return GibbsState(_without_gaps(rows.argmax(axis=1)), _without_gaps(cols.argmax(axis=1)), self.hyper)
+
+    def sweep(
+        self, state: GibbsState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
+    ) -> tuple[GibbsState, SweepInfo]:
+        """Draw every row object's cluster, every column object's, then the hyper-parameters."""
+        hyper = state.hyper
+        a, b = float(hyper.a[0, 0]), float(hyper.b[0, 0])
+        turned = self.relation.transposed
+        rows, moved_rows = sample_domain(
+            self.relation, state.rows, one_hot(state.cols), a, b, hyper.alpha_rows, rng, checkpoint
+        )
+        cols, moved_cols = sample_domain(
+            turned, state.cols, one_hot(rows), a, b, hyper.alpha_cols, rng, checkpoint
+        )
+        if self.hyper_rule == "tied":
+            ones, entries = block_counts(self.relation, one_hot(rows), one_hot(cols), checkpoint)
+            a, b = sample_beta_prior(a, b, ones, entries, rng)
+            hyper = Hyper(
+                sample_concentration(hyper.alpha_rows, int(rows.max()) + 1, len(rows), rng),
+                sample_concentration(hyper.alpha_cols, int(cols.max()) + 1, len(cols), rng),
+                np.full((1, 1), a),
+                np.full((1, 1), b),
+            )
+        change = 2.0 * (moved_rows + moved_cols) / (len(rows) + len(cols))
+        return GibbsState(rows, cols, hyper), SweepInfo(None, None, change=change)
+
+    def posterior(self, state: GibbsState) -> Posterior:
+        """Return the sample as one-hot responsibilities, largest cluster first."""
+        rows, cols = one_hot(state.rows), one_hot(state.cols)
+        orders = {"rows": order_by_size(rows.sum(axis=0)), "cols": order_by_size(cols.sum(axis=0))}
+        ones, entries = block_counts(self.relation, rows, cols)
+        return posterior_of(
+            IrmState(
+                take(rows, (None, "rows"), orders),
+                take(cols, (None, "cols"), orders),
+                take(ones, DOMAINS, orders),
+                take(entries, DOMAINS, orders),
+                state.hyper,
+            )
+        )
+
+
+def one_hot(labels: Labels) -> Floats:
+    """Return labels 0..K-1 as responsibilities, shape (N, K)."""
+    out = np.zeros((len(labels), int(labels.max()) + 1))
+    out[np.arange(len(labels)), labels] = 1.0
+    return out
+
+
+def _without_gaps(labels: Labels) -> Labels:
+    return np.unique(labels, return_inverse=True)[1].astype(np.int64)
+
+
+def sample_domain(
+    relation: Relation,
+    labels: Labels,
+    other: Floats,
+    a: float,
+    b: float,
+    alpha: float,
+    rng: np.random.Generator,
+    checkpoint: Checkpoint = no_checkpoint,
+) -> tuple[Labels, int]:
+    """Draw the cluster of every row object in turn, in a fresh random order.
+
+    Parameters
+    ----------
+    labels : ndarray of int64, shape (N,)
+        Clusters now, without gaps.
+    other : ndarray, shape (N', L)
+        One-hot responsibilities of the column objects.
+
+    Returns
+    -------
+    labels : ndarray, without gaps
+    moved : int
+        How many objects changed company (their cluster's number before, renumbering left out).
+    """
+    links, totals = observed_sums(relation, other, checkpoint)
+    objects, uniforms = rng.permutation(len(labels)), rng.random(len(labels))
+    labels = labels.copy()
+    width = int(labels.max()) + 1
+    q = one_hot(labels)
+    size = np.bincount(labels, minlength=width).astype(np.float64)
+    ones, entries = np.ascontiguousarray(q.T @ links), np.ascontiguousarray(q.T @ totals)
+    at = moved = 0
+    while at < len(objects):
+        # Always room for a cluster to be born, by doubling; the kernel comes back when it has used it up.
+        room = max(2 * width, 8)
+        size, ones, entries = _grown(size, room), _grown(ones, room), _grown(entries, room)
+        end = min(at + chunk_length(room, ones.shape[1]), len(objects))
+        while at < end and width < room:
+            at, width, changed = _sample_some(
+                objects[at:end], at, labels, links, totals, ones, entries, size, width, a, b, alpha, uniforms
+            )
+            moved += changed
+        checkpoint()
+    return _without_gaps(labels), moved
+
+
+def _grown(array: Floats, length: int) -> Floats:
+    out = np.zeros((length, *array.shape[1:]))
+    keep = min(length, len(array))
+    out[:keep] = array[:keep]
+    return out
+
+
+@nb.njit(**OPTIONS)
+def _sample_some(
+    objects: Labels,
+    at: int,
+    labels: Labels,
+    links: Floats,
+    totals: Floats,
+    ones: Floats,
+    entries: Floats,
+    size: Floats,
+    width: int,
+    a: float,
+    b: float,
+    alpha: float,
+    uniforms: Floats,
+) -> tuple[int, int, int]:
+    """Draw objects until the run is through or there is no room for another cluster.
+
+    Returns the position of the next object, the number of clusters in use (empty ones are closed up by moving
+    the last into their place), and how many objects changed company.
+    """
+    room, n_other = ones.shape
+    prior_a, prior_b = np.full(n_other, a), np.full(n_other, b)
+    x, y = np.empty((room + 1, n_other)), np.empty((room + 1, n_other))
+    terms = np.empty((room + 1) * n_other)
+    bases = np.empty(room)
+    wide_a, wide_b = np.full((room, n_other), a), np.full((room, n_other), b)
+    zeroth_order_bases(ones, entries, wide_a, wide_b, bases)
+    empty = bases[width] if width < room else 0.0
+    weights = np.empty(width + 1)
+    moved = 0
+    for i in objects:
+        if width == room:
+            break
+        plus, total = links[i], totals[i]
+        k = labels[i]
+        size[k] -= 1.0
+        alone = size[k] < 0.5
+        move_counts(ones[k], entries[k], plus, total, -1.0)
+        if alone:
+            width -= 1
+            if k != width:
+                for m in range(n_other):
+                    ones[k, m], entries[k, m] = ones[width, m], entries[width, m]
+                size[k], bases[k] = size[width], bases[width]
+                for j in range(labels.shape[0]):
+                    if labels[j] == width:
+                        labels[j] = k
+            for m in range(n_other):
+                ones[width, m] = entries[width, m] = 0.0
+            size[width], bases[width] = 0.0, empty
+        else:
+            fill_counts(ones[k], entries[k], prior_a, prior_b, plus, total, 0.0, x[0], y[0])
+            block_terms(x[0], y[0], n_other, terms)
+            bases[k] = terms[:n_other].sum()
+        for c in range(width + 1):
+            fill_counts(ones[c], entries[c], prior_a, prior_b, plus, total, 1.0, x[c], y[c])
+        block_terms(x.reshape(-1), y.reshape(-1), (width + 1) * n_other, terms)
+        weights = np.empty(width + 1)
+        for c in range(width + 1):
+            weights[c] = terms[c * n_other : (c + 1) * n_other].sum() - bases[c]
+            weights[c] += math.log(size[c]) if c < width else math.log(alpha)
+        normalise(weights)
+        left = uniforms[at]
+        new = 0
+        while new < width and left > weights[new]:
+            left -= weights[new]
+            new += 1
+        if (new == width) != alone or (not alone and new != k):
+            moved += 1
+        labels[i] = new
+        size[new] += 1.0
+        move_counts(ones[new], entries[new], plus, total, 1.0)
+        fill_counts(ones[new], entries[new], prior_a, prior_b, plus, total, 0.0, x[0], y[0])
+        block_terms(x[0], y[0], n_other, terms)
+        bases[new] = terms[:n_other].sum()
+        if new == width:
+            width += 1
+        at += 1
+    return at, width, moved
+
+
+def sample_concentration(alpha: float, n_clusters: int, n_objects: int, rng: np.random.Generator) -> float:
+    """Draw the concentration given the number of clusters, under a Gamma(1, 1) prior (Escobar and West 1995)."""
+    rate = 1.0 - math.log(rng.beta(alpha + 1.0, n_objects))
+    odds = n_clusters / (n_objects * rate)
+    shape = 1.0 + n_clusters - (0.0 if rng.random() < odds / (1.0 + odds) else 1.0)
+    return float(max(rng.gamma(shape) / rate, 1e-6))
+
+
+def sample_beta_prior(
+    a: float, b: float, ones: Floats, entries: Floats, rng: np.random.Generator
+) -> tuple[float, float]:
+    """Draw a, then b, of the blocks' Beta prior by slice sampling of their logarithms under Gamma(1, 1) priors."""
+    zeros = entries - ones
+
+    def log_density(log_a: float, log_b: float) -> float:
+        one, other = math.exp(log_a), math.exp(log_b)
+        blocks = float((betaln(one + ones, other + zeros) - betaln(one, other)).sum())
+        return blocks - one - other + log_a + log_b  # the last two: the change to logarithms
+
+    log_a, log_b = math.log(a), math.log(b)
+    log_a = _slice(lambda value: log_density(value, log_b), log_a, rng)
+    log_b = _slice(lambda value: log_density(log_a, value), log_b, rng)
+    return math.exp(log_a), math.exp(log_b)
+
+
+def _slice(log_density, value: float, rng: np.random.Generator) -> float:  # type: ignore[no-untyped-def]
+    """Return the next point of a slice sampler with stepping out (width 1, within [-12, 12])."""
+    level = log_density(value) - rng.exponential()
+    low = value - rng.random()
+    high = low + 1.0
+    while low > -12.0 and log_density(low) > level:
+        low -= 1.0
+    while high < 12.0 and log_density(high) > level:
+        high += 1.0
+    while True:
+        proposal = rng.uniform(low, high)
+        if log_density(proposal) > level or high - low < 1e-12:
+            return float(proposal)
+        if proposal < value:
+            low = proposal
+        else:
+            high = proposal

@@ -1,0 +1,102 @@
+"""Hyper-parameters of the IRM: the concentrations of the two stick-breaking priors and the Beta prior of the blocks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import psi
+
+from acvb_core.irm.kernels import Floats
+
+#: Fixed points run towards 0 or infinity where the data say nothing; they are held between these.
+_LOW, _HIGH = 1e-4, 1e6
+
+
+@dataclass(frozen=True)
+class Hyper:
+    """Values of the hyper-parameters.
+
+    Attributes
+    ----------
+    alpha_rows, alpha_cols : float
+        Concentration of the stick-breaking prior of each domain.
+    a, b : ndarray, shape (1, 1) or (K1, K2)
+        Beta prior of the block strengths: one for all blocks, or one for each block.
+    """
+
+    alpha_rows: float
+    alpha_cols: float
+    a: Floats
+    b: Floats
+
+    @classmethod
+    def tied(cls, alpha: float, a: float, b: float) -> Hyper:
+        """One Beta prior for all blocks, one concentration to start both domains from."""
+        return cls(alpha, alpha, np.full((1, 1), float(a)), np.full((1, 1), float(b)))
+
+    @property
+    def per_block(self) -> bool:
+        """Whether every block has a Beta prior of its own."""
+        return self.a.shape != (1, 1)
+
+    def blocks(self, shape: tuple[int, int]) -> tuple[Floats, Floats]:
+        """Return a and b as contiguous arrays of the given shape (K1, K2)."""
+        return (
+            np.ascontiguousarray(np.broadcast_to(self.a, shape)),
+            np.ascontiguousarray(np.broadcast_to(self.b, shape)),
+        )
+
+
+def update_hyper(hyper: Hyper, rule: str, ones: Floats, entries: Floats, rows: Floats, cols: Floats) -> Hyper:
+    """Return the hyper-parameters after one fixed-point step.
+
+    Parameters
+    ----------
+    rule : "tied", "per-block" or "fixed"
+        One (a, b) for all blocks; one for each, as IRM14 eqs. 111-112 print it (a maximum likelihood fit to a
+        single strength each, whose optimum lies at infinity: only to reproduce the paper); or no change.
+    ones, entries : ndarrays, shape (K1, K2)
+        Expected ones and observed entries of each block.
+    rows, cols : ndarrays, shapes (K1,), (K2,)
+        Expected cluster sizes, in stick order.
+
+    Notes
+    -----
+    Each step raises (or leaves) the lower bound: it is an EM step for the concentrations and Minka's bound for
+    a and b. IRM14 §5.6, with K - 1 sticks.
+    """
+    if rule == "fixed":
+        return hyper
+    a, b = update_beta(hyper.a, hyper.b, ones, entries, tied=rule == "tied")
+    return replace(
+        hyper,
+        alpha_rows=update_concentration(hyper.alpha_rows, rows),
+        alpha_cols=update_concentration(hyper.alpha_cols, cols),
+        a=a,
+        b=b,
+    )
+
+
+def update_concentration(alpha: float, mass: Floats) -> float:
+    """Return (K - 1) / sum_{k<K} [psi(m_k + M_k + alpha + 1) - psi(M_k + alpha)]; unchanged for one cluster."""
+    if len(mass) < 2:
+        return alpha
+    beyond = np.maximum(mass.sum() - np.cumsum(mass), 0.0)[:-1]
+    rate = float((psi(mass[:-1] + beyond + alpha + 1.0) - psi(beyond + alpha)).sum())
+    return float(np.clip((len(mass) - 1) / rate, _LOW, _HIGH))
+
+
+def update_beta(a: Floats, b: Floats, ones: Floats, entries: Floats, *, tied: bool) -> tuple[Floats, Floats]:
+    """Return a and b after one step of Minka's fixed point, tied over the blocks or one for each block."""
+    ones = np.maximum(ones, 0.0)
+    zeros = np.maximum(entries - ones, 0.0)
+    up_a = psi(a + ones) - psi(a)
+    up_b = psi(b + zeros) - psi(b)
+    down = psi(a + b + ones + zeros) - psi(a + b)
+    if tied:
+        up_a, up_b, down = (np.full((1, 1), part.sum()) for part in (up_a, up_b, down))
+    observed = down > 1e-12  # a block without observed entries tells nothing
+    ratio_a = np.divide(up_a, down, out=np.ones_like(down), where=observed)
+    ratio_b = np.divide(up_b, down, out=np.ones_like(down), where=observed)
+    return np.clip(a * ratio_a, _LOW, _HIGH), np.clip(b * ratio_b, _LOW, _HIGH)

@@ -1,0 +1,115 @@
+"""Logarithm, log Gamma and trigamma as branch-free arithmetic, so that the compiler can vectorise loops over them.
+
+A call into the C library stops vectorisation: one `math.lgamma` costs about 20 ns, the forms below a few ns
+for each element of a loop. Arguments must be positive and normal. Accuracy (checked against SciPy by the
+tests): absolute and relative error below 5e-13 for arguments from 1e-6 to 1e12, whichever is the larger.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba as nb
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic
+
+# Reassociation and fused multiply-add are allowed; NaN and infinity keep their meaning, so that a diverged
+# run is seen as one.
+FAST = {"reassoc", "contract", "nsz", "arcp"}
+
+_SQRT_HALF_BITS = 0x3FE6A09E667F3BCD
+_LN2 = 0.6931471805599453
+_HALF_LOG_2PI = 0.9189385332046727
+
+
+@intrinsic
+def _bits_of(typingctx: Any, value: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.bitcast(args[0], ir.IntType(64))
+
+    return types.int64(types.float64), codegen
+
+
+@intrinsic
+def _float_of(typingctx: Any, value: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.bitcast(args[0], ir.DoubleType())
+
+    return types.float64(types.int64), codegen
+
+
+@nb.njit(fastmath=FAST, nogil=True, error_model="numpy", inline="always")
+def log(x: float) -> float:
+    """Natural logarithm: exponent from the bits, mantissa by the series of 2 atanh((m - 1) / (m + 1))."""
+    bits = _bits_of(x)
+    exponent = (bits - _SQRT_HALF_BITS) >> 52
+    mantissa = _float_of(bits - (exponent << 52))  # in [sqrt(1/2), sqrt(2))
+    s = (mantissa - 1.0) / (mantissa + 1.0)
+    z = s * s
+    series = 1.0 / 19.0
+    series = series * z + 1.0 / 17.0
+    series = series * z + 1.0 / 15.0
+    series = series * z + 1.0 / 13.0
+    series = series * z + 1.0 / 11.0
+    series = series * z + 1.0 / 9.0
+    series = series * z + 1.0 / 7.0
+    series = series * z + 1.0 / 5.0
+    series = series * z + 1.0 / 3.0
+    return exponent * _LN2 + 2.0 * (s + s * z * series)
+
+
+@nb.njit(fastmath=FAST, nogil=True, error_model="numpy", inline="always")
+def rising7(x: float) -> float:
+    """x (x + 1) … (x + 6) = Gamma(x + 7) / Gamma(x)."""
+    return x * (x + 1.0) * (x + 2.0) * (x + 3.0) * (x + 4.0) * (x + 5.0) * (x + 6.0)
+
+
+@nb.njit(fastmath=FAST, nogil=True, error_model="numpy", inline="always")
+def stirling(y: float) -> float:
+    """Log Gamma for y >= 7 by Stirling's series."""
+    r = 1.0 / y
+    r2 = r * r
+    tail = 1.0 / 12.0 - r2 * (
+        1.0 / 360.0
+        - r2 * (1.0 / 1260.0 - r2 * (1.0 / 1680.0 - r2 * (1.0 / 1188.0 - r2 * (691.0 / 360360.0))))
+    )
+    return (y - 0.5) * log(y) - y + _HALF_LOG_2PI + r * tail
+
+
+@nb.njit(fastmath=FAST, nogil=True, error_model="numpy", inline="always")
+def lgamma(x: float) -> float:
+    """Log Gamma: Stirling's series at x + 7, shifted back."""
+    return stirling(x + 7.0) - log(rising7(x))
+
+
+@nb.njit(fastmath=FAST, nogil=True, error_model="numpy", inline="always")
+def lgamma_two(x: float, y: float) -> float:
+    """Log Gamma(x) + log Gamma(y), with one logarithm for both shifts."""
+    return stirling(x + 7.0) + stirling(y + 7.0) - log(rising7(x) * rising7(y))
+
+
+@nb.njit(fastmath=FAST, nogil=True, error_model="numpy", inline="always")
+def lbeta(x: float, y: float) -> float:
+    """Log Beta(x, y) = log Gamma(x) + log Gamma(y) - log Gamma(x + y)."""
+    total = x + y
+    return (
+        stirling(x + 7.0)
+        + stirling(y + 7.0)
+        - stirling(total + 7.0)
+        - log(rising7(x) * rising7(y) / rising7(total))
+    )
+
+
+@nb.njit(fastmath=FAST, nogil=True, error_model="numpy", inline="always")
+def trigamma(x: float) -> float:
+    """Second derivative of log Gamma: the asymptotic series at x + 8, shifted back."""
+    total = 0.0
+    for t in range(8):
+        total += 1.0 / ((x + t) * (x + t))
+    r = 1.0 / (x + 8.0)
+    r2 = r * r
+    tail = 1.0 / 6.0 - r2 * (
+        1.0 / 30.0 - r2 * (1.0 / 42.0 - r2 * (1.0 / 30.0 - r2 * (5.0 / 66.0 - r2 * (691.0 / 2730.0))))
+    )
+    return total + r * (1.0 + r * (0.5 + r * tail))

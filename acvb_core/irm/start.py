@@ -1,0 +1,121 @@
+"""Initial responsibilities: spectral co-clustering, or the papers' uniform random ones."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse.linalg import LinearOperator, svds
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+
+from acvb_core.clusters import order_by_size
+from acvb_core.data.relation import Relation
+from acvb_core.irm.kernels import Floats
+from acvb_core.irm.neighbours import pattern_product
+from acvb_core.protocols import Checkpoint, no_checkpoint
+
+#: Relative accuracy asked of the singular vectors: k-means cannot tell a finer one.
+_SVD_TOLERANCE = 1e-3
+
+
+@dataclass(frozen=True)
+class Start:
+    """How the first responsibilities are made.
+
+    Attributes
+    ----------
+    k_rows, k_cols : int
+        Number of clusters to begin with (the truncation of the stick-breaking prior).
+    how : "spectral" or "random"
+    smoothing : float
+        Spectral only: share of each object that is spread evenly over all clusters.
+    """
+
+    k_rows: int
+    k_cols: int
+    how: str = "spectral"
+    smoothing: float = 0.3
+
+    def responsibilities(
+        self, relation: Relation, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
+    ) -> tuple[Floats, Floats]:
+        """Return responsibilities of rows and columns, shapes (N1, K1), (N2, K2), largest cluster first."""
+        if self.how == "random" or min(relation.shape) < 3 or relation.n_ones == 0:
+            pair = [
+                _uniform(n, k, rng) for n, k in zip(relation.shape, (self.k_rows, self.k_cols), strict=True)
+            ]
+        else:
+            labels = spectral_labels(relation, self.k_rows, self.k_cols, rng, checkpoint)
+            pair = [
+                _smoothed(found, k, self.smoothing)
+                for found, k in zip(labels, (self.k_rows, self.k_cols), strict=True)
+            ]
+        rows, cols = (np.ascontiguousarray(q[:, order_by_size(q.sum(axis=0))]) for q in pair)
+        return rows, cols
+
+
+def _uniform(n_objects: int, n_clusters: int, rng: np.random.Generator) -> Floats:
+    weights = rng.random((n_objects, n_clusters)) + 1e-12
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+def _smoothed(labels: np.ndarray, n_clusters: int, smoothing: float) -> Floats:
+    q = np.full((len(labels), n_clusters), smoothing / n_clusters)
+    q[np.arange(len(labels)), labels] += 1.0 - smoothing
+    return q
+
+
+def spectral_labels(
+    relation: Relation,
+    k_rows: int,
+    k_cols: int,
+    rng: np.random.Generator,
+    checkpoint: Checkpoint = no_checkpoint,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return hard labels of rows and columns by spectral co-clustering.
+
+    k-means on the leading singular vectors of the degree-normalised links, scaled by the singular values; the
+    mean degree is added to every degree so that objects with few links do not dominate. Unknown entries count
+    as no link.
+
+    References
+    ----------
+    Dhillon, KDD 2001; the regularised degrees: Qin and Rohe, NIPS 2013.
+    """
+    n_rows, n_cols = relation.shape
+    rank = min(max(k_rows, k_cols), min(relation.shape) - 1)
+    row_scale = _inverse_root_degree(np.diff(relation.ones.indptr))[:, None]
+    col_scale = _inverse_root_degree(np.diff(relation.transposed.ones.indptr))[:, None]
+
+    def forward(vectors: Floats) -> Floats:
+        scaled = col_scale * vectors.reshape(n_cols, -1)
+        return row_scale * pattern_product(relation.ones, scaled, checkpoint)
+
+    def backward(vectors: Floats) -> Floats:
+        scaled = row_scale * vectors.reshape(n_rows, -1)
+        return col_scale * pattern_product(relation.transposed.ones, scaled, checkpoint)
+
+    normalised = LinearOperator(
+        relation.shape, matvec=forward, rmatvec=backward, matmat=forward, rmatmat=backward, dtype=np.float64
+    )
+    guess = rng.standard_normal(min(relation.shape))
+    left, values, right = svds(normalised, k=rank, v0=guess, tol=_SVD_TOLERANCE)
+    seeds = rng.integers(2**31 - 1, size=2)
+    return (
+        _k_means(left * values, k_rows, int(seeds[0])),
+        _k_means(right.T * values, k_cols, int(seeds[1])),
+    )
+
+
+def _inverse_root_degree(degree: np.ndarray) -> Floats:
+    return 1.0 / np.sqrt(degree + max(degree.mean(), 1e-12))
+
+
+def _k_means(points: Floats, n_clusters: int, seed: int) -> np.ndarray:
+    n_clusters = min(n_clusters, len(points))
+    with warnings.catch_warnings():
+        # Fewer distinct points than clusters: the clusters left over start empty, which is what is wanted.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return KMeans(n_clusters, n_init=3, random_state=seed).fit_predict(points)

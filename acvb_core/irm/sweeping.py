@@ -1,0 +1,66 @@
+"""What every variational method of the IRM does before its first sweep and at the end of each."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from acvb_core.clusters import Order
+from acvb_core.data.relation import Relation
+from acvb_core.irm.hyper import Hyper, update_hyper
+from acvb_core.irm.merge import merge_clusters
+from acvb_core.irm.start import Start
+from acvb_core.irm.state import IrmState, block_counts, tidy
+from acvb_core.protocols import Checkpoint
+
+#: Merges are tried every so many sweeps …
+_MERGE_EVERY = 5
+#: … until none is found from this sweep on …
+_MERGE_AT_LEAST_UNTIL = 10
+#: … and never after this one, so that a run can settle.
+_MERGE_AT_MOST_UNTIL = 50
+
+
+def first_state(
+    relation: Relation,
+    start: Start,
+    hyper: Hyper,
+    rule: str,
+    rng: np.random.Generator,
+    checkpoint: Checkpoint,
+    *,
+    merge: bool,
+) -> IrmState:
+    """Return the state that the variational methods begin from."""
+    rows, cols = start.responsibilities(relation, rng, checkpoint)
+    ones, entries = block_counts(relation, rows, cols, checkpoint)
+    if rule == "per-block":
+        a, b = hyper.blocks(ones.shape)
+        hyper = replace(hyper, a=a.copy(), b=b.copy())
+    return IrmState(rows, cols, ones, entries, hyper, moves_over=not merge)
+
+
+def finish_sweep(
+    state: IrmState, relation: Relation, shrink: float, rule: str, *, keep_bound: bool = False
+) -> tuple[IrmState, dict[str, Order] | None]:
+    """Order and drop clusters, learn the hyper-parameters, and merge clusters when it is time.
+
+    Returns
+    -------
+    state : IrmState
+    order : dict of str to ndarray, or None
+        As `SweepInfo.order`; None too after a merge, which is no re-ordering (the widths tell).
+    """
+    state, order = tidy(state, relation, shrink, keep_bound=keep_bound)
+    rows, cols = state.rows.sum(axis=0), state.cols.sum(axis=0)
+    learned = update_hyper(state.hyper, rule, state.ones, state.entries, rows, cols)
+    state = replace(state, hyper=learned, age=state.age + 1)
+    if state.moves_over or state.age % _MERGE_EVERY:
+        return state, order
+    state, merged = merge_clusters(state, largest_first=not keep_bound)
+    if merged:
+        state, _ = tidy(state, relation, shrink, keep_bound=keep_bound)
+        order = None
+    done = (merged == 0 and state.age >= _MERGE_AT_LEAST_UNTIL) or state.age >= _MERGE_AT_MOST_UNTIL
+    return replace(state, moves_over=done), order
