@@ -223,8 +223,8 @@ class Utf8Stream:
             Bytes that the encoding does not allow, with their line.
         """
         while True:
-            chunk = self._stream.read(size)
             first = self._bytes == 0
+            chunk = self._stream.read(max(size, 4))  # a byte order mark comes in one piece
             try:
                 text = self._decoder.decode(chunk, final=not chunk)
             except UnicodeDecodeError as problem:
@@ -232,12 +232,12 @@ class Utf8Stream:
             self._bytes += len(chunk)
             if self._is_utf8:
                 # The bytes pass through unchanged: decoding them only proved that they are UTF-8.
-                self._line += _line_ends(chunk)
-                return chunk.removeprefix(codecs.BOM_UTF8) if first else chunk
-            converted = (text.removeprefix("\ufeff") if first else text).encode("utf-8")
-            self._line += _line_ends(converted)
-            if converted or not chunk:
-                return converted
+                found = chunk.removeprefix(codecs.BOM_UTF8) if first else chunk
+            else:
+                found = (text.removeprefix("\ufeff") if first else text).encode("utf-8")
+            self._line += _line_ends(found)
+            if found or not chunk:
+                return found
 
     def _undecodable(self, problem: UnicodeDecodeError, chunk_size: int) -> DataError:
         # The decoder sees the chunk behind the bytes it had kept back, or without the mark it has stripped.

@@ -85,14 +85,7 @@ def read_matrix(source: ByteSource, layout: Layout, options: ReadOptions) -> tup
 def _add_cells(entries: Entries, batch: RecordBatch, values: ValueReader, first_row: int, skip: int) -> None:
     """Append a batch's cells, each handed on as a record of its own, so that one table serves all columns."""
     n_cells = batch.n_fields - skip
-    used = batch.n_records * batch.n_fields
-    cells = RecordBatch(
-        batch.text, batch.starts[:used], batch.ends[:used], np.repeat(batch.lines, batch.n_fields), 1
-    )
-    if skip:
-        keep = np.ones(used, dtype=bool)
-        keep[:: batch.n_fields] = False
-        cells = RecordBatch(batch.text, cells.starts[keep], cells.ends[keep], cells.lines[keep], 1)
+    cells = batch.interleaved(*range(skip, batch.n_fields))
     try:
         verdicts, numbers = values.read(cells, 0)
     except DataError as problem:

@@ -104,26 +104,30 @@ class EdgeListReader:
                     line=int(batch.lines[0]),
                     remedy="Choose other columns or another delimiter.",
                 )
-            rows = self._labels(self._row_table, batch, self._row_column)
-            columns = self._labels(self._column_table, batch, self._column_column)
+            self._refuse_blank_labels(batch)
+            if self._options.same_nodes:
+                both = self._row_table.codes(batch.interleaved(self._row_column, self._column_column), 0)
+                rows, columns = both[0::2], both[1::2]
+            else:
+                rows = self._row_table.codes(batch, self._row_column)
+                columns = self._column_table.codes(batch, self._column_column)
             verdicts = numbers = None
             if self._values is not None:
                 assert self._layout.value_column is not None
                 verdicts, numbers = self._values.read(batch, self._layout.value_column)
             yield rows, columns, verdicts, numbers, batch.lines
 
-    def _labels(self, table: LabelTable, batch: RecordBatch, column: int) -> NDArray[np.int32]:
-        blank = batch.starts[column :: batch.n_fields] == batch.ends[column :: batch.n_fields]
-        blank = blank[: batch.n_records]
-        if blank.any():
-            raise DataError(
-                "a label is blank",
-                source=self._source.name,
-                line=int(batch.lines[int(blank.argmax())]),
-                column=column + 1,
-                remedy="Give every object a name, or remove the line.",
-            )
-        return table.codes(batch, column)
+    def _refuse_blank_labels(self, batch: RecordBatch) -> None:
+        for column in (self._row_column, self._column_column):
+            blank = batch.blank(column)
+            if blank.any():
+                raise DataError(
+                    "a label is blank",
+                    source=self._source.name,
+                    line=int(batch.lines[int(blank.argmax())]),
+                    column=column + 1,
+                    remedy="Give every object a name, or remove the line.",
+                )
 
     def _sides(self) -> tuple[Side, Side]:
         options = self._options

@@ -30,7 +30,6 @@ _ROW_NAMES = {
     "author",
     "package",
     "source_id",
-    "i",
     "node1",
     "follower",
     "customer",
@@ -68,7 +67,6 @@ _COLUMN_NAMES = {
     "question",
     "group",
     "target_id",
-    "j",
     "node2",
     "followee",
     "product",
@@ -82,7 +80,6 @@ _VALUE_NAMES = {
     "weight",
     "count",
     "counts",
-    "n",
     "freq",
     "frequency",
     "rating",
@@ -93,16 +90,29 @@ _VALUE_NAMES = {
     "amount",
     "strength",
     "entry",
-    "x",
 }
 _OTHER_NAMES = {"time", "timestamp", "date", "year", "id", "name", "label", "node", "key", "type", "comment"}
 _KNOWN = _ROW_NAMES | _COLUMN_NAMES | _VALUE_NAMES | _OTHER_NAMES
+# What heads a list of objects.
+_LIST_NAMES = {
+    "node",
+    "nodes",
+    "label",
+    "labels",
+    "name",
+    "names",
+    "object",
+    "objects",
+    "id",
+    "row",
+    "column",
+}
 _CORNER_NAMES = {"", "id", "name", "label", "row", "rows", "node", "object"}
 
 
-def header_known(name: str) -> bool:
-    """Whether a field is a usual column name."""
-    return name.strip().lower() in _KNOWN
+def heads_node_list(name: str) -> bool:
+    """Whether the first line of a node list is a heading."""
+    return name.strip().lower() in _LIST_NAMES
 
 
 def is_matrix(records: Records) -> bool:
@@ -132,7 +142,7 @@ def edge_header(records: Records) -> bool:
     seen, where the other wrong guess would lose a link.
     """
     first, body = records[0], records[1:]
-    if sum(header_known(field) for field in first) >= min(2, len(first)):
+    if sum(field.strip().lower() in _KNOWN for field in first) >= min(2, len(first)):
         return True
     if not body or any(not field.strip() for field in first):
         return False

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.data.byte_source import ByteSource, Utf8Stream
-from acvb_core.data.guess import header_known
+from acvb_core.data.guess import heads_node_list
 from acvb_core.data.records import ONE_FIELD, RecordReader
+from acvb_core.data.report import Fact
 from acvb_core.errors import DataError
 
 NodeList = Sequence[str] | str | os.PathLike[str] | bytes
@@ -118,20 +119,25 @@ def side_by_position(n: int, nodes: Sequence[str] | None, side: str, source: str
     return side_as_found(nodes)
 
 
-def read_node_list(nodes: NodeList | None, what: str) -> list[str] | None:
+def read_node_list(nodes: NodeList | None, what: str) -> tuple[list[str] | None, list[Fact]]:
     """Return a node list given as labels, or as a path to (or the bytes of) a file of one label a line.
 
-    A first line that is a usual column name ("node", "label", …) is passed over.
+    A first line of a file that reads "node", "label" or the like is a heading; the fact returned says so.
 
     Raises
     ------
     DataError
         A label is blank or stands twice, or the list is empty; names the line.
     """
+    facts: list[Fact] = []
     if nodes is None:
-        return None
+        return None, facts
     if isinstance(nodes, str | os.PathLike | bytes):
         labels, lines, source = _read_file(nodes)
+        if len(labels) > 1 and heads_node_list(labels[0]):
+            told = f"The first line of the node list {source} ({labels[0]}) was taken as its heading."
+            facts.append(Fact("node_list_heading", 1, told))
+            labels, lines = labels[1:], lines[1:]
     else:
         labels, source = [str(node) for node in nodes], what
         lines = list(range(1, len(labels) + 1))
@@ -150,7 +156,7 @@ def read_node_list(nodes: NodeList | None, what: str) -> list[str] | None:
                 remedy="Give every object a name of its own.",
             )
         seen[label] = line
-    return labels
+    return labels, facts
 
 
 def _read_file(nodes: str | os.PathLike[str] | bytes) -> tuple[list[str], list[int], str]:
@@ -161,6 +167,4 @@ def _read_file(nodes: str | os.PathLike[str] | bytes) -> tuple[list[str], list[i
         for batch in reader:
             labels.extend(batch.field(record, 0) for record in range(batch.n_records))
             lines.extend(batch.lines.tolist())
-    if len(labels) > 1 and header_known(labels[0]):
-        labels, lines = labels[1:], lines[1:]
     return labels, lines, source.name

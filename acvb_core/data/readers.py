@@ -15,7 +15,7 @@ from acvb_core.data.nodes import NodeList, read_node_list
 from acvb_core.data.options import ReadOptions
 from acvb_core.data.records import BLOCK_BYTES
 from acvb_core.data.relation import Relation
-from acvb_core.data.report import ReadReport
+from acvb_core.data.report import Fact, ReadReport
 from acvb_core.data.sniff import inspect
 from acvb_core.data.sparse_files import read_matrix_market, read_npz
 from acvb_core.errors import DataError, ParameterError
@@ -141,7 +141,7 @@ def load_relation(
             delimiter=delimiter,
             header=None if header == "auto" else header,
         )
-        rows, columns = _node_lists(row_nodes, column_nodes, same_nodes, shape)
+        rows, columns, list_facts = _node_lists(row_nodes, column_nodes, same_nodes, shape)
         options = ReadOptions(
             name=name or opened.stem,
             threshold=threshold,
@@ -168,7 +168,9 @@ def load_relation(
             relation, facts = read_matrix_market(opened, options)
         else:
             relation, facts = read_npz(opened, options)
-        return LoadedRelation(relation, ReadReport(opened.name, (*facts, *object_facts(relation))), layout)
+        return LoadedRelation(
+            relation, ReadReport(opened.name, (*list_facts, *facts, *object_facts(relation))), layout
+        )
 
 
 def _chosen_columns(
@@ -234,9 +236,9 @@ def _column_list(layout: Layout) -> str:
 
 def _node_lists(
     row_nodes: NodeList | None, column_nodes: NodeList | None, same_nodes: bool, shape: tuple[int, int] | None
-) -> tuple[list[str] | None, list[str] | None]:
-    rows = read_node_list(row_nodes, "row_nodes")
-    columns = read_node_list(column_nodes, "column_nodes")
+) -> tuple[list[str] | None, list[str] | None, list[Fact]]:
+    rows, row_facts = read_node_list(row_nodes, "row_nodes")
+    columns, column_facts = read_node_list(column_nodes, "column_nodes")
     if same_nodes:
         if rows is not None and columns is not None and rows != columns:
             raise ParameterError("With same_nodes give one node list, or the same one twice.")
@@ -248,7 +250,7 @@ def _node_lists(
             raise ParameterError(
                 f"The {side} node list has {len(nodes):,} labels, the shape says {shape[axis]:,}."
             )
-    return rows, columns
+    return rows, columns, row_facts + column_facts
 
 
 def _check_shape(shape: tuple[int, int] | None) -> None:

@@ -54,6 +54,19 @@ class RecordBatch:
         at = record * self.n_fields + column
         return self.text[self.starts[at] : self.ends[at]].tobytes().decode("utf-8")
 
+    def blank(self, column: int) -> NDArray[np.bool_]:
+        """Return whether field `column` is empty, shape (n_records,)."""
+        at = slice(column, self.n_records * self.n_fields, self.n_fields)
+        return self.starts[at] == self.ends[at]
+
+    def interleaved(self, *columns: int) -> RecordBatch:
+        """Return the fields of some columns, record by record, as a batch of one field a record."""
+        used = self.n_records * self.n_fields
+        starts, ends = (
+            side[:used].reshape(-1, self.n_fields)[:, columns].ravel() for side in (self.starts, self.ends)
+        )
+        return RecordBatch(self.text, starts, ends, np.repeat(self.lines, len(columns)), 1)
+
     def record(self, record: int) -> list[str]:
         """Return one record's fields."""
         return [self.field(record, column) for column in range(self.n_fields)]

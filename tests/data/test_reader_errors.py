@@ -1,0 +1,345 @@
+"""Every fault of a file is named with its line, its field, its value and what to do."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zipfile
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from acvb_core.data.readers import inspect_source, load_relation
+from acvb_core.errors import DataError, ParameterError
+
+
+def fault(source: bytes, **options) -> DataError:
+    """Load `source`, which must fail, and return the error."""
+    with pytest.raises(DataError) as caught:
+        load_relation(source, filename="upload.csv", **options)
+    assert caught.value.source in ("upload.csv", "row_nodes", "column_nodes")
+    assert caught.value.remedy
+    return caught.value
+
+
+# name: (bytes, options, line, column, value, words of the message)
+FAULTS = {
+    "a field too many": (b"row,col\na,x\nb,y,z\n", {}, 3, 3, "b,y,z", "3 fields where the first has 2"),
+    "a field too few": (b"row,col,value\na,x,1\nb,y\n", {}, 3, 3, "b,y", "2 fields where the first has 3"),
+    "mixed delimiters": (
+        b"row,col\na,x\nb;y\nc,z\nd,z\n",
+        {},
+        3,
+        None,
+        "b;y",
+        "separated by semicolons, the file by commas",
+    ),
+    "a title line": (
+        b"My data\na,x\nb,y\nc,z\n",
+        {},
+        1,
+        None,
+        None,
+        "first line has 1 field, most lines have 2",
+    ),
+    "not UTF-8": (b"row,col\nAnn,x\nJos\xe9,y\n", {}, 3, None, "e9 2c 79 0a", "byte 18 is not UTF-8 text"),
+    "not UTF-8, behind a mark": (b"\xef\xbb\xbfr,c\n\xe9,y\n", {}, 2, None, "e9 2c 79 0a", "byte 8 is not"),
+    "NUL": (b"row,col\na,x\nb,\0y\n", {}, 3, 2, None, "NUL byte"),
+    "control character": (b"row,col\na,x\n\x01b,y\n", {}, 3, 1, None, "control character (byte 0x01)"),
+    "binary junk": (bytes(range(256)), {}, None, None, None, ""),
+    "empty": (b"", {}, None, None, None, "empty"),
+    "blank lines only": (b"\n  \n\n", {}, None, None, None, "only blank or comment lines"),
+    "header only": (b"source,target\n", {}, 1, None, None, "column names and no data"),
+    "matrix header only": (b",a,b,c\n", {"format": "matrix", "header": True}, 1, None, None, "no data"),
+    "one column": (b"Ann\nBob\nCid Smith\n", {}, 1, None, "Ann", "one field only"),
+    "long field": (
+        b"row,col\na,x\nb," + b"y" * 10_000_000 + b"\n",
+        {},
+        3,
+        2,
+        None,
+        "longer than 10,000 bytes",
+    ),
+    "unclosed quote": (b'row,col\na,x\nb,"y\nc,z\n', {}, 3, 2, None, "never closed"),
+    "quote unclosed for long": (
+        b'row,col\na,x\n"b,y\n' + b"c,z\n" * 5000,
+        {},
+        3,
+        1,
+        None,
+        "not closed within 10,000 bytes",
+    ),
+    "text after a quote": (b'row,col\na,x\n"b"c,y\n', {}, 3, 1, "c", "text after the closing quote"),
+    "blank label": (b"row,col\na,x\n,y\n", {}, 3, 1, None, "label is blank"),
+    "blank second label": (b"row,col\na,x\nb, \n", {}, 3, 2, None, "label is blank"),
+    "value that is none": (b"row,col,value\na,x,1\nb,y,maybe\n", {}, 3, 3, "maybe", "neither a number"),
+    "decimal comma": (b"row;col;value\na;x;1\nb;y;1,5\n", {}, 3, 3, "1,5", "neither a number"),
+    "infinite value": (b"row,col,value\na,x,1\nb,y,inf\n", {}, 3, 3, "inf", "neither a number"),
+    "contradiction": (
+        b"row,col,value\na,x,0\nb,y,1\n\na,x,1\n",
+        {},
+        5,
+        3,
+        "a, x",
+        "a link on line 5 and no link on line 2",
+    ),
+    "contradicting words": (b"row,col,value\na,x,yes\na,x,no\n", {}, 3, 3, "a, x", "link on line 2"),
+    "contradicting scores": (
+        b"row,col,value\na,x,0.7\na,x,0.2\n",
+        {"threshold": 0.5},
+        3,
+        3,
+        "a, x",
+        "a link on line 2 and no link on line 3",
+    ),
+    "index beyond the shape": (
+        b"0,1\n2,7\n",
+        {"shape": (3, 7)},
+        2,
+        2,
+        "7",
+        "beyond the given shape, whose last is 6",
+    ),
+    "negative index": (b"0,1\n-1,2\n", {"shape": (3, 7)}, 2, 1, "-1", "negative"),
+    "no index": (b"0,1\n1,x\n", {"shape": (3, 7)}, 2, 2, "x", "no whole number"),
+    "huge index": (b"0,1\n1,99999999999999999999\n", {"shape": (3, 7)}, 2, 2, "9" * 20, "beyond"),
+    "label not in the list": (
+        b"row,col\na,x\nb,y\nz,y\n",
+        {"row_nodes": ["a", "b"]},
+        4,
+        1,
+        "z",
+        "not in the node list",
+    ),
+    "column label not in the list": (
+        b"row,col\na,x\nb,y\n",
+        {"column_nodes": b"x\nw\n"},
+        3,
+        2,
+        "y",
+        "node list",
+    ),
+    "node twice in the list": (
+        b"row,col\na,x\n",
+        {"row_nodes": ["a", "b", "a"]},
+        3,
+        None,
+        "a",
+        "stands on line 1",
+    ),
+    "unknown column name": (
+        b"row,col\na,x\n",
+        {"row_column": "who"},
+        1,
+        None,
+        "who",
+        "no column of this name",
+    ),
+    "column beyond the last": (
+        b"row,col\na,x\n",
+        {"row_column": 2},
+        None,
+        None,
+        None,
+        "no column at position 2",
+    ),
+    "a column twice": (
+        b"row,col\na,x\n",
+        {"row_column": 1, "column_column": 1},
+        None,
+        None,
+        None,
+        "a column each",
+    ),
+    "matrix cell": (b",a,b,c\nx,0,1,0\ny,1,oops,0\n", {"format": "matrix"}, 3, 3, "oops", "neither a number"),
+    "matrix ragged": (b",a,b,c\nx,0,1,0\ny,1,0\n", {}, 3, 4, "y,1,0", "3 fields where the first has 4"),
+    "matrix row twice": (b",a,b,c\nx,0,1,0\nx,1,0,1\n", {}, 3, 1, "x", "already stands on line 2, column 1"),
+    "matrix column twice": (
+        b",a,b,a\nx,0,1,0\ny,1,0,1\n",
+        {},
+        1,
+        4,
+        "a",
+        "already stands on line 1, column 2",
+    ),
+    "matrix of another shape": (b",a,b,c\nx,0,1,0\ny,1,0,1\n", {"shape": (3, 3)}, None, None, None, "2 x 3"),
+    "market junk": (
+        b"%%MatrixMarket matrix coordinate\n",
+        {},
+        1,
+        None,
+        "%%MatrixMarket matrix coordinate",
+        "first line",
+    ),
+    "market size line": (
+        b"%%MatrixMarket matrix coordinate pattern general\n% note\n3 x 1\n1 1\n",
+        {},
+        3,
+        None,
+        "3 x 1",
+        "3 whole numbers",
+    ),
+    "market index": (
+        b"%%MatrixMarket matrix coordinate pattern general\n3 2 2\n1 1\n4 1\n",
+        {},
+        4,
+        None,
+        None,
+        "MatrixMarket",
+    ),
+    "market promise": (
+        b"%%MatrixMarket matrix coordinate pattern general\n3 2 99999999999\n1 1\n",
+        {},
+        2,
+        None,
+        "3 2 99999999999",
+        "more than the file can hold",
+    ),
+    "market short": (
+        b"%%MatrixMarket matrix coordinate pattern general\n3 2 2\n1 1\n",
+        {},
+        None,
+        None,
+        None,
+        "MatrixMarket",
+    ),
+    "market without size": (
+        b"%%MatrixMarket matrix coordinate pattern general\n",
+        {},
+        None,
+        None,
+        None,
+        "no size line",
+    ),
+    "not a market file": (b"a,b\n", {"format": "matrix-market"}, 1, None, "a,b", "MatrixMarket"),
+    "not an npz file": (b"a,b\n", {"format": "npz"}, 1, None, "a,b", "npz"),
+    "png": (b"\x89PNG\r\n\x1a\n", {}, None, None, None, "a PNG image"),
+    "xz": (b"\xfd7zXZ\x00abc", {}, None, None, None, "an xz file"),
+    "xls": (b"\xd0\xcf\x11\xe0abc", {}, None, None, None, "an old Excel workbook"),
+    "empty gzip": (gzip.compress(b""), {}, None, None, None, "empty"),
+}
+
+
+@pytest.mark.parametrize("case", FAULTS)
+def test_fault_is_named(case):
+    source, options, line, column, value, words = FAULTS[case]
+    error = fault(source, **options)
+    if case == "binary junk":
+        return
+    assert (error.line, error.column, error.value) == (line, column, value)
+    assert words in error.what
+
+
+@pytest.mark.parametrize("case", [case for case in FAULTS if b"\n" in FAULTS[case][0]])
+def test_fault_is_the_same_gzipped(case):
+    source, options, *_ = FAULTS[case]
+    plain, packed = fault(source, **options), fault(gzip.compress(source), **options)
+    assert str(packed) == str(plain)
+
+
+def test_truncated_gzip():
+    packed = gzip.compress(b"row,col\n" + b"".join(b"a%d,b%d\n" % (i, i * 7 % 1009) for i in range(50_000)))
+    assert "truncated" in fault(packed[:-100]).what
+    assert "truncated" in fault(packed[:60]).what
+
+
+def test_damaged_gzip():
+    packed = bytearray(gzip.compress(b"row,col\n" + b"".join(b"a%d,b\n" % i for i in range(9_999))))
+    packed[-6] ^= 0xFF  # in the checksum
+    assert "damaged" in fault(bytes(packed)).what
+
+
+def archive(*names: str) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as writer:
+        for name in names:
+            writer.writestr(name, "x")
+    return out.getvalue()
+
+
+def test_zip_archives_are_called_what_they_are():
+    assert "Excel workbook (xlsx)" in fault(archive("[Content_Types].xml", "xl/workbook.xml")).what
+    assert "OpenDocument" in fault(archive("mimetype", "content.xml")).what
+    assert "zip archive of 2 files, the first is 'a.csv'" in fault(archive("a.csv", "b.csv")).what
+    assert "damaged zip" in fault(b"PK\x03\x04 and nothing").what
+
+
+def test_npz_without_a_sparse_matrix():
+    out = io.BytesIO()
+    np.savez(out, links=np.eye(3), names=np.arange(3))
+    error = fault(out.getvalue())
+    assert "holds links, names and no sparse matrix" in error.what
+    assert "save_npz" in error.remedy
+
+
+def test_npz_never_unpickles():
+    out = io.BytesIO()
+    np.savez(out, format=np.array("csr"), shape=np.array([1, 1]), data=np.array([print], dtype=object),
+             indices=np.array([0]), indptr=np.array([0, 1]))  # fmt: skip
+    assert "cannot be read" in fault(out.getvalue()).what
+
+
+def test_npz_with_indices_beyond_its_shape():
+    out = io.BytesIO()
+    np.savez(out, format=np.array("csr"), shape=np.array([2, 2]), data=np.ones(2), indices=np.array([0, 9]),
+             indptr=np.array([0, 1, 2]))  # fmt: skip
+    assert "cannot be read" in fault(out.getvalue()).what
+
+
+def test_npz_contradiction_names_the_entry():
+    matrix = sparse.coo_array(([1.0, 0.0], ([1, 1], [2, 2])), shape=(3, 4))
+    out = io.BytesIO()
+    sparse.save_npz(out, matrix)
+    assert "row 2, column 3 is given as a link and as no link" in fault(out.getvalue()).what
+
+
+def test_node_list_of_the_wrong_length_for_a_file_without_labels():
+    out = io.BytesIO()
+    sparse.save_npz(out, sparse.csr_array(np.eye(3)))
+    assert "3 rows but the node list has 2 labels" in fault(out.getvalue(), row_nodes=["a", "b"]).what
+
+
+def test_utf16_without_a_mark_is_told_as_nul_bytes():
+    error = fault("row,col\na,x\n".encode("utf-16-le"))
+    assert (error.line, error.column) == (1, 1)
+    assert "utf-16" in error.remedy
+
+
+def test_missing_path_and_directory(tmp_path):
+    with pytest.raises(DataError, match="cannot be opened"):
+        load_relation(tmp_path / "none.csv")
+    with pytest.raises(DataError, match="directory"):
+        load_relation(tmp_path)
+
+
+def test_inspect_names_faults_too():
+    with pytest.raises(DataError, match="one field only"):
+        inspect_source(b"Ann\nBob\n", "upload.csv")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"format": "table"},
+        {"threshold": -1.0},
+        {"threshold": float("nan")},
+        {"delimiter": ",,"},
+        {"encoding": "klingon"},
+        {"encoding": "base64"},
+        {"shape": (0, 3)},
+        {"shape": (3,)},
+        {"unlisted": "maybe"},
+        {"same_nodes": True, "shape": (2, 3)},
+        {"same_nodes": True, "row_nodes": ["a"], "column_nodes": ["x"]},
+        {"shape": (2, 2), "row_nodes": ["a"]},
+    ],
+)
+def test_settings_that_make_no_sense(options):
+    with pytest.raises(ParameterError):
+        load_relation(b"row,col,value\na,x,1\n", **options)
+
+
+def test_threshold_without_values():
+    with pytest.raises(ParameterError, match="column of values"):
+        load_relation(b"row,col\na,x\n", threshold=2)

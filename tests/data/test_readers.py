@@ -1,0 +1,365 @@
+"""What is written in each format is read back the same, and the report tells what was done."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+
+import numpy as np
+import pytest
+import scipy.io
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from acvb_core.data.readers import inspect_source, load_relation
+from acvb_core.data.relation import Relation
+
+# Anything a person can type, quotes, commas, line breaks and blanks inside included. Without quotes around it, a
+# label can neither begin nor end with a blank, so labels do not.
+labels = st.text(
+    st.characters(exclude_categories=["Cc", "Cs"]) | st.sampled_from('",;\t|\n'), min_size=1
+).filter(lambda text: text == text.strip() and "\r" not in text and not text.startswith("\ufeff"))
+
+
+@st.composite
+def tables(draw):
+    """Row labels, column labels and a table of 1, 0 and nan (missing)."""
+    rows = draw(st.lists(labels, min_size=1, max_size=6, unique=True))
+    columns = draw(st.lists(labels, min_size=1, max_size=6, unique=True))
+    cells = st.sampled_from([0.0, 1.0, 0.0, 1.0, np.nan])
+    table = draw(st.lists(cells, min_size=len(rows) * len(columns), max_size=len(rows) * len(columns)))
+    return rows, columns, np.array(table).reshape(len(rows), len(columns))
+
+
+def written(records, delimiter=",") -> bytes:
+    out = io.StringIO()
+    csv.writer(out, delimiter=delimiter, quoting=csv.QUOTE_ALL).writerows(records)
+    return out.getvalue().encode()
+
+
+def assert_same(relation: Relation, rows, columns, table) -> None:
+    assert relation.row_labels.tolist() == list(rows)
+    assert relation.column_labels.tolist() == list(columns)
+    np.testing.assert_array_equal(relation.ones.toarray(), table == 1)
+    np.testing.assert_array_equal(relation.missing.toarray(), np.isnan(table))
+
+
+def maybe_packed(content: bytes, packed: bool) -> bytes:
+    return gzip.compress(content) if packed else content
+
+
+@given(tables(), st.booleans(), st.sampled_from(",;\t|"))
+def test_edges_round_trip(drawn, packed, delimiter):
+    rows, columns, table = drawn
+    text = {0.0: "0", 1.0: "1"}
+    records = [("row", "col", "value")]
+    records += [
+        (rows[i], columns[j], text.get(table[i, j], "NA"))
+        for i in range(len(rows))
+        for j in range(len(columns))
+    ]
+    content = maybe_packed(written(records, delimiter), packed)
+    loaded = load_relation(content, format="edges", delimiter=delimiter, header=True)
+    assert_same(loaded.relation, rows, columns, table)
+
+
+@given(tables(), st.booleans())
+def test_links_only_with_node_lists_round_trip(drawn, packed):
+    rows, columns, table = drawn
+    table = np.nan_to_num(table)
+    table[0, 0] = 1  # a list of no edges is an error
+    content = written(
+        [("row", "col"), *((rows[i], columns[j]) for i, j in zip(*table.nonzero(), strict=True))]
+    )
+    loaded = load_relation(
+        maybe_packed(content, packed), delimiter=",", header=True, row_nodes=rows, column_nodes=columns
+    )
+    assert_same(loaded.relation, rows, columns, table)
+
+
+@given(tables(), st.booleans(), st.sampled_from([("0", "1", ""), ("no", "yes", "?"), ("F", "T", "NaN")]))
+def test_matrix_round_trip(drawn, packed, signs):
+    rows, columns, table = drawn
+    cells = [[signs[2] if np.isnan(cell) else signs[int(cell)] for cell in line] for line in table]
+    content = written([["", *columns], *([row, *line] for row, line in zip(rows, cells, strict=True))])
+    loaded = load_relation(
+        maybe_packed(content, packed), format="matrix", delimiter=",", header=True, row_column=0
+    )
+    assert_same(loaded.relation, rows, columns, table)
+
+
+@given(tables(), st.booleans())
+def test_npz_round_trip(drawn, packed):
+    rows, columns, table = drawn
+    out = io.BytesIO()
+    sparse.save_npz(out, sparse.coo_array(table))
+    loaded = load_relation(maybe_packed(out.getvalue(), packed), row_nodes=rows, column_nodes=columns)
+    assert_same(loaded.relation, rows, columns, table)
+
+
+@given(tables(), st.booleans())
+def test_matrix_market_round_trip(drawn, packed):
+    rows, columns, table = drawn
+    out = io.BytesIO()
+    scipy.io.mmwrite(out, sparse.coo_array(table))
+    loaded = load_relation(maybe_packed(out.getvalue(), packed), row_nodes=rows, column_nodes=columns)
+    assert_same(loaded.relation, rows, columns, table)
+
+
+def loaded(text: str, **options):
+    return load_relation(text.encode(), **options)
+
+
+def test_labels_are_text():
+    relation = loaded("row,col\n007,NA\n7,1e3\nNaN,null\n").relation
+    assert relation.row_labels.tolist() == ["007", "7", "NaN"]
+    assert relation.column_labels.tolist() == ["NA", "1e3", "null"]
+
+
+@pytest.mark.parametrize("header", ["row,col", "source,target", "person,event", "From,To", "user_id,item_id"])
+def test_usual_headers_are_recognised_and_name_the_sides(header):
+    relation = loaded(f"{header}\na,x\nb,y\n").relation
+    row, column = header.split(",")
+    assert relation.shape == (2, 2)
+    assert (relation.row_kind, relation.column_kind) == (row, "column" if column == "col" else column)
+
+
+def test_integers_without_a_header_are_data():
+    assert loaded("1,2\n3,4\n").relation.row_labels.tolist() == ["1", "3"]
+
+
+def test_a_name_above_integers_is_a_header():
+    assert loaded("who,what\n1,2\n3,4\n").relation.row_labels.tolist() == ["1", "3"]
+
+
+def test_text_without_a_known_header_is_data_and_the_report_says_so():
+    found = loaded("Ann,Fair\nBob,Fair\n")
+    assert found.relation.n_ones == 2
+    assert "the first holds data" in found.report.lines()[0]
+
+
+def test_header_can_be_overridden():
+    assert loaded("Ann,Fair\nBob,Fair\n", header=True).relation.n_ones == 1
+    assert loaded("row,col\nBob,Fair\n", header=False).relation.n_ones == 2
+
+
+def test_values_words_and_missing():
+    text = "row,col,value\na,x,y\na,y,N\nb,x,TRUE\nb,y,false\nc,x,?\nc,y,\nd,x,na\nd,y,NaN\n"
+    found = loaded(text)
+    np.testing.assert_array_equal(found.relation.ones.toarray(), [[1, 0], [1, 0], [0, 0], [0, 0]])
+    np.testing.assert_array_equal(found.relation.missing.toarray(), [[0, 0], [0, 0], [1, 1], [1, 1]])
+    assert found.report.count("missing") == 4
+
+
+def test_threshold_is_exclusive_and_reported():
+    found = loaded("row,col,rating\na,x,3\nb,x,4\nc,x,4.5\n", threshold=4)
+    assert found.relation.ones.toarray().ravel().tolist() == [False, False, True]
+    assert found.report.count("thresholded") == 2
+    assert found.report.count("values") == 1
+
+
+def test_decimal_thresholds_compare_exactly():
+    found = loaded("row,col,score\na,x,0.3\nb,x,0.30000000000000004\n", threshold=0.3)
+    assert found.relation.ones.toarray().ravel().tolist() == [False, True]
+
+
+def test_repeated_links_are_merged_and_counted():
+    found = loaded("row,col\na,x\nb,y\na,x\na,x\n")
+    assert found.relation.n_ones == 2
+    assert found.report.count("duplicates") == 2
+
+
+def test_repeated_counts_are_added_before_the_threshold():
+    text = "row,col,count\na,x,3\na,x,3\nb,x,2\nb,x,1\nc,x,0\nc,x,9\n"
+    found = loaded(text, threshold=5)
+    assert found.relation.ones.toarray().ravel().tolist() == [True, False, True]
+    assert found.report.count("duplicates") == 3
+
+
+def test_a_known_value_prevails_over_missing():
+    found = loaded("row,col,value\na,x,1\na,x,NA\nb,x,NA\nb,x,0\nc,x,NA\n")
+    np.testing.assert_array_equal(found.relation.ones.toarray().ravel(), [1, 0, 0])
+    np.testing.assert_array_equal(found.relation.missing.toarray().ravel(), [0, 0, 1])
+    assert found.report.count("known_over_missing") == 2
+    assert found.report.count("duplicates") == 0
+
+
+def test_zeros_one_by_one_leave_unlisted_pairs_to_choose():
+    text = "row,col,value\na,x,1\na,y,0\nb,x,0\n"
+    found = loaded(text)
+    assert (found.relation.n_missing, found.report.count("unlisted")) == (0, 1)
+    assert "choose" in " ".join(found.report.lines())
+    chosen = loaded(text, unlisted="missing").relation
+    np.testing.assert_array_equal(chosen.missing.toarray(), [[0, 0], [0, 1]])
+
+
+def test_value_column_can_be_switched_off_or_chosen():
+    text = "source,target,value,weight\na,x,0,1\nb,x,1,0\n"
+    assert loaded(text, value_column=False).relation.n_ones == 2
+    assert loaded(text, value_column="weight").relation.ones.toarray().ravel().tolist() == [True, False]
+    assert loaded(text, value_column=3).relation.ones.toarray().ravel().tolist() == [True, False]
+
+
+def test_columns_can_be_swapped_by_name():
+    relation = loaded("row,col\na,x\nb,x\n", row_column="col", column_column="row").relation
+    assert (relation.shape, relation.row_kind) == ((1, 2), "col")
+    assert loaded("row,col\na,x\nb,x\n", row_column="col").relation.shape == (1, 2)
+
+
+def test_columns_left_aside_are_told():
+    found = loaded("source,target,value,comment\na,x,1,fine\nb,y,1,\n")
+    assert found.report.count("unused_columns") == 1
+    assert "comment" in " ".join(found.report.lines())
+
+
+def test_shape_makes_labels_indices():
+    found = loaded("0,1\n2,02\n", shape=(4, 3))
+    np.testing.assert_array_equal(found.relation.ones.toarray(), [[0, 1, 0], [0, 0, 0], [0, 0, 1], [0, 0, 0]])
+    assert found.report.count("empty_rows") == 2
+    assert found.report.count("empty_columns") == 1
+
+
+def test_one_set_of_objects_on_both_sides():
+    found = loaded("source,target\na,b\nc,c\n", same_nodes=True)
+    assert found.relation.row_labels.tolist() == found.relation.column_labels.tolist() == ["a", "b", "c"]
+    assert found.report.count("self_links") == 1
+    assert found.report.count("shared_labels") == 3
+
+
+def test_node_list_files(tmp_path):
+    (tmp_path / "people.txt").write_text("node\nZoë\nAnn, Bob\nidle\n", encoding="utf-8")
+    found = loaded('row,col\n"Ann, Bob",x\nZoë,x\n', row_nodes=tmp_path / "people.txt")
+    assert found.relation.row_labels.tolist() == ["Zoë", "Ann, Bob", "idle"]
+    assert found.report.count("empty_rows") == 1
+    assert found.report.count("node_list_heading") == 1
+
+
+def test_comments_blank_lines_and_blanks_are_told():
+    found = loaded("# a note\n% another, note\nrow,col\n\na , x\nb,y\n\n")
+    assert found.relation.row_labels.tolist() == ["a", "b"]
+    report = found.report
+    assert (report.count("comment_lines"), report.count("blank_lines"), report.count("trimmed")) == (2, 2, 2)
+    assert report.count("lines") == 7
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_line_ends(end):
+    relation = loaded(end.join(["row,col", "a,x", '"b' + end + 'b",y', ""])).relation
+    assert relation.row_labels.tolist() == ["a", f"b{end}b"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "utf-8-sig"])
+def test_byte_order_marks_are_understood(encoding):
+    assert load_relation("row,col\nZoë,x\n".encode(encoding)).relation.row_labels.tolist() == ["Zoë"]
+
+
+def test_encoding_can_be_chosen_and_is_told():
+    found = load_relation("row,col\nJosé,x\n".encode("cp1252"), encoding="cp1252")
+    assert found.relation.row_labels.tolist() == ["José"]
+    assert "The text was decoded as cp1252." in found.report.lines()
+
+
+def test_columns_of_numbers_separated_by_spaces():
+    relation = loaded("# FromNodeId ToNodeId\n1  2\n 3 4 \n").relation
+    assert (relation.row_labels.tolist(), relation.column_labels.tolist()) == (["1", "3"], ["2", "4"])
+
+
+def test_names_with_spaces_are_not_cut():
+    relation = loaded("Ann Lee;Fair of May\nBob Ray;Fair of May\n").relation
+    assert relation.row_labels.tolist() == ["Ann Lee", "Bob Ray"]
+
+
+def test_a_comma_inside_text_does_not_win_over_semicolons():
+    relation = loaded("Lee, Ann;Fair\nRay, Bob;Ball\n").relation
+    assert relation.row_labels.tolist() == ["Lee, Ann", "Ray, Bob"]
+
+
+def test_unlabelled_matrix():
+    found = loaded("0,1,0,1\n1,0,NA,0\n")
+    assert (found.relation.shape, found.layout.format) == ((2, 4), "matrix")
+    assert found.relation.row_labels.tolist() == ["0", "1"]
+    assert found.relation.n_missing == 1
+
+
+def test_matrix_is_recognised_by_its_empty_corner():
+    found = loaded(",x,y\nAnn,1,0\nBob,0,1\n")
+    assert (found.layout.format, found.relation.column_labels.tolist()) == ("matrix", ["x", "y"])
+
+
+def test_matrix_of_counts_with_a_corner_name():
+    found = loaded("animal,legs,eyes,tails,ears,wings,fins\ncat,4,2,1,2,0,0\nbee,6,5,0,0,4,0\n", threshold=4)
+    assert (found.layout.format, found.relation.row_kind) == ("matrix", "animal")
+    assert found.relation.n_ones == 2
+
+
+def test_matrix_objects_without_links_can_be_added():
+    found = loaded(",x,y\nAnn,1,0\n", row_nodes=["Zed", "Ann"])
+    np.testing.assert_array_equal(found.relation.ones.toarray(), [[0, 0], [1, 0]])
+
+
+def test_matrix_market_kinds():
+    head = "%%MatrixMarket matrix coordinate "
+    symmetric = loaded(head + "pattern symmetric\n% note\n3 3 2\n2 1\n3 3\n").relation
+    np.testing.assert_array_equal(symmetric.ones.toarray(), [[0, 1, 0], [1, 0, 0], [0, 0, 1]])
+    counted = loaded(head + "integer general\n2 2 3\n1 1 2\n1 1 3\n2 1 4\n", threshold=4)
+    np.testing.assert_array_equal(counted.relation.ones.toarray(), [[1, 0], [0, 0]])
+    dense = loaded("%%MatrixMarket matrix array real general\n2 2\n1\n0\n0\n1\n").relation
+    np.testing.assert_array_equal(dense.ones.toarray(), np.eye(2))
+
+
+def test_inspect_shows_what_the_page_needs():
+    layout = inspect_source(gzip.compress(b"source;target;weight\n" + b"a;x;3\nb;y;0\n" * 30), "net.csv.gz")
+    assert (layout.format, layout.gzipped, layout.delimiter, layout.header) == ("edges", True, ";", True)
+    assert layout.column_names == ("source", "target", "weight")
+    assert (layout.row_column, layout.column_column, layout.value_column) == (0, 1, 2)
+    assert (layout.value_kind, len(layout.rows), layout.rows[0]) == ("counts", 20, ("a", "x", "3"))
+    json.dumps(layout.to_dict())
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ("0 1 1", "0/1"),
+        ("y n ?", "yes/no"),
+        ("0 5 2", "counts"),
+        ("0.5 1 2", "numbers"),
+        ("NA ? NA", "missing"),
+    ],
+)
+def test_inspect_names_the_kind_of_values(values, kind):
+    lines = "".join(f"a{i},x,{value}\n" for i, value in enumerate(values.split()))
+    assert inspect_source(f"row,col,value\n{lines}".encode()).value_kind == kind
+
+
+def test_sources_of_every_sort_and_their_names(tmp_path):
+    path = tmp_path / "outings.csv.gz"
+    path.write_bytes(gzip.compress(b"row,col\na,x\n"))
+    with path.open("rb") as handle:
+        for source in (path, str(path), handle):
+            assert load_relation(source).relation.name == "outings"
+        assert not handle.closed
+    assert load_relation(path.read_bytes(), filename="a.csv").relation.name == "a"
+    assert load_relation(path, name="mine").relation.name == "mine"
+
+
+def test_a_stream_that_cannot_seek():
+    class Pipe(io.RawIOBase):
+        def __init__(self):
+            self.rest = io.BytesIO(b"row,col,value\na,x,1\n")
+
+        def readable(self):
+            return True
+
+        def readinto(self, buffer):
+            return self.rest.readinto(buffer)
+
+    assert load_relation(Pipe()).relation.n_ones == 1
+
+
+def test_report_is_plain_data():
+    report = loaded("row,col\na,x\na,x\n").report
+    assert json.loads(json.dumps(report.to_dict()))["facts"]
+    assert all(line.endswith(".") for line in report.lines())
