@@ -1,0 +1,62 @@
+"""Bridges between the oracles' dense cases and the package's own types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from acvb_core.data.relation import Relation
+from acvb_core.irm.cvb import CollapsedIrm
+from acvb_core.irm.hyper import Hyper
+from acvb_core.irm.start import Start
+from acvb_core.irm.state import IrmState, block_counts
+from tests.reference.cases import Case
+from tests.reference.dense_irm import DenseData, sweep, update_cvb0, update_cvb2
+
+
+def relation_of(data: DenseData) -> Relation:
+    """Return the dense data as a relation."""
+    return Relation.build(np.where(data.observed, data.x, 0.0) > 0, ~data.observed)
+
+
+def hyper_of(case: Case) -> Hyper:
+    """Return the case's hyper-parameters."""
+    a, b = (np.atleast_2d(np.asarray(value, dtype=np.float64)) for value in (case.a, case.b))
+    return Hyper(case.alpha1, case.alpha2, np.ascontiguousarray(a), np.ascontiguousarray(b))
+
+
+def state_of(case: Case) -> IrmState:
+    """Return the case's responsibilities as a state."""
+    rows, cols = np.ascontiguousarray(case.q1), np.ascontiguousarray(case.q2)
+    ones, entries = block_counts(relation_of(case.data), rows, cols)
+    return IrmState(rows, cols, ones, entries, hyper_of(case))
+
+
+def collapsed(case: Case, order: str, **options: Any) -> CollapsedIrm:
+    """Return CVB0 or CVB on the case's data with its hyper-parameters held fixed and nothing dropped."""
+    settings = {"hyper_rule": "fixed", "shrink": 0.0, "merge": False} | options
+    return CollapsedIrm(
+        relation_of(case.data), Start(*case.sizes), hyper_of(case), order=order, **settings
+    )
+
+
+#: The package's name of an order -> the oracle's update.
+ORACLE_UPDATES: dict[str, tuple[Callable[..., Any], dict[str, str]]] = {
+    "zeroth": (update_cvb0, {}),
+    "paper": (update_cvb2, {"variance": "paper"}),
+    "exact": (update_cvb2, {"variance": "exact"}),
+}
+
+
+def oracle_sweep(case: Case, order: str, seed: int) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return responsibilities and pseudo leave-one-out after a dense sweep in the order that `seed` draws."""
+    rng = np.random.default_rng(seed)
+    shape = case.data.x.shape
+    first, second = rng.permutation(shape[0]), rng.permutation(shape[1])
+    update, options = ORACLE_UPDATES[order]
+    return sweep(
+        update, case.data, case.q1, case.q2, first, second,
+        a=case.a, b=case.b, alpha1=case.alpha1, alpha2=case.alpha2, **options,
+    )  # fmt: skip
