@@ -119,7 +119,9 @@ class ByteSource:
         try:
             with zipfile.ZipFile(self.seekable()) as archive:
                 return archive.namelist()
-        except (zipfile.BadZipFile, OSError):
+        except DataError:
+            raise
+        except Exception:  # a damaged archive makes zipfile raise all sorts
             return []
 
     def _rewound(self) -> BinaryIO:

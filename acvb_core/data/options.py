@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from acvb_core.data.records import BLOCK_BYTES
 
+# Objects of a side that a file or a shape may claim without naming them: each costs about 100 bytes.
+MAX_SIDE = 50_000_000
+
 
 @dataclass(frozen=True)
 class ReadOptions:

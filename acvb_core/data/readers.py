@@ -12,7 +12,7 @@ from acvb_core.data.dense_matrix import read_matrix
 from acvb_core.data.edge_list import EdgeListReader
 from acvb_core.data.layout import FORMATS, FileFormat, Layout
 from acvb_core.data.nodes import NodeList, read_node_list
-from acvb_core.data.options import ReadOptions
+from acvb_core.data.options import MAX_SIDE, ReadOptions
 from acvb_core.data.records import BLOCK_BYTES
 from acvb_core.data.relation import Relation
 from acvb_core.data.report import Fact, ReadReport
@@ -255,6 +255,6 @@ def _node_lists(
 
 def _check_shape(shape: tuple[int, int] | None) -> None:
     if shape is not None and not (
-        len(shape) == 2 and all(isinstance(n, int) and 0 < n < 2**31 for n in shape)
+        len(shape) == 2 and all(isinstance(n, int) and 0 < n <= MAX_SIDE for n in shape)
     ):
-        raise ParameterError(f"The shape must be two whole numbers of at least 1, not {shape!r}.")
+        raise ParameterError(f"The shape must be two whole numbers from 1 to {MAX_SIDE:,}, not {shape!r}.")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
 import zipfile
 
 import numpy as np
 import pytest
+import scipy.io
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import sparse
 
 from acvb_core.data.readers import inspect_source, load_relation
@@ -287,6 +291,21 @@ def test_npz_with_indices_beyond_its_shape():
     assert "cannot be read" in fault(out.getvalue()).what
 
 
+def test_a_file_that_claims_more_objects_than_fit():
+    out = io.BytesIO()
+    sparse.save_npz(out, sparse.coo_array(([1.0], ([0], [0])), shape=(2**40, 2)))
+    assert "1,099,511,627,776 x 2" in fault(out.getvalue()).what
+    market = b"%%MatrixMarket matrix coordinate pattern general\n2000000000 2 1\n1 1\n"
+    assert "2,000,000,000 x 2" in fault(market).what
+
+
+def test_npz_with_pointers_that_run_astray():
+    out = io.BytesIO()
+    np.savez(out, format=np.array("csr"), shape=np.array([2, 2]), data=np.ones(2), indices=np.array([0, 1]),
+             indptr=np.array([0, 99_999_999, 2]))  # fmt: skip
+    assert "cannot be read" in fault(out.getvalue()).what
+
+
 def test_npz_contradiction_names_the_entry():
     matrix = sparse.coo_array(([1.0, 0.0], ([1, 1], [2, 2])), shape=(3, 4))
     out = io.BytesIO()
@@ -338,6 +357,30 @@ def test_inspect_names_faults_too():
 def test_settings_that_make_no_sense(options):
     with pytest.raises(ParameterError):
         load_relation(b"row,col,value\na,x,1\n", **options)
+
+
+def examples() -> list[bytes]:
+    packed, market = io.BytesIO(), io.BytesIO()
+    sparse.save_npz(packed, sparse.csr_array(np.eye(4)))
+    scipy.io.mmwrite(market, sparse.coo_array(np.eye(4) * 2.5))
+    text = b'row,col,value\na,x,1\n"b,\n",y,0\nc,z,NA\n'
+    matrix = b",x,y,z\na,1,0,NA\nb,0,1,1\n"
+    return [text, matrix, packed.getvalue(), market.getvalue(), gzip.compress(text)]
+
+
+@given(
+    st.sampled_from(examples()),
+    st.lists(
+        st.tuples(st.integers(0, 2**16), st.binary(max_size=4), st.integers(0, 4)), min_size=1, max_size=4
+    ),
+    st.sampled_from(["auto", "edges", "matrix"]),
+)
+def test_damage_is_an_error_in_the_users_terms_or_none(source, changes, wanted):
+    for place, put_in, cut in changes:
+        at = place % (len(source) + 1)
+        source = source[:at] + put_in + source[at + cut :]
+    with contextlib.suppress(DataError):
+        load_relation(source, format=wanted)
 
 
 def test_threshold_without_values():

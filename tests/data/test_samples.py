@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 
 import numpy as np
@@ -79,3 +80,31 @@ def test_unknown_names_and_missing_files(monkeypatch):
     monkeypatch.setattr(samples, "_FOLDERS", (Path("/nowhere"),))
     with pytest.raises(DataError, match="Install the package again"):
         load_sample("karate")
+
+
+def test_the_files_can_be_made_again(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(str(FOLDER))
+    make_samples = importlib.import_module("make_samples")
+    monkeypatch.setattr(make_samples, "FOLDER", tmp_path)
+    for write in ("southern_women", "karate", "les_miserables", "survey"):
+        getattr(make_samples, f"write_{write}")()
+    made = sorted(file.name for file in tmp_path.iterdir())
+    assert len(made) == 6
+    for name in made:
+        assert (tmp_path / name).read_bytes() == (FOLDER / name).read_bytes()
+
+
+def test_tags_are_taken_from_package_lists(monkeypatch):
+    monkeypatch.syspath_prepend(str(FOLDER))
+    game_tags = importlib.import_module("make_debtag").game_tags
+    available = (
+        "Package: zed\nSection: games\nTag: game::arcade, use::gameplaying,\n interface::x11\n\n"
+        "Package: ed\nSection: editors\nTag: role::program\n\nPackage: ant\nSection: games\nTag: game::arcade\n"
+        "\nPackage: bare\nSection: games\n"
+    )
+    assert game_tags(available) == [
+        ("ant", "game::arcade"),
+        ("zed", "game::arcade"),
+        ("zed", "interface::x11"),
+        ("zed", "use::gameplaying"),
+    ]

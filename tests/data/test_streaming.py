@@ -113,6 +113,13 @@ def test_label_table_starts_empty():
 
 
 @pytest.mark.parametrize("block_bytes", [4, 7, 10_000])
+def test_lines_are_counted_past_comments_with_two_byte_line_ends(block_bytes):
+    with pytest.raises(DataError) as caught:
+        load_relation(b"# one\r\n% two\r\nrow,col\r\na,x\r\n,y\r\n", block_bytes=block_bytes)
+    assert caught.value.line == 5
+
+
+@pytest.mark.parametrize("block_bytes", [4, 7, 10_000])
 def test_objects_of_both_sides_keep_their_order_of_appearance(block_bytes):
     source = b"source,target\nc,a\nb,c\na,d\n"
     relation = load_relation(source, same_nodes=True, block_bytes=block_bytes).relation
