@@ -11,9 +11,10 @@ from acvb_core.data.relation import Relation
 from acvb_core.engine.history import History
 from acvb_core.engine.problem import Problem, pose
 from acvb_core.engine.result import Result
-from acvb_core.engine.run import run
-from acvb_core.engine.snapshot import Snapshot
+from acvb_core.engine.run import StopRun, run
+from acvb_core.engine.snapshot import Snapshot, Verdict
 from acvb_core.evaluate.agreement import agreement
+from acvb_core.protocols import Checkpoint, no_checkpoint
 
 Watcher = Callable[[Problem, Snapshot], None]
 
@@ -27,6 +28,7 @@ def fit(
     heldout: float = 0.0,
     heldout_seed: int = 0,
     watch: Watcher | None = None,
+    checkpoint: Checkpoint = no_checkpoint,
     **values: Any,
 ) -> Result:
     """Fit one method and wait for it.
@@ -42,12 +44,21 @@ def fit(
         Share of the observed entries that is held out and scored, 0 for none.
     watch : callable, optional
         Called with the problem and each Snapshot.
+    checkpoint : callable
+        Called every 100 ms or so; raises `StopRun` to end the run with what it has.
     **values
         The method's settings, `k_rows=30` for instance; `acvb_core.methods()` lists them.
 
     Returns
     -------
     Result
+
+    Raises
+    ------
+    ParameterError
+        An unknown model, method or setting, or a value out of range.
+    StopRun
+        The checkpoint ended the run before there was anything to keep.
 
     Examples
     --------
@@ -59,19 +70,20 @@ def fit(
     problem = pose(
         relation, method, values, model=model, seed=seed, heldout=heldout, heldout_seed=heldout_seed
     )
-    return solve(problem, watch)
+    return solve(problem, watch, checkpoint)
 
 
-def solve(problem: Problem, watch: Watcher | None = None) -> Result:
-    """Run a problem to its end in this thread."""
+def solve(problem: Problem, watch: Watcher | None = None, checkpoint: Checkpoint = no_checkpoint) -> Result:
+    """Run a problem to its end, or until the checkpoint raises `StopRun`, in this thread."""
     history = History()
     last: Snapshot | None = None
-    for snapshot in run(problem):
+    for snapshot in run(problem, checkpoint=checkpoint):
         history.append(snapshot)
         last = snapshot
         if watch is not None:
             watch(problem, snapshot)
-    assert last is not None  # a run without a checkpoint cannot be stopped before its first sweep
+    if last is None:
+        raise StopRun
     return Result(problem, history, last, max_sweeps=int(problem.settings.values["max_sweeps"]))
 
 
@@ -81,6 +93,7 @@ def compare(
     *,
     seeds: int | Iterable[int] = 1,
     watch: Watcher | None = None,
+    checkpoint: Checkpoint = no_checkpoint,
     **options: Any,
 ) -> Comparison:
     """Fit several methods, each from several seeds, on the same held-out split.
@@ -89,6 +102,8 @@ def compare(
     ----------
     seeds : int or iterable of int
         A number n stands for 0 … n - 1.
+    watch, checkpoint : callable, optional
+        As for `fit`; a run that the checkpoint stops is the last one.
     **options
         As for `fit`; a setting that a method does not have is left out for that method.
     """
@@ -96,11 +111,19 @@ def compare(
 
     seed_list = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
     run_options = {"model", "heldout", "heldout_seed"}
-    results = []
+    results: list[Result] = []
     for method in methods:
         known = {p.name for p in method_row(options.get("model", "irm"), method).parameters} | run_options
         chosen = {name: value for name, value in options.items() if name in known}
-        results += [fit(relation, method, seed=seed, watch=watch, **chosen) for seed in seed_list]
+        for seed in seed_list:
+            try:
+                results.append(fit(relation, method, seed=seed, watch=watch, checkpoint=checkpoint, **chosen))
+            except StopRun:
+                if not results:
+                    raise
+                return Comparison(results)
+            if results[-1].verdict is Verdict.STOPPED:
+                return Comparison(results)
     return Comparison(results)
 
 

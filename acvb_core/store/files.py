@@ -1,0 +1,104 @@
+"""Arrays on disk: npz files without pickle, with a version, written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+import zipfile
+import zlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acvb_core.errors import AcvbError
+
+Arrays = dict[str, NDArray[Any]]
+
+#: What reading a file that is cut short or overwritten can raise.
+DAMAGE = (
+    ValueError, KeyError, IndexError, TypeError, EOFError, OverflowError, MemoryError, NotImplementedError,
+    zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
+
+
+class StoreError(AcvbError):
+    """Something kept on disk that cannot be written, is not there or cannot be read; the message names it."""
+
+
+def damaged(path: Path, why: object = None) -> StoreError:
+    """Return the error for a file whose contents are not what was written."""
+    detail = f" ({why})" if why else ""
+    return StoreError(f"{path} is damaged and cannot be read{detail}. Delete it, or put a copy back.")
+
+
+def text_bytes(value: Any) -> NDArray[np.uint8]:
+    """Return a JSON-able value as UTF-8 bytes; strings come back exactly, whatever they hold."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return np.frombuffer(text.encode("utf-8", "surrogatepass"), dtype=np.uint8)
+
+
+def from_text_bytes(stored: NDArray[np.uint8]) -> Any:
+    """Return the value that `text_bytes` gave."""
+    return json.loads(stored.tobytes().decode("utf-8", "surrogatepass"))
+
+
+def labels_bytes(labels: Sequence[str] | NDArray[Any]) -> NDArray[np.uint8]:
+    """Return labels as one JSON list in UTF-8: as long as the labels are, not as the longest one times their number."""
+    return text_bytes([str(label) for label in labels])
+
+
+def write_arrays(path: Path, arrays: Mapping[str, Any], *, version: int) -> None:
+    """Write an npz file through a temporary file beside it, so that readers see the old one or the new one.
+
+    Raises
+    ------
+    StoreError
+        The disk is full, the folder is gone or may not be written to.
+    """
+    temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex}.part")
+    try:
+        with temporary.open("xb") as file:
+            np.savez(file, allow_pickle=False, version=np.int64(version), **arrays)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError as error:
+        raise StoreError(f"{path} cannot be written: {error.strerror or error}.") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def read_arrays(path: Path, *, version: int) -> Arrays:
+    """Return all arrays of an npz file.
+
+    Parameters
+    ----------
+    path : Path
+    version : int
+        The newest version that the caller understands.
+
+    Raises
+    ------
+    StoreError
+        The file is not there, is damaged, or was written by a newer version of the program.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            arrays = {name: stored[name] for name in stored.files}
+        found = int(arrays.pop("version"))
+    except FileNotFoundError:
+        raise StoreError(f"{path} is not there any more; it was deleted or moved.") from None
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read: {error.strerror or error}.") from error
+    except DAMAGE as error:
+        raise damaged(path) from error
+    if found > version:
+        raise StoreError(
+            f"{path} was written by a newer version of the program (format {found}, this one reads up to "
+            f"{version}). Update the program."
+        )
+    return arrays

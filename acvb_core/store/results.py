@@ -1,0 +1,127 @@
+"""Finished runs on disk: the answer, its diagnostics and the settings, in one npz file beside the relation's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from acvb_core.data.relation import Relation
+from acvb_core.engine.history import History
+from acvb_core.engine.problem import pose
+from acvb_core.engine.result import Result
+from acvb_core.engine.snapshot import Snapshot, Verdict
+from acvb_core.errors import ParameterError
+from acvb_core.evaluate.heldout import HeldOutScore
+from acvb_core.protocols import Posterior
+from acvb_core.store.files import (
+    DAMAGE,
+    Arrays,
+    StoreError,
+    damaged,
+    from_text_bytes,
+    read_arrays,
+    text_bytes,
+    write_arrays,
+)
+
+VERSION = 1
+
+# Fields of a snapshot that are plain values; the others are put together below.
+_PLAIN = (
+    "sweep", "cpu_seconds", "wall_seconds", "diagnostics_seconds", "lower_bound", "pseudo_loo", "change",
+    "mean_change", "scaled_change", "samples", "burn_in", "effective_k", "hyper",
+)  # fmt: skip
+
+
+def write_result(path: Path, result: Result) -> None:
+    """Write everything of a result but its relation and the state that a run goes on from.
+
+    Raises
+    ------
+    StoreError
+        It cannot be written.
+    """
+    last, posterior = result.snapshot, result.snapshot.posterior
+    history = result.history
+    about = {
+        "settings": result.problem.settings.to_dict(),
+        "max_sweeps": result.max_sweeps,
+        "snapshot": {name: _plain(getattr(last, name)) for name in _PLAIN},
+        "verdict": str(result.verdict),
+        "heldout": None if last.heldout is None else last.heldout._asdict(),
+        "history": list(history.columns),
+        "posterior": {
+            "axes": {name: list(axes) for name, axes in posterior.axes.items()},
+            "averaged": list(posterior.averaged),
+            "derived": list(posterior.derived),
+            "hyper": _plain(posterior.hyper),
+        },
+    }
+    arrays: dict[str, Any] = {"about": text_bytes(about), "history": history.to_numpy(dtype=np.float64)}
+    arrays |= {f"posterior_{name}": array for name, array in posterior.arrays.items()}
+    write_arrays(path, arrays, version=VERSION)
+
+
+def _plain(value: Any) -> Any:
+    """Return NumPy scalars and mappings as what JSON knows (NaN and infinity included, as Python writes them)."""
+    if hasattr(value, "items"):
+        return {str(key): _plain(item) for key, item in value.items()}
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def read_result(path: Path, relation: Relation) -> Result:
+    """Return the result that `write_result` wrote, on the relation it was made from.
+
+    The problem is posed anew: the same seed holds the same entries out. There is no state to go on from.
+
+    Raises
+    ------
+    StoreError
+        The file is gone, damaged, newer than this program, or of a method that this program does not have.
+    """
+    arrays = read_arrays(path, version=VERSION)
+    try:
+        about = from_text_bytes(arrays["about"])
+        settings = about["settings"]
+        posterior = _posterior(about["posterior"], arrays)
+        score = about["heldout"]
+        snapshot = Snapshot(
+            **{name: about["snapshot"][name] for name in _PLAIN},
+            heldout=None if score is None else HeldOutScore(**score),
+            verdict=Verdict(about["verdict"]),
+            posterior=posterior,
+            state=None,
+        )
+        frame = pd.DataFrame(arrays["history"], columns=about["history"])
+        max_sweeps = int(about["max_sweeps"])
+        problem = pose(
+            relation,
+            settings["method"],
+            settings["values"],
+            model=settings["model"],
+            seed=settings["seed"],
+            heldout=settings["heldout"],
+            heldout_seed=settings["heldout_seed"],
+        )
+        for domain, count in zip(posterior.averaged, relation.shape, strict=False):
+            if len(posterior[domain]) != count:
+                raise ValueError(f"{len(posterior[domain])} objects in {domain}, {count} in the relation")
+    except ParameterError as error:
+        raise StoreError(f"{path} holds a run that this version cannot repeat: {error}") from error
+    except (*DAMAGE, AttributeError) as error:
+        raise damaged(path) from error
+    return Result(problem, History.from_frame(frame), snapshot, max_sweeps)
+
+
+def _posterior(about: dict[str, Any], arrays: Arrays) -> Posterior:
+    axes = {name: tuple(found) for name, found in about["axes"].items()}
+    return Posterior(
+        {name: arrays[f"posterior_{name}"] for name in axes},
+        axes,
+        averaged=tuple(about["averaged"]),
+        derived=tuple(about["derived"]),
+        hyper=about["hyper"],
+    )

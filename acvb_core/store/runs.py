@@ -1,0 +1,241 @@
+"""Runs and data sets that outlive the process: an SQLite list, and npz files beside it."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from acvb_core.data.relation import Relation
+from acvb_core.engine.executor import Executor
+from acvb_core.engine.job import Job
+from acvb_core.engine.result import Result
+from acvb_core.store.files import StoreError, damaged
+from acvb_core.store.relations import read_relation, relation_key, write_relation
+from acvb_core.store.results import read_result, write_result
+from acvb_core.store.schema import connected, prepare
+
+_STALE = 24 * 3600.0  # seconds; no write takes that long
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """One line of the list of runs.
+
+    Attributes
+    ----------
+    job_id : str
+    created : float
+        Seconds since the epoch.
+    summary : dict
+        As `Result.summary` gives it.
+    settings : dict
+        As `Settings.to_dict` gives it.
+    """
+
+    job_id: str
+    created: float
+    summary: dict[str, Any]
+    settings: dict[str, Any]
+
+
+class RunStore:
+    """A folder of finished runs and loaded data, safe to use from several threads and processes.
+
+    Every call opens a connection of its own. Files are replaced whole; a relation is stored once however many
+    runs were made of it, and goes with the last of them.
+
+    Parameters
+    ----------
+    folder : Path
+        Made when it is not there.
+
+    Raises
+    ------
+    StoreError
+        The folder cannot be used, or was written by a newer version of the program.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = Path(folder)
+        self._database = self.folder / "runs.sqlite3"
+        try:
+            for name in ("runs", "relations"):
+                (self.folder / name).mkdir(parents=True, exist_ok=True)
+            self._sweep_up()
+        except OSError as error:
+            raise StoreError(
+                f"{self.folder} cannot be used to keep runs: {error.strerror or error}."
+            ) from error
+        prepare(self._database)
+
+    def save(self, workspace: str, job_id: str, created: float, result: Result) -> None:
+        """Keep a run; one of the same id is replaced.
+
+        Parameters
+        ----------
+        workspace : str
+            Whose it is.
+        job_id : str
+            Letters, digits, - and _.
+        created : float
+            Seconds since the epoch.
+        result : Result
+
+        Raises
+        ------
+        StoreError
+            It cannot be written.
+        """
+        path = self._run_file(job_id)
+        key = relation_key(result.problem.relation)
+        summary, settings = result.summary(), result.problem.settings.to_dict()
+        with connected(self._database, write=True) as connection:
+            before = connection.execute("SELECT relation FROM runs WHERE job_id = ?", (job_id,)).fetchone()
+            self._keep_relation(key, result.problem.relation)
+            try:
+                write_result(path, result)
+            except StoreError:
+                self._drop_relation(connection, key)
+                raise
+            connection.execute(
+                "INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?)",
+                (job_id, workspace, created, key, json.dumps(summary), json.dumps(settings)),
+            )
+            if before is not None:
+                self._drop_relation(connection, before[0])
+
+    def runs(self, workspace: str) -> list[StoredRun]:
+        """Return the runs of a workspace, oldest first; no file of theirs is opened."""
+        with connected(self._database) as connection:
+            found = connection.execute(
+                "SELECT job_id, created, summary, settings FROM runs WHERE workspace = ? "
+                "ORDER BY created, job_id",
+                (workspace,),
+            ).fetchall()
+        return [
+            StoredRun(job_id, created, json.loads(summary), json.loads(settings))
+            for job_id, created, summary, settings in found
+        ]
+
+    def load(self, job_id: str, executor: Executor) -> Job:
+        """Return the handle of a stored run, which is over and cannot be extended.
+
+        Raises
+        ------
+        StoreError
+            There is no such run, or one of its files is gone or damaged.
+        """
+        with connected(self._database) as connection:
+            found = connection.execute(
+                "SELECT created, relation FROM runs WHERE job_id = ?", (job_id,)
+            ).fetchone()
+        if found is None:
+            raise StoreError(f"no run {job_id!r} is stored in {self.folder}.")
+        created, key = found
+        result = read_result(self._run_file(job_id), self._read_relation(key))
+        return Job.restored(result, executor, job_id=job_id, created=created)
+
+    def delete(self, job_id: str) -> None:
+        """Forget a run, and its relation when nothing else refers to it; an unknown run is no error."""
+        with connected(self._database, write=True) as connection:
+            found = connection.execute("SELECT relation FROM runs WHERE job_id = ?", (job_id,)).fetchone()
+            if found is None:
+                return
+            connection.execute("DELETE FROM runs WHERE job_id = ?", (job_id,))
+            _remove(self._run_file(job_id))
+            self._drop_relation(connection, found[0])
+
+    def save_dataset(
+        self, workspace: str, relation: Relation, report_lines: Sequence[str], settings: Mapping[str, Any]
+    ) -> None:
+        """Keep a workspace's data, in place of what it had before.
+
+        Parameters
+        ----------
+        workspace : str
+        relation : Relation
+        report_lines : sequence of str
+            What reading it found.
+        settings : mapping
+            JSON-able: how it was read, for instance.
+
+        Raises
+        ------
+        StoreError
+            It cannot be written.
+        """
+        key = relation_key(relation)
+        row = (workspace, key, json.dumps(list(report_lines)), json.dumps(dict(settings)))
+        with connected(self._database, write=True) as connection:
+            before = connection.execute(
+                "SELECT relation FROM datasets WHERE workspace = ?", (workspace,)
+            ).fetchone()
+            self._keep_relation(key, relation)
+            connection.execute("INSERT OR REPLACE INTO datasets VALUES (?, ?, ?, ?)", row)
+            if before is not None:
+                self._drop_relation(connection, before[0])
+
+    def load_dataset(self, workspace: str) -> tuple[Relation, list[str], dict[str, Any]] | None:
+        """Return a workspace's relation, report lines and settings; None when it has no data.
+
+        Raises
+        ------
+        StoreError
+            The relation's file is gone or damaged.
+        """
+        with connected(self._database) as connection:
+            found = connection.execute(
+                "SELECT relation, report, settings FROM datasets WHERE workspace = ?", (workspace,)
+            ).fetchone()
+        if found is None:
+            return None
+        key, report, settings = found
+        return self._read_relation(key), json.loads(report), json.loads(settings)
+
+    def _run_file(self, job_id: str) -> Path:
+        if not re.fullmatch(r"[A-Za-z0-9_-]{1,100}", job_id):
+            raise StoreError(f"{job_id!r} is no name of a run; letters, digits, - and _ make one.")
+        return self.folder / "runs" / f"{job_id}.npz"
+
+    def _relation_file(self, key: str) -> Path:
+        return self.folder / "relations" / f"{key}.npz"
+
+    def _keep_relation(self, key: str, relation: Relation) -> None:
+        # Only called by the one writer, so that nobody deletes it before the row that refers to it is there.
+        if not self._relation_file(key).exists():
+            write_relation(self._relation_file(key), relation)
+
+    def _drop_relation(self, connection: sqlite3.Connection, key: str) -> None:
+        (used,) = connection.execute(
+            "SELECT (SELECT COUNT(*) FROM runs WHERE relation = ?1) "
+            "+ (SELECT COUNT(*) FROM datasets WHERE relation = ?1)",
+            (key,),
+        ).fetchone()
+        if not used:
+            _remove(self._relation_file(key))
+
+    def _read_relation(self, key: str) -> Relation:
+        path = self._relation_file(key)
+        relation = read_relation(path)
+        if relation_key(relation) != key:
+            raise damaged(path, "it is not the relation it was stored as")
+        return relation
+
+    def _sweep_up(self) -> None:
+        """Remove what writes that were cut off long ago left behind."""
+        for path in self.folder.glob("*/*.part"):
+            if time.time() - path.stat().st_mtime > _STALE:
+                path.unlink(missing_ok=True)
+
+
+def _remove(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise StoreError(f"{path} cannot be deleted: {error.strerror or error}.") from error

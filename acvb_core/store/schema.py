@@ -1,0 +1,98 @@
+"""The SQLite file that lists what is stored: how it is opened, and how older ones are brought up to date."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from acvb_core.store.files import StoreError, damaged
+
+#: Statements that lead from version i to version i + 1. Never change one that was released; add one.
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (
+        """CREATE TABLE runs (
+            job_id TEXT PRIMARY KEY,
+            workspace TEXT NOT NULL,
+            created REAL NOT NULL,
+            relation TEXT NOT NULL,
+            summary TEXT NOT NULL,
+            settings TEXT NOT NULL
+        )""",
+        "CREATE INDEX runs_of_workspace ON runs (workspace, created)",
+        "CREATE INDEX runs_of_relation ON runs (relation)",
+        """CREATE TABLE datasets (
+            workspace TEXT PRIMARY KEY,
+            relation TEXT NOT NULL,
+            report TEXT NOT NULL,
+            settings TEXT NOT NULL
+        )""",
+    ),
+)
+
+#: How long a call waits for another one that is writing, in seconds.
+PATIENCE = 30.0
+
+
+@contextmanager
+def connected(path: Path, *, write: bool = False) -> Iterator[sqlite3.Connection]:
+    """Open the database for one call; with `write`, as the only writer until the block ends.
+
+    What the block changes is kept when it ends well and undone when it raises.
+
+    Raises
+    ------
+    StoreError
+        The file is no database of this program, is damaged, is locked, or cannot be written to.
+    """
+    try:
+        connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
+        try:
+            if write:
+                connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+            if connection.in_transaction:
+                connection.execute("COMMIT")
+        finally:
+            connection.close()
+    except sqlite3.OperationalError as error:
+        raise StoreError(f"{path} cannot be used: {error}.") from error
+    except sqlite3.DatabaseError as error:
+        raise damaged(path, error) from error
+
+
+def prepare(path: Path) -> None:
+    """Make the database, or bring an older one up to date.
+
+    Raises
+    ------
+    StoreError
+        It was written by a newer version of the program, or cannot be used at all.
+    """
+    with connected(path) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        if _checked_version(connection, path) == len(MIGRATIONS):
+            return
+    with connected(path, write=True) as connection:
+        # Looked up again: another process may have been faster.
+        for version in range(_checked_version(connection, path), len(MIGRATIONS)):
+            for statement in MIGRATIONS[version]:
+                connection.execute(statement)
+            # A pragma takes no parameter; the number is our own.
+            connection.execute(f"PRAGMA user_version = {version + 1:d}")
+
+
+def _checked_version(connection: sqlite3.Connection, path: Path) -> int:
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version > len(MIGRATIONS):
+        raise StoreError(
+            f"{path} was written by a newer version of the program (version {version}, this one knows up to "
+            f"{len(MIGRATIONS)}). Update the program, or choose another folder."
+        )
+    return int(version)
