@@ -18,6 +18,7 @@ from acvb_core.data.relation import Relation
 from acvb_core.data.report import Fact, ReadReport
 from acvb_core.data.sniff import inspect
 from acvb_core.data.sparse_files import read_matrix_market, read_npz
+from acvb_core.data.values import value_kind
 from acvb_core.errors import DataError, ParameterError
 
 ColumnChoice = str | int | Literal[False] | None
@@ -36,8 +37,10 @@ def inspect_source(
     source: FileLike,
     filename: str | None = None,
     *,
+    format: FileFormat | Literal["auto"] = "auto",
     encoding: str | None = None,
     delimiter: str | None = None,
+    header: Literal["auto"] | bool = "auto",
 ) -> Layout:
     """Look at the head of a file and propose how to read it.
 
@@ -46,8 +49,8 @@ def inspect_source(
     source : path, bytes or binary file object
     filename : str, optional
         The name the user knows it by.
-    encoding, delimiter : str, optional
-        Taken as given when not None.
+    format, encoding, delimiter, header
+        As in `load_relation`: what is given is not guessed.
 
     Raises
     ------
@@ -55,7 +58,7 @@ def inspect_source(
         Nothing that is read: empty, binary, a foreign format, one column only.
     """
     with ByteSource(source, filename) as opened:
-        return inspect(opened, encoding=encoding, delimiter=delimiter)
+        return _inspect(opened, format, encoding, delimiter, header)
 
 
 def load_relation(
@@ -128,19 +131,11 @@ def load_relation(
     >>> loaded.relation.shape
     (2, 1)
     """
-    if format != "auto" and format not in FORMATS:
-        raise ParameterError(f"There is no format {format!r}; choose auto, {', '.join(FORMATS)}.")
     if unlisted not in ("zero", "missing"):
         raise ParameterError(f"unlisted is 'zero' or 'missing', not {unlisted!r}.")
     _check_shape(shape)
     with ByteSource(source, filename) as opened:
-        layout = inspect(
-            opened,
-            format=None if format == "auto" else format,
-            encoding=encoding,
-            delimiter=delimiter,
-            header=None if header == "auto" else header,
-        )
+        layout = _inspect(opened, format, encoding, delimiter, header)
         rows, columns, list_facts = _node_lists(row_nodes, column_nodes, same_nodes, shape)
         options = ReadOptions(
             name=name or opened.stem,
@@ -173,6 +168,24 @@ def load_relation(
         )
 
 
+def _inspect(
+    source: ByteSource,
+    format: FileFormat | Literal["auto"],
+    encoding: str | None,
+    delimiter: str | None,
+    header: Literal["auto"] | bool,
+) -> Layout:
+    if format != "auto" and format not in FORMATS:
+        raise ParameterError(f"There is no format {format!r}; choose auto, {', '.join(FORMATS)}.")
+    return inspect(
+        source,
+        format=None if format == "auto" else format,
+        encoding=encoding,
+        delimiter=delimiter,
+        header=None if header == "auto" else header,
+    )
+
+
 def _chosen_columns(
     layout: Layout, row: ColumnChoice, column: ColumnChoice, value: ColumnChoice, threshold: float | None
 ) -> Layout:
@@ -200,7 +213,12 @@ def _chosen_columns(
         )
     if threshold is not None and value_at is None:
         raise ParameterError("A threshold needs a column of values; choose one with value_column.")
-    return replace(layout, row_column=row_at, column_column=column_at, value_column=value_at)
+    kind = layout.value_kind
+    if value_at != layout.value_column:
+        kind = "none"
+        if value_at is not None and value_at < len(layout.column_names):
+            kind = value_kind(row[value_at] for row in layout.rows)
+    return replace(layout, row_column=row_at, column_column=column_at, value_column=value_at, value_kind=kind)
 
 
 def _kept(guessed: int | None, taken: set[int | None], free: Sequence[int]) -> int | None:

@@ -16,6 +16,7 @@ from scipy import sparse
 
 from acvb_core.data.readers import inspect_source, load_relation
 from acvb_core.data.relation import Relation
+from acvb_core.errors import DataError
 
 # Anything a person can type, quotes, commas, line breaks and blanks inside included. Without quotes around it, a
 # label can neither begin nor end with a blank, so labels do not.
@@ -199,6 +200,8 @@ def test_zeros_one_by_one_leave_unlisted_pairs_to_choose():
 def test_value_column_can_be_switched_off_or_chosen():
     text = "source,target,value,weight\na,x,0,1\nb,x,1,0\n"
     assert loaded(text, value_column=False).relation.n_ones == 2
+    assert loaded(text, value_column=False).layout.value_kind == "none"
+    assert loaded(text, value_column="weight").layout.value_kind == "0/1"
     assert loaded(text, value_column="weight").relation.ones.toarray().ravel().tolist() == [True, False]
     assert loaded(text, value_column=3).relation.ones.toarray().ravel().tolist() == [True, False]
 
@@ -317,6 +320,14 @@ def test_inspect_shows_what_the_page_needs():
     assert (layout.row_column, layout.column_column, layout.value_column) == (0, 1, 2)
     assert (layout.value_kind, len(layout.rows), layout.rows[0]) == ("counts", 20, ("a", "x", "3"))
     json.dumps(layout.to_dict())
+
+
+def test_inspect_takes_what_is_given():
+    source = b"source,target,weight\na,1,1\nb,0,0\n"
+    assert inspect_source(source, header=False).rows[0] == ("source", "target", "weight")
+    assert inspect_source(source, format="matrix").format == "matrix"
+    with pytest.raises(DataError, match="one field"):
+        inspect_source(source, delimiter=";")
 
 
 @pytest.mark.parametrize(

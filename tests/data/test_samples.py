@@ -89,7 +89,7 @@ def test_the_files_can_be_made_again(monkeypatch, tmp_path):
     for write in ("southern_women", "karate", "les_miserables", "survey"):
         getattr(make_samples, f"write_{write}")()
     made = sorted(file.name for file in tmp_path.iterdir())
-    assert len(made) == 6
+    assert len(made) == 7
     for name in made:
         assert (tmp_path / name).read_bytes() == (FOLDER / name).read_bytes()
 

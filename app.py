@@ -1,0 +1,25 @@
+"""The app: its pages, and the sidebar they share. Start it with script/server."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+st.set_page_config(page_title="ACVB", page_icon="🧩", layout="wide")
+
+from pages.ui.sidebar import sidebar  # noqa: E402
+from pages.ui.workspace import enter  # noqa: E402
+
+workspace = enter()
+st.session_state["_nav"] = True
+page = st.navigation(
+    [
+        st.Page("pages/home.py", title="Home", icon=":material/home:", default=True),
+        st.Page("pages/data.py", title="Data", icon=":material/dataset:"),
+        st.Page("pages/run.py", title="Run", icon=":material/show_chart:"),
+        st.Page("pages/blocks.py", title="Blocks", icon=":material/grid_view:"),
+        st.Page("pages/compare.py", title="Compare", icon=":material/compare_arrows:"),
+        st.Page("pages/guide.py", title="Guide", icon=":material/menu_book:"),
+    ]
+)
+sidebar(workspace)
+page.run()

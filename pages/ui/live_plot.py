@@ -1,0 +1,72 @@
+"""A figure that grows in place: Plotly.react on one node, so that zoom stays and nothing flickers."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import streamlit as st
+
+_HTML = '<div class="live-plot" style="width:100%;height:100%"></div>'
+# The figure is drawn by the Plotly that Streamlit bundles. It is loaded with the first chart on the page, hence the
+# waiting; a frame that is overtaken by a newer one meanwhile is dropped.
+_JS = """
+const pause = (ms) => new Promise((done) => setTimeout(done, ms));
+
+async function bundledPlotly() {
+  for (let i = 0; i < 400; i++) {
+    if (window.Plotly?.react) return window.Plotly;
+    await pause(50);
+  }
+  throw new Error("Plotly was not loaded");
+}
+
+const CONFIG = {
+  displaylogo: false,
+  responsive: true,
+  scrollZoom: false,
+  modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d"],
+};
+
+export default function ({ data, parentElement }) {
+  const node = parentElement.querySelector(".live-plot");
+  const frame = (node.liveFrame = (node.liveFrame ?? 0) + 1);
+  bundledPlotly()
+    .then((Plotly) => {
+      if (frame !== node.liveFrame || !node.isConnected) return undefined;
+      const figure = JSON.parse(data.figure);
+      const style = getComputedStyle(node);
+      const read = (name, otherwise) => style.getPropertyValue(name).trim() || otherwise;
+      figure.layout.font = {
+        size: 13,
+        ...figure.layout.font,
+        family: read("--st-font", "sans-serif"),
+        color: read("--st-text-color", "#1F2933"),
+      };
+      return Plotly.react(node, figure.data, figure.layout, CONFIG);
+    })
+    .catch((problem) => {
+      node.textContent = `The curves cannot be drawn: ${problem.message}`;
+    });
+  return () => window.Plotly?.purge(node);
+}
+"""
+_component = st.components.v2.component("acvb_live_plot", html=_HTML, js=_JS, isolate_styles=False)
+_FIRST = {"data": [{"type": "scatter", "x": [0], "y": [0]}], "layout": {"height": 10}}
+
+
+def live_plot(figure: dict[str, Any], *, key: str, height: int) -> None:
+    """Show a figure, or bring the one of this key up to date.
+
+    Parameters
+    ----------
+    figure : dict
+        `data` and `layout` as Plotly takes them; a constant `uirevision` keeps the zoom.
+    key : str
+    height : int
+        Pixels.
+    """
+    # Streamlit loads its Plotly when a chart of its own appears: one of ten pixels, which never changes.
+    with st.container(height=1, border=False, key=f"{key}_loader"):
+        st.plotly_chart(_FIRST, key=f"{key}_loader_chart", config={"staticPlot": True})
+    _component(data={"figure": json.dumps(figure)}, key=key, height=height)

@@ -1,0 +1,49 @@
+"""What all sessions of the app share: the executor, the store and the book of jobs, one of each a process."""
+
+from __future__ import annotations
+
+import atexit
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from acvb_core.engine.executor import Executor
+from acvb_core.store.jobbook import JobBook
+from acvb_core.store.runs import RunStore
+
+if TYPE_CHECKING:
+    from pages.ui.workspace import Dataset
+
+
+def home() -> Path:
+    """Return the folder where runs are kept: ACVB_HOME, else .acvb in the user's own folder."""
+    named = os.environ.get("ACVB_HOME")
+    return Path(named).expanduser() if named else Path.home() / ".acvb"
+
+
+@st.cache_resource(show_spinner=False)
+def executor() -> Executor:
+    """Return the executor of this process."""
+    return Executor()
+
+
+@st.cache_resource(show_spinner=False)
+def store() -> RunStore:
+    """Return the store of this process."""
+    return RunStore(home())
+
+
+@st.cache_resource(show_spinner=False)
+def job_book() -> JobBook:
+    """Return the book of jobs; what still runs when the server ends is stopped and saved."""
+    book = JobBook(executor(), store())
+    atexit.register(book.close)
+    return book
+
+
+@st.cache_resource(show_spinner=False)
+def datasets() -> dict[str, Dataset | None]:
+    """Return the data set in use of each workspace that was looked at; None where there is none."""
+    return {}

@@ -1,0 +1,45 @@
+"""The sidebar of every page: the data in use, and how many runs are under way."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from acvb_core.engine.job import Status
+from pages.ui import format as say
+from pages.ui.workspace import Workspace, remember
+
+
+def moving(workspace: Workspace) -> int:
+    """Return how many runs are under way: started or queued, and not paused."""
+    statuses = [job.inspect().status for job in workspace.jobs]
+    return sum(status.active and status is not Status.PAUSED for status in statuses)
+
+
+def sidebar(workspace: Workspace) -> None:
+    """Draw the part of the sidebar below the navigation."""
+    busy = moving(workspace) > 0
+
+    @st.fragment(run_every=2.0 if busy else None)
+    def jobs() -> None:
+        now = moving(workspace)
+        if busy and not now:
+            st.rerun()
+        held = sum(job.inspect().status is Status.PAUSED for job in workspace.jobs)
+        if now:
+            st.badge(f"{say.count(now, 'run')} under way", icon=":material/sync:", color="blue")
+        elif held:
+            st.badge(f"{say.count(held, 'run')} paused", icon=":material/pause:", color="orange")
+        else:
+            st.badge("no run under way", icon=":material/bedtime:", color="gray")
+
+    with st.sidebar:
+        with st.container(border=True, gap="xsmall", key="sidebar_state"):
+            dataset = workspace.dataset
+            if dataset is None:
+                st.caption("No data chosen yet")
+            else:
+                st.caption("Data")
+                st.text(dataset.name)
+                st.caption(f"{say.shape(*dataset.relation.shape)} · {dataset.relation.n_ones:,} links")
+            jobs()
+        remember()

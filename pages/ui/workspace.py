@@ -1,0 +1,136 @@
+"""A workspace: one person's data set and runs, named by the `ws` of the address."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from dataclasses import dataclass
+
+import streamlit as st
+
+from acvb_core.data.relation import Relation
+from acvb_core.data.report import Fact, ReadReport
+from acvb_core.data.samples import load_sample
+from acvb_core.engine.job import Job
+from acvb_core.engine.problem import Problem
+from acvb_core.store.files import StoreError
+from pages.ui import services
+
+COOKIE = "acvb_ws"
+HELDOUT = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """The data that new runs are made of.
+
+    Attributes
+    ----------
+    relation : Relation
+    report : ReadReport
+        What reading it found.
+    name : str
+    heldout : float
+        Share of the observed entries that new runs hold out.
+    heldout_seed : int
+    """
+
+    relation: Relation
+    report: ReadReport
+    name: str
+    heldout: float = HELDOUT
+    heldout_seed: int = 0
+
+    @classmethod
+    def of_sample(cls, key: str) -> Dataset:
+        """Return a sample, with the usual share held out."""
+        sample = load_sample(key)
+        return cls(sample.relation, sample.report, sample.relation.name)
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """Handle of a workspace; everything it shows is kept by the server and the store."""
+
+    id: str
+
+    @property
+    def dataset(self) -> Dataset | None:
+        """The data set in use, None before one was chosen."""
+        shelf = services.datasets()
+        if self.id not in shelf:
+            shelf[self.id] = self._stored_dataset()
+        return shelf[self.id]
+
+    def set_dataset(self, dataset: Dataset) -> None:
+        """Use a data set from now on; runs made before keep theirs."""
+        services.datasets()[self.id] = dataset
+        settings = {
+            "name": dataset.name,
+            "source": dataset.report.source,
+            "heldout": dataset.heldout,
+            "heldout_seed": dataset.heldout_seed,
+        }
+        services.store().save_dataset(self.id, dataset.relation, dataset.report.lines(), settings)
+
+    @property
+    def jobs(self) -> list[Job]:
+        """All runs, oldest first."""
+        return services.job_book().jobs(self.id)
+
+    @property
+    def unreadable(self) -> list[str]:
+        """Why stored runs could not be loaded, one line each."""
+        return services.job_book().unreadable(self.id)
+
+    def add(self, problem: Problem) -> Job:
+        """Start a run."""
+        return services.job_book().add(self.id, problem)
+
+    def remove(self, job: Job) -> None:
+        """Stop a run if it goes on, and forget it."""
+        services.job_book().remove(self.id, job.id)
+
+    def _stored_dataset(self) -> Dataset | None:
+        try:
+            found = services.store().load_dataset(self.id)
+        except StoreError:
+            return None  # a damaged copy: choosing the data again replaces it
+        if found is None:
+            return None
+        relation, lines, settings = found
+        name = str(settings.get("name", relation.name))
+        facts = tuple(Fact("stored", 0, line) for line in lines)
+        return Dataset(
+            relation,
+            ReadReport(str(settings.get("source", name)), facts),
+            name,
+            float(settings.get("heldout", HELDOUT)),
+            int(settings.get("heldout_seed", 0)),
+        )
+
+
+def current() -> Workspace:
+    """Return the workspace of this session."""
+    return Workspace(st.session_state["ws"])
+
+
+def enter() -> Workspace:
+    """Find the session's workspace or make one, and put it into the address; once in every run of the app.
+
+    The address comes first, so that a link leads where it says; links between pages drop it, so the session
+    remembers; a new tab without either finds the browser's last workspace by its cookie.
+    """
+    known = (st.query_params.get("ws"), st.session_state.get("ws"), st.context.cookies.get(COOKIE))
+    name = next((ws for ws in known if ws and re.fullmatch("[0-9a-f]{32}", ws)), None) or uuid.uuid4().hex
+    st.session_state["ws"] = name
+    if st.query_params.get("ws") != name:
+        st.query_params["ws"] = name
+    return Workspace(name)
+
+
+def remember() -> None:
+    """Have the browser keep the workspace's name in a cookie; draws nothing."""
+    # The name is 32 hexadecimal digits, checked above: nothing of a user's gets into the script.
+    script = f"document.cookie='{COOKIE}={st.session_state['ws']};path=/;max-age=31536000;SameSite=Strict'"
+    st.html(f"<script>{script}</script>", unsafe_allow_javascript=True)
