@@ -9,7 +9,7 @@ import numpy as np
 
 from acvb_core.data.relation import Relation
 from acvb_core.irm.hyper import Hyper
-from acvb_core.irm.kernels import Floats, chunk_length, zeroth_order, zeroth_order_bases
+from acvb_core.irm.kernels import Floats, block_bases, chunk_length, zeroth_order
 from acvb_core.irm.kernels_second import second_order
 from acvb_core.irm.neighbours import neighbour_sums
 from acvb_core.irm.start import Start
@@ -71,13 +71,8 @@ class CollapsedIrm(Unaveraged):
         a, b = np.ascontiguousarray(a.T), np.ascontiguousarray(b.T)
         cols = DomainPass(turned, state.cols.copy(), rows.own, a, b, hyper.alpha_cols, checkpoint)
         pseudo_loo += cols.run(self.order, rng.permutation(self.relation.shape[1]), checkpoint)
-        swept = replace(
-            state,
-            rows=rows.own,
-            cols=cols.own,
-            ones=np.ascontiguousarray(cols.ones.T),
-            entries=np.ascontiguousarray(cols.entries.T),
-        )
+        ones, entries = (np.ascontiguousarray(counts.T) for counts in cols.counts())
+        swept = replace(state, rows=rows.own, cols=cols.own, ones=ones, entries=entries)
         swept, order = finish_sweep(swept, self.relation, self.shrink, self.hyper_rule)
         return swept, SweepInfo(pseudo_loo, order, settling=not swept.moves_over)
 
@@ -93,8 +88,6 @@ class DomainPass:
     ----------
     own : ndarray, shape (N, K)
         Responsibilities of the swept domain, changed in place by `run`.
-    ones, entries : ndarrays, shape (K, L)
-        Block counts, rebuilt at the start and kept up to date.
     """
 
     def __init__(
@@ -111,10 +104,16 @@ class DomainPass:
         self.own = np.ascontiguousarray(own)
         self.other = np.ascontiguousarray(other)
         self.a, self.b, self.alpha = a, b, alpha
-        self.links, self.totals = observed_sums(relation, other, checkpoint)
-        self.ones = np.ascontiguousarray(self.own.T @ self.links)
-        self.entries = np.ascontiguousarray(self.own.T @ self.totals)
+        self.links, self.zeros = observed_sums(relation, other, checkpoint)
+        # The counts are rebuilt here in every pass, so what adding and subtracting rounds off cannot pile up.
+        self.beta_ones = a + self.own.T @ self.links
+        self.beta_zeros = b + self.own.T @ self.zeros
         self.mass = self.own.sum(axis=0)
+
+    def counts(self) -> tuple[Floats, Floats]:
+        """Return the ones and the observed entries of every block, shape (K, L)."""
+        ones = np.maximum(self.beta_ones - self.a, 0.0)
+        return ones, ones + np.maximum(self.beta_zeros - self.b, 0.0)
 
     def run(
         self, order: Order, objects: np.ndarray, checkpoint: Checkpoint = no_checkpoint, update: bool = True
@@ -123,7 +122,7 @@ class DomainPass:
         step = (
             self._zeroth(update) if order == "zeroth" else self._second(order == "exact", update, checkpoint)
         )
-        length = chunk_length(*self.ones.shape, 6.0 if order == "zeroth" else 40.0)
+        length = chunk_length(*self.beta_ones.shape, 6.0 if order == "zeroth" else 40.0)
         total = 0.0
         for begin in range(0, len(objects), length):
             total += step(objects[begin : begin + length])
@@ -132,10 +131,10 @@ class DomainPass:
 
     def _zeroth(self, update: bool):  # type: ignore[no-untyped-def]
         bases = np.empty(len(self.mass))
-        zeroth_order_bases(self.ones, self.entries, self.a, self.b, bases)
+        block_bases(self.beta_ones, self.beta_zeros, bases)
         return lambda objects: zeroth_order(
-            objects, self.own, self.links, self.totals, self.ones, self.entries, self.mass, bases,
-            self.a, self.b, self.alpha, update,
+            objects, self.own, self.links, self.zeros, self.beta_ones, self.beta_zeros, self.mass, bases,
+            self.alpha, update,
         )  # fmt: skip
 
     def _second(self, exact: bool, update: bool, checkpoint: Checkpoint):  # type: ignore[no-untyped-def]
@@ -154,7 +153,7 @@ class DomainPass:
         all_unknown = np.ascontiguousarray(unknown.T @ spread[:n_other])
         ones, missing = relation.ones, relation.missing
         return lambda objects: second_order(
-            objects, own, self.links, self.totals, links_spread, unknown_spread, self.ones, self.entries,
-            self.mass, variance, self.a, self.b, self.alpha, exact, ones.indptr, ones.indices,
-            missing.indptr, missing.indices, spread, soft, linked, unknown, all_linked, all_unknown, update,
+            objects, own, self.links, self.zeros, links_spread, unknown_spread, self.beta_ones, self.beta_zeros,
+            self.mass, variance, self.alpha, exact, ones.indptr, ones.indices, missing.indptr, missing.indices,
+            spread, soft, linked, unknown, all_linked, all_unknown, update,
         )  # fmt: skip

@@ -16,12 +16,13 @@ from acvb_core.irm.hyper import Hyper
 from acvb_core.irm.kernels import (
     OPTIONS,
     Floats,
+    add_row,
+    add_share,
+    block_bases,
     block_terms,
     chunk_length,
-    fill_counts,
-    move_counts,
     normalise,
-    zeroth_order_bases,
+    total_of,
 )
 from acvb_core.irm.start import Start
 from acvb_core.irm.state import DOMAINS, IrmState, block_counts, observed_sums, posterior_of
@@ -146,30 +147,43 @@ def sample_domain(
     moved : int
         How many objects changed company (their cluster's number before, renumbering left out).
     """
-    links, totals = observed_sums(relation, other, checkpoint)
+    links, zeros = observed_sums(relation, other, checkpoint)
     objects, uniforms = rng.permutation(len(labels)), rng.random(len(labels))
     labels = labels.copy()
     width = int(labels.max()) + 1
     q = one_hot(labels)
     size = np.bincount(labels, minlength=width).astype(np.float64)
-    ones, entries = np.ascontiguousarray(q.T @ links), np.ascontiguousarray(q.T @ totals)
+    beta_ones, beta_zeros = a + q.T @ links, b + q.T @ zeros
     at = moved = 0
     while at < len(objects):
         # Always room for a cluster to be born, by doubling; the kernel comes back when it has used it up.
         room = max(2 * width, 8)
-        size, ones, entries = _grown(size, room), _grown(ones, room), _grown(entries, room)
-        end = min(at + chunk_length(room, ones.shape[1]), len(objects))
+        size = _grown(size, room, 0.0)
+        beta_ones, beta_zeros = _grown(beta_ones, room, a), _grown(beta_zeros, room, b)
+        end = min(at + chunk_length(room, beta_ones.shape[1]), len(objects))
         while at < end and width < room:
             at, width, changed = _sample_some(
-                objects[at:end], at, labels, links, totals, ones, entries, size, width, a, b, alpha, uniforms
+                objects[at:end],
+                at,
+                labels,
+                links,
+                zeros,
+                beta_ones,
+                beta_zeros,
+                size,
+                width,
+                a,
+                b,
+                alpha,
+                uniforms,
             )
             moved += changed
         checkpoint()
     return _without_gaps(labels), moved
 
 
-def _grown(array: Floats, length: int) -> Floats:
-    out = np.zeros((length, *array.shape[1:]))
+def _grown(array: Floats, length: int, fill: float) -> Floats:
+    out = np.full((length, *array.shape[1:]), fill)
     keep = min(length, len(array))
     out[:keep] = array[:keep]
     return out
@@ -181,9 +195,9 @@ def _sample_some(
     at: int,
     labels: Labels,
     links: Floats,
-    totals: Floats,
-    ones: Floats,
-    entries: Floats,
+    zeros: Floats,
+    beta_ones: Floats,
+    beta_zeros: Floats,
     size: Floats,
     width: int,
     a: float,
@@ -193,49 +207,45 @@ def _sample_some(
 ) -> tuple[int, int, int]:
     """Draw objects until the run is through or there is no room for another cluster.
 
-    Returns the position of the next object, the number of clusters in use (empty ones are closed up by moving
-    the last into their place), and how many objects changed company.
+    Rows of `beta_ones` (a + n) and `beta_zeros` (b + N) from `width` on stand for clusters yet to be born and hold
+    the prior alone. Returns the position of the next object, the number of clusters in use (a cluster that dies
+    is closed up by moving the last into its place), and how many objects changed company.
     """
-    room, n_other = ones.shape
-    prior_a, prior_b = np.full(n_other, a), np.full(n_other, b)
-    x, y = np.empty((room + 1, n_other)), np.empty((room + 1, n_other))
-    terms = np.empty((room + 1) * n_other)
+    room, n_other = beta_ones.shape
+    x, y = np.empty((room, n_other)), np.empty((room, n_other))
+    terms = np.empty(room * n_other)
     bases = np.empty(room)
-    wide_a, wide_b = np.full((room, n_other), a), np.full((room, n_other), b)
-    zeroth_order_bases(ones, entries, wide_a, wide_b, bases)
-    empty = bases[width] if width < room else 0.0
-    weights = np.empty(width + 1)
+    block_bases(beta_ones, beta_zeros, bases)
     moved = 0
     for i in objects:
         if width == room:
             break
-        plus, total = links[i], totals[i]
+        plus, minus = links[i], zeros[i]
         k = labels[i]
         size[k] -= 1.0
         alone = size[k] < 0.5
-        move_counts(ones[k], entries[k], plus, total, -1.0)
         if alone:
             width -= 1
             if k != width:
-                for m in range(n_other):
-                    ones[k, m], entries[k, m] = ones[width, m], entries[width, m]
+                beta_ones[k] = beta_ones[width]
+                beta_zeros[k] = beta_zeros[width]
                 size[k], bases[k] = size[width], bases[width]
                 for j in range(labels.shape[0]):
                     if labels[j] == width:
                         labels[j] = k
-            for m in range(n_other):
-                ones[width, m] = entries[width, m] = 0.0
-            size[width], bases[width] = 0.0, empty
+            beta_ones[width] = a
+            beta_zeros[width] = b
+            size[width] = 0.0
+            bases[width] = bases[width + 1]
         else:
-            fill_counts(ones[k], entries[k], prior_a, prior_b, plus, total, 0.0, x[0], y[0])
-            block_terms(x[0], y[0], n_other, terms)
-            bases[k] = terms[:n_other].sum()
-        for c in range(width + 1):
-            fill_counts(ones[c], entries[c], prior_a, prior_b, plus, total, 1.0, x[c], y[c])
-        block_terms(x.reshape(-1), y.reshape(-1), (width + 1) * n_other, terms)
-        weights = np.empty(width + 1)
-        for c in range(width + 1):
-            weights[c] = terms[c * n_other : (c + 1) * n_other].sum() - bases[c]
+            _put(beta_ones[k], beta_zeros[k], plus, minus, -1.0, terms, bases, k)
+        choices = width + 1
+        add_row(beta_ones[:choices], plus, x)
+        add_row(beta_zeros[:choices], minus, y)
+        block_terms(x.reshape(-1), y.reshape(-1), choices * n_other, terms)
+        weights = np.empty(choices)
+        for c in range(choices):
+            weights[c] = total_of(terms[c * n_other : (c + 1) * n_other]) - bases[c]
             weights[c] += math.log(size[c]) if c < width else math.log(alpha)
         normalise(weights)
         left = uniforms[at]
@@ -247,14 +257,29 @@ def _sample_some(
             moved += 1
         labels[i] = new
         size[new] += 1.0
-        move_counts(ones[new], entries[new], plus, total, 1.0)
-        fill_counts(ones[new], entries[new], prior_a, prior_b, plus, total, 0.0, x[0], y[0])
-        block_terms(x[0], y[0], n_other, terms)
-        bases[new] = terms[:n_other].sum()
+        _put(beta_ones[new], beta_zeros[new], plus, minus, 1.0, terms, bases, new)
         if new == width:
             width += 1
         at += 1
     return at, width, moved
+
+
+@nb.njit(**OPTIONS)
+def _put(
+    beta_ones: Floats,
+    beta_zeros: Floats,
+    plus: Floats,
+    minus: Floats,
+    sign: float,
+    terms: Floats,
+    bases: Floats,
+    k: int,
+) -> None:
+    """Put an object into cluster k (sign 1) or take it out (-1), and bring the cluster's base up to date."""
+    add_share(beta_ones, plus, sign, beta_ones)
+    add_share(beta_zeros, minus, sign, beta_zeros)
+    block_terms(beta_ones, beta_zeros, len(plus), terms)
+    bases[k] = total_of(terms[: len(plus)])
 
 
 def sample_concentration(alpha: float, n_clusters: int, n_objects: int, rng: np.random.Generator) -> float:

@@ -4,8 +4,8 @@ Each kernel updates a run of objects of one domain while the other domain stays 
 well under 100 ms when the run is chosen by `chunk_length`. The sums over an object's links and unknown entries
 (`neighbours.py`) are the same for the whole pass, so they come in ready-made.
 
-Notation in formulas: k is a cluster of the domain that is swept, l one of the other; n ones, N zeros, T = n + N
-entries of block (k, l); n+ and T+ what the object itself brings; a backslash means "without the object".
+Notation in formulas: k is a cluster of the domain that is swept, l one of the other; n ones and N zeros of block
+(k, l), Beta prior (a, b); n+ and N+ what an object itself brings.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ Floats = NDArray[np.float64]
 
 #: Responsibilities and their changes below this are taken as zero in the counts (rebuilt in every pass).
 NEGLIGIBLE = 1e-12
+#: Least value of a + n and b + N; every prior is larger.
+SMALLEST = 1e-8
 
 OPTIONS = {"nogil": True, "cache": True, "fastmath": FAST, "error_model": "numpy"}
 
@@ -67,48 +69,43 @@ def normalise(log_weights: Floats) -> float:
 
 @nb.njit(**OPTIONS)
 def block_terms(x: Floats, y: Floats, length: int, out: Floats) -> None:
+    """Write log B(x, y) for the first `length` elements."""
     for t in range(length):
         out[t] = lbeta(x[t], y[t])
 
 
 @nb.njit(**OPTIONS)
-def fill_counts(
-    ones: Floats,
-    entries: Floats,
-    a: Floats,
-    b: Floats,
-    plus: Floats,
-    total: Floats,
-    share: float,
-    x: Floats,
-    y: Floats,
-) -> None:
-    """Write a + n and b + N of one cluster with `share` of an object added to its counts."""
-    for m in range(ones.shape[0]):
-        # Rounding may leave a tiny negative count.
-        x[m] = a[m] + max(ones[m] + share * plus[m], 0.0)
-        y[m] = b[m] + max(entries[m] - ones[m] + share * (total[m] - plus[m]), 0.0)
+def total_of(values: Floats) -> float:
+    """Return the sum of values (a plain loop, which the compiler vectorises; `ndarray.sum` is not)."""
+    total = 0.0
+    for t in range(values.shape[0]):
+        total += values[t]
+    return total
 
 
 @nb.njit(**OPTIONS)
-def move_counts(ones: Floats, entries: Floats, plus: Floats, total: Floats, change: float) -> None:
-    for m in range(ones.shape[0]):
-        ones[m] += change * plus[m]
-        entries[m] += change * total[m]
+def add_row(base: Floats, row: Floats, out: Floats) -> None:
+    """Write base + row, a row added to every row of a matrix."""
+    for k in range(base.shape[0]):
+        for m in range(base.shape[1]):
+            out[k, m] = base[k, m] + row[m]
 
 
 @nb.njit(**OPTIONS)
-def zeroth_order_bases(ones: Floats, entries: Floats, a: Floats, b: Floats, out: Floats) -> None:
+def add_share(base: Floats, row: Floats, share: float, out: Floats) -> None:
+    """Write base + share * row for one cluster; rounding may leave less than a tiny prior, not less than that."""
+    for m in range(base.shape[0]):
+        out[m] = max(base[m] + share * row[m], SMALLEST)
+
+
+@nb.njit(**OPTIONS)
+def block_bases(beta_ones: Floats, beta_zeros: Floats, out: Floats) -> None:
     """Write sum_l log B(a + n_kl, b + N_kl) for each cluster k of the swept domain."""
-    n_own, n_other = ones.shape
-    x = np.empty(n_other)
-    y = np.empty(n_other)
+    n_own, n_other = beta_ones.shape
     terms = np.empty(n_other)
-    nothing = np.zeros(n_other)
     for k in range(n_own):
-        fill_counts(ones[k], entries[k], a[k], b[k], nothing, nothing, 0.0, x, y)
-        block_terms(x, y, n_other, terms)
-        out[k] = terms.sum()
+        block_terms(beta_ones[k], beta_zeros[k], n_other, terms)
+        out[k] = total_of(terms)
 
 
 @nb.njit(**OPTIONS)
@@ -116,13 +113,11 @@ def zeroth_order(
     objects: NDArray[np.int64],
     q: Floats,
     links: Floats,
-    totals: Floats,
-    ones: Floats,
-    entries: Floats,
+    zeros: Floats,
+    beta_ones: Floats,
+    beta_zeros: Floats,
     mass: Floats,
     bases: Floats,
-    a: Floats,
-    b: Floats,
     alpha: float,
     update: bool,
 ) -> float:
@@ -134,18 +129,18 @@ def zeroth_order(
         Objects to visit, in this order.
     q : ndarray, shape (N, K)
         Responsibilities of the swept domain; changed in place when `update`.
-    links, totals : ndarrays, shape (N, L)
-        n+ and T+ of every object.
-    ones, entries : ndarrays, shape (K, L)
-        n and T with every object counted; kept up to date.
+    links, zeros : ndarrays, shape (N, L)
+        n+ and N+ of every object.
+    beta_ones, beta_zeros : ndarrays, shape (K, L)
+        a + n and b + N with every object counted; kept up to date.
     mass, bases : ndarrays, shape (K,)
         Cluster sizes, and sum_l log B(a + n_kl, b + N_kl); kept up to date.
-    a, b : ndarrays, shape (K, L)
-        Beta prior of each block.
+    alpha : float
+        Concentration of the stick-breaking prior.
     update : bool
         False only evaluates the normalisers.
     """
-    n_own, n_other = ones.shape
+    n_own, n_other = beta_ones.shape
     # Rows 0..K-1: every cluster with the object put in; from K on: those that hold some of it, without it.
     x = np.empty((2 * n_own, n_other))
     y = np.empty((2 * n_own, n_other))
@@ -157,26 +152,31 @@ def zeroth_order(
     for visit in range(objects.shape[0]):
         i = objects[visit]
         plus = links[i]
-        total = totals[i]
+        minus = zeros[i]
+        # As if no cluster held any of the object, which is true for most of them …
+        add_row(beta_ones, plus, x)
+        add_row(beta_zeros, minus, y)
         n_touched = 0
         for k in range(n_own):
             share = q[i, k]
             rest[k] = max(mass[k] - share, 0.0)
-            fill_counts(ones[k], entries[k], a[k], b[k], plus, total, 1.0, x[k], y[k])
             if share > NEGLIGIBLE:
-                fill_counts(ones[k], entries[k], a[k], b[k], plus, total, 1.0 - share, x[k], y[k])
+                # … and right for those that do.
                 row = n_own + n_touched
-                fill_counts(ones[k], entries[k], a[k], b[k], plus, total, -share, x[row], y[row])
+                add_share(beta_ones[k], plus, 1.0 - share, x[k])
+                add_share(beta_zeros[k], minus, 1.0 - share, y[k])
+                add_share(beta_ones[k], plus, -share, x[row])
+                add_share(beta_zeros[k], minus, -share, y[row])
                 touched[n_touched] = k
                 n_touched += 1
         block_terms(x.reshape(-1), y.reshape(-1), (n_own + n_touched) * n_other, terms)
         log_prior(rest, alpha, log_weights)
         for k in range(n_own):
-            log_weights[k] += terms[k * n_other : (k + 1) * n_other].sum() - bases[k]
+            log_weights[k] += total_of(terms[k * n_other : (k + 1) * n_other]) - bases[k]
         for t in range(n_touched):
             row = n_own + t
             k = touched[t]
-            log_weights[k] += bases[k] - terms[row * n_other : (row + 1) * n_other].sum()
+            log_weights[k] += bases[k] - total_of(terms[row * n_other : (row + 1) * n_other])
         log_normaliser += normalise(log_weights)
         if not update:
             continue
@@ -186,11 +186,13 @@ def zeroth_order(
             q[i, k] = log_weights[k]
             mass[k] += change
             if abs(change) > NEGLIGIBLE:
-                move_counts(ones[k], entries[k], plus, total, change)
-                fill_counts(ones[k], entries[k], a[k], b[k], plus, total, 0.0, x[n_touched], y[n_touched])
+                add_share(beta_ones[k], plus, change, beta_ones[k])
+                add_share(beta_zeros[k], minus, change, beta_zeros[k])
+                x[n_touched] = beta_ones[k]
+                y[n_touched] = beta_zeros[k]
                 touched[n_touched] = k
                 n_touched += 1
         block_terms(x.reshape(-1), y.reshape(-1), n_touched * n_other, terms)
         for t in range(n_touched):
-            bases[touched[t]] = terms[t * n_other : (t + 1) * n_other].sum()
+            bases[touched[t]] = total_of(terms[t * n_other : (t + 1) * n_other])
     return log_normaliser

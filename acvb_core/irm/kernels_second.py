@@ -18,7 +18,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.irm.kernels import NEGLIGIBLE, OPTIONS, Floats, fill_counts, log_prior, move_counts, normalise
+from acvb_core.irm.kernels import NEGLIGIBLE, OPTIONS, Floats, add_share, log_prior, normalise, total_of
 from acvb_core.irm.special import lbeta, trigamma
 
 # Position of the three variances in arrays whose first axis has length 3.
@@ -100,15 +100,13 @@ def second_order(
     objects: NDArray[np.int64],
     q: Floats,
     links: Floats,
-    totals: Floats,
+    zeros: Floats,
     links_spread: Floats,
     unknown_spread: Floats,
-    ones: Floats,
-    entries: Floats,
+    beta_ones: Floats,
+    beta_zeros: Floats,
     mass: Floats,
     variance: Floats,
-    a: Floats,
-    b: Floats,
     alpha: float,
     exact: bool,
     indptr: NDArray[np.int32],
@@ -140,7 +138,7 @@ def second_order(
     all_linked, all_unknown : ndarrays, shape (K, L)
         sum_j u_jl c_jk and sum_j u_jl h_jk; kept up to date.
     """
-    n_own, n_other = ones.shape
+    n_own, n_other = beta_ones.shape
     total_spread = spread.sum(axis=0)
     x = np.empty((2 * n_own, n_other))
     y = np.empty((2 * n_own, n_other))
@@ -160,8 +158,8 @@ def second_order(
         unknown_of = unknown_indices[unknown_indptr[i] : unknown_indptr[i + 1]]
         for m in range(n_other):
             plus[ONES, m] = links[i, m]
-            plus[TOTAL, m] = totals[i, m]
-            plus[ZEROS, m] = totals[i, m] - links[i, m]
+            plus[ZEROS, m] = zeros[i, m]
+            plus[TOTAL, m] = links[i, m] + zeros[i, m]
             plus_spread[ONES, m] = links_spread[i, m]
             plus_spread[TOTAL, m] = max(total_spread[m] - unknown_spread[i, m], 0.0)
             plus_spread[ZEROS, m] = max(plus_spread[TOTAL, m] - links_spread[i, m], 0.0)
@@ -179,9 +177,11 @@ def second_order(
             )  # fmt: skip
         for k in range(n_own):
             share = q[i, k]
-            fill_counts(ones[k], entries[k], a[k], b[k], plus[ONES], plus[TOTAL], 1.0 - share, x[k], y[k])
             row = n_own + k
-            fill_counts(ones[k], entries[k], a[k], b[k], plus[ONES], plus[TOTAL], -share, x[row], y[row])
+            add_share(beta_ones[k], plus[ONES], 1.0 - share, x[k])
+            add_share(beta_zeros[k], plus[ZEROS], 1.0 - share, y[k])
+            add_share(beta_ones[k], plus[ONES], -share, x[row])
+            add_share(beta_zeros[k], plus[ZEROS], -share, y[row])
             for what in range(3):
                 _added_variance(share, exact, plus[what], plus_spread[what], covariance[what, k], added)
                 for m in range(n_other):
@@ -196,8 +196,8 @@ def second_order(
         log_prior(rest, alpha, log_weights)
         for k in range(n_own):
             row = n_own + k
-            log_weights[k] += terms[k * n_other : (k + 1) * n_other].sum()
-            log_weights[k] -= terms[row * n_other : (row + 1) * n_other].sum()
+            log_weights[k] += total_of(terms[k * n_other : (k + 1) * n_other])
+            log_weights[k] -= total_of(terms[row * n_other : (row + 1) * n_other])
         log_normaliser += normalise(log_weights)
         for k in range(n_own):
             if update:
@@ -205,7 +205,8 @@ def second_order(
                 q[i, k] = log_weights[k]
                 mass[k] += change
                 if abs(change) > NEGLIGIBLE:
-                    move_counts(ones[k], entries[k], plus[ONES], plus[TOTAL], change)
+                    add_share(beta_ones[k], plus[ONES], change, beta_ones[k])
+                    add_share(beta_zeros[k], plus[ZEROS], change, beta_zeros[k])
             for what in range(3):
                 _added_variance(q[i, k], exact, plus[what], plus_spread[what], covariance[what, k], added)
                 for m in range(n_other):

@@ -47,21 +47,21 @@ class IrmState:
 def observed_sums(
     relation: Relation, responsibilities: Floats, checkpoint: Checkpoint = no_checkpoint
 ) -> tuple[Floats, Floats]:
-    """Return n+ and T+ of every row object, shapes (N1, K2): its links and its observed entries by cluster."""
+    """Return n+ and N+ of every row object, shapes (N1, K2): its ones and its zeros by cluster of the columns."""
     links = neighbour_sums(relation.ones, responsibilities, checkpoint)
-    mass = responsibilities.sum(axis=0)
-    if relation.n_missing == 0:
-        return links, np.ascontiguousarray(np.broadcast_to(mass, links.shape))
-    unknown = neighbour_sums(relation.missing, responsibilities, checkpoint)
-    return links, np.maximum(mass - unknown, links)
+    zeros = responsibilities.sum(axis=0) - links
+    if relation.n_missing:
+        zeros -= neighbour_sums(relation.missing, responsibilities, checkpoint)
+    return links, np.maximum(zeros, 0.0, out=zeros)
 
 
 def block_counts(
     relation: Relation, rows: Floats, cols: Floats, checkpoint: Checkpoint = no_checkpoint
 ) -> tuple[Floats, Floats]:
     """Return expected ones and observed entries of each block, shape (K1, K2)."""
-    links, totals = observed_sums(relation, cols, checkpoint)
-    return np.ascontiguousarray(rows.T @ links), np.ascontiguousarray(rows.T @ totals)
+    links, zeros = observed_sums(relation, cols, checkpoint)
+    ones = rows.T @ links
+    return ones, ones + rows.T @ zeros
 
 
 def stick_log_evidence(mass: Array, alpha: float) -> float:

@@ -51,19 +51,15 @@ class VariationalIrm(Unaveraged):
         """Update all rows at once, q(v) and q(theta), all columns, q(v) and q(theta), then the rest."""
         hyper = state.hyper
         a, b = hyper.blocks(state.ones.shape)
-        links, totals = observed_sums(self.relation, state.cols, checkpoint)
-        ones, entries = state.rows.T @ links, state.rows.T @ totals
-        rows = update_domain(state.rows, links, totals, ones, entries, a, b, hyper.alpha_rows)
-        ones, entries = rows.T @ links, rows.T @ totals
-        links, totals = observed_sums(self.relation.transposed, rows, checkpoint)
-        cols = update_domain(state.cols, links, totals, ones.T, entries.T, a.T, b.T, hyper.alpha_cols)
-        swept = replace(
-            state,
-            rows=rows,
-            cols=cols,
-            ones=np.ascontiguousarray((cols.T @ links).T),
-            entries=np.ascontiguousarray((cols.T @ totals).T),
-        )
+        links, zeros = observed_sums(self.relation, state.cols, checkpoint)
+        n, n_zero = state.rows.T @ links, state.rows.T @ zeros
+        rows = update_domain(state.rows, links, zeros, a + n, b + n_zero, hyper.alpha_rows)
+        n, n_zero = rows.T @ links, rows.T @ zeros
+        links, zeros = observed_sums(self.relation.transposed, rows, checkpoint)
+        cols = update_domain(state.cols, links, zeros, (a + n).T, (b + n_zero).T, hyper.alpha_cols)
+        ones = np.ascontiguousarray((cols.T @ links).T)
+        entries = ones + (cols.T @ zeros).T
+        swept = replace(state, rows=rows, cols=cols, ones=ones, entries=entries)
         swept, order = finish_sweep(swept, self.relation, self.shrink, self.hyper_rule, keep_bound=True)
         return swept, SweepInfo(None, order, settling=not swept.moves_over)
 
@@ -73,26 +69,16 @@ class VariationalIrm(Unaveraged):
 
 
 def update_domain(
-    own: Floats,
-    links: Floats,
-    totals: Floats,
-    ones: Floats,
-    entries: Floats,
-    a: Floats,
-    b: Floats,
-    alpha: float,
+    own: Floats, links: Floats, zeros: Floats, beta_ones: Floats, beta_zeros: Floats, alpha: float
 ) -> Floats:
     """Return new responsibilities of a domain, shape (N, K), given everything else.
 
-    log q_ik = E log pi_k + sum_l n+_il E log theta_kl + N+_il E log(1 - theta_kl) + const, with q(v), q(theta) the
-    conjugate factors of the present counts (`ones`, `entries`, shape (K, L)) and of `own`.
+    log q_ik = E log pi_k + sum_l n+_il E log theta_kl + N+_il E log(1 - theta_kl) + const, with
+    q(theta_kl) = Beta(beta_ones, beta_zeros), shape (K, L), and q(v) the conjugate factor of `own`.
     """
-    n = np.maximum(ones, 0.0)
-    zeros = np.maximum(entries - ones, 0.0)
-    log_total = psi(a + b + n + zeros)
-    log_zero = psi(b + zeros) - log_total
-    log_one = psi(a + n) - log_total
-    weights = links @ (log_one - log_zero).T + totals @ log_zero.T
+    log_total = psi(beta_ones + beta_zeros)
+    weights = links @ (psi(beta_ones) - log_total).T
+    weights += zeros @ (psi(beta_zeros) - log_total).T
     weights += expected_log_shares(own.sum(axis=0), alpha)
     weights -= weights.max(axis=1, keepdims=True)
     np.exp(weights, out=weights)

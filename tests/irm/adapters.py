@@ -37,9 +37,7 @@ def state_of(case: Case) -> IrmState:
 def collapsed(case: Case, order: str, **options: Any) -> CollapsedIrm:
     """Return CVB0 or CVB on the case's data with its hyper-parameters held fixed and nothing dropped."""
     settings = {"hyper_rule": "fixed", "shrink": 0.0, "merge": False} | options
-    return CollapsedIrm(
-        relation_of(case.data), Start(*case.sizes), hyper_of(case), order=order, **settings
-    )
+    return CollapsedIrm(relation_of(case.data), Start(*case.sizes), hyper_of(case), order=order, **settings)
 
 
 #: The package's name of an order -> the oracle's update.

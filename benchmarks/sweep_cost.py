@@ -1,0 +1,129 @@
+"""Cost of a CVB0 sweep beside the two SciPy products that every sweep must at least do, and the peak memory.
+
+    python benchmarks/sweep_cost.py [--rows 10681 --cols 69878 --ones 10000000 --clusters 20 --sweeps 12]
+
+Prints one JSON object. Times are processor seconds of this thread, sweeps and products in turn (A B A B …), so
+that a noisy machine slows both; the ratio is the median over the later sweeps, and that of the first stands beside
+it. Peak memory counts from the moment the relation and its transpose are loaded.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import statistics
+import threading
+import time
+
+import numpy as np
+
+from acvb_core.data.synthetic import large_planted
+from acvb_core.engine.problem import pose
+from acvb_core.engine.threads import one_thread
+from acvb_core.evaluate.agreement import agreement
+
+
+def resident_mb() -> float:
+    """Resident memory of this process in MB."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+class PeakWatch:
+    """Highest resident memory while it is open, sampled every 2 ms."""
+
+    def __enter__(self) -> PeakWatch:
+        self.peak = self.start = resident_mb()
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+        return self
+
+    def _watch(self) -> None:
+        while not self._done.wait(0.002):
+            self.peak = max(self.peak, resident_mb())
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._thread.join()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rows", type=int, default=10_681)
+    parser.add_argument("--cols", type=int, default=69_878)
+    parser.add_argument("--ones", type=int, default=10_000_000)
+    parser.add_argument("--clusters", type=int, default=20)
+    parser.add_argument("--sweeps", type=int, default=12)
+    parser.add_argument("--method", default="cvb0")
+    parser.add_argument("--init", default="spectral")
+    options = parser.parse_args()
+
+    planted = large_planted(options.rows, options.cols, options.ones, 15, 20, 1)
+    relation = planted.relation
+    turned = relation.transposed
+    csr_bytes = sum(
+        part.nbytes
+        for side in (relation, turned)
+        for part in (side.ones.indptr, side.ones.indices, side.ones.data)
+    )
+    x, xt = relation.ones.astype(np.float64), turned.ones.astype(np.float64)
+    rng = np.random.default_rng(0)
+    right = rng.random((options.cols, options.clusters))
+    left = rng.random((options.rows, options.clusters))
+    problem = pose(
+        relation,
+        options.method,
+        {"k_rows": options.clusters, "k_cols": options.clusters, "init": options.init},
+    )
+    with one_thread():
+        warm = pose(large_planted(200, 300, 5000, 3, 3, 0).relation, options.method)
+        state = warm.inference.init(rng)
+        warm.inference.sweep(state, rng)
+        products, sweeps = [], []
+        with PeakWatch() as memory:
+            before = time.thread_time()
+            state = problem.inference.init(np.random.default_rng([0, 0]))
+            start_seconds = time.thread_time() - before
+            for sweep in range(1, options.sweeps + 1):
+                before = time.thread_time()
+                x @ right, xt @ left  # noqa: B018 - timed, not used
+                products.append(time.thread_time() - before)
+                before = time.thread_time()
+                state, _ = problem.inference.sweep(state, np.random.default_rng([0, sweep]))
+                sweeps.append(time.thread_time() - before)
+    ratios = [one / other for one, other in zip(sweeps, products, strict=True)]
+    posterior = problem.inference.posterior(state)
+    print(
+        json.dumps(
+            {
+                "shape": list(relation.shape),
+                "ones": relation.n_ones,
+                "clusters": options.clusters,
+                "method": options.method,
+                "ratio_first_sweep": ratios[0],
+                "ratio_median": statistics.median(ratios),
+                "ratio_worst": max(ratios),
+                "sweep_seconds": sweeps,
+                "products_seconds": statistics.median(products),
+                "start_seconds": start_seconds,
+                "csr_csc_mb": csr_bytes / 2**20,
+                "peak_beyond_data_mb": memory.peak - memory.start,
+                "estimated_mb": problem.memory_bytes / 2**20,
+                "peak_rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+                "effective_k": posterior.n_clusters(),
+                "ari_rows": agreement(planted.row_clusters, posterior.labels("rows"))["ari"],
+                "ari_cols": agreement(planted.column_clusters, posterior.labels("cols"))["ari"],
+                "load_average": os.getloadavg()[0],
+            },
+            indent=1,
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()
