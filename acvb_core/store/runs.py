@@ -6,6 +6,7 @@ import json
 import re
 import sqlite3
 import time
+import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,6 +65,8 @@ class RunStore:
     def __init__(self, folder: Path) -> None:
         self.folder = Path(folder)
         self._database = self.folder / "runs.sqlite3"
+        # Runs of the same data share one copy of them in memory.
+        self._relations: weakref.WeakValueDictionary[str, Relation] = weakref.WeakValueDictionary()
         try:
             for name in ("runs", "relations"):
                 (self.folder / name).mkdir(parents=True, exist_ok=True)
@@ -221,10 +224,14 @@ class RunStore:
             _remove(self._relation_file(key))
 
     def _read_relation(self, key: str) -> Relation:
+        known = self._relations.get(key)
+        if known is not None:
+            return known
         path = self._relation_file(key)
         relation = read_relation(path)
         if relation_key(relation) != key:
             raise damaged(path, "it is not the relation it was stored as")
+        self._relations[key] = relation
         return relation
 
     def _sweep_up(self) -> None:

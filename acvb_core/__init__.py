@@ -1,0 +1,85 @@
+"""Bayesian clustering of relations, with inference that is certain to converge.
+
+>>> import acvb_core
+>>> relation = acvb_core.load_sample("southern_women").relation
+>>> result = acvb_core.fit(relation, "acvb0", k_rows=5, k_cols=5)
+>>> result.rows.head()  # doctest: +SKIP
+
+Names are imported when they are first used, so that `import acvb_core` itself costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from acvb_core.data.readers import load_relation
+    from acvb_core.data.relation import Relation
+    from acvb_core.data.samples import load_sample
+    from acvb_core.engine.fitting import compare, fit
+    from acvb_core.engine.result import Result
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Relation",
+    "Result",
+    "__version__",
+    "compare",
+    "fit",
+    "load_relation",
+    "load_sample",
+    "methods",
+]
+
+_HOME = {
+    "Relation": "acvb_core.data.relation",
+    "Result": "acvb_core.engine.result",
+    "compare": "acvb_core.engine.fitting",
+    "fit": "acvb_core.engine.fitting",
+    "load_relation": "acvb_core.data.readers",
+    "load_sample": "acvb_core.data.samples",
+}
+
+
+def methods() -> pd.DataFrame:
+    """Return the methods there are, one row each.
+
+    Returns
+    -------
+    DataFrame
+        model, method, label, ends (how a run ends), summary, reference, settings (names and defaults).
+    """
+    import pandas as pd
+
+    from acvb_core.registry import METHODS
+
+    return pd.DataFrame(
+        [
+            {
+                "model": row.model,
+                "method": row.name,
+                "label": row.label,
+                "ends": row.converges_by(),
+                "summary": row.summary,
+                "reference": row.reference,
+                "settings": ", ".join(f"{p.name}={p.default!r}" for p in row.parameters),
+            }
+            for row in METHODS
+        ]
+    )
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,47 @@
+"""The command line: `acvb`, or `python -m acvb_core`.
+
+Results go to stdout, progress and errors to stderr. Exit codes: 0 done, 2 something in the command or the data
+is wrong, 130 interrupted (what there was is reported).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from acvb_core.cli.arguments import parser
+from acvb_core.errors import AcvbError
+
+WRONG, INTERRUPTED = 2, 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return the exit code.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        Default: the arguments of the process.
+    """
+    try:
+        arguments = parser().parse_args(argv)
+        return int(arguments.run(arguments))
+    except KeyboardInterrupt:
+        return _fail("interrupted", INTERRUPTED)
+    except BrokenPipeError:
+        # Whoever read the output has had enough. What is still buffered must not fail once more at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        return _fail(f"{place}{error.strerror or error}", WRONG)
+    except MemoryError as error:
+        return _fail(f"there is not enough memory ({error or 'for this'}); try fewer clusters", WRONG)
+    except AcvbError as error:
+        return _fail(str(error), WRONG)
+
+
+def _fail(message: str, code: int) -> int:
+    sys.stderr.write(f"acvb: {' '.join(message.split())}\n")
+    return code

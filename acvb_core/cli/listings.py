@@ -1,0 +1,73 @@
+"""`acvb methods` and `acvb samples`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+import textwrap
+from collections.abc import Sequence
+from dataclasses import asdict
+
+
+def methods(arguments: argparse.Namespace) -> int:
+    """Print the registry's methods: name, how a run ends, what it is."""
+    from acvb_core.registry import METHODS
+
+    if arguments.json:
+        rows = [
+            {
+                "model": row.model,
+                "method": row.name,
+                "label": row.label,
+                "ends": row.converges_by(),
+                "summary": row.summary,
+                "reference": row.reference,
+                "parameters": [{**asdict(p), "flag": p.flag} for p in row.parameters],
+            }
+            for row in METHODS
+        ]
+        sys.stdout.write(json.dumps({"methods": rows}) + "\n")
+    else:
+        lines = [(row.name, row.converges_by(), row.summary) for row in METHODS]
+        sys.stdout.write(table(("method", "ends by", "summary"), lines))
+    return 0
+
+
+def samples(arguments: argparse.Namespace) -> int:
+    """Print the samples: name, size, origin."""
+    from acvb_core.data.samples import SAMPLES
+
+    if arguments.json:
+        rows = [
+            {
+                "name": name,
+                "title": sample.title,
+                "origin": sample.origin,
+                "licence": sample.licence,
+                "shape": [sample.n_rows, sample.n_cols],
+            }
+            for name, sample in SAMPLES.items()
+        ]
+        sys.stdout.write(json.dumps({"samples": rows}) + "\n")
+    else:
+        lines = [
+            (f"sample:{name}", f"{sample.n_rows:,} x {sample.n_cols:,}", f"{sample.title}. {sample.origin}")
+            for name, sample in SAMPLES.items()
+        ]
+        sys.stdout.write(table(("FILE", "size", "what it is"), lines))
+    return 0
+
+
+def table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    """Return lines of text in columns; the last column is wrapped to the width of the terminal."""
+    widths = [max(len(line[i]) for line in (head, *lines)) for i in range(len(head) - 1)]
+    indent = sum(widths) + 2 * len(widths)
+    room = max(shutil.get_terminal_size((110, 24)).columns - indent, 30)
+    out = []
+    for line in (head, *lines):
+        first = "".join(f"{cell:<{width}}  " for cell, width in zip(line, widths, strict=False))
+        wrapped = textwrap.wrap(line[-1], room) or [""]
+        out += [first + wrapped[0], *(" " * indent + more for more in wrapped[1:])]
+    return "\n".join(out) + "\n"

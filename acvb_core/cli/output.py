@@ -1,0 +1,151 @@
+"""What the commands print: one JSON object, or text for people."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from acvb_core.engine.fitting import Comparison
+from acvb_core.engine.result import Result
+from acvb_core.engine.snapshot import Verdict
+from acvb_core.registry import model_row
+from acvb_core.store.export import plain
+
+_ENDED = {
+    Verdict.CONVERGED: "converged",
+    Verdict.MAX_SWEEPS: "reached the cap without converging",
+    Verdict.STOPPED: "stopped",
+    Verdict.DIVERGED: "diverged",
+}
+
+
+def peak_memory_mb() -> float | None:
+    """Return the most memory the process has held so far, in MB (10^6 bytes); None where it cannot be told."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6
+
+
+def result_json(result: Result, lines: list[str], out: Path | None) -> str:
+    """Return a run as one JSON object on one line."""
+    return _json({**_summary(result), "report": _told(result, lines), "out": out and str(out)})
+
+
+def comparison_json(comparison: Comparison, lines: list[str], out: Path | None) -> str:
+    """Return all runs, and how alike their clusterings are, as one JSON object on one line."""
+    names = [result.problem.label for result in comparison.results]
+    agreement = {
+        domain: {
+            measure: comparison.agreement(domain, measure).to_numpy().tolist() for measure in ("ari", "nmi")
+        }
+        for domain in comparison.results[0].posterior.averaged
+    }
+    return _json(
+        {
+            "runs": [_summary(result) for result in comparison.results],
+            "agreement": {"labels": names, **agreement},
+            "peak_memory_mb": peak_memory_mb(),
+            "report": _told(comparison.results[0], lines),
+            "out": out and str(out),
+        }
+    )
+
+
+def _json(value: dict[str, Any]) -> str:
+    return json.dumps(plain(value), allow_nan=False) + "\n"
+
+
+def _summary(result: Result) -> dict[str, Any]:
+    settings = result.problem.settings
+    return {
+        **result.to_dict(),
+        "peak_memory_mb": peak_memory_mb(),
+        "heldout_share": settings.heldout,
+        "heldout_seed": settings.heldout_seed,
+    }
+
+
+def _told(result: Result, lines: list[str]) -> list[str]:
+    note = result.problem.note
+    return lines if note is None else [*lines, note]
+
+
+def result_text(result: Result, lines: list[str], out: Path | None) -> str:
+    """Return a run in some lines of text."""
+    last = result.snapshot
+    facts = [
+        ("how it ended", _ending(result)),
+        ("clusters", _clusters(result)),
+        ("lower bound", _nats(last.lower_bound)),
+        ("pseudo leave-one-out", _nats(last.pseudo_loo)),
+    ]
+    if last.heldout is not None:
+        score = last.heldout
+        facts.append(
+            (
+                "held-out entries",
+                f"{score.log_likelihood:.4f} nats each, skill {score.skill:.3f}, ROC AUC {score.roc_auc:.3f}, "
+                f"average precision {score.average_precision:.3f}",
+            )
+        )
+    facts.append(
+        (
+            "time",
+            f"{last.cpu_seconds:.2f} s of CPU, {last.wall_seconds:.2f} s in all, "
+            f"{last.diagnostics_seconds:.2f} s of it for diagnostics",
+        )
+    )
+    memory = peak_memory_mb()
+    if memory is not None:
+        facts.append(("peak memory", f"{memory:,.0f} MB"))
+    if out is not None:
+        facts.append(("written to", str(out)))
+    width = max(len(name) for name, _ in facts)
+    body = "".join(f"  {name:<{width}}  {text}\n" for name, text in facts)
+    return f"{_data(result, lines)}{result.problem.label}\n{body}"
+
+
+def comparison_text(comparison: Comparison, lines: list[str], out: Path | None) -> str:
+    """Return all runs as a table, and how alike their clusterings are."""
+    first = comparison.results[0]
+    table = comparison.table().to_string(
+        index=False, na_rep="-", float_format=lambda x: f"{x:,.1f}" if abs(x) >= 100 else f"{x:.4g}"
+    )
+    parts = [_data(first, lines), table, "\n"]
+    if len(comparison.results) > 1:
+        for domain in first.posterior.averaged:
+            matrix = comparison.agreement(domain).to_string(float_format=lambda x: f"{x:.2f}")
+            parts.append(f"\nAgreement of {_domain(first, domain)} (adjusted Rand index)\n{matrix}\n")
+    if out is not None:
+        parts.append(f"\nwritten to {out}\n")
+    return "".join(parts)
+
+
+def _data(result: Result, lines: list[str]) -> str:
+    relation = result.problem.relation
+    head = f"{relation.name}: {relation.shape[0]:,} x {relation.shape[1]:,} objects\n"
+    return head + "".join(f"  {line}\n" for line in _told(result, lines)) + "\n"
+
+
+def _ending(result: Result) -> str:
+    row, sweeps = result.problem.row, f"{result.snapshot.sweep:,} sweeps"
+    if row.monitored is None and result.verdict is Verdict.MAX_SWEEPS:
+        return f"did its {sweeps}"
+    return f"{_ENDED[result.verdict]} after {sweeps}; judged by: {row.converges_by()}"
+
+
+def _clusters(result: Result) -> str:
+    return ", ".join(f"{k} {_domain(result, domain)}" for domain, k in result.snapshot.effective_k.items())
+
+
+def _domain(result: Result, domain: str) -> str:
+    return model_row(result.problem.settings.model).domains[domain]
+
+
+def _nats(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.2f} nats"

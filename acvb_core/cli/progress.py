@@ -1,0 +1,72 @@
+"""How far a run is, on stderr: one line that is rewritten on a terminal, a line now and then elsewhere."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from typing import TextIO
+
+from acvb_core.engine.problem import Problem
+from acvb_core.engine.snapshot import Snapshot
+
+_BAR = 20
+
+
+class Progress:
+    """Watches runs (a `Watcher`).
+
+    Parameters
+    ----------
+    stream : text stream
+    runs : int
+        How many runs there will be.
+    quiet : bool
+        Write nothing.
+    """
+
+    def __init__(self, stream: TextIO, runs: int = 1, *, quiet: bool = False) -> None:
+        self._stream, self._runs, self._quiet = stream, runs, quiet
+        self._terminal = stream.isatty()
+        self._pause = 0.1 if self._terminal else 10.0  # seconds between two lines
+        self._run: Problem | None = None
+        self._number = 0
+        self._next = 0.0
+
+    def __call__(self, problem: Problem, snapshot: Snapshot) -> None:
+        """Show a snapshot, if it is time to."""
+        if self._quiet:
+            return
+        if problem is not self._run:
+            self._run, self._number = problem, self._number + 1
+            self._next = time.monotonic() + (0.0 if self._terminal else self._pause)
+        if snapshot.verdict is None and time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + self._pause
+        text = self._text(problem, snapshot)
+        if self._terminal:
+            text = text[: shutil.get_terminal_size((110, 24)).columns - 1]
+            end = "\n" if snapshot.verdict else ""
+            self._stream.write(f"\r{text}\x1b[K{end}")
+        else:
+            self._stream.write(f"{text}\n")
+        self._stream.flush()
+
+    def _text(self, problem: Problem, snapshot: Snapshot) -> str:
+        cap = int(problem.settings.values["max_sweeps"])
+        parts = [f"{self._number}/{self._runs}"] if self._runs > 1 else []
+        parts.append(problem.label)
+        if self._terminal:
+            done = min(_BAR * snapshot.sweep // cap, _BAR)
+            parts.append(f"[{'#' * done}{'.' * (_BAR - done)}]")
+        parts.append(f"sweep {snapshot.sweep:,}/{cap:,}")
+        if snapshot.verdict:
+            parts.append(str(snapshot.verdict))
+        for name, value in (
+            ("bound", snapshot.lower_bound),
+            ("pseudo-LOO", snapshot.pseudo_loo),
+            ("change", snapshot.mean_change if snapshot.mean_change is not None else snapshot.change),
+        ):
+            if value is not None:
+                parts.append(f"{name} {value:,.1f}" if abs(value) >= 100 else f"{name} {value:.3g}")
+        parts.append("clusters " + " x ".join(str(k) for k in snapshot.effective_k.values()))
+        return "  ".join(parts)
