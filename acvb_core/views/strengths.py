@@ -1,0 +1,123 @@
+"""How strongly blocks are linked, and how large the clusters are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from acvb_core.engine.result import Result
+from acvb_core.views.theme import GRID, INK, LINE, MUTED, Figure, base_layout, cluster_colour, escape
+
+#: Clusters a side up to which the numbers are written into the blocks.
+ANNOTATED = 12
+
+
+def strength_figure(result: Result, *, height: int = 460) -> Figure:
+    """Return the posterior mean of every block's link probability as a heat map, cells of equal size."""
+    blocks = result.blocks
+    mean = matrix(blocks, "mean")
+    n_rows, n_columns = mean.shape
+    top = float(mean.max()) or 1.0
+    relation = result.problem.relation
+    annotated = max(n_rows, n_columns) <= ANNOTATED
+    stops = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
+    trace = {
+        "type": "heatmap",
+        "x": [str(k + 1) for k in range(n_columns)],
+        "y": [str(k + 1) for k in range(n_rows)],
+        "z": np.sqrt(mean / top).tolist(),
+        "zmin": 0,
+        "zmax": 1,
+        "colorscale": [[0, "white"], [1, f"rgb{INK}"]],
+        "xgap": 1,
+        "ygap": 1,
+        "text": [[percent(value) for value in line] for line in mean.tolist()],
+        "hovertext": strength_hover(blocks, mean.shape),
+        "hovertemplate": "%{hovertext}<extra></extra>",
+        "uid": "strengths",
+        "colorbar": {
+            "title": {"text": "link probability", "side": "right", "font": {"size": 12}},
+            "thickness": 12, "tickvals": stops.tolist(), "ticktext": [percent(top * s * s) for s in stops],
+            "tickfont": {"size": 11}, "outlinewidth": 1, "outlinecolor": LINE,
+        },
+    }  # fmt: skip
+    if annotated:
+        trace |= {"texttemplate": "%{text}", "textfont": {"size": 11}}
+    axis = {"type": "category", "showgrid": False, "ticks": "", "tickangle": 0, "automargin": False}
+    title = {"font": {"size": 12, "color": MUTED}, "standoff": 6}
+    layout = base_layout(
+        height,
+        margin={"l": 56, "r": 12, "t": 52, "b": 12, "pad": 0},
+        plot_bgcolor=GRID,
+        xaxis=axis
+        | {"side": "top", "title": title | {"text": f"{escape(relation.column_kind, 40)} clusters"}},
+        yaxis=axis
+        | {"autorange": "reversed", "title": title | {"text": f"{escape(relation.row_kind, 40)} clusters"}},
+    )
+    return {"data": [trace], "layout": layout}
+
+
+def matrix(blocks: pd.DataFrame, column: str) -> np.ndarray:
+    """Return a column of a result's `blocks` as a matrix, row clusters down and column clusters across."""
+    return blocks.pivot(index="row_cluster", columns="column_cluster", values=column).to_numpy()
+
+
+def strength_hover(blocks: pd.DataFrame, shape: tuple[int, int]) -> list[list[str]]:
+    """Return the text of every block: its mean, its interval and the counts behind them."""
+    texts = [
+        f"<b>row cluster {b.row_cluster} × column cluster {b.column_cluster}</b>"
+        f"<br>posterior mean {percent(b.mean_)}"
+        f"<br>95 % interval {percent(b.low)} to {percent(b.high)}"
+        f"<br>expected {b.ones:,.1f} links in {b.entries:,.1f} known entries"
+        for b in blocks.rename(columns={"mean": "mean_"}).itertuples()
+    ]
+    return [texts[k * shape[1] : (k + 1) * shape[1]] for k in range(shape[0])]
+
+
+def size_figure(result: Result, domain: str, *, height: int = 230) -> Figure:
+    """Return the sizes of a domain's clusters ("rows" or "cols") as bars in the clusters' colours."""
+    sizes = np.bincount(result.labels(domain), minlength=result.posterior.n_clusters()[domain])
+    expected = result.posterior[domain].sum(axis=0)
+    relation = result.problem.relation
+    kind = relation.row_kind if domain == "rows" else relation.column_kind
+    numbers = [str(k + 1) for k in range(len(sizes))]
+    few = len(sizes) <= 24
+    trace = {
+        "type": "bar",
+        "x": numbers,
+        "y": sizes.tolist(),
+        "marker": {"color": [cluster_colour(k + 1) for k in range(len(sizes))]},
+        "text": [f"{n:,}" for n in sizes] if few else None,
+        "textposition": "outside",
+        "textangle": 0,
+        "textfont": {"size": 10, "color": MUTED},
+        "cliponaxis": False,
+        "hovertext": [
+            f"<b>cluster {number}</b><br>{n:,} objects<br>expected size {mass:,.1f}"
+            for number, n, mass in zip(numbers, sizes.tolist(), expected.tolist(), strict=True)
+        ],
+        "hovertemplate": "%{hovertext}<extra></extra>",
+        "uid": f"sizes-{domain}",
+    }
+    layout = base_layout(
+        height,
+        margin={"l": 56, "r": 12, "t": 34, "b": 40},
+        showlegend=False,
+        bargap=0.25,
+        title={
+            "text": f"<b>{escape(kind, 40)} clusters: objects in each</b>", "x": 0, "xref": "container", "y": 0.98,
+            "yanchor": "top", "font": {"size": 13},
+        },
+        xaxis={
+            "type": "category", "showgrid": False, "linecolor": LINE, "tickangle": 0, "nticks": 26,
+            "title": {"text": "cluster", "font": {"size": 12, "color": MUTED}, "standoff": 4},
+        },
+        yaxis={"gridcolor": GRID, "zeroline": False, "rangemode": "tozero", "nticks": 5, "tickformat": ","},
+    )  # fmt: skip
+    return {"data": [trace], "layout": layout}
+
+
+def percent(share: float) -> str:
+    """Return a share with three significant digits, two below one per cent."""
+    value = 100 * share
+    return f"{value:.3g} %" if value >= 1 else f"{value:.2g} %"

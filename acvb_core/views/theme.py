@@ -1,0 +1,177 @@
+"""The look all figures share: one colour and dash for each method, one colour for each cluster, one layout."""
+
+from __future__ import annotations
+
+import base64
+import html
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Figure = dict[str, Any]
+
+FONT = "'Source Sans', 'Source Sans Pro', 'Segoe UI', Roboto, Helvetica, Arial, sans-serif"
+TEXT = "#1F2933"
+MUTED = "#52606D"
+LINE = "#9AA5B1"
+GRID = "#E9EDF1"
+BORDER = "#D55E00"  # cluster borders: vermilion stands out from the blue ink and from grey
+INK = (0, 68, 119)
+UNKNOWN = (203, 210, 217)  # missing entries
+
+#: Okabe and Ito's colours, told apart by colour-blind readers as well; the dashes serve print and overlaps.
+METHOD_STYLES: Mapping[str, tuple[str, str]] = {
+    "acvb0": ("#0072B2", "solid"),
+    "acvb": ("#D55E00", "dash"),
+    "cvb0": ("#009E73", "dot"),
+    "cvb": ("#CC79A7", "dashdot"),
+    "vb": ("#E69F00", "longdash"),
+    "gibbs": ("#56B4E9", "longdashdot"),
+}
+_OTHER_METHOD = ("#000000", "solid")
+_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "cross", "star", "triangle-down")
+
+# Strong and light by turns, so that neighbours differ in lightness as well; then round again.
+_CLUSTERS = (
+    "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#7F6BB2", "#B8A62E",
+    "#44546A", "#8FBC5A", "#A14D3A", "#6FC7BD", "#8C6D46", "#D98CB3", "#2F7D5B", "#B0B7C3",
+)  # fmt: skip
+OTHERS_COLOUR = "#C3CBD3"
+
+
+@dataclass(frozen=True)
+class Style:
+    """How the curves of one run are drawn.
+
+    Attributes
+    ----------
+    colour, dash : str
+        The method's.
+    symbol : str or None
+        Marker that tells runs of the same method apart; None for the first of them.
+    """
+
+    colour: str
+    dash: str
+    symbol: str | None = None
+
+
+def method_style(method: str) -> Style:
+    """Return the colour and dash of a method, the same in every figure."""
+    colour, dash = METHOD_STYLES.get(method, _OTHER_METHOD)
+    return Style(colour, dash)
+
+
+def run_styles(methods: Iterable[str]) -> list[Style]:
+    """Return one style a run: the method's, with a marker from its second run on."""
+    seen: Counter[str] = Counter()
+    styles = []
+    for method in methods:
+        base = method_style(method)
+        n = seen[method]
+        seen[method] += 1
+        symbol = None if n == 0 else _SYMBOLS[(n - 1) % len(_SYMBOLS)]
+        styles.append(Style(base.colour, base.dash, symbol))
+    return styles
+
+
+def cluster_colour(cluster: int) -> str:
+    """Return the colour of cluster number `cluster` (from 1), the same in every figure."""
+    return _CLUSTERS[(cluster - 1) % len(_CLUSTERS)]
+
+
+def rgba(colour: str, opacity: float) -> str:
+    """Return "#rrggbb" as an rgba() colour."""
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{opacity:g})"
+
+
+def escape(text: object, limit: int | None = None) -> str:
+    """Return text that Plotly shows as it is: no tags, no links, no template fields.
+
+    Parameters
+    ----------
+    text : object
+        A name from a user's file, say.
+    limit : int, optional
+        Longest length in characters; longer text ends in an ellipsis.
+    """
+    plain = " ".join(str(text).split())
+    if limit is not None and len(plain) > limit:
+        plain = plain[: limit - 1] + "…"
+    # Plotly knows only a few named entities, so quotes stay; %{…} is its template field, $…$ its formula.
+    return html.escape(plain, quote=False).replace("%", "&#37;").replace("$", "&#36;")
+
+
+_CODES = {"float64": "f8", "float32": "f4", "int32": "i4", "int16": "i2", "uint8": "u1"}
+
+
+def b64(array: ArrayLike) -> dict[str, str]:
+    """Return an array in the compact form Plotly reads: type code and base64 of the bytes.
+
+    Raises
+    ------
+    KeyError
+        Plotly has no such type (there is no int64).
+    """
+    values = np.ascontiguousarray(array)
+    code = _CODES[values.dtype.name]
+    coded = {"dtype": code, "bdata": base64.b64encode(values.tobytes()).decode()}
+    if values.ndim > 1:
+        coded["shape"] = ", ".join(str(n) for n in values.shape)
+    return coded
+
+
+def decimate(values: ArrayLike, limit: int) -> NDArray[np.int64]:
+    """Return the indices of at most `limit` points that keep the look of a curve.
+
+    Of each of limit / 2 - 1 stretches of equal length the lowest and the highest value stay, and so do the first
+    and the last point: no spike is lost.
+    """
+    y = np.asarray(values, dtype=np.float64)
+    n = len(y)
+    if n <= limit:
+        return np.arange(n)
+    edges = np.linspace(1, n - 1, max(limit // 2 - 1, 1) + 1).astype(np.int64)
+    kept = [0, n - 1]
+    for start, stop in zip(edges[:-1], edges[1:], strict=True):
+        piece = y[start:stop]
+        kept += [start + int(piece.argmin()), start + int(piece.argmax())]
+    return np.unique(np.array(kept, dtype=np.int64))
+
+
+def base_layout(height: int, **more: Any) -> Figure:
+    """Return the layout all figures start from.
+
+    It never has `transition`: with one, Plotly stops fitting the axes to data that grow.
+    """
+    return {
+        "height": height,
+        "autosize": True,
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "font": {"family": FONT, "color": TEXT, "size": 13},
+        "hoverlabel": {"bgcolor": "white", "bordercolor": LINE, "font": {"size": 12, "color": TEXT}},
+        "modebar": {"orientation": "v", "bgcolor": "rgba(0,0,0,0)", "color": LINE, "activecolor": MUTED},
+        **more,
+    }
+
+
+def to_html(figure: Figure, title: str) -> str:
+    """Return a page of its own that shows the figure without any other file or machine."""
+    import plotly.graph_objects as go
+    import plotly.io as pio
+
+    shown = {**figure, "layout": {**figure["layout"], "paper_bgcolor": "white", "plot_bgcolor": "white"}}
+    body = pio.to_html(
+        go.Figure(shown), include_plotlyjs=True, full_html=False, config={"displaylogo": False}
+    )
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8">'
+        f"<title>{html.escape(title)}</title></head>\n"
+        f'<body style="margin:1rem;font-family:{html.escape(FONT)}">\n{body}\n</body>\n</html>\n'
+    )
