@@ -1,0 +1,213 @@
+"""Runs beside each other: how alike their clusterings are, and where their objects go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from acvb_core.evaluate.agreement import contingency
+from acvb_core.views.theme import (
+    GRID,
+    LINE,
+    MUTED,
+    OTHERS_COLOUR,
+    TEXT,
+    Figure,
+    base_layout,
+    cluster_colour,
+    escape,
+    rgba,
+)
+
+_MEASURES = {"ari": "adjusted Rand index", "nmi": "normalised mutual information"}
+#: Clusters of a run that an alluvial figure shows one by one; the smaller ones share "others".
+MOST_CLUSTERS = 14
+
+
+def agreement_figure(values: pd.DataFrame, measure: str, *, height: int | None = None) -> Figure:
+    """Return how alike runs are, run by run, as an annotated heat map.
+
+    Parameters
+    ----------
+    values : DataFrame, shape (n, n)
+        As `Comparison.agreement` gives it; the names are shown in the order given.
+    measure : "ari" or "nmi"
+    """
+    names = [escape(name, 28) for name in values.index]
+    longest = max((len(name) for name in names), default=0)
+    n = len(names)
+    trace = {
+        "type": "heatmap",
+        "x": list(range(n)),
+        "y": list(range(n)),
+        "z": values.to_numpy().tolist(),
+        "zmin": 0,
+        "zmax": 1,
+        "colorscale": [[0, "#FFFFFF"], [0.5, "#8DBBDA"], [1, "#0072B2"]],
+        "xgap": 2,
+        "ygap": 2,
+        "texttemplate": "%{z:.2f}",
+        "hovertext": [[f"{one}<br>{other}" for other in names] for one in names],
+        "hovertemplate": "%{hovertext}<br>%{z:.4f}<extra></extra>",
+        "colorbar": {"thickness": 12, "tickfont": {"size": 11}, "outlinewidth": 1, "outlinecolor": LINE,
+                     "title": {"text": _MEASURES[measure], "side": "right", "font": {"size": 12}}},
+        "uid": f"agreement-{measure}",
+    }  # fmt: skip
+    axis = {"tickvals": list(range(n)), "ticktext": names, "showgrid": False, "zeroline": False, "ticks": ""}
+    room = int(6.6 * longest) + 16
+    layout = base_layout(
+        height or max(240, 44 * n + room),
+        margin={"l": room, "r": 8, "t": 12, "b": room if n > 3 else 36},
+        xaxis=axis | {"tickangle": -90 if n > 3 else 0},
+        yaxis=axis | {"autorange": "reversed"},
+    )
+    return {"data": [trace], "layout": layout}
+
+
+@dataclass(frozen=True, eq=False)
+class Flow:
+    """Two clusterings of the same objects, small clusters put together.
+
+    Attributes
+    ----------
+    left, right : list of int
+        Numbers (from 1) of the clusters that stand for themselves; 0 for "others", at the end.
+    objects : int64 array, shape (len(left), len(right))
+        Objects shared by each pair.
+    folded : (int, int)
+        Number of clusters in each "others".
+    """
+
+    left: list[int]
+    right: list[int]
+    objects: NDArray[np.int64]
+    folded: tuple[int, int]
+
+
+def flow(one: NDArray[np.int64], other: NDArray[np.int64], *, most: int = MOST_CLUSTERS) -> Flow:
+    """Return where the objects of each cluster of one labelling (numbered from 0) are in the other."""
+    table = contingency(one, other)
+    left, left_folded = _kept(table.sum(axis=1), most)
+    right, right_folded = _kept(table.sum(axis=0), most)
+    rows = np.array([left.index(k + 1) if k + 1 in left else len(left) - 1 for k in table.index])
+    columns = np.array([right.index(k + 1) if k + 1 in right else len(right) - 1 for k in table.columns])
+    objects = np.zeros((len(left), len(right)), dtype=np.int64)
+    np.add.at(objects, (rows[:, None], columns[None, :]), table.to_numpy())
+    return Flow(left, right, objects, (left_folded, right_folded))
+
+
+def _kept(sizes: pd.Series, most: int) -> tuple[list[int], int]:
+    if len(sizes) <= most:
+        return [int(k) + 1 for k in sizes.index], 0
+    largest = sizes.sort_values(ascending=False, kind="stable").index[: most - 1]
+    return [*sorted(int(k) + 1 for k in largest), 0], len(sizes) - most + 1
+
+
+def alluvial_figure(
+    one: NDArray[np.int64],
+    other: NDArray[np.int64],
+    names: tuple[str, str],
+    *,
+    most: int = MOST_CLUSTERS,
+    height: int = 520,
+) -> Figure:
+    """Return the objects of two clusterings as bands from the clusters of one to those of the other.
+
+    Parameters
+    ----------
+    one, other : int64 arrays, shape (n,)
+        Clusters of the same objects, numbered from 0.
+    names : (str, str)
+        Of the two runs.
+    most : int
+        Clusters a side; the smallest beyond that share "others".
+    """
+    bands = flow(one, other, most=most)
+    sources, targets = np.nonzero(bands.objects)
+    numbers = [*bands.left, *bands.right]
+    folded = [bands.folded[0]] * len(bands.left) + [bands.folded[1]] * len(bands.right)
+    colours = [cluster_colour(k) if k else OTHERS_COLOUR for k in numbers]
+    labels = [str(k) if k else f"{n} others" for k, n in zip(numbers, folded, strict=True)]
+    trace = {
+        "type": "sankey",
+        "arrangement": "fixed",
+        "valueformat": ",d",
+        "node": {
+            "label": labels,
+            "color": colours,
+            "pad": 10,
+            "thickness": 16,
+            "line": {"width": 0},
+            "x": [0.001] * len(bands.left) + [0.999] * len(bands.right),
+            "y": [*_middles(bands.objects.sum(axis=1)), *_middles(bands.objects.sum(axis=0))],
+            "hovertemplate": "cluster %{label}: %{value:,d} objects<extra></extra>",
+        },
+        "link": {
+            "source": sources.tolist(),
+            "target": (targets + len(bands.left)).tolist(),
+            "value": bands.objects[sources, targets].tolist(),
+            "color": [rgba(colours[k], 0.38) for k in sources],
+            "hovertemplate": "%{value:,d} objects<br>from %{source.label} to %{target.label}<extra></extra>",
+        },
+        "textfont": {"size": 12, "color": TEXT, "shadow": "none"},
+        "uid": "alluvial",
+    }
+    heading = {"y": 1, "xref": "paper", "yref": "paper", "yanchor": "bottom", "yshift": 8, "showarrow": False}
+    layout = base_layout(
+        height,
+        margin={"l": 12, "r": 12, "t": 40, "b": 16},
+        annotations=[
+            heading | {"text": f"<b>{escape(name, 40)}</b>", "x": x, "xanchor": anchor, "font": {"size": 13}}
+            for name, x, anchor in ((names[0], 0, "left"), (names[1], 1, "right"))
+        ],
+    )
+    return {"data": [trace], "layout": layout}
+
+
+def _middles(sizes: NDArray[np.int64]) -> list[float]:
+    """Return the middle of each node as a share of the height, from the top in the order given."""
+    share = sizes / sizes.sum()
+    middles = np.cumsum(share) - share / 2
+    return np.clip(middles, 0.001, 0.999).tolist()
+
+
+def contingency_figure(
+    one: NDArray[np.int64], other: NDArray[np.int64], names: tuple[str, str], *, height: int = 460
+) -> Figure:
+    """Return how many objects each cluster of one labelling shares with each of the other, as a heat map."""
+    table = contingency(one, other)
+    counts = table.to_numpy()
+    small = max(counts.shape) <= 16
+    trace = {
+        "type": "heatmap",
+        "x": [str(k + 1) for k in table.columns],
+        "y": [str(k + 1) for k in table.index],
+        # Shares of the row: a large cluster must not hide how a small one is split.
+        "z": (counts / counts.sum(axis=1, keepdims=True)).tolist(),
+        "zmin": 0,
+        "zmax": 1,
+        "text": [[f"{n:,}" if n else "" for n in line] for line in counts.tolist()],
+        "texttemplate": "%{text}" if small else "",
+        "colorscale": [[0, "#FFFFFF"], [1, "#0072B2"]],
+        "xgap": 1,
+        "ygap": 1,
+        "hovertemplate": "cluster %{y} and cluster %{x}: %{text} objects (%{z:.1%} of the first)<extra></extra>",
+        "colorbar": {"thickness": 12, "tickformat": ".0%", "tickfont": {"size": 11}, "outlinewidth": 1,
+                     "outlinecolor": LINE, "title": {"text": "share of the row", "side": "right",
+                                                     "font": {"size": 12}}},
+        "uid": "contingency",
+    }  # fmt: skip
+    axis = {"type": "category", "showgrid": False, "ticks": "", "tickangle": 0}
+    title = {"font": {"size": 12, "color": MUTED}, "standoff": 6}
+    layout = base_layout(
+        height,
+        margin={"l": 56, "r": 8, "t": 52, "b": 8},
+        plot_bgcolor=GRID,
+        xaxis=axis | {"side": "top", "title": title | {"text": f"clusters of {escape(names[1], 40)}"}},
+        yaxis=axis
+        | {"autorange": "reversed", "title": title | {"text": f"clusters of {escape(names[0], 40)}"}},
+    )
+    return {"data": [trace], "layout": layout}

@@ -1,0 +1,222 @@
+"""Curves of runs, finished or under way: bound, pseudo leave-one-out, change, clusters, held-out score."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acvb_core.engine.history import History
+from acvb_core.views.panels import Panel, axis_ranges, figure_layout, panels_for
+from acvb_core.views.theme import Figure, Style, b64, decimate, escape, rgba, run_styles
+
+XAxis = Literal["sweep", "cpu_seconds"]
+MAX_POINTS = 400
+_MANY_RUNS = 6
+
+
+@dataclass(frozen=True)
+class RunCurve:
+    """One run to draw.
+
+    Attributes
+    ----------
+    id : str
+        Of the run: a curve keeps its identity from refresh to refresh.
+    label : str
+        For people.
+    method : str
+        Name in the registry; decides colour and dash.
+    seed : int
+    history : History
+    tolerance : float or None
+        Of the change of the averaged responsibilities; None for methods that are not judged by it.
+    heldout : bool
+        Entries were held out.
+    """
+
+    id: str
+    label: str
+    method: str
+    seed: int
+    history: History
+    tolerance: float | None = None
+    heldout: bool = False
+
+
+def live_figure(
+    runs: Sequence[RunCurve],
+    *,
+    x: XAxis = "sweep",
+    tolerance: float | None = None,
+    uirevision: str = "live",
+) -> Figure:
+    """Return the panels of a set of runs, cheap enough to be made anew twice a second.
+
+    Parameters
+    ----------
+    runs : sequence of RunCurve
+        In a constant order: markers that tell runs of one method apart follow it.
+    x : "sweep" or "cpu_seconds"
+    tolerance : float, optional
+        Level to mark in the panel of changes; by default those of the runs.
+    uirevision : str
+        As long as it stays the same, what the user zoomed and hid stays too.
+
+    Returns
+    -------
+    dict
+        `data` and `layout` for Plotly.react; `layout["height"]` is the height it is made for.
+    """
+    panels = panels_for(any(run.heldout for run in runs))
+    styles = run_styles(run.method for run in runs)
+    points = MAX_POINTS if len(runs) <= _MANY_RUNS else MAX_POINTS // 2
+    data: list[Figure] = []
+    for run, style in zip(runs, styles, strict=True):
+        curves = _Curves(run, style, x, points)
+        for panel in panels:
+            data += curves.of(panel)
+    levels = [tolerance] if tolerance is not None else [r.tolerance for r in runs if r.tolerance is not None]
+    layout = figure_layout(panels, x, sorted(set(levels)), uirevision)
+    for axis, extent in axis_ranges(panels, [run.history for run in runs]).items():
+        layout[axis] |= extent
+    return {"data": data, "layout": layout}
+
+
+class _Curves:
+    """The traces of one run."""
+
+    def __init__(self, run: RunCurve, style: Style, x: XAxis, points: int) -> None:
+        self.run, self.style, self.points = run, style, points
+        history = run.history
+        # The length first: rows that are appended meanwhile wait for the next refresh.
+        self.length = len(history)
+        self.sweep = history.column("sweep")[: self.length]
+        self.x = history.column(x)[: self.length]
+        self.burn_in_end = burn_in_end(history)
+
+    def column(self, name: str) -> NDArray[np.float64]:
+        return self.run.history.column(name)[: self.length]
+
+    def of(self, panel: Panel) -> list[Figure]:
+        """Return the traces of one panel."""
+        if panel.key == "change":
+            return self._change(panel)
+        values = self.column(panel.column)
+        traces = [
+            self._line(panel, values, "main", panel.hover, width=2.0, legend=panel.first, step=panel.step)
+        ]
+        return traces + (self._burn_in_mark(panel, values) if panel.marked else [])
+
+    def _change(self, panel: Panel) -> list[Figure]:
+        mean, own = self.column("mean_change"), self.column("change")
+        averaged = bool(np.isfinite(mean).any()) or self.run.tolerance is not None
+        in_burn_in = self.column("burn_in") > 0
+        before = np.where(in_burn_in | ~np.isfinite(mean), own, np.nan) if averaged else own
+        traces = [
+            self._line(panel, before, "own", "change of q %{y:.3g}", width=1.1, opacity=0.6, positive=True)
+        ]
+        if averaged:
+            samples, scaled = self.column("samples"), self.column("scaled_change")
+            traces.append(
+                self._line(
+                    panel, mean, "main", "change of mean q %{y:.3g}, × sweeps averaged = %{customdata:.3g}",
+                    width=2.0, positive=True, customdata=scaled,
+                )
+            )  # fmt: skip
+            limit = np.where(samples > 0, 2.0 / np.maximum(samples, 1.0), np.nan)
+            traces.append(self._limit(panel, limit))
+            traces += self._burn_in_mark(panel, own)
+        return traces
+
+    def _line(
+        self,
+        panel: Panel,
+        values: NDArray[np.float64],
+        part: str,
+        hover: str,
+        *,
+        width: float,
+        opacity: float = 1.0,
+        legend: bool = False,
+        positive: bool = False,
+        step: bool = False,
+        customdata: NDArray[np.float64] | None = None,
+    ) -> Figure:
+        kept = np.flatnonzero(np.isfinite(values) & ((values > 0) if positive else True))
+        kept = kept[decimate(np.log(values[kept]) if positive else values[kept], self.points)]
+        line = {"color": self.style.colour, "width": width, "dash": self.style.dash}
+        if step:
+            line["shape"] = "hv"
+        trace: Figure = {
+            "type": "scatter",
+            "mode": "lines",
+            "uid": f"{self.run.id}-{panel.key}-{part}",
+            "name": escape(self.run.label, 48),
+            "legendgroup": self.run.id,
+            "showlegend": legend,
+            "x": b64(self.x[kept]),
+            "y": b64(values[kept]),
+            "xaxis": panel.x,
+            "yaxis": panel.y,
+            "line": line,
+            "hovertemplate": hover,
+        }
+        if opacity < 1:
+            trace["opacity"] = opacity
+        if self.style.symbol and width > 1.5:
+            trace["mode"] = "lines+markers"
+            trace["marker"] = {"symbol": self.style.symbol, "size": 7, "maxdisplayed": 8}
+        if customdata is not None:
+            trace["customdata"] = b64(customdata[kept])
+        return trace
+
+    def _limit(self, panel: Panel, limit: NDArray[np.float64]) -> Figure:
+        """Return 2 / s: no running mean over s sweeps can change by more (ACVB17 Lemma 1, in L1)."""
+        trace = self._line(panel, limit, "limit", "", width=1.0, positive=True)
+        trace |= {
+            "line": {"color": rgba(self.style.colour, 0.35), "width": 1, "dash": "dot"},
+            "hoverinfo": "skip",
+        }
+        del trace["hovertemplate"]
+        return trace
+
+    def _burn_in_mark(self, panel: Panel, values: NDArray[np.float64]) -> list[Figure]:
+        """Return an open circle at the last sweep of the burn-in that has a value."""
+        if self.burn_in_end is None:
+            return []
+        there = np.flatnonzero(np.isfinite(values[: self.burn_in_end + 1]))
+        if not len(there) or (panel.key == "change" and values[there[-1]] <= 0):
+            return []
+        at = int(there[-1])
+        return [
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "uid": f"{self.run.id}-{panel.key}-burn-in",
+                "name": escape(self.run.label, 48),
+                "legendgroup": self.run.id,
+                "showlegend": False,
+                "x": [float(self.x[at])],
+                "y": [float(values[at])],
+                "xaxis": panel.x,
+                "yaxis": panel.y,
+                "marker": {
+                    "symbol": "circle-open",
+                    "size": 9,
+                    "color": self.style.colour,
+                    "line": {"width": 2},
+                },
+                "hovertemplate": f"burn-in ended at sweep {int(self.sweep[self.burn_in_end])}",
+            }
+        ]
+
+
+def burn_in_end(history: History) -> int | None:
+    """Return the index of the last sweep of the burn-in, None while it goes on or where there is none."""
+    burning = history.column("burn_in") > 0
+    ends = np.flatnonzero(burning[:-1] & ~burning[1:])
+    return int(ends[-1]) if len(ends) else None
