@@ -87,7 +87,7 @@ def read_arrays(path: Path, *, version: int) -> Arrays:
         The file is not there, is damaged, or was written by a newer version of the program.
     """
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
         found = int(arrays.pop("version"))
     except FileNotFoundError:
