@@ -13,12 +13,16 @@ workspace = enter()
 st.session_state["_nav"] = True
 page = st.navigation(
     [
-        st.Page("pages/home.py", title="Home", icon=":material/home:", default=True),
-        st.Page("pages/data.py", title="Data", icon=":material/dataset:"),
-        st.Page("pages/run.py", title="Run", icon=":material/show_chart:"),
-        st.Page("pages/blocks.py", title="Blocks", icon=":material/grid_view:"),
-        st.Page("pages/compare.py", title="Compare", icon=":material/compare_arrows:"),
-        st.Page("pages/guide.py", title="Guide", icon=":material/menu_book:"),
+        p
+        for p in [
+            st.Page("pages/home.py", title="Home", icon=":material/home:", default=True),
+            st.Page("pages/data.py", title="Data", icon=":material/dataset:"),
+            st.Page("pages/run.py", title="Run", icon=":material/show_chart:"),
+            st.Page("pages/blocks.py", title="Blocks", icon=":material/grid_view:"),
+            st.Page("pages/compare.py", title="Compare", icon=":material/compare_arrows:"),
+            st.Page("pages/guide.py", title="Guide", icon=":material/menu_book:"),
+        ]
+        if p
     ]
 )
 sidebar(workspace)

@@ -99,7 +99,7 @@ class JobBook:
 
     def jobs(self, workspace: str) -> list[Job]:
         """Return the jobs of a workspace, oldest first; stored ones are loaded at the first call."""
-        return sorted(list(self._shelf(workspace).jobs.values()), key=lambda job: (job.created, job.id))
+        return sorted(self._shelf(workspace).jobs.copy().values(), key=lambda job: (job.created, job.id))
 
     def unreadable(self, workspace: str) -> list[str]:
         """Return why stored runs of a workspace could not be loaded, one line each."""

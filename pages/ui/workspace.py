@@ -10,7 +10,7 @@ import streamlit as st
 
 from acvb_core.data.relation import Relation
 from acvb_core.data.report import Fact, ReadReport
-from acvb_core.data.samples import load_sample
+from acvb_core.data.samples import SAMPLES, load_sample
 from acvb_core.engine.job import Job
 from acvb_core.engine.problem import Problem
 from acvb_core.store.files import StoreError
@@ -45,7 +45,7 @@ class Dataset:
     def of_sample(cls, key: str) -> Dataset:
         """Return a sample, with the usual share held out."""
         sample = load_sample(key)
-        return cls(sample.relation, sample.report, sample.relation.name)
+        return cls(sample.relation, sample.report, SAMPLES[key].title)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,80 @@
+"""Run: start methods on the data in use, and watch them converge."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.ui.guard import guard
+
+guard()
+
+from pages.ui import format as say  # noqa: E402
+from pages.ui.empty import comparison_button, empty_state  # noqa: E402
+from pages.ui.explain import explain_curves  # noqa: E402
+from pages.ui.live import live, shown_jobs  # noqa: E402
+from pages.ui.setup import setup  # noqa: E402
+from pages.ui.workspace import Workspace, current  # noqa: E402
+
+AXES = {"sweep": "Sweeps", "cpu_seconds": "CPU seconds"}
+
+
+def no_data(workspace: Workspace) -> None:
+    def actions() -> None:
+        st.page_link("pages/data.py", label="Choose data", icon=":material/dataset:")
+        comparison_button(workspace)
+
+    empty_state(
+        "No data yet",
+        "Runs need a relation: choose a sample or upload one on the Data page. Or watch the sample comparison.",
+        icon=":material/dataset:",
+        actions=actions,
+    )
+
+
+def runs(workspace: Workspace) -> None:
+    every = False
+    jobs = workspace.jobs
+    others = len(jobs) - len(shown_jobs(workspace, False))
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="toolbar"):
+        x = st.segmented_control(
+            "Curves against",
+            list(AXES),
+            format_func=AXES.get,
+            default="sweep",
+            required=True,
+            key="x_axis",
+            label_visibility="collapsed",
+            persist_state="session",
+        )
+        explain_curves()
+        if others:
+            every = st.toggle(
+                f"Also {say.count(others, 'run')} on other data", key="every", persist_state="session"
+            )
+    shown = shown_jobs(workspace, every)
+    if shown:
+        live(workspace, every=every, x=x)
+        with st.container(horizontal=True, gap="medium"):
+            st.page_link("pages/blocks.py", label="See the blocks", icon=":material/grid_view:")
+            st.page_link("pages/compare.py", label="Compare the runs", icon=":material/compare_arrows:")
+
+
+workspace = current()
+st.title("Run", anchor=False)
+for line in workspace.unreadable:
+    st.warning("A stored run could not be read:", icon=":material/warning:")
+    st.text(line)
+dataset = workspace.dataset
+jobs = workspace.jobs
+if dataset is None and not jobs:
+    no_data(workspace)
+    st.stop()
+if dataset is not None:
+    here = shown_jobs(workspace, False)
+    with st.expander("New runs", expanded=not here, icon=":material/add:", key="new_runs"):
+        if setup(workspace, dataset):
+            st.rerun()
+if jobs:
+    runs(workspace)
+else:
+    st.caption("Press Start: cards and curves of the runs appear here and grow as they go.")

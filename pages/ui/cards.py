@@ -1,0 +1,150 @@
+"""A run as a card: how it stands, how fast it is, and what can be done with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+
+import streamlit as st
+
+from acvb_core.engine.job import Inspection, Job, Status
+from acvb_core.engine.snapshot import Snapshot, Verdict
+from acvb_core.views.theme import method_style
+from pages.ui import format as say
+from pages.ui.workspace import Workspace
+
+# On and off lengths in pixels, after the dash styles of the figures.
+_DASHES: dict[str, tuple[int, ...]] = {
+    "solid": (26, 0),
+    "dash": (7, 3),
+    "dot": (2, 3),
+    "dashdot": (8, 3, 3, 3),
+    "longdash": (11, 4),
+    "longdashdot": (11, 3, 3, 3),
+}
+_STYLE = """
+<style>
+.st-key-run_cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(13.5rem, 1fr)); gap: 0.9rem; }
+.st-key-run_cards > div { width: 100% !important; min-width: 0; max-width: 24rem; }
+.run-name { display: flex; align-items: center; gap: 0.5rem; white-space: nowrap; font-weight: 600; }
+.run-line { display: inline-block; width: 1.6rem; height: 3px; }
+.run-facts { display: grid; grid-template-columns: 1fr 1fr; gap: 0.4rem 0.5rem; line-height: 1.35; }
+.run-facts span { display: block; font-size: 0.75rem; color: #52606D; }
+.run-facts div { font-size: 0.95rem; font-variant-numeric: tabular-nums; white-space: nowrap; }
+</style>
+"""
+
+
+def cards(workspace: Workspace, jobs: Sequence[Job], seen: Mapping[str, Inspection]) -> None:
+    """Draw a card for each job, as many side by side as there is room for."""
+    st.html(_STYLE)
+    labels = say.run_labels(jobs)
+    with st.container(key="run_cards"):
+        for job in jobs:
+            with st.container(border=True, gap="small", key=f"card_{job.id}", height="stretch"):
+                _card(workspace, job, seen[job.id], labels[job.id])
+
+
+def _card(workspace: Workspace, job: Job, seen: Inspection, label: str) -> None:
+    state = say.state_of(job, seen)
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.html(f"<span class='run-name'>{_swatch(job.problem.row.name)}{label}</span>", width="content")
+        st.badge(state.text, icon=state.icon, color=state.colour, help=state.meaning)
+    done = 0 if seen.snapshot is None else seen.snapshot.sweep
+    if seen.status.active:
+        st.progress(min(done / seen.max_sweeps, 1.0), text=f"{done:,} of at most {seen.max_sweeps:,} sweeps")
+    else:
+        st.progress(1.0, text=f"{say.count(done, 'sweep')} done")
+    if seen.error is not None:
+        st.text(seen.error)
+    st.html(_facts(_figures(job, seen)))
+    _buttons(workspace, job, seen)
+
+
+def _figures(job: Job, seen: Inspection) -> list[tuple[str, str]]:
+    snapshot = seen.snapshot
+    if snapshot is None:
+        return [("Clusters", "–"), ("Speed", "–"), ("CPU time", "–"), ("Time left", "–")]
+    clusters = " × ".join(str(k) for k in snapshot.effective_k.values())
+    figures = [
+        ("Clusters", clusters),
+        ("Speed", say.rate(seen.sweeps_per_second)),
+        ("CPU time", say.duration(snapshot.cpu_seconds)),
+    ]
+    if seen.status.active:
+        left = "–" if seen.seconds_left is None else f"≤ {say.duration(seen.seconds_left)}"
+        return [*figures, ("Time left", left)]
+    if snapshot.heldout is not None:
+        return [*figures, ("Held-out skill", say.percent(snapshot.heldout.skill))]
+    return [*figures, ("Lower bound", _nats(snapshot))]
+
+
+def _nats(snapshot: Snapshot) -> str:
+    return "–" if snapshot.lower_bound is None else f"{snapshot.lower_bound:,.0f}"
+
+
+def _facts(figures: Sequence[tuple[str, str]]) -> str:
+    """Return figures as a small table; they are the program's own words and numbers, so nothing needs escaping."""
+    cells = "".join(f"<div><span>{name}</span>{value}</div>" for name, value in figures)
+    return f"<div class='run-facts'>{cells}</div>"
+
+
+def _swatch(method: str) -> str:
+    """Return a short piece of the method's line, as it looks in the figures."""
+    style = method_style(method)
+    stops, at = [], 0
+    for number, length in enumerate(_DASHES[style.dash]):
+        colour = style.colour if number % 2 == 0 else "transparent"
+        stops.append(f"{colour} {at}px {at + length}px")
+        at += length
+    pattern = f"repeating-linear-gradient(90deg, {', '.join(stops)})"
+    return f"<span class='run-line' style='background: {pattern}'></span>"
+
+
+def _buttons(workspace: Workspace, job: Job, seen: Inspection) -> None:
+    """Draw what can be done with a run; three places, so that nothing moves when its state changes."""
+    active, paused = seen.status.active, seen.status is Status.PAUSED
+    with st.container(horizontal=True, gap="small"):
+        if not active:
+            more = int(job.problem.settings.values["max_sweeps"])
+            _icon(
+                f"extend_{job.id}",
+                ":material/more_time:",
+                f"Go on for up to {more:,} more sweeps" if job.can_extend else _why_not(seen),
+                job.extend,
+                more,
+                disabled=not job.can_extend,
+            )
+        elif paused:
+            _icon(f"resume_{job.id}", ":material/play_arrow:", "Resume", job.resume)
+        else:
+            _icon(f"pause_{job.id}", ":material/pause:", "Pause", job.pause)
+        _icon(f"stop_{job.id}", ":material/stop:", "Stop and keep what it has", job.stop, disabled=not active)
+        _icon(f"remove_{job.id}", ":material/delete:", "Remove this run", workspace.remove, job)
+
+
+def _why_not(seen: Inspection) -> str:
+    if seen.verdict in (Verdict.MAX_SWEEPS, Verdict.STOPPED):
+        return "Kept from an earlier session: start it again with the same seed and more sweeps"
+    return "Only a run that was stopped or reached its sweep limit can go on"
+
+
+def _icon(
+    key: str, icon: str, text: str, action: Callable[..., object], *arguments: object, disabled: bool = False
+) -> None:
+    st.button(
+        "\u200b",
+        icon=icon,
+        help=text,
+        key=key,
+        on_click=_quietly,
+        args=(action, *arguments),
+        disabled=disabled,
+        type="tertiary",
+    )
+
+
+def _quietly(action: Callable[..., object], *arguments: object) -> None:
+    """Do what a button says; a run that ended since the button was drawn refuses, and its card now says why."""
+    with suppress(ValueError):
+        action(*arguments)

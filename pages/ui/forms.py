@@ -1,0 +1,124 @@
+"""Settings from the registry as widgets: a new method's parameters appear here by themselves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from acvb_core.parameters import Parameter, Value
+from acvb_core.registry import Method, methods_of
+
+
+@dataclass(frozen=True)
+class Field:
+    """One widget of a form for several methods.
+
+    Attributes
+    ----------
+    parameter : Parameter
+    methods : tuple of Method
+        The chosen methods it is for.
+    key : str
+        Of the widget; the same whichever methods are chosen, so that input stays.
+    shared : bool
+        Every chosen method that has a parameter of this name has this very one.
+    """
+
+    parameter: Parameter
+    methods: tuple[Method, ...]
+    key: str
+    shared: bool
+
+
+def fields(chosen: Sequence[Method]) -> list[Field]:
+    """Return the fields for some methods, in the registry's order.
+
+    Methods whose parameter is alike in type, range, default and help share a field; where they differ, each has its
+    own.
+    """
+    groups: dict[Parameter, list[Method]] = {}
+    for method in chosen:
+        for parameter in method.parameters:
+            groups.setdefault(parameter, []).append(method)
+    order = {p.name: i for i, p in enumerate(_all_parameters(chosen))}
+    variants: dict[str, int] = {}
+    for parameter in groups:
+        variants[parameter.name] = variants.get(parameter.name, 0) + 1
+    found = [
+        Field(parameter, tuple(methods), _key(parameter, methods[0].model), variants[parameter.name] == 1)
+        for parameter, methods in groups.items()
+    ]
+    return sorted(found, key=lambda field: order[field.parameter.name])
+
+
+def values_of(method: Method, entered: Iterable[tuple[Field, Value]]) -> dict[str, Any]:
+    """Return one method's settings out of what was entered."""
+    return {field.parameter.name: value for field, value in entered if method in field.methods}
+
+
+def show_field(field: Field) -> Value:
+    """Draw the widget of a field and return what is in it."""
+    label = field.parameter.label
+    if not field.shared:
+        label += f" ({', '.join(method.label for method in field.methods)})"
+    return parameter_input(field.parameter, label=label, key=field.key)
+
+
+def parameter_input(parameter: Parameter, *, label: str, key: str) -> Value:
+    """Draw the widget of a parameter and return its value; the value outlives a change of page.
+
+    Parameters
+    ----------
+    parameter : Parameter
+    label, key : str
+        Of the widget.
+    """
+    default: Any = parameter.default
+    if parameter.kind == "bool":
+        return st.toggle(label, value=default, help=parameter.help, key=key, persist_state="session")
+    if parameter.kind == "choice":
+        chosen = st.segmented_control(
+            label,
+            parameter.choices,
+            default=default,
+            required=True,
+            help=parameter.help,
+            key=key,
+            persist_state="session",
+        )
+        return parameter.check(chosen)
+    text = f"{parameter.help}\n\n*Allowed: {parameter.range_text()}; usual: {parameter.default:g}.*"
+    if parameter.kind == "int":
+        bounds = (_whole(parameter.low), _whole(parameter.high), default, 1)
+        given = st.number_input(label, *bounds, help=text, key=key, persist_state="session")
+    else:
+        bounds = (parameter.low, parameter.high, default, _step(default))
+        given = st.number_input(label, *bounds, format="%g", help=text, key=key, persist_state="session")
+    return parameter.check(given)
+
+
+def _all_parameters(methods: Sequence[Method]) -> list[Parameter]:
+    """Return parameters in an order that respects that of every method: those of the longest list first."""
+    listed: dict[str, Parameter] = {}
+    for method in sorted(methods, key=lambda method: -len(method.parameters)):
+        for parameter in method.parameters:
+            listed.setdefault(parameter.name, parameter)
+    return list(listed.values())
+
+
+def _key(parameter: Parameter, model: str) -> str:
+    owners = [method.name for method in methods_of(model) if parameter in method.parameters]
+    return f"set_{model}_{parameter.name}_{'_'.join(owners)}"
+
+
+def _whole(bound: float | None) -> int | None:
+    return None if bound is None else int(bound)
+
+
+def _step(default: float) -> float:
+    """Return a tenth of the default's power of ten, for the + and - of a number field."""
+    return 0.01 if default <= 0 else float(f"{10 ** (math.floor(math.log10(default)) - 1):.0e}")

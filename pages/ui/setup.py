@@ -1,0 +1,201 @@
+"""The form that starts runs: methods, sizes, seeds, everything else on request, and what it will cost."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from acvb_core.engine.problem import pose
+from acvb_core.engine.stopping import worst_case_sweeps
+from acvb_core.errors import AcvbError
+from acvb_core.parameters import Value
+from acvb_core.registry import Method, methods_of, model_row
+from pages.ui import format as say
+from pages.ui.forms import Field, fields, show_field, values_of
+from pages.ui.services import executor
+from pages.ui.workspace import Dataset, Workspace
+
+MODEL = "irm"
+DEFAULT_METHODS = ("acvb0", "cvb0", "vb")
+MOST_SEEDS = 20
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Runs that were asked for, one a method and seed."""
+
+    methods: tuple[Method, ...]
+    values: dict[str, dict[str, Any]]
+    seeds: range
+
+    @property
+    def n_runs(self) -> int:
+        """How many runs these are."""
+        return len(self.methods) * len(self.seeds)
+
+    def memory_bytes(self, dataset: Dataset) -> int:
+        """Peak memory of the runs that go on at the same time, beyond the data."""
+        need = model_row(MODEL).memory
+        each = [need(dataset.relation, m.name, self.values[m.name]) for m in self.methods for _ in self.seeds]
+        return sum(sorted(each, reverse=True)[: executor().limit])
+
+
+def start(workspace: Workspace, dataset: Dataset, plan: Plan) -> None:
+    """Start the runs of a plan."""
+    for seed in plan.seeds:
+        for method in plan.methods:
+            problem = pose(
+                dataset.relation,
+                method.name,
+                plan.values[method.name],
+                model=MODEL,
+                seed=seed,
+                heldout=dataset.heldout,
+                heldout_seed=dataset.heldout_seed,
+            )
+            workspace.add(problem)
+
+
+def setup(workspace: Workspace, dataset: Dataset) -> bool:
+    """Draw the form; True when it has just started runs."""
+    methods = {method.name: method for method in methods_of(MODEL)}
+    names = st.pills(
+        "Methods",
+        list(methods),
+        selection_mode="multi",
+        default=list(DEFAULT_METHODS),
+        format_func=lambda name: methods[name].label,
+        key="methods",
+        persist_state="session",
+        help="Each is explained in the Guide. ACVB0 is the one to start with.",
+    )
+    # In the registry's order, whatever the order of the clicks.
+    chosen = [method for name, method in methods.items() if name in (names or [])]
+    if not chosen:
+        st.info("Choose at least one method.", icon=":material/arrow_upward:")
+        return False
+    plan = _plan(chosen)
+    _promises(plan)
+    allowed = _memory(plan, dataset)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        pressed = st.button(
+            f"Start {say.count(plan.n_runs, 'run')}",
+            type="primary",
+            icon=":material/play_arrow:",
+            disabled=not allowed,
+            key="start",
+        )
+        held = f"{say.percent(dataset.heldout)} held out" if dataset.heldout else "nothing held out"
+        need = say.size(plan.memory_bytes(dataset))
+        st.caption(
+            f"About {need} of memory · {held}, seed {dataset.heldout_seed} (set on the Data page)",
+            width="content",
+        )
+    if not pressed:
+        return False
+    try:
+        start(workspace, dataset, plan)
+    except AcvbError as error:
+        st.text(str(error))
+        return False
+    return True
+
+
+def _plan(chosen: Sequence[Method]) -> Plan:
+    form = fields(chosen)
+    sizes = [field for field in form if not field.parameter.advanced and field.shared]
+    apart = [field for field in form if not field.parameter.advanced and not field.shared]
+    advanced = [field for field in form if field.parameter.advanced]
+    entered: list[tuple[Field, Value]] = []
+    columns = st.columns(max(4, len(sizes) + 2), vertical_alignment="bottom")
+    for column, field in zip(columns, sizes, strict=False):
+        with column:
+            entered.append((field, show_field(field)))
+    seeds = _seeds(*columns[len(sizes) : len(sizes) + 2])
+    entered += _grid(apart, 4)
+    with st.expander("Advanced settings", icon=":material/tune:", key="advanced"):
+        entered += _grid(advanced, 3)
+    return Plan(tuple(chosen), {method.name: values_of(method, entered) for method in chosen}, seeds)
+
+
+def _grid(form: Sequence[Field], width: int) -> list[tuple[Field, Value]]:
+    entered: list[tuple[Field, Value]] = []
+    for first in range(0, len(form), width):
+        row = form[first : first + width]
+        for column, field in zip(st.columns(width, vertical_alignment="bottom"), row, strict=False):
+            with column:
+                entered.append((field, show_field(field)))
+    return entered
+
+
+def _seeds(first_column: DeltaGenerator, number_column: DeltaGenerator) -> range:
+    number = number_column.number_input(
+        "Runs per method",
+        1,
+        MOST_SEEDS,
+        1,
+        key="n_seeds",
+        persist_state="session",
+        help="More than one shows how much the answer depends on where a run starts.",
+    )
+    first = first_column.number_input(
+        "First seed",
+        0,
+        2**31 - 1,
+        0,
+        key="first_seed",
+        persist_state="session",
+        help="The same seed and settings give the same run, bit by bit. Further runs count up from it.",
+    )
+    return range(int(first), int(first) + int(number))
+
+
+def _promises(plan: Plan) -> None:
+    """Say which methods are certain to converge, and within how many sweeps."""
+    bounds: dict[tuple[int, int], list[str]] = {}
+    for method in plan.methods:
+        if method.averaged:
+            values = method.values(plan.values[method.name])
+            key = (worst_case_sweeps(values["tol"]), int(values["max_sweeps"]))
+            bounds.setdefault(key, []).append(method.label)
+    for (worst, cap), labels in bounds.items():
+        text = (
+            f"**{' and '.join(labels)}** will converge within {worst:,} averaged sweeps whatever the data "
+            "(2 / tolerance, the worst case); most runs need far fewer."
+        )
+        if cap < worst:
+            text += f" The limit of {cap:,} sweeps ends a run earlier, and it then says so."
+        st.caption(text)
+
+
+def _memory(plan: Plan, dataset: Dataset) -> bool:
+    """Warn of runs that will not fit; False until the user wants them nevertheless."""
+    need, free = plan.memory_bytes(dataset), available_memory()
+    if free is None or need <= free:
+        return True
+    st.warning(
+        f"These runs need about {say.size(need)}, and {say.size(free)} is free. Fewer clusters, or fewer runs at "
+        "once, need less.",
+        icon=":material/memory:",
+    )
+    return st.checkbox("Start them nevertheless", key="nevertheless")
+
+
+def available_memory() -> int | None:
+    """Return the bytes of memory that new work can have; None where the system does not tell."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            for line in lines:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass  # not Linux
+    try:
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return None
