@@ -12,7 +12,7 @@ from acvb_core.views.theme import escape
 #: Objects a side up to which their names are shown.
 NAMED = 60
 _NAME_LENGTH = 24
-_PIXELS_A_NAME = 15
+_PIXELS_A_NAME = 13
 
 
 @dataclass(frozen=True)
@@ -63,12 +63,16 @@ def axis_labels(side: Side, low: int, high: int, crowd: float) -> AxisLabels:
             True,
             int(6.4 * longest) + 44,
             _PIXELS_A_NAME * (high - low) + 160,
-            11,
+            _name_size(high - low),
         )
     if not side.clustered:
         return AxisLabels([], [], f"{kind} (order of the file)", False, 44, 0, 11)
     places, texts = _cluster_ticks(side, low, high, crowd)
     return AxisLabels(places, texts, f"{kind} clusters", False, 56, 0, 12)
+
+
+def _name_size(n: int) -> int:
+    return 11 if n <= 30 else 10 if n <= 40 else 9 if n <= 50 else 8
 
 
 def _cluster_ticks(side: Side, low: int, high: int, crowd: float) -> tuple[list[float], list[str]]:

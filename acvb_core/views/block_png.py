@@ -122,18 +122,18 @@ class _Sheet:
         else:
             self._upright(text, font, int(at), self.y0 - gap)
 
-    def _upright(self, text: str, font: _Font, x: int, bottom: int) -> None:
+    def _upright(self, text: str, font: _Font, x: int, bottom: int, colour: str = TEXT) -> None:
         left, up, right, down = font.getbbox(text)
         tile = Image.new("L", (int(right - left) + 2, int(down - up) + 2), 0)
         ImageDraw.Draw(tile).text((1 - left, 1 - up), text, font=font, fill=255)
         turned = tile.rotate(90, expand=True)
-        self.sheet.paste(TEXT, (x - turned.width // 2, bottom - turned.height), turned)
+        self.sheet.paste(colour, (x - turned.width // 2, bottom - turned.height), turned)
 
     def _axis_title(self, side: Side, *, vertical: bool) -> None:
         text = f"{side.kind[:40]} clusters" if side.clustered else side.kind[:40]
         if vertical:
             length = int(self.small.getlength(text))
-            self._upright(text, self.small, 24, self.y0 + (self.height + length) // 2)
+            self._upright(text, self.small, 24, self.y0 + (self.height + length) // 2, MUTED)
         else:
             self.draw.text((self.x0 + self.width / 2, 62), text, font=self.small, fill=MUTED, anchor="ma")
 

@@ -13,7 +13,7 @@ from acvb_core.views.block_hover import block_hover, cell_hover
 from acvb_core.views.overview import degree_histograms, thumbnail
 from acvb_core.views.raster import Raster, data_uri, rasterise
 from acvb_core.views.strengths import size_figure, strength_figure
-from acvb_core.views.theme import BORDER, INK, LINE, MUTED, UNKNOWN, Figure, base_layout, cluster_colour
+from acvb_core.views.theme import BORDER, INK, LINE, MUTED, UNKNOWN, Figure, base_layout, cluster_colour, rgba
 
 __all__ = [
     "arranged",
@@ -27,6 +27,7 @@ __all__ = [
 ]
 
 _TRANSPARENT = [[0, "rgba(0,0,0,0)"], [1, "rgba(0,0,0,0)"]]
+_NARROW = 0.01  # share of the side
 _LEAST_STRIP = 0.002  # share of the side below which a cluster's colour could not be seen
 
 
@@ -63,7 +64,7 @@ def block_figure(
     return _figure(arrangement, raster, height, top, legend)
 
 
-def block_figures(arrangements: Sequence[Arrangement], *, size: int = 600, height: int = 480) -> list[Figure]:
+def block_figures(arrangements: Sequence[Arrangement], *, size: int = 800, height: int = 480) -> list[Figure]:
     """Return several block matrices on one colour scale."""
     rasters = [
         rasterise(a.relation, a.rows.position, a.columns.position, a.whole, size) for a in arrangements
@@ -122,7 +123,8 @@ def _axis(labels: AxisLabels, low: int, high: int) -> Figure:
         "tickvals": labels.places,
         "ticktext": labels.texts,
         "tickfont": {"size": labels.font_size},
-        "ticklabelstandoff": 8,
+        "ticks": "",
+        "ticklabelstandoff": 12,
         "title": {"text": labels.title, "font": {"size": 12, "color": MUTED}, "standoff": 6},
         "showgrid": False,
         "zeroline": False,
@@ -169,6 +171,12 @@ def _borders(rows: Side, columns: Side, window: Window) -> Figure:
     row_low, row_high, column_low, column_high = window
     across = [k for k in np.unique(rows.borders[1:-1]).tolist() if row_low < k < row_high]
     down = [k for k in np.unique(columns.borders[1:-1]).tolist() if column_low < k < column_high]
+    # Where clusters are only a few pixels wide, the borders let the links between them shine through.
+    gaps = [
+        *(np.diff([row_low, *across, row_high]) / (row_high - row_low)),
+        *(np.diff([column_low, *down, column_high]) / (column_high - column_low)),
+    ]
+    narrow = min(gaps) < _NARROW
     x: list[float | None] = []
     y: list[float | None] = []
     for place in across:
@@ -182,7 +190,7 @@ def _borders(rows: Side, columns: Side, window: Window) -> Figure:
         "mode": "lines",
         "x": x,
         "y": y,
-        "line": {"color": BORDER, "width": 1},
+        "line": {"color": rgba(BORDER, 0.5 if narrow else 0.85), "width": 1},
         "hoverinfo": "skip",
         "showlegend": False,
         "uid": "borders",
@@ -226,7 +234,7 @@ def _numbers(side: Side, low: int, high: int, axis: str) -> list[Figure]:
 
 def _legend(raster: Raster, top: float) -> list[Figure]:
     dark = f"rgb{INK}"
-    items = [("link", dark)] if raster.exact else []
+    items = [("link", dark), ("no link", "white")] if raster.exact else []
     if raster.missing.any():
         items.append(("unknown", f"rgb{UNKNOWN}"))
     traces: list[Figure] = [

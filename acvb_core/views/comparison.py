@@ -25,6 +25,7 @@ from acvb_core.views.theme import (
 _MEASURES = {"ari": "adjusted Rand index", "nmi": "normalised mutual information"}
 #: Clusters of a run that an alluvial figure shows one by one; the smaller ones share "others".
 MOST_CLUSTERS = 14
+_PAD, _TOP, _BOTTOM = 14, 40, 16  # pixels
 
 
 def agreement_figure(values: pd.DataFrame, measure: str, *, height: int | None = None) -> Figure:
@@ -126,6 +127,9 @@ def alluvial_figure(
         Clusters a side; the smallest beyond that share "others".
     """
     bands = flow(one, other, most=most)
+    room = height - _TOP - _BOTTOM
+    n_most = max(len(bands.left), len(bands.right))
+    scale = (room - (n_most - 1) * _PAD) / max(int(bands.objects.sum()), 1)
     sources, targets = np.nonzero(bands.objects)
     numbers = [*bands.left, *bands.right]
     folded = [bands.folded[0]] * len(bands.left) + [bands.folded[1]] * len(bands.right)
@@ -138,11 +142,14 @@ def alluvial_figure(
         "node": {
             "label": labels,
             "color": colours,
-            "pad": 10,
+            "pad": _PAD,
             "thickness": 16,
             "line": {"width": 0},
             "x": [0.001] * len(bands.left) + [0.999] * len(bands.right),
-            "y": [*_middles(bands.objects.sum(axis=1)), *_middles(bands.objects.sum(axis=0))],
+            "y": [
+                *_middles(bands.objects.sum(axis=1), scale, room),
+                *_middles(bands.objects.sum(axis=0), scale, room),
+            ],
             "hovertemplate": "cluster %{label}: %{value:,d} objects<extra></extra>",
         },
         "link": {
@@ -158,7 +165,7 @@ def alluvial_figure(
     heading = {"y": 1, "xref": "paper", "yref": "paper", "yanchor": "bottom", "yshift": 8, "showarrow": False}
     layout = base_layout(
         height,
-        margin={"l": 12, "r": 12, "t": 40, "b": 16},
+        margin={"l": 12, "r": 12, "t": _TOP, "b": _BOTTOM},
         annotations=[
             heading | {"text": f"<b>{escape(name, 40)}</b>", "x": x, "xanchor": anchor, "font": {"size": 13}}
             for name, x, anchor in ((names[0], 0, "left"), (names[1], 1, "right"))
@@ -167,11 +174,12 @@ def alluvial_figure(
     return {"data": [trace], "layout": layout}
 
 
-def _middles(sizes: NDArray[np.int64]) -> list[float]:
-    """Return the middle of each node as a share of the height, from the top in the order given."""
-    share = sizes / sizes.sum()
-    middles = np.cumsum(share) - share / 2
-    return np.clip(middles, 0.001, 0.999).tolist()
+def _middles(sizes: NDArray[np.int64], scale: float, room: int) -> list[float]:
+    """Return the middle of each node as a share of the height; the space left over is shared out between them."""
+    heights = sizes * scale
+    gap = (room - heights.sum()) / max(len(sizes) - 1, 1)
+    middles = np.cumsum(heights + gap) - gap - heights / 2
+    return np.clip(middles / room, 0.001, 0.999).tolist()
 
 
 def contingency_figure(

@@ -33,7 +33,7 @@ class RunCurve:
     seed : int
     history : History
     tolerance : float or None
-        Of the change of the averaged responsibilities; None for methods that are not judged by it.
+        Of the run; drawn in the panel of changes where the run is averaged, for that is what it is held against.
     heldout : bool
         Entries were held out.
     """
@@ -62,7 +62,7 @@ def live_figure(
         In a constant order: markers that tell runs of one method apart follow it.
     x : "sweep" or "cpu_seconds"
     tolerance : float, optional
-        Level to mark in the panel of changes; by default those of the runs.
+        Level to mark in the panel of changes, where any run is averaged; by default those of the averaged runs.
     uirevision : str
         As long as it stays the same, what the user zoomed and hid stays too.
 
@@ -79,7 +79,9 @@ def live_figure(
         curves = _Curves(run, style, x, points)
         for panel in panels:
             data += curves.of(panel)
-    levels = [tolerance] if tolerance is not None else [r.tolerance for r in runs if r.tolerance is not None]
+    levels = [run.tolerance for run in runs if run.tolerance is not None and is_averaged(run.history)]
+    if tolerance is not None and levels:
+        levels = [tolerance]
     layout = figure_layout(panels, x, sorted(set(levels)), uirevision)
     for axis, extent in axis_ranges(panels, [run.history for run in runs]).items():
         layout[axis] |= extent
@@ -113,8 +115,8 @@ class _Curves:
 
     def _change(self, panel: Panel) -> list[Figure]:
         mean, own = self.column("mean_change"), self.column("change")
-        averaged = bool(np.isfinite(mean).any()) or self.run.tolerance is not None
         in_burn_in = self.column("burn_in") > 0
+        averaged = is_averaged(self.run.history)
         before = np.where(in_burn_in | ~np.isfinite(mean), own, np.nan) if averaged else own
         traces = [
             self._line(panel, before, "own", "change of q %{y:.3g}", width=1.1, opacity=0.6, positive=True)
@@ -167,7 +169,10 @@ class _Curves:
         }
         if opacity < 1:
             trace["opacity"] = opacity
-        if self.style.symbol and width > 1.5:
+        if len(kept) == 1:  # a line of one point would not be seen
+            trace |= {"mode": "markers", "marker": {"symbol": self.style.symbol or "circle", "size": 6}}
+            trace["marker"]["color"] = self.style.colour
+        elif self.style.symbol and width > 1.5:
             trace["mode"] = "lines+markers"
             trace["marker"] = {"symbol": self.style.symbol, "size": 7, "maxdisplayed": 8}
         if customdata is not None:
@@ -213,6 +218,11 @@ class _Curves:
                 "hovertemplate": f"burn-in ended at sweep {int(self.sweep[self.burn_in_end])}",
             }
         ]
+
+
+def is_averaged(history: History) -> bool:
+    """Whether a run has a running mean, or is in the burn-in before one."""
+    return bool((history.column("burn_in") > 0).any() or np.isfinite(history.column("mean_change")).any())
 
 
 def burn_in_end(history: History) -> int | None:

@@ -75,7 +75,7 @@ def degree_histograms(relation: Relation, *, height: int = 300) -> Figure:
     ]
     data: list[Figure] = []
     layout = base_layout(
-        height, margin={"l": 52, "r": 12, "t": 34, "b": 64}, showlegend=False, bargap=0.12, annotations=[]
+        height, margin={"l": 52, "r": 12, "t": 34, "b": 44}, showlegend=False, bargap=0.12, annotations=[]
     )
     for degree, kind, colour, axis, domain in panels:
         names, counts = degree_bins(degree)
@@ -88,7 +88,7 @@ def degree_histograms(relation: Relation, *, height: int = 300) -> Figure:
         )  # fmt: skip
         layout[f"xaxis{axis}"] = {
             "domain": domain, "anchor": f"y{axis}", "type": "category", "linecolor": LINE, "showgrid": False,
-            "tickfont": {"size": 11},
+            "tickfont": {"size": 11}, "automargin": True, "tickangle": -90 if len(names) > 8 else 0,
             "title": {"text": "links of an object", "font": {"size": 12, "color": MUTED}, "standoff": 6},
         }  # fmt: skip
         layout[f"yaxis{axis}"] = {

@@ -11,11 +11,10 @@ import numpy as np
 from acvb_core.engine.history import History
 from acvb_core.views.theme import GRID, LINE, MUTED, Figure, base_layout
 
-_ROW_HEIGHT = 216  # pixels of one row of panels, title included
-_TITLE = 40
+_ROW_HEIGHT, _GAP = 160, 56  # pixels of a row of panels, and between two for numbers and a title
 _TOP, _BOTTOM = 56, 48
-#: Sweeps that the first view may cut off below: a tenth of a run, but always the first two.
-_START_SHARE = 0.1
+#: Sweeps that the first view may cut off below: a tenth of a run, five at least, never more than half.
+_START_SHARE, _START_LEAST = 0.1, 5
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,7 @@ class Panel:
 
 # Numbers stand left of the left column and right of the right one, so that long ones never meet in the middle.
 _LEFT, _RIGHT = (0.0, 0.48), (0.52, 1.0)
-_THIRD, _FOURTH = (0.52, 0.745), (0.775, 1.0)
+_THIRD, _FOURTH = (0.52, 0.735), (0.785, 1.0)
 
 
 def panels_for(heldout: bool) -> list[Panel]:
@@ -90,7 +89,7 @@ def panels_for(heldout: bool) -> list[Panel]:
         ),
         Panel("loo", "Pseudo leave-one-out (nats)", "pseudo_loo", 2, _RIGHT, 0, "right", nats, marked=True),
     ]
-    change = "Change in a sweep (mean L1)"
+    change = "Change of q"
     rows, columns = "Row clusters", "Column clusters"
     if not heldout:
         return [
@@ -113,8 +112,8 @@ def panels_for(heldout: bool) -> list[Panel]:
 def figure_layout(panels: Sequence[Panel], x: str, tolerances: Sequence[float], uirevision: str) -> Figure:
     """Return the layout without the ranges of the values."""
     n_rows = 1 + max(panel.row for panel in panels)
-    height = _TOP + _BOTTOM + n_rows * _ROW_HEIGHT
-    plot = height - _TOP - _BOTTOM
+    plot = n_rows * _ROW_HEIGHT + (n_rows - 1) * _GAP
+    height = _TOP + _BOTTOM + plot
     layout = base_layout(
         height,
         margin={"l": 82, "r": 82, "t": _TOP, "b": _BOTTOM},
@@ -128,10 +127,9 @@ def figure_layout(panels: Sequence[Panel], x: str, tolerances: Sequence[float], 
         annotations=[],
     )  # fmt: skip
     for panel in panels:
-        top = 1 - panel.row * _ROW_HEIGHT / plot
-        bottom = 1 - (panel.row + 1) * _ROW_HEIGHT / plot
-        # Room for the title of the panel below, except at the very bottom.
-        bottom += (_TITLE + 14) / plot if panel.row < n_rows - 1 else 0.0
+        top = 1 - panel.row * (_ROW_HEIGHT + _GAP) / plot
+        bottom = max(top - _ROW_HEIGHT / plot, 0.0)
+        narrow = panel.x_domain[1] - panel.x_domain[0] < 0.3
         layout[panel.x_name] = {
             "domain": list(panel.x_domain),
             "anchor": panel.y,
@@ -144,7 +142,7 @@ def figure_layout(panels: Sequence[Panel], x: str, tolerances: Sequence[float], 
             "tickcolor": LINE,
             "ticklen": 4,
             "tickfont": {"size": 11},
-            "nticks": 6,
+            "nticks": 4 if narrow else 6,
             "hoverformat": "~g" if x == "sweep" else ".2f",
             "unifiedhovertitle": {"text": "sweep %{x}" if x == "sweep" else "%{x} s of CPU"},
             **({} if panel.n == 1 else {"matches": "x"}),
@@ -157,7 +155,7 @@ def figure_layout(panels: Sequence[Panel], x: str, tolerances: Sequence[float], 
                 "standoff": 4,
             }
         layout[panel.y_name] = {
-            "domain": [max(bottom, 0.0), min(top, 1.0)],
+            "domain": [bottom, top],
             "anchor": panel.x,
             "side": panel.side,
             "gridcolor": GRID,
@@ -167,7 +165,7 @@ def figure_layout(panels: Sequence[Panel], x: str, tolerances: Sequence[float], 
         }
         layout["annotations"].append(
             {
-                "text": f"<b>{panel.title}</b>", "font": {"size": 13}, "x": panel.x_domain[0], "y": min(top, 1.0),
+                "text": f"<b>{panel.title}</b>{_note(panel)}", "font": {"size": 13}, "x": panel.x_domain[0], "y": top,
                 "xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "bottom", "yshift": 4,
                 "showarrow": False,
             }
@@ -179,6 +177,12 @@ def figure_layout(panels: Sequence[Panel], x: str, tolerances: Sequence[float], 
     return layout
 
 
+def _note(panel: Panel) -> str:
+    if panel.key != "change":
+        return ""
+    return '<span style="font-size:11px">  in a sweep (dotted: limit 2/s of the mean)</span>'
+
+
 def _mark_tolerances(layout: Figure, panel: Panel, tolerances: Sequence[float]) -> None:
     layout[panel.y_name] |= {"type": "log", "exponentformat": "power", "nticks": 5}
     for level in tolerances:
@@ -186,7 +190,7 @@ def _mark_tolerances(layout: Figure, panel: Panel, tolerances: Sequence[float]) 
             {
                 "type": "line", "xref": f"{panel.x} domain", "x0": 0, "x1": 1, "yref": panel.y, "y0": level,
                 "y1": level, "line": {"color": MUTED, "dash": "dash", "width": 1.2},
-                "label": {"text": f"tolerance {level:g}", "textposition": "end", "yanchor": "bottom",
+                "label": {"text": f"tolerance {level:g}", "textposition": "start", "yanchor": "bottom",
                           "font": {"size": 11, "color": MUTED}},
             }
         )  # fmt: skip
@@ -222,7 +226,7 @@ def axis_ranges(panels: Sequence[Panel], histories: Sequence[History]) -> dict[s
 
 def starting(n: int) -> int:
     """Return how many of a run's `n` first values the first view may leave out."""
-    return min(max(2, math.ceil(_START_SHARE * n)), max(n - 2, 0))
+    return min(max(_START_LEAST, math.ceil(_START_SHARE * n)), n // 2)
 
 
 def tick_format(low: float, high: float) -> str:

@@ -37,13 +37,20 @@ def strength_figure(result: Result, *, height: int = 460) -> Figure:
         "uid": "strengths",
         "colorbar": {
             "title": {"text": "link probability", "side": "right", "font": {"size": 12}},
-            "thickness": 12, "tickvals": stops.tolist(), "ticktext": [percent(top * s * s) for s in stops],
+            "thickness": 12, "tickvals": stops.tolist(), "ticktext": [_short(top * s * s) for s in stops],
             "tickfont": {"size": 11}, "outlinewidth": 1, "outlinecolor": LINE,
         },
     }  # fmt: skip
     if annotated:
         trace |= {"texttemplate": "%{text}", "textfont": {"size": 11}}
-    axis = {"type": "category", "showgrid": False, "ticks": "", "tickangle": 0, "automargin": False}
+    axis = {
+        "type": "category",
+        "showgrid": False,
+        "ticks": "",
+        "tickangle": 0,
+        "automargin": False,
+        "ticklabelstandoff": 4,
+    }
     title = {"font": {"size": 12, "color": MUTED}, "standoff": 6}
     layout = base_layout(
         height,
@@ -115,6 +122,11 @@ def size_figure(result: Result, domain: str, *, height: int = 230) -> Figure:
         yaxis={"gridcolor": GRID, "zeroline": False, "rangemode": "tozero", "nticks": 5, "tickformat": ","},
     )  # fmt: skip
     return {"data": [trace], "layout": layout}
+
+
+def _short(share: float) -> str:
+    value = 100 * share
+    return f"{value:.0f} %" if value >= 10 or value == 0 else f"{value:.2g} %"
 
 
 def percent(share: float) -> str:

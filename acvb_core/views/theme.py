@@ -29,7 +29,7 @@ METHOD_STYLES: Mapping[str, tuple[str, str]] = {
     "acvb": ("#D55E00", "dash"),
     "cvb0": ("#009E73", "dot"),
     "cvb": ("#CC79A7", "dashdot"),
-    "vb": ("#E69F00", "longdash"),
+    "vb": ("#E69F00", "8px,2px"),
     "gibbs": ("#56B4E9", "longdashdot"),
 }
 _OTHER_METHOD = ("#000000", "solid")
