@@ -180,7 +180,7 @@ def figure_layout(panels: Sequence[Panel], x: str, tolerances: Sequence[float], 
 def _note(panel: Panel) -> str:
     if panel.key != "change":
         return ""
-    return '<span style="font-size:11px">  in a sweep (dotted: limit 2/s of the mean)</span>'
+    return '<span style="font-size:11px">  dotted: limit 2/s</span>'
 
 
 def _mark_tolerances(layout: Figure, panel: Panel, tolerances: Sequence[float]) -> None:

@@ -26,10 +26,10 @@ UNKNOWN = (203, 210, 217)  # missing entries
 #: Okabe and Ito's colours, told apart by colour-blind readers as well; the dashes serve print and overlaps.
 METHOD_STYLES: Mapping[str, tuple[str, str]] = {
     "acvb0": ("#0072B2", "solid"),
-    "acvb": ("#D55E00", "dash"),
+    "acvb": ("#D55E00", "longdash"),
     "cvb0": ("#009E73", "dot"),
     "cvb": ("#CC79A7", "dashdot"),
-    "vb": ("#E69F00", "8px,2px"),
+    "vb": ("#E69F00", "dash"),
     "gibbs": ("#56B4E9", "longdashdot"),
 }
 _OTHER_METHOD = ("#000000", "solid")
