@@ -17,6 +17,7 @@ from acvb_core.irm.hyper import Hyper
 from acvb_core.irm.memory import memory_bytes
 from acvb_core.irm.model import IrmModel
 from acvb_core.irm.start import Start
+from acvb_core.irm.sweeping import MERGE_EVERY, MERGE_FROM
 from acvb_core.irm.vb import VariationalIrm
 from acvb_core.parameters import Parameter, Value, checked
 from acvb_core.protocols import Inference, Model
@@ -130,7 +131,7 @@ _START = (
         "soft assignments.", "Start", choices=("spectral", "random"),
     ),
     Parameter(
-        "smoothing", "float", 0.3,
+        "smoothing", "float", 0.1,
         "Spectral start only: share of every object that is spread evenly over all clusters.",
         "Smoothing of the start", 0.0, 1.0,
     ),
@@ -142,7 +143,7 @@ _PRIOR = (
         "clusters.", "Concentration", 1e-3, 1e3,
     ),
     Parameter(
-        "a", "float", 1.0, "Beta prior of a block's link probability to start from: pseudo-count of ones.",
+        "a", "float", 0.1, "Beta prior of a block's link probability to start from: pseudo-count of ones.",
         "Prior ones (a)", 1e-3, 1e3,
     ),
     Parameter(
@@ -157,8 +158,8 @@ _VARIATIONAL = (
         "Drop clusters below", 0.0, 0.1,
     ),
     Parameter(
-        "merge", "bool", True, "Every fifth sweep up to the fiftieth, merge two clusters when that raises the "
-        "lower bound.", "Merge clusters",
+        "merge", "bool", True, f"After {MERGE_FROM} sweeps, and every {MERGE_EVERY} until none is found, merge "
+        "clusters when that raises the lower bound.", "Merge clusters",
     ),
 )  # fmt: skip
 

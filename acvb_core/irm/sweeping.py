@@ -14,12 +14,12 @@ from acvb_core.irm.start import Start
 from acvb_core.irm.state import IrmState, block_counts, tidy
 from acvb_core.protocols import Checkpoint
 
-#: Merges are tried every so many sweeps …
-_MERGE_EVERY = 5
-#: … until none is found from this sweep on …
-_MERGE_AT_LEAST_UNTIL = 10
+#: Merges are first tried after this sweep: earlier, clusters that are still taking shape would be lost …
+MERGE_FROM = 15
+#: … then every so many sweeps until none is found …
+MERGE_EVERY = 5
 #: … and never after this one, so that a run can settle.
-_MERGE_AT_MOST_UNTIL = 50
+MERGE_UNTIL = 60
 
 
 def first_state(
@@ -56,11 +56,10 @@ def finish_sweep(
     rows, cols = state.rows.sum(axis=0), state.cols.sum(axis=0)
     learned = update_hyper(state.hyper, rule, state.ones, state.entries, rows, cols)
     state = replace(state, hyper=learned, age=state.age + 1)
-    if state.moves_over or state.age % _MERGE_EVERY:
+    if state.moves_over or state.age < MERGE_FROM or (state.age - MERGE_FROM) % MERGE_EVERY:
         return state, order
     state, merged = merge_clusters(state, largest_first=not keep_bound)
     if merged:
         state, _ = tidy(state, relation, shrink, keep_bound=keep_bound)
         order = None
-    done = (merged == 0 and state.age >= _MERGE_AT_LEAST_UNTIL) or state.age >= _MERGE_AT_MOST_UNTIL
-    return replace(state, moves_over=done), order
+    return replace(state, moves_over=merged == 0 or state.age >= MERGE_UNTIL), order
