@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-st.set_page_config(page_title="ACVB", page_icon="🧩", layout="wide")
+st.set_page_config(page_title="ACVB", page_icon="🧩", layout="wide", initial_sidebar_state=250)
 
 from pages.ui.sidebar import sidebar  # noqa: E402
+from pages.ui.style import style  # noqa: E402
 from pages.ui.workspace import enter  # noqa: E402
 
 workspace = enter()
@@ -25,5 +26,6 @@ page = st.navigation(
         if p
     ]
 )
+style()
 sidebar(workspace)
 page.run()

@@ -10,7 +10,7 @@ guard()
 
 from acvb_core.data.samples import SAMPLES  # noqa: E402
 from pages.ui.overview import overview  # noqa: E402
-from pages.ui.upload import show_error, show_layout, upload_form, uploaded_file  # noqa: E402
+from pages.ui.upload import is_loaded, show_error, show_layout, upload_form, uploaded_file  # noqa: E402
 from pages.ui.workspace import Dataset, Workspace, current  # noqa: E402
 
 
@@ -39,7 +39,7 @@ def nothing_yet() -> None:
         st.subheader("No data yet", icon=":material/dataset:", anchor=False)
         st.markdown(
             "Choose a sample on the left and press **Use this sample**, or upload your own. These are understood:\n"
-            "- an **edge list**: a line for each link, with a row object and a column object, and a value if you like;\n"
+            "- an **edge list**: a line for each link, with its two objects and, if you like, a value;\n"
             "- a **matrix** of 0 and 1, yes and no, or counts; empty cells are unknown;\n"
             "- **MatrixMarket** and **SciPy .npz** files.\n\n"
             "Delimiter, encoding and columns are recognised; you can correct each before loading."
@@ -66,15 +66,18 @@ with left:
     elif (file := uploaded_file()) is not None:
         layout, error = upload_form(workspace, file)
 with right:
+    dataset = workspace.dataset
     if error is not None:
         show_error(error)
-    if layout is not None:
+    if layout is not None and not is_loaded(file):
         show_layout(layout)
-    dataset = workspace.dataset
-    if dataset is not None:
-        overview(workspace, dataset)
-        st.page_link("pages/run.py", label="Go on to Run", icon=":material/arrow_forward:")
-    elif layout is None and error is None:
+        if error is None:
+            st.caption("Press Load when this looks right.")
+    elif error is None and dataset is None:
         nothing_yet()
     elif error is None:
-        st.caption("Press Load when this looks right.")
+        overview(workspace, dataset)
+        st.page_link("pages/run.py", label="Go on to Run", icon=":material/arrow_forward:")
+        if layout is not None:
+            with st.expander("The file as it was read", icon=":material/description:"):
+                show_layout(layout)

@@ -41,7 +41,7 @@ def methods() -> None:
     )
     if len(labels) > 1:
         table.insert(0, "Model", [labels[row.model] for row in METHODS])
-    st.dataframe(table, hide_index=True, key="methods_table")
+    st.table(table, hide_index=True, border="horizontal")
     for first in range(0, len(METHODS), 2):
         for column, row in zip(st.columns(2), METHODS[first : first + 2], strict=False):
             with column.container(border=True, height="stretch", gap="xsmall"):

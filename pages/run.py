@@ -20,8 +20,8 @@ AXES = {"sweep": "Sweeps", "cpu_seconds": "CPU seconds"}
 
 def no_data(workspace: Workspace) -> None:
     def actions() -> None:
-        st.page_link("pages/data.py", label="Choose data", icon=":material/dataset:")
         comparison_button(workspace)
+        st.page_link("pages/data.py", label="Choose data", icon=":material/dataset:")
 
     empty_state(
         "No data yet",

@@ -22,22 +22,10 @@ _DASHES: dict[str, tuple[int, ...]] = {
     "longdash": (11, 4),
     "longdashdot": (11, 3, 3, 3),
 }
-_STYLE = """
-<style>
-.st-key-run_cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(13.5rem, 1fr)); gap: 0.9rem; }
-.st-key-run_cards > div { width: 100% !important; min-width: 0; max-width: 24rem; }
-.run-name { display: flex; align-items: center; gap: 0.5rem; white-space: nowrap; font-weight: 600; }
-.run-line { display: inline-block; width: 1.6rem; height: 3px; }
-.run-facts { display: grid; grid-template-columns: 1fr 1fr; gap: 0.4rem 0.5rem; line-height: 1.35; }
-.run-facts span { display: block; font-size: 0.75rem; color: #52606D; }
-.run-facts div { font-size: 0.95rem; font-variant-numeric: tabular-nums; white-space: nowrap; }
-</style>
-"""
 
 
 def cards(workspace: Workspace, jobs: Sequence[Job], seen: Mapping[str, Inspection]) -> None:
     """Draw a card for each job, as many side by side as there is room for."""
-    st.html(_STYLE)
     labels = say.run_labels(jobs)
     with st.container(key="run_cards"):
         for job in jobs:

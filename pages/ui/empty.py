@@ -19,7 +19,7 @@ def empty_state(title: str, text: str, *, icon: str, actions: Callable[[], None]
         st.space("small")
         st.subheader(title, icon=icon, text_alignment="center", anchor=False)
         st.markdown(text, text_alignment="center")
-        with st.container(horizontal=True, horizontal_alignment="center"):
+        with st.container(horizontal=True, horizontal_alignment="center", vertical_alignment="center"):
             actions()
         st.space("small")
 

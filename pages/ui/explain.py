@@ -10,7 +10,9 @@ from pages.ui.words import CURVES
 def explain_curves() -> None:
     """Draw the popover that says what the curves show."""
     with st.popover("What do the curves show?", icon=":material/help:", type="tertiary", key="explain"):
-        for curve in CURVES:
-            st.markdown(f"{curve.icon} **{curve.name}** – {curve.what}")
-            st.caption(f"{curve.read} {curve.beware}")
+        for tab, curve in zip(st.tabs([curve.short for curve in CURVES]), CURVES, strict=True):
+            with tab:
+                st.markdown(f"**{curve.name}.** {curve.what}")
+                st.markdown(f":green[**Read it so.**] {curve.read}")
+                st.markdown(f":orange[**Beware.**] {curve.beware}")
         st.page_link("pages/guide.py", label="More in the Guide", icon=":material/menu_book:")

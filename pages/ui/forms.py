@@ -81,11 +81,10 @@ def parameter_input(parameter: Parameter, *, label: str, key: str) -> Value:
     if parameter.kind == "bool":
         return st.toggle(label, value=default, help=parameter.help, key=key, persist_state="session")
     if parameter.kind == "choice":
-        chosen = st.segmented_control(
+        chosen = st.selectbox(
             label,
             parameter.choices,
-            default=default,
-            required=True,
+            index=parameter.choices.index(default),
             help=parameter.help,
             key=key,
             persist_state="session",

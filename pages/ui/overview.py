@@ -21,8 +21,9 @@ _PLAIN = {"displayModeBar": False}
 def overview(workspace: Workspace, dataset: Dataset) -> None:
     """Draw everything about the data set in use."""
     relation = dataset.relation
-    st.caption("Data in use")
-    st.text(dataset.name)
+    with st.container(gap=None, key="data_name"):
+        st.caption("Data in use")
+        st.text(dataset.name)
     rows, columns = relation.shape
     cells = rows * columns
     figures = (

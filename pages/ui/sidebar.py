@@ -30,7 +30,7 @@ def sidebar(workspace: Workspace) -> None:
         elif held:
             st.badge(f"{say.count(held, 'run')} paused", icon=":material/pause:", color="orange")
         else:
-            st.badge("no run under way", icon=":material/bedtime:", color="gray")
+            st.caption("No run under way")
 
     with st.sidebar:
         with st.container(border=True, gap="xsmall", key="sidebar_state"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 import pandas as pd
@@ -25,14 +24,6 @@ FORMAT_NAMES = {
 ENCODINGS = ("utf-8", "cp1252", "latin-1", "utf-16", "shift_jis", "euc_jp", "gb18030", "koi8-r")
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar |", " ": "space"}
 LONGEST_NAME = 80
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How a file is to be read: arguments of `inspect_source`, and those only `load_relation` takes."""
-
-    looking: dict[str, Any]
-    loading: dict[str, Any] = field(default_factory=dict)
 
 
 def uploaded_file() -> BinaryIO | None:
@@ -67,30 +58,54 @@ def upload_form(workspace: Workspace, file: BinaryIO) -> tuple[Layout | None, Ac
     error : AcvbError or None
         Why it cannot be read.
     """
-    prefix = f"up_{getattr(file, 'file_id', file.name)}"
-    options = st.expander("Reading options", icon=":material/tune:", key=f"{prefix}_options")
-    with options:
-        looking = _looking(prefix)
+    prefix = _prefix(file)
     layout: Layout | None = None
+    problem: AcvbError | None = None
+    looking = _looked_before(prefix)
     try:
         file.seek(0)
         layout = inspect_source(file, file.name, **looking)
-        loading = _columns(layout, prefix)
-        with options:
-            loading |= _objects(layout, prefix)
-        name = st.text_input(
-            "Name", _stem(file.name), max_chars=LONGEST_NAME, key=f"{prefix}_name", persist_state="session"
-        )
-        if st.button("Load", type="primary", icon=":material/check:", key="load", width="stretch"):
-            file.seek(0)
-            with st.spinner("Reading"):
-                loaded = load_relation(file, filename=file.name, name=name or None, **looking, **loading)
-            workspace.set_dataset(_dataset(workspace, loaded.relation, loaded.report, name))
-            st.session_state["upload_loaded"] = prefix
-            st.rerun()
+    except AcvbError as error:
+        problem = error
+    # What to do about a file that is not even recognised is among the options, so they open by themselves.
+    with st.expander(
+        "Reading options", expanded=layout is None, icon=":material/tune:", key=f"{prefix}_options"
+    ):
+        _looking(prefix)
+        objects = {} if layout is None else _objects(layout, prefix)
+    if layout is None:
+        return None, problem
+    loading = _columns(layout, prefix) | objects
+    name = st.text_input(
+        "Name", _stem(file.name), max_chars=LONGEST_NAME, key=f"{prefix}_name", persist_state="session"
+    )
+    if not st.button("Load", type="primary", icon=":material/check:", key="load", width="stretch"):
+        return layout, None
+    try:
+        file.seek(0)
+        with st.spinner("Reading"):
+            loaded = load_relation(file, filename=file.name, name=name or None, **looking, **loading)
     except AcvbError as error:
         return layout, error
-    return layout, None
+    workspace.set_dataset(_dataset(workspace, loaded.relation, loaded.report, name))
+    st.session_state["upload_loaded"] = prefix
+    st.rerun()
+
+
+def is_loaded(file: BinaryIO) -> bool:
+    """Whether this is the file that was loaded last."""
+    return st.session_state.get("upload_loaded") == _prefix(file)
+
+
+def _prefix(file: BinaryIO) -> str:
+    """Return what the keys of a file's widgets begin with: input made for one file is not taken for another."""
+    return f"up_{getattr(file, 'file_id', file.name)}"
+
+
+def _looked_before(prefix: str) -> dict[str, Any]:
+    """Return what the options hold before they are drawn."""
+    usual = {"format": "auto", "encoding": None, "delimiter": None, "header": "auto"}
+    return {name: st.session_state.get(f"{prefix}_{name}", value) for name, value in usual.items()}
 
 
 def _dataset(workspace: Workspace, relation: Any, report: Any, name: str) -> Dataset:
@@ -102,15 +117,8 @@ def _dataset(workspace: Workspace, relation: Any, report: Any, name: str) -> Dat
     return Dataset(relation, report, made.name, before.heldout, before.heldout_seed)
 
 
-def _looking(prefix: str) -> dict[str, Any]:
-    chosen = st.selectbox(
-        "Format",
-        ["auto", *FORMATS],
-        format_func=lambda name: FORMAT_NAMES[name],
-        key=f"{prefix}_format",
-        persist_state="session",
-    )
-    encoding = st.selectbox(
+def _looking(prefix: str) -> None:
+    st.selectbox(
         "Encoding",
         [None, *ENCODINGS],
         format_func=lambda name: name or "recognise it (usually utf-8)",
@@ -118,21 +126,27 @@ def _looking(prefix: str) -> dict[str, Any]:
         persist_state="session",
         help="How letters are stored. Spreadsheets on Windows often write cp1252.",
     )
-    delimiter = st.selectbox(
+    st.selectbox(
+        "Format",
+        ["auto", *FORMATS],
+        format_func=lambda name: FORMAT_NAMES[name],
+        key=f"{prefix}_format",
+        persist_state="session",
+    )
+    st.selectbox(
         "Delimiter",
         [None, *DELIMITERS],
         format_func=lambda mark: DELIMITERS.get(mark, "recognise it"),
         key=f"{prefix}_delimiter",
         persist_state="session",
     )
-    header = st.selectbox(
+    st.selectbox(
         "First line",
         ["auto", True, False],
         format_func=lambda value: {"auto": "recognise it", True: "holds names", False: "is data"}[value],
         key=f"{prefix}_header",
         persist_state="session",
     )
-    return {"format": chosen, "encoding": encoding, "delimiter": delimiter, "header": header}
 
 
 def _columns(layout: Layout, prefix: str) -> dict[str, Any]:
@@ -221,7 +235,10 @@ def show_layout(layout: Layout) -> None:
     """Draw what was recognised, and the first lines of the file."""
     facts = [FORMAT_NAMES[layout.format]]
     if layout.delimiter:
-        facts += [f"{DELIMITERS.get(layout.delimiter, 'other')}-separated", str(layout.encoding)]
+        facts += [
+            f"{DELIMITERS.get(layout.delimiter, 'other')}-separated",
+            str(layout.encoding).removesuffix("-sig"),
+        ]
         facts.append("first line holds names" if layout.header else "no line of names")
     if layout.gzipped:
         facts.append("gzipped")

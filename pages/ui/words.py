@@ -9,6 +9,7 @@ class Curve(NamedTuple):
     """What a curve is, how to read it, and what it does not say."""
 
     name: str
+    short: str
     icon: str
     what: str
     read: str
@@ -18,6 +19,7 @@ class Curve(NamedTuple):
 CURVES: tuple[Curve, ...] = (
     Curve(
         "Lower bound",
+        "Bound",
         ":material/trending_up:",
         "A lower bound on the log probability of the data under the model, in nats. For the averaged methods it is "
         "the bound of the average.",
@@ -27,6 +29,7 @@ CURVES: tuple[Curve, ...] = (
     ),
     Curve(
         "Pseudo leave-one-out",
+        "Leave-one-out",
         ":material/filter_1:",
         "Each known entry is predicted from all the others, and the logs of those probabilities are added up (nats). "
         "CVB and CVB0 get it from their sweeps at no cost.",
@@ -36,25 +39,29 @@ CURVES: tuple[Curve, ...] = (
     ),
     Curve(
         "Change of q, and of its mean",
+        "Change",
         ":material/waves:",
         "How far an object's cluster probabilities moved in a sweep, on average over objects (0: not at all, "
         "2: to other clusters altogether).",
-        "Thin: q of the sweeps, thick: its mean. The change of q may go on for ever: CVB0 can circle. The change of its running mean cannot; ACVB0 and ACVB "
+        "Thin: q of the sweeps, thick: its mean. The change of q may go on for ever: CVB0 can circle. The change of "
+        "its running mean cannot; ACVB0 and ACVB "
         "have converged when it falls below the tolerance.",
         "A running mean over s sweeps moves by at most 2/s whatever it is fed (the dotted line), so a small change "
         "alone proves little. That is what the next number is for.",
     ),
     Curve(
         "s × change",
+        "s × change",
         ":material/straighten:",
-        "Shown when you point at the change of a mean: that change times the number s of sweeps in it: how far a sweep's q is from the mean, without "
-        "the shrinking that comes from averaging alone.",
+        "Shown when you point at the change of a mean: that change times the number s of sweeps in it. It is how far "
+        "a sweep's q is from the mean, without the shrinking that comes from averaging alone.",
         "Falling to 0: the sweeps agree with the mean. Level: they keep moving around it, and the mean is an "
         "average over that movement.",
         "Level is not failure. It is the case averaging was made for.",
     ),
     Curve(
         "Effective clusters",
+        "Clusters",
         ":material/workspaces:",
         "Row and column clusters that are still in use. K is only the most there can be; those not needed die out.",
         "When it stays the same and is well below K, K was large enough.",
@@ -62,6 +69,7 @@ CURVES: tuple[Curve, ...] = (
     ),
     Curve(
         "Held-out scores",
+        "Held-out",
         ":material/quiz:",
         "Entries set aside before the run, zeros as well as ones, are predicted. *Log likelihood*: mean log "
         "probability of an entry in nats, higher is better. *Skill*: how much of the log likelihood of a single "

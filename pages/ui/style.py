@@ -1,0 +1,25 @@
+"""The few rules of style that the theme has no setting for."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+_STYLE = """
+<style>
+.stMainBlockContainer { padding-inline: clamp(1.5rem, 4vw, 5rem); max-width: 1500px; }
+.st-key-data_name .stText { font-size: 1.35rem; font-weight: 600; }
+.st-key-sidebar_state .stText { font-weight: 600; }
+.st-key-run_cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(13.5rem, 1fr)); gap: 0.9rem; }
+.st-key-run_cards > div { width: 100% !important; min-width: 0; max-width: 24rem; }
+.run-name { display: flex; align-items: center; gap: 0.5rem; white-space: nowrap; font-weight: 600; }
+.run-line { display: inline-block; width: 1.6rem; height: 3px; }
+.run-facts { display: grid; grid-template-columns: 1fr 1fr; gap: 0.4rem 0.5rem; line-height: 1.35; }
+.run-facts span { display: block; font-size: 0.75rem; color: #52606D; }
+.run-facts div { font-size: 0.95rem; font-variant-numeric: tabular-nums; white-space: nowrap; }
+</style>
+"""
+
+
+def style() -> None:
+    """Apply the rules to the page; takes no room."""
+    st.html(_STYLE)
