@@ -1,0 +1,135 @@
+"""The table of compared runs: what may be held against what, and which value is best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from acvb_core.engine.fitting import comparison_row
+from acvb_core.engine.result import Result
+from acvb_core.engine.snapshot import Verdict
+from acvb_core.evaluate.agreement import agreement
+
+#: Columns of the table: key of a comparison row -> (title, how it is written, sign of what is better or 0).
+COLUMNS: dict[str, tuple[str, str, int]] = {
+    "verdict": ("Verdict", "", 0),
+    "sweeps": ("Sweeps", "{:,.0f}", 0),
+    "cpu_seconds": ("CPU s", "{:,.2f}", -1),
+    "lower_bound": ("Lower bound", "{:,.1f}", 1),
+    "pseudo_loo": ("Pseudo-LOO", "{:,.1f}", 1),
+    "heldout_log_likelihood": ("Held-out log lik.", "{:.4f}", 1),
+    "heldout_skill": ("Skill", "{:.3f}", 1),
+    "heldout_roc_auc": ("AUC", "{:.3f}", 1),
+    "heldout_average_precision": ("AP", "{:.3f}", 1),
+    "k_rows": ("Row clusters", "{:,.0f}", 0),
+    "k_cols": ("Col. clusters", "{:,.0f}", 0),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class ComparisonTable:
+    """Runs side by side.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        One row a run, columns as titled in `COLUMNS`; those that no run has are left out.
+    best : DataFrame of bool
+        Of the frame's shape: True where the value is the best of those it may be held against.
+    formats : dict of str to str
+        How each column is written.
+    same_data : bool
+        All runs are on the same relation.
+    notes : list of str
+        Why something is not compared, in sentences.
+    """
+
+    frame: pd.DataFrame
+    best: pd.DataFrame
+    formats: dict[str, str]
+    same_data: bool
+    notes: list[str]
+
+
+def comparison_table(results: Sequence[Result], labels: Sequence[str]) -> ComparisonTable:
+    """Return the table of some runs, called by `labels`.
+
+    Values are held against each other only where that says something: on the same data and, as the bound and the
+    scores depend on what was held out, on the same split. The time of a run that did not converge is not the time
+    that its method needs.
+    """
+    rows = pd.DataFrame([comparison_row(result) for result in results], index=list(labels))
+    keys = [key for key in COLUMNS if key in rows and rows[key].notna().any()]
+    same_data = len({result.problem.relation.fingerprint for result in results}) <= 1
+    same_split = same_data and len({_split(result) for result in results}) <= 1
+    best = pd.DataFrame(False, index=rows.index, columns=keys)
+    if same_split:
+        for key in keys:
+            sign = COLUMNS[key][2]
+            if sign:
+                best[key] = _best(rows[key].to_numpy(dtype=float) * sign, _eligible(results, key))
+    titles = {key: COLUMNS[key][0] for key in keys}
+    return ComparisonTable(
+        rows[keys].rename(columns=titles),
+        best.rename(columns=titles),
+        {COLUMNS[key][0]: COLUMNS[key][1] for key in keys if COLUMNS[key][1]},
+        same_data,
+        _notes(results, same_data, same_split),
+    )
+
+
+def _split(result: Result) -> tuple[float, int]:
+    settings = result.problem.settings
+    return settings.heldout, settings.heldout_seed if settings.heldout else 0
+
+
+def _eligible(results: Sequence[Result], key: str) -> np.ndarray:
+    if key == "cpu_seconds":
+        return np.array([result.verdict is Verdict.CONVERGED for result in results])
+    return np.array([result.verdict is not Verdict.DIVERGED for result in results])
+
+
+def _best(values: np.ndarray, eligible: np.ndarray) -> np.ndarray:
+    allowed = eligible & np.isfinite(values)
+    if allowed.sum() < 2:
+        return np.zeros(len(values), dtype=bool)
+    top = values[allowed].max()
+    return allowed & np.isclose(values, top, rtol=1e-9, atol=0.0)
+
+
+def _notes(results: Sequence[Result], same_data: bool, same_split: bool) -> list[str]:
+    notes = []
+    if not same_data:
+        notes.append(
+            "These runs are on different data: no value is marked as the best, and the clusterings are not compared."
+        )
+    elif not same_split:
+        notes.append(
+            "These runs held out different entries, and so learned from different ones: their bounds and scores "
+            "are not comparable, and no value is marked as the best."
+        )
+    unconverged = sum(result.verdict is not Verdict.CONVERGED for result in results)
+    if same_split and unconverged:
+        notes.append("CPU time is compared among converged runs only.")
+    if same_split and results and _split(results[0])[0] == 0:
+        notes.append("Nothing was held out, so there are no held-out scores.")
+    return notes
+
+
+def agreement_tables(
+    results: Sequence[Result], labels: Sequence[str], domain: str
+) -> dict[str, pd.DataFrame]:
+    """Return how alike the clusterings of a domain are, run by run: frames "ari" and "nmi"."""
+    clusters = [result.labels(domain) for result in results]
+    n = len(clusters)
+    values = {measure: np.eye(n) for measure in ("ari", "nmi")}
+    for i in range(n):
+        for j in range(i):
+            found = agreement(clusters[i], clusters[j])
+            for measure, matrix in values.items():
+                matrix[i, j] = matrix[j, i] = found[measure]
+    names = list(labels)
+    return {name: pd.DataFrame(matrix, index=names, columns=names) for name, matrix in values.items()}
