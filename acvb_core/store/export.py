@@ -201,8 +201,7 @@ def write_run(result: Result, folder: Path) -> list[Path]:
     paths = []
     for name, text in texts.items():
         paths.append(folder / name)
-        # Half a surrogate pair is no character; it is written as its escape.
-        paths[-1].write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
+        paths[-1].write_text(text, encoding="utf-8", newline="")
     paths.append(folder / "posterior.npz")
     np.savez_compressed(paths[-1], allow_pickle=False, **posterior_arrays(result))
     return paths

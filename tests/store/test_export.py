@@ -1,0 +1,281 @@
+"""What leaves the program: guarded text, exact numbers, one number for each cluster, and Python that repeats a run."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from acvb_core.data.readers import load_relation
+from acvb_core.data.relation import Relation
+from acvb_core.data.samples import load_sample
+from acvb_core.engine.executor import Executor
+from acvb_core.engine.fitting import fit
+from acvb_core.engine.job import Job
+from acvb_core.engine.problem import pose
+from acvb_core.engine.result import Result
+from acvb_core.engine.run import StopRun
+from acvb_core.engine.snapshot import Verdict
+from acvb_core.errors import ParameterError
+from acvb_core.store.export import (
+    csv_text,
+    plain,
+    python_snippet,
+    responsibilities_frame,
+    run_json,
+    write_run,
+)
+from acvb_core.store.runs import RunStore
+
+WOMEN = load_sample("southern_women").relation
+
+
+@pytest.fixture(scope="module")
+def result() -> Result:
+    return fit(WOMEN, "acvb0", k_rows=5, k_cols=4, heldout=0.1, shrink=0.0)
+
+
+def read(text: str) -> pd.DataFrame:
+    return pd.read_csv(
+        io.StringIO(text, newline=""),
+        keep_default_na=False,
+        dtype={"object": str},
+    )
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
+def test_text_that_a_spreadsheet_would_run_is_guarded(start: str) -> None:
+    frame = pd.DataFrame({f"{start}head": ["fine", f"{start}cmd|' /C calc'!A0", f"in{start}side"]})
+    back = read(csv_text(frame))
+    assert list(back.columns) == [f"'{start}head"]
+    assert list(back.iloc[:, 0]) == ["fine", f"'{start}cmd|' /C calc'!A0", f"in{start}side"]
+
+
+def test_numbers_are_not_guarded_and_come_back_exactly() -> None:
+    values = [-0.1, 1 / 3, 5e-324, 1.7976931348623157e308, -1e-17, 123456789.123456789]
+    text = csv_text(pd.DataFrame({"x": values, "n": [-1, 0, 2**53, 4, 5, 6]}))
+    assert "'" not in text
+    back = read(text)
+    assert list(back["x"]) == values
+    assert list(back["n"]) == [-1, 0, 2**53, 4, 5, 6]
+
+
+@pytest.mark.parametrize(
+    "label", ["a,b", 'say "hi"', "two\nlines", "one\rline", "crlf\r\n", "日本 👩", "'quoted'", ""]
+)
+def test_any_text_comes_back(label: str) -> None:
+    back = read(csv_text(pd.DataFrame({"object": [label, "other"], "x": [0.5, 1.5]})))
+    assert list(back["object"]) == [label, "other"]
+    assert list(back["x"]) == [0.5, 1.5]
+
+
+def test_the_frame_itself_is_left_alone() -> None:
+    frame = pd.DataFrame({"object": ["=1"]})
+    csv_text(frame)
+    assert list(frame["object"]) == ["=1"]
+
+
+@pytest.mark.parametrize("domain", ["rows", "cols"])
+def test_responsibilities(result: Result, domain: str) -> None:
+    frame = responsibilities_frame(result, domain)
+    table = result.rows if domain == "rows" else result.columns
+    assert list(frame["object"]) == list(table["object"])
+    assert list(frame.columns[1:]) == [f"cluster_{k + 1}" for k in range(frame.shape[1] - 1)]
+    numbers = frame.drop(columns="object").to_numpy()
+    np.testing.assert_allclose(numbers.sum(axis=1), 1.0)
+    assert list(numbers.argmax(axis=1) + 1) == list(table["cluster"])
+
+
+def test_an_unknown_domain_is_refused(result: Result) -> None:
+    with pytest.raises(ParameterError, match="no domain 'columns'; there are rows, cols"):
+        responsibilities_frame(result, "columns")
+
+
+def test_what_json_cannot_say_is_null() -> None:
+    odd = {
+        "a": math.nan,
+        1: np.float64(np.inf),
+        "b": (np.int64(3), np.bool_(True)),
+        "c": np.arange(2),
+        "d": None,
+    }
+    assert plain(odd) == {"a": None, "1": None, "b": [3, True], "c": [0, 1], "d": None}
+
+
+def test_run_json_is_strict_and_whole(result: Result) -> None:
+    def refuse(name: str) -> None:
+        raise AssertionError(name)
+
+    told = json.loads(run_json(result), parse_constant=refuse)
+    assert told["verdict"] == "CONVERGED"
+    assert told["lower_bound"] == result.snapshot.lower_bound
+    assert told["settings"] == result.problem.settings.to_dict()
+    assert told["data"]["fingerprint"] == WOMEN.fingerprint
+
+
+def test_undefined_scores_are_null_in_run_json() -> None:
+    result = fit(Relation.build(np.ones((6, 5))), "vb", heldout=0.3, k_rows=2, k_cols=2, max_sweeps=2)
+    assert json.loads(run_json(result))["heldout"]["roc_auc"] is None
+
+
+def test_one_cluster_number_in_every_file(result: Result, tmp_path: Path) -> None:
+    paths = write_run(result, tmp_path / "new" / "folder")
+    folder = tmp_path / "new" / "folder"
+    assert {path.name for path in paths} == {
+        "run.json", "history.csv", "rows.csv", "columns.csv", "blocks.csv", "posterior.npz",
+    }  # fmt: skip
+    assert sorted(paths) == sorted(folder.iterdir())
+    frames = {path.stem: read(path.read_bytes().decode()) for path in paths if path.suffix == ".csv"}
+    rows, columns, blocks = frames["rows"], frames["columns"], frames["blocks"]
+    assert list(rows.columns) == list(columns.columns) == ["object", "cluster", "probability", "entropy"]
+    assert list(blocks.columns) == ["row_cluster", "column_cluster", "ones", "entries", "mean", "low", "high"]
+    with np.load(folder / "posterior.npz", allow_pickle=False) as file:
+        arrays = dict(file)
+    q_rows, q_cols = arrays["rows"], arrays["cols"]
+    for q, table, name in ((q_rows, rows, "row"), (q_cols, columns, "column")):
+        assert (q.argmax(axis=1) + 1 == table["cluster"]).all()
+        assert (arrays[f"{name}_cluster"] == table["cluster"]).all()
+        assert (q.max(axis=1) == table["probability"]).all()
+        assert (np.diff(q.sum(axis=0)) <= 0).all(), "the largest cluster comes first"
+        assert json.loads(arrays[f"{name}_labels"].tobytes()) == list(table["object"])
+    # The counts of a block follow from the responsibilities with its two numbers.
+    train = result.problem.train
+    ones = q_rows.T @ train.ones.astype(float) @ q_cols
+    known = np.ones(train.shape) - train.missing.toarray()
+    entries = q_rows.T @ known @ q_cols
+    np.testing.assert_allclose(arrays["ones"], ones, atol=1e-8)
+    np.testing.assert_allclose(arrays["entries"], entries, atol=1e-8)
+    at = blocks["row_cluster"] - 1, blocks["column_cluster"] - 1
+    assert (arrays["ones"][at] == blocks["ones"]).all()
+    assert (arrays["entries"][at] == blocks["entries"]).all()
+    assert len(blocks) == q_rows.shape[1] * q_cols.shape[1] > 1
+    # Numbers come back bit for bit.
+    assert (rows["entropy"] == result.rows["entropy"]).all()
+    assert np.array_equal(blocks["mean"], result.blocks["mean"])
+    assert len(frames["history"]) == result.snapshot.sweep
+
+
+def test_labels_in_the_files_are_guarded_alike(tmp_path: Path) -> None:
+    labels = ["=cmd()", "@x", "-3", "half", "日本"]
+    relation = Relation.build(np.eye(5, dtype=bool), row_labels=labels, column_labels=labels)
+    write_run(fit(relation, "vb", k_rows=2, k_cols=2, max_sweeps=2), tmp_path)
+    for name in ("rows.csv", "columns.csv"):
+        cells = list(read((tmp_path / name).read_bytes().decode())["object"])
+        assert cells == ["'=cmd()", "'@x", "'-3", "half", "日本"]
+    with np.load(tmp_path / "posterior.npz") as file:
+        assert json.loads(file["row_labels"].tobytes()) == labels
+
+
+def repeated(snippet: str) -> Result:
+    names: dict[str, Any] = {}
+    exec(compile(snippet, "snippet", "exec"), names)
+    assert isinstance(names["result"], Result)
+    return names["result"]
+
+
+def assert_same_answer(one: Result, other: Result) -> None:
+    for domain in ("rows", "cols"):
+        assert np.array_equal(one.posterior[domain], other.posterior[domain])
+    assert one.snapshot.sweep == other.snapshot.sweep
+    assert one.snapshot.heldout == other.snapshot.heldout
+
+
+SETTINGS: list[tuple[str, dict[str, Any]]] = [
+    ("acvb0", {}),
+    ("acvb", {"variance": "exact", "k_rows": 4, "max_sweeps": 9, "burn_in": 3, "seed": 4}),
+    ("cvb0", {"init": "random", "seed": 11, "alpha": 0.1 + 0.2, "merge": False, "heldout": 0.25, "heldout_seed": 6}),
+    ("vb", {"hyper": "fixed", "a": 1 / 3, "tol": 1e-7, "smoothing": 0.0, "heldout": 0.1}),
+    ("gibbs", {"burn_in": 2, "max_sweeps": 7}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("method", "given"), SETTINGS, ids=[method for method, _ in SETTINGS])
+def test_the_snippet_repeats_the_run(
+    method: str, given: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = fit(WOMEN, method, **given)
+    snippet = python_snippet(result)
+    for name in given:
+        assert f"    {name}=" in snippet
+    assert snippet.count("=") < 8 + len(given), "only what differs from the defaults is named"
+    assert_same_answer(result, repeated(snippet))
+    assert "sweeps" in capsys.readouterr().out
+
+
+def test_the_snippet_reads_a_file_with_its_options(tmp_path: Path) -> None:
+    path = tmp_path / 'it\'s "odd" 日本.csv'
+    path.write_text("w|v|who\nx|3|Ann\ny|1|Ann\ny|4|Bob\n")
+    options = {"row_column": "who", "column_column": 0, "value_column": "v", "threshold": 2.0, "header": None}
+    loaded = load_relation(path, **{name: value for name, value in options.items() if value is not None})
+    result = fit(loaded.relation, "vb", k_rows=2, k_cols=2)
+    snippet = python_snippet(result, str(path), options)
+    assert "header" not in snippet
+    assert_same_answer(result, repeated(snippet))
+
+
+def test_the_snippet_notices_other_data(tmp_path: Path) -> None:
+    result = fit(WOMEN, "vb", k_rows=2, k_cols=2, max_sweeps=2)
+    with pytest.raises(AssertionError):
+        repeated(python_snippet(result, "sample:karate"))
+
+
+def test_a_relation_that_only_has_a_samples_name_is_no_sample() -> None:
+    result = fit(replace(WOMEN.transposed, name="southern_women"), "vb", k_rows=2, k_cols=2, max_sweeps=2)
+    assert "load_sample" not in python_snippet(result)
+    assert "load_relation('FILE.csv')" in python_snippet(result)
+
+
+def test_the_snippet_of_an_extended_run() -> None:
+    job = Job(pose(WOMEN, "acvb0", {"max_sweeps": 3}), Executor(1)).start()
+    assert job.wait(30)
+    job.extend(4)
+    assert job.wait(30)
+    snippet = python_snippet(job.result())
+    assert "max_sweeps=7" in snippet
+    assert_same_answer(job.result(), repeated(snippet))
+
+
+def test_the_snippet_of_a_stopped_run() -> None:
+    result = stopped_after(4)
+    assert (result.verdict, result.snapshot.sweep) == (Verdict.STOPPED, 4)
+    again = repeated(python_snippet(result))
+    for domain in ("rows", "cols"):
+        assert np.array_equal(result.posterior[domain], again.posterior[domain])
+
+
+def stopped_after(sweeps: int) -> Result:
+    seen: list[int] = []
+
+    def checkpoint() -> None:
+        if len(seen) == sweeps:
+            raise StopRun
+
+    return fit(
+        WOMEN,
+        "cvb0",
+        heldout=0.1,
+        watch=lambda _, snapshot: seen.append(snapshot.sweep),
+        checkpoint=checkpoint,
+    )
+
+
+@pytest.fixture
+def stored(result: Result, tmp_path: Path) -> Result:
+    store = RunStore(tmp_path / "store")
+    store.save("mine", "run", 0.0, result)
+    return store.load("run", Executor(1)).result()
+
+
+def test_a_stored_run_exports_the_same(result: Result, stored: Result, tmp_path: Path) -> None:
+    assert run_json(stored) == run_json(result)
+    assert python_snippet(stored) == python_snippet(result)
+    for one, other in zip(write_run(result, tmp_path / "a"), write_run(stored, tmp_path / "b"), strict=True):
+        if one.suffix != ".npz":
+            assert one.read_bytes() == other.read_bytes(), one.name
