@@ -164,8 +164,10 @@ class Unaveraged:
 class Model(Protocol):
     """What can be said of any posterior of one model on one data set, an averaged one included."""
 
-    #: Names of the domains that have clusters, in the order they are shown.
-    domains: tuple[str, ...]
+    @property
+    def domains(self) -> tuple[str, ...]:
+        """Names of the domains that have clusters, in the order they are shown."""
+        ...
 
     def lower_bound(self, posterior: Posterior) -> float | None:
         """Return the variational lower bound of log p(data) in nats."""

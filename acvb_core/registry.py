@@ -102,12 +102,16 @@ class ModelRow:
     memory: Callable[[Any, str, Values], int]
 
 
+def _irm_model(relation: Any) -> Model:
+    return IrmModel(relation)
+
+
 MODELS = (
     ModelRow(
         "irm",
         "Infinite Relational Model",
         "a relation: which row objects are linked to which column objects",
-        IrmModel,
+        _irm_model,
         {"rows": "row clusters", "cols": "column clusters"},
         memory_bytes,
     ),

@@ -122,7 +122,7 @@ class DomainPass:
         step = (
             self._zeroth(update) if order == "zeroth" else self._second(order == "exact", update, checkpoint)
         )
-        length = chunk_length(*self.beta_ones.shape, 6.0 if order == "zeroth" else 40.0)
+        length = chunk_length(len(self.mass), self.other.shape[1], 6.0 if order == "zeroth" else 40.0)
         total = 0.0
         for begin in range(0, len(objects), length):
             total += step(objects[begin : begin + length])

@@ -104,11 +104,7 @@ def _merged(state: IrmState, domain: str, k: int, other: int) -> IrmState:
     if hyper.per_block:
         a, b = (np.ascontiguousarray(np.delete(array, other, axis=axis)) for array in (hyper.a, hyper.b))
         hyper = replace(hyper, a=a, b=b)
-    responsibilities = joined(getattr(state, domain), 1)
-    return replace(
-        state,
-        **{domain: responsibilities},
-        ones=joined(state.ones, axis),
-        entries=joined(state.entries, axis),
-        hyper=hyper,
-    )
+    rows = joined(state.rows, 1) if domain == "rows" else state.rows
+    cols = joined(state.cols, 1) if domain == "cols" else state.cols
+    ones, entries = joined(state.ones, axis), joined(state.entries, axis)
+    return replace(state, rows=rows, cols=cols, ones=ones, entries=entries, hyper=hyper)

@@ -76,7 +76,9 @@ def test_sweep_leaves_the_state_it_was_given(options: dict) -> None:
     VariationalIrm(relation_of(case.data), collapsed(case, "zeroth").start, hyper_of(case), "fixed").sweep(
         state, np.random.default_rng(0)
     )
-    assert (state.rows == rows).all() and (state.cols == cols).all() and (state.ones == ones).all()
+    assert (state.rows == rows).all()
+    assert (state.cols == cols).all()
+    assert (state.ones == ones).all()
 
 
 @pytest.mark.parametrize("options", CASES)

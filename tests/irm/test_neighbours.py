@@ -1,0 +1,45 @@
+"""Sums over links against SciPy's products."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from acvb_core.data.relation import as_pattern
+from acvb_core.irm import neighbours
+from acvb_core.irm.neighbours import neighbour_sums, pattern_product
+
+
+def a_pattern(rng: np.random.Generator, density: float = 0.1) -> sparse.csr_array:
+    return as_pattern(sparse.random_array((60, 45), density=density, rng=rng, format="csr"))
+
+
+@pytest.mark.parametrize("concentration", [0.01, 1.0], ids=["compressed", "dense"])
+def test_sums(concentration: float, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(neighbours, "_ADDITIONS", 50)  # many runs of rows
+    pattern, q = a_pattern(rng), rng.dirichlet(np.full(6, concentration), 45)
+    calls = []
+    found = neighbour_sums(pattern, q, lambda: calls.append(1))
+    np.testing.assert_allclose(found, pattern.astype(float) @ q, atol=1e-10)
+    assert len(calls) > 3
+
+
+def test_product_of_signed_values(rng: np.random.Generator) -> None:
+    pattern, values = a_pattern(rng), rng.standard_normal((45, 3))
+    np.testing.assert_allclose(pattern_product(pattern, values), pattern.astype(float) @ values, atol=1e-12)
+
+
+@pytest.mark.parametrize("density", [0.0, 1.0])
+def test_empty_and_full(density: float, rng: np.random.Generator) -> None:
+    pattern, q = as_pattern(np.full((5, 4), density)), rng.dirichlet(np.ones(3), 4)
+    np.testing.assert_allclose(neighbour_sums(pattern, q), density * np.ones((5, 4)) @ q, atol=1e-12)
+
+
+def test_one_row_longer_than_a_run(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
+    monkeypatch.setattr(neighbours, "_ADDITIONS", 4)
+    x = np.zeros((5, 40))
+    x[2] = 1
+    x[4, 3] = 1
+    q = rng.dirichlet(np.ones(4), 40)
+    np.testing.assert_allclose(neighbour_sums(as_pattern(x), q), x @ q, atol=1e-12)
