@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
+from acvb_core.data.layout import FORMATS
 from acvb_core.errors import ParameterError
 from acvb_core.parameters import Parameter
 from acvb_core.registry import METHODS, MODELS, Method
@@ -93,7 +94,7 @@ def _add_data(to: Parser) -> None:
     def add(flag: str, text: str, **more: Any) -> None:
         group.add_argument(flag, help=text, default=None, **more)
 
-    add("--format", "edges, matrix, matrix-market or npz")
+    add("--format", "what kind of file it is", choices=("auto", *FORMATS))
     for side in ("row", "column"):
         add(
             f"--{side}-column",

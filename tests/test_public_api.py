@@ -1,0 +1,69 @@
+"""What `import acvb_core` offers, and that it costs nothing until it is used."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import acvb_core
+from acvb_core.registry import METHODS
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def test_every_name_is_there() -> None:
+    for name in acvb_core.__all__:
+        assert getattr(acvb_core, name) is not None
+        assert name in dir(acvb_core)
+    with pytest.raises(AttributeError, match="no attribute 'magic'"):
+        _ = acvb_core.magic
+
+
+def test_the_names_are_those_of_the_modules() -> None:
+    from acvb_core.data.relation import Relation
+    from acvb_core.engine.fitting import fit
+
+    assert acvb_core.fit is fit
+    assert acvb_core.Relation is Relation
+
+
+def test_the_version_is_the_packages() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert acvb_core.__version__ == project["version"]
+
+
+def test_the_import_is_light() -> None:
+    code = (
+        "import sys, acvb_core; print([m for m in ('numpy', 'numba', 'pandas', 'scipy') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, timeout=60)
+    assert done.stdout == "[]\n", done.stderr
+
+
+def test_methods_are_the_registrys() -> None:
+    frame = acvb_core.methods()
+    assert list(frame["method"]) == [row.name for row in METHODS]
+    assert list(frame["ends"]) == [row.converges_by() for row in METHODS]
+    assert all("k_rows=20" in text for text in frame["settings"])
+
+
+def test_a_session_in_a_notebook(tmp_path: Path) -> None:
+    path = tmp_path / "outings.csv"
+    path.write_text(
+        "person,event\n" + "".join(f"p{i},e{j}\n" for i in range(8) for j in range(6) if i % 2 == j % 2)
+    )
+    relation = acvb_core.load_relation(path).relation
+    assert isinstance(relation, acvb_core.Relation)
+    result = acvb_core.fit(relation, "acvb0", k_rows=4, k_cols=4)
+    assert isinstance(result, acvb_core.Result)
+    assert str(result.verdict) == "CONVERGED"
+    assert dict(result.snapshot.effective_k) == {"rows": 2, "cols": 2}
+    comparison = acvb_core.compare(
+        relation, ["vb", "gibbs"], seeds=2, k_rows=4, k_cols=4, max_sweeps=5, burn_in=1
+    )
+    assert len(comparison.table()) == 4
+    assert comparison.agreement("rows").shape == (4, 4)
