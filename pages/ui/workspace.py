@@ -122,7 +122,8 @@ def enter() -> Workspace:
     remembers; a new tab without either finds the browser's last workspace by its cookie.
     """
     known = (st.query_params.get("ws"), st.session_state.get("ws"), st.context.cookies.get(COOKIE))
-    name = next((ws for ws in known if ws and re.fullmatch("[0-9a-f]{32}", ws)), None) or uuid.uuid4().hex
+    valid = (ws for ws in known if isinstance(ws, str) and re.fullmatch("[0-9a-f]{32}", ws))
+    name = next(valid, None) or uuid.uuid4().hex
     st.session_state["ws"] = name
     if st.query_params.get("ws") != name:
         st.query_params["ws"] = name

@@ -1,0 +1,55 @@
+"""The pages without a browser: every test has a home and a workspace of its own."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from pages.ui import services
+from tests.pages.session import SECONDS, WORKSPACE
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(autouse=True)
+def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Give the app a home of its own, and end what still runs when the test is over."""
+    monkeypatch.setenv("ACVB_HOME", str(tmp_path / "home"))
+    st.cache_resource.clear()
+    yield
+    assert services.job_book().close(SECONDS)
+    st.cache_resource.clear()
+    gc.collect()
+
+
+@pytest.fixture
+def open_app() -> Callable[..., AppTest]:
+    """Open a page of the app in a session of its own."""
+
+    def opened(page: str = "home", workspace: str | None = WORKSPACE) -> AppTest:
+        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=SECONDS)
+        if workspace is not None:
+            app.query_params["ws"] = workspace
+        app.run()
+        if page != "home":
+            app.switch_page(f"pages/{page}.py").run()
+        assert not app.exception
+        return app
+
+    return opened
+
+
+@pytest.fixture
+def with_sample(open_app: Callable[..., AppTest]) -> AppTest:
+    """The Run page, with a small sample as the data in use."""
+    app = open_app("data")
+    app.selectbox(key="sample").select("survey").run()
+    app.button(key="use_sample").click().run()
+    app.switch_page("pages/run.py").run()
+    assert not app.exception
+    return app

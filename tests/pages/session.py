@@ -1,0 +1,52 @@
+"""What the tests of the pages do with a session."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from streamlit.testing.v1 import AppTest
+
+from acvb_core.engine.job import Job
+from pages.ui.workspace import Workspace
+
+WORKSPACE = "0123456789abcdef" * 2
+OTHER = "fedcba9876543210" * 2
+SECONDS = 60
+
+Open = Callable[..., AppTest]
+
+
+def texts(app: AppTest) -> str:
+    """Everything a page says in words."""
+    kinds = (app.title, app.subheader, app.markdown, app.caption, app.text, app.warning, app.info)
+    said = [str(element.value) for kind in kinds for element in kind]
+    said += [str(getattr(element.proto, "body", "")) for element in app.get("html")]
+    return "\n".join(said)
+
+
+def until(app: AppTest, reached: Callable[[], bool]) -> None:
+    """Run the page again until something is so."""
+    end = time.monotonic() + SECONDS
+    while not reached():
+        assert time.monotonic() < end, texts(app)
+        time.sleep(0.05)
+        app.run()
+        assert not app.exception
+
+
+def jobs_of(app: AppTest) -> list[Job]:
+    """The runs of the session's workspace."""
+    return Workspace(app.session_state["ws"]).jobs
+
+
+def press(app: AppTest, key: str) -> AppTest:
+    """Press the button with this key."""
+    app.button(key=key).click().run()
+    assert not app.exception
+    return app
+
+
+def keys(app: AppTest) -> set[str]:
+    """Keys of the buttons that can be pressed."""
+    return {str(button.key) for button in app.button if not button.disabled}

@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+import gzip
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.ui import services
+from pages.ui.workspace import Workspace
+from tests.pages.session import WORKSPACE, Open, press, texts
+
+EDGES = b"person,event,times\nAnn,Fair,2\nBob,Fair,0\nBob,Ball,1\nCyd,Ball,5\n"
+REMOTE = "![x](http://example.invalid/x.png)"
+
+
+def upload(app: AppTest, name: str, content: bytes) -> AppTest:
+    app.segmented_control(key="source").set_value("Upload").run()
+    app.file_uploader(key="upload").upload(name, content).run()
+    assert not app.exception
+    return app
+
+
+def box(app: AppTest, label: str) -> object:
+    return next(found for found in app.selectbox if found.label == label)
+
+
+def test_empty_page_says_what_to_do_next(open_app: Open) -> None:
+    said = texts(open_app("data"))
+    assert "No data yet" in said
+    assert "Use this sample" in said
+
+
+@pytest.mark.parametrize("sample", ["southern_women", "survey", "synth1"])
+def test_a_sample_becomes_the_data_in_use(open_app: Open, sample: str) -> None:
+    app = open_app("data")
+    app.selectbox(key="sample").select(sample).run()
+    press(app, "use_sample")
+    dataset = Workspace(WORKSPACE).dataset
+    assert dataset is not None
+    figures = {metric.label: metric.value for metric in app.metric}
+    assert figures["Rows"] == f"{dataset.relation.shape[0]:,}"
+    assert figures["Links"] == f"{dataset.relation.n_ones:,}"
+    assert dataset.heldout == 0.1
+    assert all(f"• {line}" in texts(app) for line in dataset.report.lines())
+
+
+def test_an_upload_is_recognised_and_loaded(open_app: Open) -> None:
+    app = upload(open_app("data"), "outings.csv", EDGES)
+    assert [box(app, side).value for side in ("Row objects", "Column objects", "Values")] == [0, 1, 2]
+    assert "edge list" in texts(app)
+    assert Workspace(WORKSPACE).dataset is None
+    press(app, "load")
+    dataset = Workspace(WORKSPACE).dataset
+    assert dataset is not None
+    assert (dataset.name, dataset.relation.shape, dataset.relation.n_ones) == ("outings", (3, 2), 3)
+
+
+def test_columns_threshold_and_name_can_be_chosen(open_app: Open) -> None:
+    app = upload(open_app("data"), "outings.csv", EDGES)
+    box(app, "Row objects").select(1)
+    box(app, "Column objects").select(0)
+    next(n for n in app.number_input if n.label == "Threshold").set_value(1.0)
+    next(t for t in app.text_input if t.label == "Name").set_value("turned").run()
+    press(app, "load")
+    dataset = Workspace(WORKSPACE).dataset
+    assert dataset is not None
+    assert (dataset.name, dataset.relation.shape, dataset.relation.n_ones) == ("turned", (2, 3), 2)
+
+
+def test_same_columns_twice_are_refused_and_the_form_stays(open_app: Open) -> None:
+    app = upload(open_app("data"), "outings.csv", EDGES)
+    box(app, "Row objects").select(1).run()
+    press(app, "load")
+    assert "This file cannot be read so" in texts(app)
+    assert "Choose different columns" in texts(app)
+    assert box(app, "Row objects").value == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "found"),
+    [
+        ("empty.csv", b"", "empty"),
+        ("one.csv", b"a\nb\nc\n", "one field only"),
+        ("book.pdf", b"%PDF-1.7 ...", "PDF document"),
+        ("cut.csv.gz", gzip.compress(EDGES * 500)[:60], "truncated"),
+    ],
+)
+def test_what_is_no_relation_is_refused_in_words(
+    open_app: Open, name: str, content: bytes, found: str
+) -> None:
+    app = upload(open_app("data"), name, content)
+    assert "This file cannot be read so" in texts(app)
+    assert found in texts(app)
+    assert Workspace(WORKSPACE).dataset is None
+
+
+def test_a_broken_line_is_named_and_never_rendered(open_app: Open) -> None:
+    app = upload(open_app("data"), "ragged.csv", EDGES + f"Dan,Ball,1,{REMOTE}\n".encode())
+    press(app, "load")
+    place = next(frame.value for frame in app.dataframe if "Found" in frame.value)
+    assert place["Line"].iloc[0] == "6"
+    assert REMOTE in place["Found"].iloc[0]
+    assert not any(REMOTE in str(m.value) for kind in (app.markdown, app.caption, app.error) for m in kind)
+
+
+def test_names_from_a_file_are_never_markdown(open_app: Open) -> None:
+    content = f"{REMOTE},event\n{REMOTE},Fair\nBob,{REMOTE}\n".encode()
+    app = press(upload(open_app("data"), f"{REMOTE[:9]}.csv", content), "load")
+    rendered = [str(m.value) for kind in (app.markdown, app.caption, app.title, app.subheader) for m in kind]
+    rendered += [str(element.label) for kind in (app.button, app.metric, app.expander) for element in kind]
+    assert Workspace(WORKSPACE).dataset is not None
+    assert not any("![x]" in text for text in rendered)
+
+
+def test_another_encoding_can_be_chosen(open_app: Open) -> None:
+    app = upload(open_app("data"), "fetes.csv", "person;event\nZoé;Fête\nBob;Fête\n".encode("cp1252"))
+    assert "encoding" in texts(app)
+    box(app, "Encoding").select("cp1252").run()
+    press(app, "load")
+    dataset = Workspace(WORKSPACE).dataset
+    assert dataset is not None
+    assert "Zoé" in dataset.relation.row_labels
+
+
+def test_sizes_and_node_lists_bring_in_objects_without_links(open_app: Open) -> None:
+    app = upload(open_app("data"), "pairs.csv", b"a,b\n0,1\n2,0\n")
+    for label, n in (("Rows", 5), ("Columns", 4)):
+        next(field for field in app.number_input if field.label == label).set_value(n)
+    app.run()
+    press(app, "load")
+    dataset = Workspace(WORKSPACE).dataset
+    assert dataset is not None
+    assert dataset.relation.shape == (5, 4)
+
+    app = upload(open_app("data", "1" * 32), "outings.csv", EDGES)
+    next(f for f in app.file_uploader if "column" in f.label).upload("all.txt", b"Ball\nFair\nRace\n").run()
+    press(app, "load")
+    listed = Workspace("1" * 32).dataset
+    assert listed is not None
+    assert list(listed.relation.column_labels) == ["Ball", "Fair", "Race"]
+
+
+def test_what_is_held_out_is_kept(open_app: Open) -> None:
+    app = open_app("data")
+    press(app, "use_sample")
+    app.number_input(key="heldout_percent").set_value(25.0).run()
+    app.number_input(key="heldout_seed").set_value(7).run()
+    dataset = Workspace(WORKSPACE).dataset
+    assert dataset is not None
+    assert (dataset.heldout, dataset.heldout_seed) == (0.25, 7)
+    # Another session, after the server has forgotten what it held in memory.
+    services.datasets().clear()
+    again = open_app("data")
+    assert again.number_input(key="heldout_percent").value == 25.0
+    assert again.number_input(key="heldout_seed").value == 7
+
+
+def test_input_outlives_leaving_the_page(open_app: Open) -> None:
+    app = upload(open_app("data"), "outings.csv", EDGES)
+    box(app, "Row objects").select(1)
+    box(app, "Column objects").select(0).run()
+    app.switch_page("pages/guide.py").run()
+    app.switch_page("pages/data.py").run()
+    assert app.segmented_control(key="source").value == "Upload"
+    assert box(app, "Row objects").value == 1
+    assert box(app, "Column objects").value == 0

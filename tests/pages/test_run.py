@@ -1,0 +1,182 @@
+from __future__ import annotations
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from acvb_core.engine.job import Status
+from acvb_core.engine.snapshot import Verdict
+from acvb_core.registry import METHODS, methods_of
+from pages.ui import services, setup
+from pages.ui.forms import fields, values_of
+from tests.pages.session import OTHER, Open, jobs_of, keys, press, texts, until
+
+
+def enter(app: AppTest, **values: object) -> AppTest:
+    """Fill number fields of the form by the names of their parameters, whatever methods share them."""
+    for name, value in values.items():
+        for field in app.number_input:
+            if str(field.key).startswith(f"set_irm_{name}_"):
+                field.set_value(value)
+    return app.run()
+
+
+def endless(app: AppTest, *methods: str) -> AppTest:
+    """Start runs that go on until they are stopped."""
+    app.pills(key="methods").set_value(list(methods)).run()
+    enter(app, tol=1e-12, max_sweeps=1_000_000)
+    return press(app, "start")
+
+
+def test_empty_page_says_what_to_do_next(open_app: Open) -> None:
+    app = open_app("run")
+    assert "No data yet" in texts(app)
+    assert "sample_comparison" in keys(app)
+
+
+def test_form_offers_every_method_and_starts_with_three(with_sample: AppTest) -> None:
+    methods = with_sample.pills(key="methods")
+    assert methods.options == [row.label for row in METHODS]
+    assert methods.value == ["acvb0", "cvb0", "vb"]
+    assert with_sample.button(key="start").label == "Start 3 runs"
+
+
+@pytest.mark.parametrize("chosen", [[m] for m in methods_of("irm")] + [list(methods_of("irm"))])
+def test_form_holds_every_parameter_of_the_registry(chosen: list) -> None:
+    form = fields(chosen)
+    assert len({field.key for field in form}) == len(form)
+    defaults = [(field, field.parameter.default) for field in form]
+    for method in chosen:
+        assert method.values(values_of(method, defaults)) == method.values({})
+
+
+def test_what_is_entered_reaches_the_run(with_sample: AppTest) -> None:
+    app = with_sample
+    app.pills(key="methods").set_value(["cvb"]).run()
+    enter(app, k_rows=7, k_cols=5, max_sweeps=3, alpha=2.5)
+    app.selectbox(key="set_irm_variance_acvb_cvb").select("exact").run()
+    app.number_input(key="first_seed").set_value(11).run()
+    app.number_input(key="n_seeds").set_value(2).run()
+    press(app, "start")
+    jobs = jobs_of(app)
+    assert [job.problem.settings.seed for job in jobs] == [11, 12]
+    values = jobs[0].problem.settings.values
+    assert [values[name] for name in ("k_rows", "k_cols", "max_sweeps", "alpha", "variance")] == [
+        7,
+        5,
+        3,
+        2.5,
+        "exact",
+    ]
+    assert jobs[0].problem.settings.heldout == 0.1
+
+
+def test_before_start_it_says_what_a_run_costs_and_promises(with_sample: AppTest) -> None:
+    enter(with_sample, tol=1e-4)
+    said = texts(with_sample)
+    assert "20,000 averaged sweeps" in said
+    assert "of memory" in said
+    with_sample.pills(key="methods").set_value(["vb"]).run()
+    assert "averaged sweeps" not in texts(with_sample)
+    with_sample.pills(key="methods").set_value([]).run()
+    assert "Choose at least one method" in texts(with_sample)
+
+
+def test_too_little_memory_is_warned_of_first(with_sample: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(setup, "available_memory", lambda: 1000)
+    with_sample.run()
+    assert "is free" in texts(with_sample)
+    assert with_sample.button(key="start").disabled
+    with_sample.checkbox(key="nevertheless").check().run()
+    assert not with_sample.button(key="start").disabled
+
+
+def test_available_memory_is_plausible() -> None:
+    free = setup.available_memory()
+    assert free is None or free > 1_000_000
+
+
+def test_pause_resume_stop_extend_and_remove(with_sample: AppTest) -> None:
+    app = endless(with_sample, "acvb0")
+    (job,) = jobs_of(app)
+    until(app, lambda: job.inspect().snapshot is not None)
+    assert {f"pause_{job.id}", f"stop_{job.id}", f"remove_{job.id}"} <= keys(app)
+
+    press(app, f"pause_{job.id}")
+    assert job.inspect().status is Status.PAUSED
+    assert "paused" in texts(app)
+    press(app, f"resume_{job.id}")
+    assert job.inspect().status is Status.RUNNING
+
+    press(app, f"stop_{job.id}")
+    until(app, lambda: job.inspect().verdict is Verdict.STOPPED)
+    app.run()
+    assert f"stop_{job.id}" not in keys(app)
+    done = job.inspect().snapshot
+    assert done is not None
+
+    press(app, f"extend_{job.id}")
+    assert job.inspect().status.active
+    until(app, lambda: job.inspect().snapshot.sweep > done.sweep)
+    press(app, f"remove_{job.id}")
+    assert jobs_of(app) == []
+    assert job.wait(30)
+    assert "Press Start" in texts(app.run())
+
+
+def test_a_run_that_used_up_its_sweeps_does_not_look_converged(with_sample: AppTest) -> None:
+    app = with_sample
+    app.pills(key="methods").set_value(["acvb0", "gibbs"]).run()
+    enter(app, max_sweeps=3)
+    press(app, "start")
+    until(app, lambda: not any(job.inspect().status.active for job in jobs_of(app)))
+    app.run()
+    assert "sweep limit]" in texts(app)
+    assert "complete]" in texts(app)
+    assert "converged]" not in texts(app)
+
+
+def test_a_reload_and_a_restart_find_the_runs(with_sample: AppTest, open_app: Open) -> None:
+    app = endless(with_sample, "vb")
+    (job,) = jobs_of(app)
+    assert f"pause_{job.id}" in keys(open_app("run"))
+
+    press(app, f"stop_{job.id}")
+    assert services.job_book().close(30)
+    services.job_book.clear()
+    services.datasets.clear()
+    services.store.clear()
+    again = open_app("run")
+    (found,) = jobs_of(again)
+    assert found.id == job.id
+    assert found is not job
+    assert found.inspect().verdict is Verdict.STOPPED
+    assert f"remove_{job.id}" in keys(again)
+    assert open_app("run", OTHER).title[0].value == "Run"
+    assert jobs_of(open_app("run", OTHER)) == []
+
+
+def test_runs_on_other_data_are_kept_apart(with_sample: AppTest) -> None:
+    app = with_sample
+    enter(app, max_sweeps=3)
+    press(app, "start")
+    until(app, lambda: not any(job.inspect().status.active for job in jobs_of(app)))
+    app.switch_page("pages/data.py").run()
+    app.selectbox(key="sample").select("karate").run()
+    press(app, "use_sample")
+    app.switch_page("pages/run.py").run()
+    first = jobs_of(app)[0]
+    assert f"remove_{first.id}" not in keys(app)
+    app.toggle(key="every").set_value(True).run()
+    assert f"remove_{first.id}" in keys(app)
+
+
+def test_input_outlives_leaving_the_page(with_sample: AppTest) -> None:
+    app = with_sample
+    app.pills(key="methods").set_value(["cvb", "vb"]).run()
+    enter(app, k_rows=33, tol=1e-7)
+    app.switch_page("pages/guide.py").run()
+    app.switch_page("pages/run.py").run()
+    assert app.pills(key="methods").value == ["cvb", "vb"]
+    entered = {str(field.key): field.value for field in app.number_input}
+    assert {value for key, value in entered.items() if "k_rows" in key} == {33}
+    assert {value for key, value in entered.items() if "_tol_" in key} == {1e-7}
