@@ -91,7 +91,7 @@ def main() -> None:
             start_seconds = time.thread_time() - before
             for sweep in range(1, options.sweeps + 1):
                 before = time.thread_time()
-                x @ right, xt @ left  # noqa: B018 - timed, not used
+                x @ right, xt @ left
                 products.append(time.thread_time() - before)
                 before = time.thread_time()
                 state, _ = problem.inference.sweep(state, np.random.default_rng([0, sweep]))
