@@ -13,7 +13,7 @@ from collections.abc import Callable  # noqa: E402
 from typing import Any  # noqa: E402
 
 from acvb_core.data.relation import Relation  # noqa: E402
-from acvb_core.engine.job import Job  # noqa: E402
+from acvb_core.engine.job import Inspection, Job  # noqa: E402
 from acvb_core.engine.result import Result  # noqa: E402
 from acvb_core.store import export  # noqa: E402
 from acvb_core.views.arrangement import Arrangement, Window, arranged, as_read  # noqa: E402
@@ -24,7 +24,10 @@ from pages.ui import format as say  # noqa: E402
 from pages.ui.empty import comparison_button, empty_state  # noqa: E402
 from pages.ui.workspace import Workspace, current  # noqa: E402
 
-CHART: dict[str, Any] = {"displaylogo": False, "modeBarButtonsToRemove": ["lasso2d", "autoScale2d"]}
+CHART: dict[str, Any] = {
+    "displaylogo": False,
+    "modeBarButtonsToRemove": ["lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],
+}
 STILL: dict[str, Any] = {"displaylogo": False, "displayModeBar": False}
 # As many panels side by side as there is room for.
 STYLE = """
@@ -66,13 +69,12 @@ def answer(job: Job) -> Result | None:
     seen = job.inspect()
     if seen.snapshot is None or seen.snapshot.sweep == 0:
         return None
-    return _answer((job.id, seen.snapshot.sweep, str(seen.snapshot.verdict)), job)
+    return _answer((job.id, seen.snapshot.sweep, str(seen.snapshot.verdict)), job, seen)
 
 
 @st.cache_resource(show_spinner=False, max_entries=24)
-def _answer(key: tuple[str, int, str], _job: Job) -> Result | None:
-    seen = _job.inspect()
-    return seen.snapshot and Result(_job.problem, _job.history, seen.snapshot, max_sweeps=seen.max_sweeps)
+def _answer(key: tuple[str, int, str], _job: Job, _seen: Inspection) -> Result:
+    return Result(_job.problem, _job.history, _seen.snapshot, max_sweeps=_seen.max_sweeps)
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)
@@ -232,7 +234,7 @@ def members(result: Result) -> None:
         key="members",
         height=min(420, 38 + 35 * max(len(shown), 1)),
         column_config={
-            "object": st.column_config.TextColumn("Object", width="large"),
+            "object": st.column_config.TextColumn("Object", width="medium"),
             "cluster": st.column_config.NumberColumn("Cluster", width="small"),
             "probability": st.column_config.ProgressColumn(
                 "Probability of it", min_value=0.0, max_value=1.0, format="%.3f"

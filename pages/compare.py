@@ -166,7 +166,7 @@ def memberships(keys: tuple[Key, ...], results: list[Result], labels: list[str])
             label_visibility="collapsed",
         )  # fmt: skip
     st.caption(
-        "1: the same clusters, whatever their numbers. Adjusted Rand index (left or first): 0 is what chance would "
+        "1: the same clusters, whatever their numbers. Adjusted Rand index: 0 is what chance would "
         "give. Normalised mutual information: 0 when one clustering tells nothing of the other."
     )
     tables = agreements_of(keys, tuple(labels), domain, results)

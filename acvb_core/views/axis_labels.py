@@ -61,7 +61,7 @@ def axis_labels(side: Side, low: int, high: int, crowd: float) -> AxisLabels:
             names,
             kind,
             True,
-            int(6.4 * longest) + 44,
+            int(0.58 * _name_size(high - low) * longest) + 44,
             _PIXELS_A_NAME * (high - low) + 160,
             _name_size(high - low),
         )

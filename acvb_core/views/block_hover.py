@@ -18,7 +18,7 @@ def block_hover(
 
 def _block(arrangement: Arrangement, k: int, j: int) -> str:
     rows, columns = arrangement.rows, arrangement.columns
-    counts = f"{rows.sizes[k]:,} {escape(rows.kind, 40)} × {columns.sizes[j]:,} {escape(columns.kind, 40)}"
+    counts = f"{rows.sizes[k]:,} × {columns.sizes[j]:,} objects"
     lines = [f"<b>{_heading(arrangement, k, j)}</b>", counts, *_numbers(arrangement, k, j)]
     return "<br>".join(lines)
 
@@ -32,7 +32,7 @@ def _heading(arrangement: Arrangement, k: int, j: int) -> str:
 def _numbers(arrangement: Arrangement, k: int, j: int) -> list[str]:
     ones, observed = int(arrangement.ones[k, j]), int(arrangement.observed[k, j])
     share = f" ({100 * ones / observed:.3g} %)" if observed else ""
-    lines = [f"{ones:,} links among {observed:,} known entries{share}"]
+    lines = [f"{ones:,} {'link' if ones == 1 else 'links'} among {observed:,} known entries{share}"]
     if arrangement.posterior:
         mean, low, high = (100 * float(arrangement.posterior[name][k, j]) for name in ("mean", "low", "high"))
         lines.append(f"posterior mean {mean:.3g} %, 95 % interval {low:.3g} to {high:.3g} %")

@@ -90,7 +90,7 @@ def _figure(
     ]
     layout = base_layout(
         height,
-        margin={"l": left.room, "r": 26 if named else 12, "t": above.room, "b": 52 if with_legend else 24, "pad": 0},
+        margin={"l": left.room, "r": 56 if named else 38, "t": above.room, "b": 52 if with_legend else 24, "pad": 0},
         dragmode="select",
         newselection={"line": {"color": BORDER, "width": 1}},
         showlegend=True,
@@ -190,7 +190,7 @@ def _borders(rows: Side, columns: Side, window: Window) -> Figure:
         "mode": "lines",
         "x": x,
         "y": y,
-        "line": {"color": rgba(BORDER, 0.5 if narrow else 0.85), "width": 1},
+        "line": {"color": rgba(BORDER, 0.6 if narrow else 0.85), "width": 0.5 if narrow else 1},
         "hoverinfo": "skip",
         "showlegend": False,
         "uid": "borders",

@@ -155,7 +155,12 @@ def base_layout(height: int, **more: Any) -> Figure:
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
         "font": {"family": FONT, "color": TEXT, "size": 13},
-        "hoverlabel": {"bgcolor": "white", "bordercolor": LINE, "font": {"size": 12, "color": TEXT}},
+        "hoverlabel": {
+            "bgcolor": "white",
+            "bordercolor": LINE,
+            "align": "left",
+            "font": {"size": 12, "color": TEXT, "family": FONT},
+        },
         "modebar": {"orientation": "v", "bgcolor": "rgba(0,0,0,0)", "color": LINE, "activecolor": MUTED},
         **more,
     }
