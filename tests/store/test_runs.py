@@ -1,90 +1,31 @@
-"""Runs and data come back from disk as they were, and what is damaged is named without hiding the rest."""
+"""Runs and data come back from disk as they were."""
 
 from __future__ import annotations
 
 import json
-import os
-import sqlite3
 import threading
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from acvb_core.data.relation import Relation
-from acvb_core.data.samples import load_sample
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.job import Job, Status
 from acvb_core.engine.problem import pose
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import Verdict
-from acvb_core.store import files, relations, schema
-from acvb_core.store.files import StoreError
+from acvb_core.store import relations, schema
 from acvb_core.store.runs import RunStore
-
-WOMEN = load_sample("southern_women").relation
-SURVEY = load_sample("survey").relation
-SMALL = {"k_rows": 4, "k_cols": 3, "max_sweeps": 8}
-
-ODD_LABELS = [
-    "", " ", "a,b", '"', "line\nbreak", "nul\0inside", "ends in nul\0", "naïve Ω 日本", "👩‍👩‍👧", "\ud83d", "\ude00",
-    "\ud83d\ude00", "=1+1", "x" * 5000,
-]  # fmt: skip
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> RunStore:
-    return RunStore(tmp_path / "kept")
-
-
-@pytest.fixture(scope="module")
-def executor() -> Executor:
-    return Executor(1)
-
-
-@pytest.fixture(scope="module")
-def women() -> Result:
-    return fit(WOMEN, "acvb0", heldout=0.2, heldout_seed=3, seed=2, **SMALL)
-
-
-@pytest.fixture(scope="module")
-def survey() -> Result:
-    return fit(SURVEY, "vb", **SMALL)
-
-
-def odd_relation(last: str = "last") -> Relation:
-    labels = [*ODD_LABELS, last]
-    ones = np.eye(len(labels), 3, dtype=bool)
-    missing = np.zeros_like(ones)
-    missing[-1, :2] = True
-    return Relation.build(
-        ones, missing, row_labels=labels, column_labels=["x", "X", "ｘ"], name="odd 日", row_kind="行"
-    )
-
-
-def assert_same_relation(one: Relation, other: Relation) -> None:
-    assert one.fingerprint == other.fingerprint
-    for name in ("ones", "missing"):
-        assert getattr(one, name).indices.dtype == getattr(other, name).indices.dtype
-    assert list(one.row_labels) == list(other.row_labels)
-    assert list(one.column_labels) == list(other.column_labels)
-    assert one.row_labels.dtype == other.row_labels.dtype == object
-    for name in ("name", "row_kind", "column_kind"):
-        assert getattr(one, name) == getattr(other, name)
-
-
-def assert_same_result(one: Result, other: Result) -> None:
-    assert one.to_dict() == other.to_dict()
-    pd.testing.assert_frame_equal(one.history, other.history, check_exact=True)
-    assert one.posterior.arrays.keys() == other.posterior.arrays.keys()
-    for name, array in one.posterior.arrays.items():
-        assert np.array_equal(array, other.posterior[name]), name
-        assert one.posterior.axes[name] == other.posterior.axes[name]
-    assert one.posterior.hyper == other.posterior.hyper
-    for name, table in one.tables.items():
-        pd.testing.assert_frame_equal(table, other.tables[name], check_exact=True)
+from tests.store.support import (
+    SMALL,
+    SURVEY,
+    WOMEN,
+    assert_same_relation,
+    assert_same_result,
+    odd_relation,
+)
 
 
 @pytest.mark.parametrize("method", ["acvb0", "acvb", "cvb0", "cvb", "vb", "gibbs"])
@@ -202,158 +143,6 @@ def test_long_labels_take_no_more_than_their_length(tmp_path: Path) -> None:
     relation = Relation.build(np.eye(len(labels), 1, dtype=bool), row_labels=labels)
     relations.write_relation(tmp_path / "r.npz", relation)
     assert (tmp_path / "r.npz").stat().st_size < 700_000
-
-
-@pytest.mark.parametrize("folder", ["runs", "relations"])
-@pytest.mark.parametrize("damage", ["gone", "empty", "cut", "noise", "flipped", "foreign"])
-def test_a_damaged_file_is_named_and_hides_nothing_else(
-    store: RunStore, executor: Executor, women: Result, survey: Result, folder: str, damage: str
-) -> None:
-    store.save("mine", "bad", 1.0, women)
-    path = next((store.folder / folder).iterdir())
-    store.save("mine", "good", 2.0, survey)
-    whole = path.read_bytes()
-    if damage == "gone":
-        path.unlink()
-    elif damage == "foreign":
-        with path.open("wb") as file:
-            np.savez(file, version=1, something=np.arange(3))
-    else:
-        middle = len(whole) // 2
-        path.write_bytes(
-            {
-                "empty": b"",
-                "cut": whole[:middle],
-                "noise": bytes(range(256)) * 4,
-                "flipped": whole[:middle] + bytes([whole[middle] ^ 255]) + whole[middle + 1 :],
-            }[damage]
-        )
-    assert [run.job_id for run in store.runs("mine")] == ["bad", "good"]
-    with pytest.raises(StoreError) as error:
-        RunStore(store.folder).load("bad", executor)
-    assert str(path) in str(error.value)
-    assert_same_result(survey, store.load("good", executor).result())
-    store.delete("bad")
-    assert [run.job_id for run in store.runs("mine")] == ["good"]
-
-
-def test_no_pickle_is_read(tmp_path: Path) -> None:
-    path = tmp_path / "evil.npz"
-    with path.open("wb") as file:
-        np.savez(file, version=1, about=np.array([{"a": 1}], dtype=object))
-    with pytest.raises(StoreError, match=r"evil\.npz is damaged"):
-        files.read_arrays(path, version=1)
-
-
-def test_a_newer_file_is_refused(tmp_path: Path) -> None:
-    files.write_arrays(tmp_path / "new.npz", {"a": np.arange(3)}, version=8)
-    with pytest.raises(
-        StoreError, match=r"newer version of the program \(format 8, this one reads up to 7\)"
-    ):
-        files.read_arrays(tmp_path / "new.npz", version=7)
-
-
-def test_a_failed_write_leaves_the_old_file_and_no_debris(
-    store: RunStore,
-    executor: Executor,
-    women: Result,
-    survey: Result,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    store.save("mine", "run", 0.0, women)
-
-    def full(*_: object, **__: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(np, "savez", full)
-    with pytest.raises(StoreError, match="cannot be written: No space left on device"):
-        store.save("mine", "run", 9.0, survey)
-    with pytest.raises(StoreError, match="No space left"):
-        store.save_dataset("mine", SURVEY, [], {})
-    assert store.load_dataset("mine") is None
-    assert sorted(path.name for path in store.folder.glob("*/*.part")) == []
-    assert len(list((store.folder / "relations").iterdir())) == 1
-    assert_same_result(women, store.load("run", executor).result())
-
-
-def test_a_run_of_an_unknown_method_is_refused_by_name(
-    store: RunStore, executor: Executor, women: Result
-) -> None:
-    store.save("mine", "run", 0.0, women)
-    path = store.folder / "runs" / "run.npz"
-    arrays = files.read_arrays(path, version=1)
-    about = files.from_text_bytes(arrays["about"])
-    about["settings"]["method"] = "magic"
-    files.write_arrays(path, arrays | {"about": files.text_bytes(about)}, version=1)
-    with pytest.raises(StoreError, match=r"run\.npz holds a run .* no method 'magic'"):
-        store.load("run", executor)
-
-
-@pytest.mark.parametrize("job_id", ["../up", "a/b", "", "x" * 101, "a.npz", "nul\0"])
-def test_an_id_cannot_lead_out_of_the_folder(store: RunStore, women: Result, job_id: str) -> None:
-    with pytest.raises(StoreError, match="no name of a run"):
-        store.save("mine", job_id, 0.0, women)
-
-
-def test_an_unknown_run_is_an_error(store: RunStore, executor: Executor) -> None:
-    with pytest.raises(StoreError, match="no run 'nothing' is stored"):
-        store.load("nothing", executor)
-
-
-def test_a_newer_database_is_refused(store: RunStore) -> None:
-    with sqlite3.connect(store.folder / "runs.sqlite3") as connection:
-        connection.execute("PRAGMA user_version = 99")
-    connection.close()
-    with pytest.raises(StoreError, match=r"runs\.sqlite3 was written by a newer version .*version 99"):
-        RunStore(store.folder)
-
-
-def test_a_damaged_database_is_named(tmp_path: Path) -> None:
-    (tmp_path / "runs.sqlite3").write_bytes(b"this is no database, though long enough to be read as one" * 50)
-    with pytest.raises(StoreError, match=r"runs\.sqlite3 is damaged"):
-        RunStore(tmp_path)
-
-
-def test_an_older_database_is_brought_up_to_date(
-    store: RunStore, executor: Executor, women: Result, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store.save("mine", "old", 1.0, women)
-    step = ("CREATE TABLE notes (job_id TEXT PRIMARY KEY, note TEXT NOT NULL)",)
-    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, step))
-    newer = RunStore(store.folder)
-    assert [run.job_id for run in newer.runs("mine")] == ["old"]
-    assert_same_result(women, newer.load("old", executor).result())
-    with schema.connected(store.folder / "runs.sqlite3") as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (2,)
-        assert connection.execute("SELECT COUNT(*) FROM notes").fetchone() == (0,)
-    RunStore(store.folder)  # nothing is done twice
-
-
-def test_a_failed_migration_changes_nothing(store: RunStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    steps = (("CREATE TABLE notes (note TEXT)", "THIS IS NO SQL"),)
-    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, *steps))
-    with pytest.raises(StoreError, match="cannot be used"):
-        RunStore(store.folder)
-    monkeypatch.undo()
-    RunStore(store.folder)
-    with schema.connected(store.folder / "runs.sqlite3") as connection:
-        names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
-    assert "notes" not in names
-
-
-def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(StoreError, match="file cannot be used to keep runs"):
-        RunStore(tmp_path / "file")
-
-
-def test_stale_leftovers_are_removed_and_fresh_ones_kept(store: RunStore) -> None:
-    stale, fresh = (store.folder / "runs" / f"{name}.npz.abc.part" for name in ("stale", "fresh"))
-    for path in (stale, fresh):
-        path.write_bytes(b"half")
-    os.utime(stale, (0, 0))
-    RunStore(store.folder)
-    assert (stale.exists(), fresh.exists()) == (False, True)
 
 
 def test_many_threads_at_once(store: RunStore, executor: Executor, women: Result) -> None:

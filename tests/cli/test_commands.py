@@ -1,13 +1,8 @@
-"""The command line: one JSON object, one line for an error, the same numbers as the library's."""
+"""The command line: one JSON object, files, and the same numbers as the library."""
 
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
-import sys
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,42 +14,8 @@ import acvb_core
 from acvb_core.cli import main
 from acvb_core.cli.progress import Progress
 from acvb_core.data.samples import SAMPLES
-from acvb_core.engine.problem import Problem
-from acvb_core.engine.snapshot import Snapshot
 from acvb_core.registry import METHODS
-
-ROOT = Path(__file__).resolve().parents[1]
-WOMEN = "sample:southern_women"
-SMALL = ("--k-rows", "4", "--k-cols", "3", "--max-sweeps", "6")
-NUMBER = (int, float)
-
-
-@dataclass
-class Outcome:
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        assert self.out.count("\n") == 1, "exactly one object"
-
-        def refuse(name: str) -> None:
-            raise AssertionError(f"{name} is no JSON")
-
-        return json.loads(self.out, parse_constant=refuse)
-
-
-Run = Callable[..., Outcome]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    def runner(*arguments: object) -> Outcome:
-        code = main([str(argument) for argument in arguments])
-        return Outcome(code, *capsys.readouterr())
-
-    return runner
+from tests.cli.support import NUMBER, SMALL, WOMEN, Run
 
 
 def test_methods_lists_every_row(run: Run) -> None:
@@ -219,68 +180,6 @@ def test_reading_options(run: Run, tmp_path: Path) -> None:
         assert run("fit", numbers, "--json", *flags, *SMALL).json["data"]["shape"] == shape, flags
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["fit"], "FILE"),
-        ([], "COMMAND"),
-        (["explode"], "invalid choice: 'explode'"),
-        (["fit", "nowhere.csv"], "nowhere.csv: the file cannot be opened"),
-        (["fit", "sample:nothing"], "no sample 'nothing'; choose among southern_women"),
-        (["fit", WOMEN, "--shape", "3x3"], "leave --shape out"),
-        (["fit", WOMEN, "--method", "magic"], "has no method 'magic'; it has acvb0"),
-        (["fit", WOMEN, "--model", "lda"], "no model 'lda'; there are irm"),
-        (["fit", WOMEN, "--method", "vb", "--burn-in", "3"], "is no setting of vb; acvb0, acvb, gibbs have it"),
-        (["fit", WOMEN, "--method", "cvb0", "--variance", "exact"], "--variance is no setting of cvb0; acvb, cvb"),
-        (["fit", WOMEN, "--k-rows", "0"], "k_rows is 0; it must be from 1 to 1000"),
-        (["fit", WOMEN, "--k-rows", "many"], "--k-rows is 'many'; it must be a whole number"),
-        (["fit", WOMEN, "--k-rows", "inf"], "--k-rows is 'inf'; it must be a whole number"),
-        (["fit", WOMEN, "--tol", "small"], "--tol is 'small'; it must be a number"),
-        (["fit", WOMEN, "--tol", "nan"], "tol is nan; it must be a number"),
-        (["fit", WOMEN, "--init", "magic"], "init is 'magic'; it must be one of spectral, random"),
-        (["fit", WOMEN, "--heldout", "1"], "at least 0 and below 1"),
-        (["fit", WOMEN, "--heldout", "x"], "'x' is no number"),
-        (["fit", WOMEN, "--heldout-seed", "-1"], "must be at least 0"),
-        (["fit", WOMEN, "--seed", "-1"], "--seed is -1; it must be at least 0"),
-        (["fit", WOMEN, "--seed", "x"], "invalid int value: 'x'"),
-        (["fit", "FILE", "--shape", "3by3"], "write it as 1892x1892"),
-        (["fit", "FILE", "--format", "word"], "invalid choice: 'word'"),
-        (["fit", "FILE", "--unlisted", "maybe"], "invalid choice: 'maybe'"),
-        (["fit", WOMEN, "--k-row", "3"], "unrecognized arguments: --k-row 3"),
-        (["fit", "two\nlines.csv"], "two lines.csv"),
-        (["compare", WOMEN, "--methods", "vb,magic"], "no method 'magic'"),
-        (["compare", WOMEN, "--methods", ","], "name at least one"),
-        (["compare", WOMEN, "--seeds", "0"], "'0' is neither a number of seeds"),
-        (["compare", WOMEN, "--seeds", "a"], "'a' is neither a number of seeds"),
-        (["compare", WOMEN, "--methods", "vb,cvb0", "--burn-in", "3"], "--burn-in is no setting of vb and cvb0"),
-        (["compare", WOMEN, "--methods", "vb,gibbs", "--hyper", "per-block"], "hyper is 'per-block'"),
-    ],
-)  # fmt: skip
-def test_every_mistake_is_one_line(run: Run, arguments: list[str], words: str) -> None:
-    failed = run(*arguments)
-    assert failed.code == 2
-    assert failed.out == ""
-    assert failed.err.startswith("acvb: ")
-    assert failed.err.count("\n") == 1
-    assert words in failed.err
-
-
-def test_a_fault_in_the_file_is_named_by_line(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "bad.csv"
-    path.write_text("a,b,value\nx,y,1\nx,z\n")
-    failed = run("fit", path)
-    assert failed.code == 2
-    assert failed.err.startswith("acvb: bad.csv, line 3")
-
-
-def test_a_folder_that_cannot_be_made_is_an_error_before_the_run(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    failed = run("fit", WOMEN, "--out", tmp_path / "file" / "below")
-    assert failed.code == 2
-    assert str(tmp_path / "file") in failed.err
-    assert failed.err.count("\n") == 1
-
-
 def test_compare(run: Run, tmp_path: Path) -> None:
     arguments = ("compare", WOMEN, "--methods", "vb,acvb0", "--seeds", 2, "--heldout", "0.2", *SMALL)
     done = run(*arguments, "--burn-in", 2, "--json", "--out", tmp_path)
@@ -313,57 +212,6 @@ def test_compare_for_people(run: Run) -> None:
     assert "VB · seed 1" in done.out
 
 
-def press_ctrl_c_at(sweep: int, monkeypatch: pytest.MonkeyPatch, times: int = 1) -> None:
-    watch = Progress.__call__
-
-    def watched(self: Progress, problem: Problem, snapshot: Snapshot) -> None:
-        watch(self, problem, snapshot)
-        if snapshot.sweep == sweep and snapshot.verdict is None:
-            for _ in range(times):
-                signal.raise_signal(signal.SIGINT)
-
-    monkeypatch.setattr(Progress, "__call__", watched)
-
-
-def test_ctrl_c_keeps_what_there_is(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    press_ctrl_c_at(3, monkeypatch)
-    before = signal.getsignal(signal.SIGINT)
-    stopped = run("fit", WOMEN, "--json", "--heldout", "0.2", "--out", tmp_path, *SMALL)
-    assert stopped.code == 130
-    assert (stopped.json["verdict"], stopped.json["sweeps"]) == ("STOPPED", 3)
-    assert stopped.json["heldout"]["log_likelihood"] < 0
-    assert len(pd.read_csv(tmp_path / "history.csv")) == 3
-    assert signal.getsignal(signal.SIGINT) is before
-
-
-def test_ctrl_c_ends_a_comparison_with_the_run_it_is_in(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    press_ctrl_c_at(4, monkeypatch)
-    stopped = run("compare", WOMEN, "--methods", "vb,cvb0", "--seeds", 2, "--json", *SMALL)
-    assert stopped.code == 130
-    assert [(r["verdict"], r["sweeps"]) for r in stopped.json["runs"]] == [("STOPPED", 4)]
-
-
-def test_ctrl_c_twice_ends_at_once(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    press_ctrl_c_at(2, monkeypatch, times=2)
-    stopped = run("fit", WOMEN, "--quiet", *SMALL)
-    assert (stopped.code, stopped.out, stopped.err) == (130, "", "acvb: interrupted\n")
-
-
-def test_ctrl_c_before_the_first_sweep(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    init = acvb_core.engine.run._Runner.start  # type: ignore[attr-defined]
-
-    def start(self: Any) -> Snapshot:
-        signal.raise_signal(signal.SIGINT)
-        self.checkpoint()
-        return init(self)
-
-    monkeypatch.setattr("acvb_core.engine.run._Runner.start", start)
-    for command in ("fit", "compare"):
-        stopped = run(command, WOMEN, "--json", *SMALL)
-        assert (stopped.code, stopped.out) == (130, "")
-        assert stopped.err == "acvb: interrupted before the first sweep; there is nothing to report\n"
-
-
 def test_help_names_every_setting(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["fit", "--help"])
@@ -372,18 +220,3 @@ def test_help_names_every_setting(run: Run, capsys: pytest.CaptureFixture[str]) 
     for row in METHODS:
         for parameter in row.parameters:
             assert parameter.flag in shown
-
-
-def test_as_a_process() -> None:
-    command = [sys.executable, "-m", "acvb_core", "fit", WOMEN, "--json", *SMALL]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=ROOT)
-    assert done.returncode == 0
-    assert json.loads(done.stdout)["sweeps"] == 6
-    assert done.stderr.count("\n") == 1
-
-
-def test_a_reader_that_has_had_enough_is_no_error() -> None:
-    command = f"'{sys.executable}' -m acvb_core methods --json | head -c 1"
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60, cwd=ROOT)
-    assert done.stdout == "{"
-    assert done.stderr == ""

@@ -1,0 +1,52 @@
+"""What the tests of the store share: relations, and what it means to come back the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from acvb_core.data.relation import Relation
+from acvb_core.data.samples import load_sample
+from acvb_core.engine.result import Result
+
+WOMEN = load_sample("southern_women").relation
+SURVEY = load_sample("survey").relation
+SMALL = {"k_rows": 4, "k_cols": 3, "max_sweeps": 8}
+
+ODD_LABELS = [
+    "", " ", "a,b", '"', "line\nbreak", "nul\0inside", "ends in nul\0", "naïve Ω 日本", "👩‍👩‍👧", "\ud83d", "\ude00",
+    "\ud83d\ude00", "=1+1", "x" * 5000,
+]  # fmt: skip
+
+
+def odd_relation(last: str = "last") -> Relation:
+    labels = [*ODD_LABELS, last]
+    ones = np.eye(len(labels), 3, dtype=bool)
+    missing = np.zeros_like(ones)
+    missing[-1, :2] = True
+    return Relation.build(
+        ones, missing, row_labels=labels, column_labels=["x", "X", "ｘ"], name="odd 日", row_kind="行"
+    )
+
+
+def assert_same_relation(one: Relation, other: Relation) -> None:
+    assert one.fingerprint == other.fingerprint
+    for name in ("ones", "missing"):
+        assert getattr(one, name).indices.dtype == getattr(other, name).indices.dtype
+    assert list(one.row_labels) == list(other.row_labels)
+    assert list(one.column_labels) == list(other.column_labels)
+    assert one.row_labels.dtype == other.row_labels.dtype == object
+    for name in ("name", "row_kind", "column_kind"):
+        assert getattr(one, name) == getattr(other, name)
+
+
+def assert_same_result(one: Result, other: Result) -> None:
+    assert one.to_dict() == other.to_dict()
+    pd.testing.assert_frame_equal(one.history, other.history, check_exact=True)
+    assert one.posterior.arrays.keys() == other.posterior.arrays.keys()
+    for name, array in one.posterior.arrays.items():
+        assert np.array_equal(array, other.posterior[name]), name
+        assert one.posterior.axes[name] == other.posterior.axes[name]
+    assert one.posterior.hyper == other.posterior.hyper
+    for name, table in one.tables.items():
+        pd.testing.assert_frame_equal(table, other.tables[name], check_exact=True)

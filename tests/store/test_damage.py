@@ -1,0 +1,172 @@
+"""What is damaged, newer or out of reach is named in one line, and hides nothing else."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from acvb_core.engine.executor import Executor
+from acvb_core.engine.result import Result
+from acvb_core.store import files, schema
+from acvb_core.store.files import StoreError
+from acvb_core.store.runs import RunStore
+from tests.store.support import (
+    SURVEY,
+    assert_same_result,
+)
+
+
+@pytest.mark.parametrize("folder", ["runs", "relations"])
+@pytest.mark.parametrize("damage", ["gone", "empty", "cut", "noise", "flipped", "foreign"])
+def test_a_damaged_file_is_named_and_hides_nothing_else(
+    store: RunStore, executor: Executor, women: Result, survey: Result, folder: str, damage: str
+) -> None:
+    store.save("mine", "bad", 1.0, women)
+    path = next((store.folder / folder).iterdir())
+    store.save("mine", "good", 2.0, survey)
+    whole = path.read_bytes()
+    if damage == "gone":
+        path.unlink()
+    elif damage == "foreign":
+        with path.open("wb") as file:
+            np.savez(file, version=1, something=np.arange(3))
+    else:
+        middle = len(whole) // 2
+        path.write_bytes(
+            {
+                "empty": b"",
+                "cut": whole[:middle],
+                "noise": bytes(range(256)) * 4,
+                "flipped": whole[:middle] + bytes([whole[middle] ^ 255]) + whole[middle + 1 :],
+            }[damage]
+        )
+    assert [run.job_id for run in store.runs("mine")] == ["bad", "good"]
+    with pytest.raises(StoreError) as error:
+        RunStore(store.folder).load("bad", executor)
+    assert str(path) in str(error.value)
+    assert_same_result(survey, store.load("good", executor).result())
+    store.delete("bad")
+    assert [run.job_id for run in store.runs("mine")] == ["good"]
+
+
+def test_no_pickle_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "evil.npz"
+    with path.open("wb") as file:
+        np.savez(file, version=1, about=np.array([{"a": 1}], dtype=object))
+    with pytest.raises(StoreError, match=r"evil\.npz is damaged"):
+        files.read_arrays(path, version=1)
+
+
+def test_a_newer_file_is_refused(tmp_path: Path) -> None:
+    files.write_arrays(tmp_path / "new.npz", {"a": np.arange(3)}, version=8)
+    with pytest.raises(
+        StoreError, match=r"newer version of the program \(format 8, this one reads up to 7\)"
+    ):
+        files.read_arrays(tmp_path / "new.npz", version=7)
+
+
+def test_a_failed_write_leaves_the_old_file_and_no_debris(
+    store: RunStore,
+    executor: Executor,
+    women: Result,
+    survey: Result,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    store.save("mine", "run", 0.0, women)
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np, "savez", full)
+    with pytest.raises(StoreError, match="cannot be written: No space left on device"):
+        store.save("mine", "run", 9.0, survey)
+    with pytest.raises(StoreError, match="No space left"):
+        store.save_dataset("mine", SURVEY, [], {})
+    assert store.load_dataset("mine") is None
+    assert sorted(path.name for path in store.folder.glob("*/*.part")) == []
+    assert len(list((store.folder / "relations").iterdir())) == 1
+    assert_same_result(women, store.load("run", executor).result())
+
+
+def test_a_run_of_an_unknown_method_is_refused_by_name(
+    store: RunStore, executor: Executor, women: Result
+) -> None:
+    store.save("mine", "run", 0.0, women)
+    path = store.folder / "runs" / "run.npz"
+    arrays = files.read_arrays(path, version=1)
+    about = files.from_text_bytes(arrays["about"])
+    about["settings"]["method"] = "magic"
+    files.write_arrays(path, arrays | {"about": files.text_bytes(about)}, version=1)
+    with pytest.raises(StoreError, match=r"run\.npz holds a run .* no method 'magic'"):
+        store.load("run", executor)
+
+
+@pytest.mark.parametrize("job_id", ["../up", "a/b", "", "x" * 101, "a.npz", "nul\0"])
+def test_an_id_cannot_lead_out_of_the_folder(store: RunStore, women: Result, job_id: str) -> None:
+    with pytest.raises(StoreError, match="no name of a run"):
+        store.save("mine", job_id, 0.0, women)
+
+
+def test_an_unknown_run_is_an_error(store: RunStore, executor: Executor) -> None:
+    with pytest.raises(StoreError, match="no run 'nothing' is stored"):
+        store.load("nothing", executor)
+
+
+def test_a_newer_database_is_refused(store: RunStore) -> None:
+    with sqlite3.connect(store.folder / "runs.sqlite3") as connection:
+        connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    with pytest.raises(StoreError, match=r"runs\.sqlite3 was written by a newer version .*version 99"):
+        RunStore(store.folder)
+
+
+def test_a_damaged_database_is_named(tmp_path: Path) -> None:
+    (tmp_path / "runs.sqlite3").write_bytes(b"this is no database, though long enough to be read as one" * 50)
+    with pytest.raises(StoreError, match=r"runs\.sqlite3 is damaged"):
+        RunStore(tmp_path)
+
+
+def test_an_older_database_is_brought_up_to_date(
+    store: RunStore, executor: Executor, women: Result, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.save("mine", "old", 1.0, women)
+    step = ("CREATE TABLE notes (job_id TEXT PRIMARY KEY, note TEXT NOT NULL)",)
+    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, step))
+    newer = RunStore(store.folder)
+    assert [run.job_id for run in newer.runs("mine")] == ["old"]
+    assert_same_result(women, newer.load("old", executor).result())
+    with schema.connected(store.folder / "runs.sqlite3") as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (2,)
+        assert connection.execute("SELECT COUNT(*) FROM notes").fetchone() == (0,)
+    RunStore(store.folder)  # nothing is done twice
+
+
+def test_a_failed_migration_changes_nothing(store: RunStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = (("CREATE TABLE notes (note TEXT)", "THIS IS NO SQL"),)
+    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, *steps))
+    with pytest.raises(StoreError, match="cannot be used"):
+        RunStore(store.folder)
+    monkeypatch.undo()
+    RunStore(store.folder)
+    with schema.connected(store.folder / "runs.sqlite3") as connection:
+        names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+    assert "notes" not in names
+
+
+def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="file cannot be used to keep runs"):
+        RunStore(tmp_path / "file")
+
+
+def test_stale_leftovers_are_removed_and_fresh_ones_kept(store: RunStore) -> None:
+    stale, fresh = (store.folder / "runs" / f"{name}.npz.abc.part" for name in ("stale", "fresh"))
+    for path in (stale, fresh):
+        path.write_bytes(b"half")
+    os.utime(stale, (0, 0))
+    RunStore(store.folder)
+    assert (stale.exists(), fresh.exists()) == (False, True)
