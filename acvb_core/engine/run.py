@@ -198,7 +198,8 @@ class _Runner:
             bound, loo = self._bound_and_loo(posterior, bound, loo)
         predicted = self._sampled_predictions(last, current, phase.samples)
         heldout = None
-        if sweep % self.schedule.heldout == 0 or verdict is not None:
+        # Nothing can be ranked by predictions that are not numbers.
+        if verdict is not Verdict.DIVERGED and (sweep % self.schedule.heldout == 0 or verdict is not None):
             heldout = self._score(posterior, predicted, phase.samples)
         return Snapshot(
             sweep, 0.0, 0.0, 0.0, bound, loo, change, mean_change,
