@@ -17,43 +17,41 @@ class History:
     """
 
     def __init__(self) -> None:
-        self._columns: tuple[str, ...] = ()
-        self._published: tuple[NDArray[np.float64], int] = (np.empty((0, 0)), 0)
+        self._published: tuple[tuple[str, ...], NDArray[np.float64], int] = ((), np.empty((0, 0)), 0)
 
     def append(self, snapshot: Snapshot) -> None:
         """Add a row; a snapshot of the sweep that stands last takes its place."""
         row = snapshot.row()
-        buffer, length = self._published
-        if not self._columns:
-            self._columns = tuple(row)
-            buffer = np.empty((256, len(row)))
+        columns, buffer, length = self._published
+        if not length:
+            columns, buffer = tuple(row), np.empty((256, len(row)))
         same_sweep = length > 0 and buffer[length - 1, 0] == row["sweep"]
         if same_sweep:
             buffer, length = buffer.copy(), length - 1
         elif length == len(buffer):
             buffer = np.concatenate([buffer, np.empty_like(buffer)])
-        buffer[length] = [row.get(name, np.nan) for name in self._columns]
-        self._published = (buffer, length + 1)
+        buffer[length] = [row.get(name, np.nan) for name in columns]
+        self._published = (columns, buffer, length + 1)
 
     def __len__(self) -> int:
-        return self._published[1]
+        return self._published[2]
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns, "sweep" first; empty before the first row."""
-        return self._columns
+        return self._published[0]
 
     def column(self, name: str) -> NDArray[np.float64]:
-        """Return one column so far, shape (n,); empty before the first row or for an unknown name."""
-        buffer, length = self._published
-        if name not in self._columns:
+        """Return one column so far, shape (n,); all NaN for an unknown name."""
+        columns, buffer, length = self._published
+        if name not in columns:
             return np.full(length, np.nan)
-        return buffer[:length, self._columns.index(name)]
+        return buffer[:length, columns.index(name)]
 
     def frame(self) -> pd.DataFrame:
         """Return a copy as a frame; sweep, samples, burn_in and effective_k_* as whole numbers."""
-        buffer, length = self._published
-        frame = pd.DataFrame(buffer[:length].copy(), columns=list(self._columns))
+        columns, buffer, length = self._published
+        frame = pd.DataFrame(buffer[:length].copy(), columns=list(columns))
         for name in frame.columns:
             if name in ("sweep", "samples", "burn_in") or name.startswith("effective_k_"):
                 frame[name] = frame[name].astype("int64")
@@ -63,6 +61,6 @@ class History:
     def from_frame(cls, frame: pd.DataFrame) -> History:
         """Return the history that `frame` gave."""
         history = cls()
-        history._columns = tuple(frame.columns)
-        history._published = (np.ascontiguousarray(frame.to_numpy(dtype=np.float64)), len(frame))
+        values = np.ascontiguousarray(frame.to_numpy(dtype=np.float64))
+        history._published = (tuple(frame.columns), values, len(frame))
         return history
