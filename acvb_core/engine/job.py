@@ -104,9 +104,10 @@ class Job:
 
     def start(self) -> Job:
         """Hand the job to the executor."""
-        self._ended.clear()
+        # An event for each start: a job seen finished may be extended before its old thread has set the last one.
+        self._ended = ended = threading.Event()
         self._publish(Status.QUEUED)
-        self._executor.submit(self._work, f"acvb-{self.id}")
+        self._executor.submit(lambda: self._work(ended), f"acvb-{self.id}")
         return self
 
     def inspect(self) -> Inspection:
@@ -155,7 +156,8 @@ class Job:
         """Whether `extend` would work: the run hit its cap or was stopped, and its state is still there."""
         seen = self.inspect()
         return (
-            seen.verdict in (Verdict.MAX_SWEEPS, Verdict.STOPPED)
+            seen.status is Status.FINISHED
+            and seen.verdict in (Verdict.MAX_SWEEPS, Verdict.STOPPED)
             and seen.snapshot is not None
             and seen.snapshot.state is not None
         )
@@ -187,7 +189,7 @@ class Job:
     def _publish(self, status: Status, snapshot: Snapshot | None = None, error: str | None = None) -> None:
         self._published = (status, snapshot or self._published[1], error)
 
-    def _work(self) -> None:
+    def _work(self, ended: threading.Event) -> None:
         try:
             last = self._published[1]
             self._publish(Status.STARTING if last is None else Status.RUNNING)
@@ -201,4 +203,4 @@ class Job:
             traceback.print_exc()
             self._publish(Status.FAILED, error=f"{type(error).__name__}: {error}")
         finally:
-            self._ended.set()
+            ended.set()
