@@ -6,6 +6,7 @@ threads is added in another order), and processor time is read for the run's own
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from threadpoolctl import ThreadpoolController, threadpool_limits
 _lock = threading.Lock()
 _inside = 0
 _limit: threadpool_limits | None = None
+_known: tuple[int, ThreadpoolController] | None = None
 
 
 @contextmanager
@@ -23,10 +25,10 @@ def one_thread() -> Iterator[None]:
     global _inside, _limit
     with _lock:
         if _inside == 0:
-            _limit = ThreadpoolController().limit(limits=1, user_api="blas")
+            _limit = _libraries().limit(limits=1, user_api="blas")
         _inside += 1
     try:
-        with ThreadpoolController().limit(limits=1, user_api="openmp"):
+        with _libraries().limit(limits=1, user_api="openmp"):
             yield
     finally:
         with _lock:
@@ -34,3 +36,12 @@ def one_thread() -> Iterator[None]:
             if _inside == 0 and _limit is not None:
                 _limit.restore_original_limits()
                 _limit = None
+
+
+def _libraries() -> ThreadpoolController:
+    """Return the thread pools of this process; they are looked for again (some 10 ms) when modules were loaded."""
+    global _known
+    loaded, known = len(sys.modules), _known
+    if known is None or known[0] != loaded:
+        known = _known = (loaded, ThreadpoolController())
+    return known[1]
