@@ -11,6 +11,9 @@ from acvb_core.data.split import HeldOut, hold_out
 from acvb_core.protocols import Inference, Model
 from acvb_core.registry import Method, method_row, model_row
 
+#: Memory that scoring a held-out entry takes: its probability, and the sorted copies behind the ranking scores.
+SCORING_BYTES = 96
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -78,9 +81,9 @@ class Problem:
     @property
     def memory_bytes(self) -> int:
         """Peak memory the run will need beyond the data."""
-        return model_row(self.settings.model).memory(
-            self.train, self.settings.method, dict(self.settings.values)
-        )
+        values = dict(self.settings.values)
+        needed = model_row(self.settings.model).memory(self.train, self.settings.method, values)
+        return needed + (0 if self.heldout is None else SCORING_BYTES * self.heldout.n)
 
 
 def pose(
