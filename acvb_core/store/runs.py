@@ -8,6 +8,7 @@ import sqlite3
 import time
 import weakref
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -237,8 +238,9 @@ class RunStore:
     def _sweep_up(self) -> None:
         """Remove what writes that were cut off long ago left behind."""
         for path in self.folder.glob("*/*.part"):
-            if time.time() - path.stat().st_mtime > _STALE:
-                path.unlink(missing_ok=True)
+            with suppress(FileNotFoundError):  # another process has just finished writing it
+                if time.time() - path.stat().st_mtime > _STALE:
+                    path.unlink()
 
 
 def _remove(path: Path) -> None:

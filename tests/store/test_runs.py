@@ -165,7 +165,7 @@ def test_many_threads_at_once(store: RunStore, executor: Executor, women: Result
         thread.start()
     for thread in threads:
         thread.join(60)
-    assert not failures
+    assert failures == []
     assert list((store.folder / "relations").iterdir()) == []
 
 
