@@ -6,6 +6,7 @@ is wrong, 130 interrupted (what there was is reported).
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -24,6 +25,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv : sequence of str, optional
         Default: the arguments of the process.
     """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal that cannot show a character gets its escape, not an error.
+            stream.reconfigure(errors="backslashreplace")
     try:
         arguments = parser().parse_args(argv)
         return int(arguments.run(arguments))

@@ -29,10 +29,21 @@ def methods(arguments: argparse.Namespace) -> int:
             for row in METHODS
         ]
         sys.stdout.write(json.dumps({"methods": rows}) + "\n")
+    elif arguments.markdown:
+        sys.stdout.write(methods_markdown())
     else:
         lines = [(row.name, row.converges_by(), row.summary) for row in METHODS]
         sys.stdout.write(table(("method", "ends by", "summary"), lines))
     return 0
+
+
+def methods_markdown() -> str:
+    """Return the registry's methods as the Markdown table that the documentation shows."""
+    from acvb_core.registry import METHODS
+
+    lines = ["| method | a run ends by | what it is | source |", "|---|---|---|---|"]
+    lines += [f"| `{row.name}` | {row.converges_by()} | {row.summary} | {row.reference} |" for row in METHODS]
+    return "\n".join(lines) + "\n"
 
 
 def samples(arguments: argparse.Namespace) -> int:

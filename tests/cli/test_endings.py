@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -138,6 +139,15 @@ def test_as_a_process() -> None:
     assert done.returncode == 0
     assert json.loads(done.stdout)["sweeps"] == 6
     assert done.stderr.count("\n") == 1
+
+
+def test_a_terminal_that_knows_only_ascii() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "acvb_core", "fit", WOMEN, *SMALL],
+        capture_output=True, text=True, timeout=60, cwd=ROOT, env={**os.environ, "PYTHONIOENCODING": "ascii"},
+    )  # fmt: skip
+    assert done.returncode == 0
+    assert "ACVB0 \\xb7 seed 0\n" in done.stdout
 
 
 def test_a_reader_that_has_had_enough_is_no_error() -> None:
