@@ -67,7 +67,7 @@ def axis_labels(side: Side, low: int, high: int, crowd: float) -> AxisLabels:
         )
     if not side.clustered:
         return AxisLabels([], [], f"{kind} (order of the file)", False, 44, 0, 11)
-    places, texts = _cluster_ticks(side, low, high, crowd)
+    places, texts = cluster_ticks(side, low, high, crowd)
     return AxisLabels(places, texts, f"{kind} clusters", False, 56, 0, 12)
 
 
@@ -75,7 +75,8 @@ def _name_size(n: int) -> int:
     return 11 if n <= 30 else 10 if n <= 40 else 9 if n <= 50 else 8
 
 
-def _cluster_ticks(side: Side, low: int, high: int, crowd: float) -> tuple[list[float], list[str]]:
+def cluster_ticks(side: Side, low: int, high: int, crowd: float) -> tuple[list[float], list[str]]:
+    """Return the middles and numbers of the clusters in a window, without those too near to a larger one's."""
     found = []
     for k in side.between(low, high):
         start, stop = max(int(side.borders[k]), low), min(int(side.borders[k + 1]), high)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.views.arrangement import Arrangement, Side, Window, arranged, as_read
-from acvb_core.views.axis_labels import NAMED, AxisLabels, axis_labels
+from acvb_core.views.axis_labels import NAMED, AxisLabels, axis_labels, cluster_ticks
 from acvb_core.views.block_hover import block_hover, cell_hover
 from acvb_core.views.overview import degree_histograms, thumbnail
 from acvb_core.views.raster import Raster, data_uri, rasterise
@@ -27,6 +27,8 @@ __all__ = [
 ]
 
 _TRANSPARENT = [[0, "rgba(0,0,0,0)"], [1, "rgba(0,0,0,0)"]]
+#: Share of the axis that a number takes.
+_CROWD = {"x": 0.045, "y": 0.03}
 _NARROW = 0.01  # share of the side
 _LEAST_STRIP = 0.002  # share of the side below which a cluster's colour could not be seen
 
@@ -78,8 +80,8 @@ def _figure(
 ) -> Figure:
     row_low, row_high, column_low, column_high = raster.window
     rows, columns = arrangement.rows, arrangement.columns
-    left = axis_labels(rows, row_low, row_high, crowd=16 / (height - 120))
-    above = axis_labels(columns, column_low, column_high, crowd=0.045)
+    left = axis_labels(rows, row_low, row_high, crowd=_CROWD["y"])
+    above = axis_labels(columns, column_low, column_high, crowd=_CROWD["x"])
     named = left.named or above.named
     height = max(height, left.length, 0)
     dark = top or raster.top
@@ -190,7 +192,7 @@ def _borders(rows: Side, columns: Side, window: Window) -> Figure:
         "mode": "lines",
         "x": x,
         "y": y,
-        "line": {"color": rgba(BORDER, 0.6 if narrow else 0.85), "width": 0.5 if narrow else 1},
+        "line": {"color": rgba(BORDER, 0.6 if narrow else 0.85), "width": 0.8 if narrow else 1},
         "hoverinfo": "skip",
         "showlegend": False,
         "uid": "borders",
@@ -221,9 +223,8 @@ def _numbers(side: Side, low: int, high: int, axis: str) -> list[Figure]:
     if not side.clustered:
         return []
     notes = []
-    for k in side.between(low, high):
-        middle = (max(int(side.borders[k]), low) + min(int(side.borders[k + 1]), high)) / 2
-        note = {"text": f"<b>{k + 1}</b>", "showarrow": False, "font": {"size": 12, "color": MUTED}}
+    for middle, number in zip(*cluster_ticks(side, low, high, _CROWD[axis]), strict=True):
+        note = {"text": f"<b>{number}</b>", "showarrow": False, "font": {"size": 12, "color": MUTED}}
         if axis == "y":
             note |= {"x": 1, "xref": "paper", "xanchor": "left", "xshift": 4, "y": middle, "yref": "y"}
         else:

@@ -209,9 +209,11 @@ def axis_ranges(panels: Sequence[Panel], histories: Sequence[History]) -> dict[s
         lows, highs = [], []
         for history in histories:
             values = history.column(panel.column)
-            values = values[np.isfinite(values)]
-            if len(values):
-                settled = values[starting(len(values)) :]
+            settled = values[starting(len(values)) :]
+            settled = settled[np.isfinite(settled)]
+            if not len(settled):
+                settled = values[np.isfinite(values)]
+            if len(settled):
                 lows.append(float(settled.min()))
                 highs.append(float(settled.max()))
         if lows:
@@ -225,7 +227,7 @@ def axis_ranges(panels: Sequence[Panel], histories: Sequence[History]) -> dict[s
 
 
 def starting(n: int) -> int:
-    """Return how many of a run's `n` first values the first view may leave out."""
+    """Return how many of the first of a run's `n` sweeps the first view may leave out."""
     return min(max(_START_LEAST, math.ceil(_START_SHARE * n)), n // 2)
 
 

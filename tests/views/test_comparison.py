@@ -1,0 +1,99 @@
+"""Runs beside each other: no object is lost, nothing is called best that may not be compared."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acvb_core.data.samples import load_sample
+from acvb_core.engine.fitting import fit
+from acvb_core.engine.result import Result
+from acvb_core.views.comparison import agreement_figure, alluvial_figure, contingency_figure, flow
+from acvb_core.views.comparison_table import agreement_tables, comparison_table
+
+CLUSTERS = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), min_size=1, max_size=200)
+
+
+@given(CLUSTERS, st.integers(2, 40))
+def test_a_flow_loses_no_object(pairs: list[tuple[int, int]], most: int) -> None:
+    one, other = (np.array(side) for side in zip(*pairs, strict=True))
+    bands = flow(one, other, most=most)
+    assert bands.objects.sum() == len(pairs)
+    assert max(len(bands.left), len(bands.right)) <= most
+    for k, n in zip(bands.left, bands.objects.sum(axis=1), strict=True):
+        assert k == 0 or n == (one == k - 1).sum()
+    assert len(set(one.tolist())) == len(bands.left) - (bands.folded[0] > 0) + bands.folded[0]
+
+
+def test_the_largest_clusters_stand_for_themselves() -> None:
+    one = np.repeat([0, 1, 2, 3], [5, 1, 9, 1])
+    bands = flow(one, np.zeros(16, dtype=int), most=3)
+    assert bands.left == [1, 3, 0]
+    assert bands.objects.ravel().tolist() == [5, 9, 2]
+    assert bands.folded == (2, 0)
+
+
+def test_the_alluvial_figure_conserves_objects() -> None:
+    rng = np.random.default_rng(0)
+    one, other = rng.integers(0, 25, 500), rng.integers(0, 3, 500)
+    figure = alluvial_figure(one, other, ("<b>a", "b"))
+    assert sum(figure["data"][0]["link"]["value"]) == 500
+    assert "&lt;b&gt;a" in figure["layout"]["annotations"][0]["text"]
+    assert all(0 < y < 1 for y in figure["data"][0]["node"]["y"])
+    go.Figure(figure)
+
+
+def test_contingency_says_how_many() -> None:
+    figure = contingency_figure(np.array([0, 0, 1]), np.array([0, 1, 1]), ("a", "b"))
+    assert figure["data"][0]["text"] == [["1", "1"], ["", "1"]]
+    go.Figure(figure)
+
+
+@pytest.fixture(scope="module")
+def three() -> list[Result]:
+    relation = load_sample("survey").relation
+    return [fit(relation, method, heldout=0.1) for method in ("acvb0", "vb", "gibbs")]
+
+
+def test_the_best_is_marked_on_one_split(three: list[Result]) -> None:
+    table = comparison_table(three, ["a", "b", "c"])
+    bounds = table.frame["Lower bound"]
+    assert table.best["Lower bound"].tolist() == (np.isclose(bounds, bounds.max(), rtol=1e-9)).tolist()
+    assert table.same_data
+    assert not table.best["CPU s"]["c"]  # a sampler does not converge
+    assert not table.best["Verdict"].any()
+
+
+def test_nothing_is_best_on_different_splits(three: list[Result]) -> None:
+    other = fit(three[0].problem.relation, "vb", heldout=0.2)
+    table = comparison_table([three[1], other], ["a", "b"])
+    assert not table.best.to_numpy().any()
+    assert "held out different entries" in table.notes[0]
+
+
+def test_nothing_is_best_on_different_data(three: list[Result], women: Result) -> None:
+    table = comparison_table([three[0], women], ["a", "b"])
+    assert not table.same_data
+    assert not table.best.to_numpy().any()
+    assert "different data" in table.notes[0]
+
+
+def test_agreement_is_that_of_the_labels(three: list[Result]) -> None:
+    from acvb_core.evaluate.agreement import agreement
+
+    tables = agreement_tables(three, ["a", "b", "c"], "cols")
+    expected = agreement(three[0].labels("cols"), three[2].labels("cols"))
+    assert tables["ari"].loc["a", "c"] == tables["ari"].loc["c", "a"] == expected["ari"]
+    assert tables["nmi"].loc["a", "c"] == expected["nmi"]
+    assert (np.diag(tables["ari"]) == 1).all()
+
+
+def test_names_of_runs_are_shown_as_they_are() -> None:
+    values = pd.DataFrame([[1.0, 0.5], [0.5, 1.0]], index=["<i>a", "b"], columns=["<i>a", "b"])
+    figure = agreement_figure(values, "ari")
+    assert figure["layout"]["xaxis"]["ticktext"][0] == "&lt;i&gt;a"
+    go.Figure(figure)

@@ -1,0 +1,159 @@
+"""The curves: every value there is, nothing squashed, burn-in and tolerance marked."""
+
+from __future__ import annotations
+
+import base64
+import json
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+
+from acvb_core.engine.result import Result
+from acvb_core.views.convergence import RunCurve, burn_in_end, live_figure
+from acvb_core.views.panels import tick_format
+from tests.views.conftest import history_of
+
+
+def curve(result: Result, **more: object) -> RunCurve:
+    settings = result.problem.settings
+    defaults = {"tolerance": settings.values.get("tol"), "heldout": result.problem.heldout is not None}
+    return RunCurve(
+        "r", result.problem.label, settings.method, settings.seed, result.diagnostics, **(defaults | more)
+    )
+
+
+def decoded(array: object) -> np.ndarray:
+    if isinstance(array, dict):
+        return np.frombuffer(base64.b64decode(array["bdata"]), dtype=array["dtype"])
+    return np.asarray(array)
+
+
+def trace(figure: dict, end: str) -> dict:
+    return next(t for t in figure["data"] if t["uid"].endswith(end))
+
+
+def test_the_bound_is_drawn_to_the_last_digit(survey: Result) -> None:
+    found = trace(live_figure([curve(survey)]), "bound-main")
+    bound = survey.history["lower_bound"].to_numpy()
+    assert (decoded(found["y"]) == bound).all()
+
+
+def test_large_bounds_keep_small_changes() -> None:
+    bound = [-1_234_567.0 + 0.01 * i for i in range(50)]
+    run = RunCurve("r", "x", "vb", 0, history_of(lower_bound=bound))
+    assert len(set(decoded(trace(live_figure([run]), "bound-main")["y"]).tolist())) == 50
+
+
+def test_values_every_few_sweeps_are_joined(survey: Result) -> None:
+    found = decoded(trace(live_figure([curve(survey)]), "heldout-main")["y"])
+    assert np.isfinite(found).all()
+    assert len(found) == survey.history["heldout_log_likelihood"].notna().sum()
+
+
+def test_the_first_sweeps_do_not_squash_the_rest() -> None:
+    bound = [-1e6, -5e5, -3e5, -2e5, -1.5e5, *[-1000 + 0.1 * i for i in range(95)]]
+    low, high = live_figure([RunCurve("r", "x", "vb", 0, history_of(lower_bound=bound))])["layout"]["yaxis"][
+        "range"
+    ]
+    assert low > -1100
+    assert high > -991
+
+
+def test_all_runs_end_inside_the_view() -> None:
+    runs = [
+        RunCurve(str(i), "x", "vb", i, history_of(lower_bound=list(np.linspace(a, b, 40))))
+        for i, (a, b) in enumerate([(-900, -500), (-100, -10)])
+    ]
+    low, high = live_figure(runs)["layout"]["yaxis"]["range"]
+    assert low < -500
+    assert high > -10
+
+
+def averaged() -> RunCurve:
+    nan = float("nan")
+    return RunCurve(
+        "r",
+        "x",
+        "acvb0",
+        0,
+        history_of(
+            lower_bound=[-9.0, -8, -7, -6, -5],
+            change=[1.0, 0.5, 0.4, 0.3, 0.2],
+            mean_change=[nan, nan, 0.4, 0.15, 0.06],
+            scaled_change=[nan, nan, 0.4, 0.3, 0.18],
+            samples=[0.0, 0, 1, 2, 3],
+            burn_in=[1.0, 1, 0, 0, 0],
+        ),
+        tolerance=1e-5,
+    )
+
+
+def test_the_end_of_the_burn_in_is_marked_once() -> None:
+    run = averaged()
+    assert burn_in_end(run.history) == 1
+    figure = live_figure([run])
+    mark = trace(figure, "bound-burn-in")
+    assert (mark["x"], mark["y"]) == ([2.0], [-8.0])
+    assert "sweep 2" in mark["hovertemplate"]
+
+
+def test_change_is_that_of_q_first_and_of_the_mean_after() -> None:
+    figure = live_figure([averaged()])
+    assert decoded(trace(figure, "change-own")["y"]).tolist() == [1.0, 0.5]
+    assert decoded(trace(figure, "change-main")["y"]).tolist() == [0.4, 0.15, 0.06]
+    assert decoded(trace(figure, "change-main")["customdata"]).tolist() == [0.4, 0.3, 0.18]
+    assert decoded(trace(figure, "change-limit")["y"]) == pytest.approx([2.0, 1.0, 2 / 3])
+
+
+def test_the_tolerance_is_drawn_for_averaged_runs_only() -> None:
+    assert [shape["y0"] for shape in live_figure([averaged()])["layout"]["shapes"]] == [1e-5]
+    plain = RunCurve("r", "x", "vb", 0, history_of(change=[0.5, 0.1]), tolerance=1e-5)
+    assert live_figure([plain], tolerance=1e-5)["layout"]["shapes"] == []
+
+
+def test_curves_are_thinned_and_small() -> None:
+    n = 5000
+    values = np.random.default_rng(0).normal(size=n).tolist()
+    runs = [
+        RunCurve(str(i), "x", "vb", i, history_of(lower_bound=values, change=[1.0] * n)) for i in range(5)
+    ]
+    figure = live_figure(runs)
+    assert len(decoded(figure["data"][0]["y"])) <= 400
+    assert len(json.dumps(figure)) < 400_000
+
+
+def test_curves_keep_their_identity_and_nothing_moves_by_itself() -> None:
+    runs = [averaged(), RunCurve("s", "y", "vb", 0, history_of(lower_bound=[1.0, 2.0]))]
+    figure = live_figure(runs, uirevision="w")
+    uids = [t["uid"] for t in figure["data"]]
+    assert len(set(uids)) == len(uids)
+    assert figure["layout"]["uirevision"] == "w"
+    assert "transition" not in figure["layout"]
+    go.Figure(figure)  # Plotly knows every key
+
+
+@pytest.mark.parametrize("x", ["sweep", "cpu_seconds"])
+def test_runs_that_have_just_begun_are_drawn(x: str) -> None:
+    empty = RunCurve("r", "x", "acvb0", 0, history_of(lower_bound=[]), heldout=True)
+    one = RunCurve("s", "x", "acvb0", 1, history_of(lower_bound=[-3.0], burn_in=[1.0], change=[1.0]))
+    go.Figure(live_figure([], x=x))
+    go.Figure(live_figure([empty, one], x=x))
+
+
+def test_labels_are_shown_as_they_are() -> None:
+    run = RunCurve("r", "<b>x</b>", "vb", 0, history_of(lower_bound=[1.0, 2.0]))
+    assert "<" not in live_figure([run])["data"][0]["name"]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "form"),
+    [
+        (-230_000, -220_000, ",.0f"),
+        (-1_234_567.3, -1_234_566.8, ",.1f"),
+        (-0.05, -0.04, ",.3f"),
+        (1, 1, ",.0f"),
+    ],
+)
+def test_ticks_have_the_digits_they_need(low: float, high: float, form: str) -> None:
+    assert tick_format(low, high) == form
