@@ -1,0 +1,114 @@
+"""The Blocks page: what it shows of a run, and what it says before there is one."""
+
+from __future__ import annotations
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from acvb_core.data.relation import Relation
+from acvb_core.data.samples import load_sample
+from acvb_core.engine.fitting import fit
+from acvb_core.engine.problem import pose
+from acvb_core.engine.result import Result
+from pages.ui import services
+from pages.ui.workspace import Workspace
+from tests.pages.session import WORKSPACE, Open, until
+
+
+def opened(open_app: Open, *results: Result) -> AppTest:
+    """Open the page in a workspace that has these finished runs, oldest first."""
+    for number, result in enumerate(results):
+        services.store().save(WORKSPACE, f"{number:012x}", 1e9 + number, result)
+    return open_app("blocks")
+
+
+@pytest.fixture(scope="module")
+def women() -> Result:
+    return fit(load_sample("southern_women").relation, "vb")
+
+
+def texts(app: AppTest) -> str:
+    return " ".join(element.value for element in app.text)
+
+
+def test_before_any_run_it_says_what_to_do(open_app: Open) -> None:
+    app = opened(open_app)
+    assert not app.exception
+    assert app.subheader[0].value == "No blocks yet"
+    assert app.button(key="sample_comparison").label == "Run the sample comparison"
+
+
+def test_a_run_is_shown(open_app: Open, women: Result) -> None:
+    app = opened(open_app, women)
+    assert not app.exception
+    assert "southern_women · 18 × 14 · 89 links · 2 × 3 clusters" in texts(app)
+    assert len(app.get("plotly_chart")) == 5
+    assert len(app.dataframe[0].value) == 18
+    assert len(app.get("download_button")) == 8
+    assert "acvb_core.fit(" in app.code[0].value
+
+
+def test_members_can_be_searched_and_switched(open_app: Open, women: Result) -> None:
+    app = opened(open_app, women)
+    app.text_input(key="member_search").set_value("EVELYN (").run()
+    assert len(app.dataframe[0].value) == 0
+    app.text_input(key="member_search").set_value("evelyn").run()
+    assert app.dataframe[0].value["object"].tolist() == ["Evelyn Jefferson"]
+    app.text_input(key="member_search").set_value("")
+    app.get("button_group")[0].set_value("cols").run()
+    assert len(app.dataframe[0].value) == 14
+    app.multiselect(key="member_clusters_cols").set_value([1]).run()
+    assert set(app.dataframe[0].value["cluster"]) == {1}
+    assert not app.exception
+
+
+def test_another_run_can_be_chosen(open_app: Open, women: Result) -> None:
+    other = fit(load_sample("survey").relation, "vb")
+    app = opened(open_app, women, other)
+    assert "survey" in texts(app)
+    app.selectbox(key="blocks_run").set_value(f"{0:012x}").run()
+    assert "southern_women" in texts(app)
+    assert not app.exception
+
+
+def test_names_never_become_markup(open_app: Open) -> None:
+    name = "![x](http://example.org/x.png) <script>alert(1)</script>"
+    relation = Relation.build(
+        [[1, 0], [0, 1], [1, 1]], row_labels=[name, "b", "c"], column_labels=[name, "=1+1"], name=name
+    )
+    app = opened(open_app, fit(relation, "vb"))
+    assert not app.exception
+    shown = [*app.markdown, *app.caption, *app.subheader, *app.title, *app.get("html")]
+    assert not any("example.org" in str(element.value) for element in shown)
+    assert not any("<script>alert" in element.proto.spec for element in app.get("plotly_chart"))
+
+
+def test_an_enlarged_part_can_be_left_again(open_app: Open, women: Result) -> None:
+    app = opened(open_app, women)
+    app.session_state["blocks_window"] = (f"{0:012x}", (2, 9, 1, 6))
+    app.run()
+    assert "Rows 3 to 9 of 18, columns 2 to 6 of 14" in texts(app)
+    app.button(key="blocks_reset").click().run()
+    assert not app.exception
+    assert "Rows 3 to" not in texts(app)
+
+
+def test_a_part_of_another_run_is_not_kept(open_app: Open, women: Result) -> None:
+    app = opened(open_app, women)
+    app.session_state["blocks_window"] = ("another", (2, 9, 1, 6))
+    app.run()
+    assert not app.exception
+    assert "Rows 3 to" not in texts(app)
+
+
+def test_a_run_under_way_is_shown_as_it_stands(open_app: Open, women: Result) -> None:
+    job = Workspace(WORKSPACE).add(pose(women.problem.relation, "gibbs", {"max_sweeps": 1_000_000}))
+    app = open_app("blocks")
+    until(app, lambda: len(app.get("plotly_chart")) == 5)
+    assert app.button(key="blocks_refresh").label == "Refresh"
+    assert "running" in app.selectbox(key="blocks_run").options[0]
+    job.stop()
+    assert job.wait(60)
+    app.run()
+    assert not app.exception
+    assert "stopped" in app.selectbox(key="blocks_run").options[0]

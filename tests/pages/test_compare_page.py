@@ -1,0 +1,85 @@
+"""The Compare page: several runs side by side, and what may not be compared."""
+
+from __future__ import annotations
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from acvb_core.data.samples import load_sample
+from acvb_core.engine.fitting import fit
+from acvb_core.engine.result import Result
+from pages.ui import services
+from tests.pages.session import WORKSPACE, Open
+
+
+def opened(open_app: Open, *results: Result) -> AppTest:
+    """Open the page in a workspace that has these finished runs, oldest first."""
+    for number, result in enumerate(results):
+        services.store().save(WORKSPACE, f"{number:012x}", 1e9 + number, result)
+    return open_app("compare")
+
+
+@pytest.fixture(scope="module")
+def survey() -> list[Result]:
+    relation = load_sample("survey").relation
+    return [fit(relation, method, heldout=0.1) for method in ("acvb0", "vb", "gibbs")]
+
+
+def said(app: AppTest) -> str:
+    return " ".join(str(element.value) for element in [*app.caption, *app.warning, *app.info, *app.markdown])
+
+
+def test_two_runs_are_needed(open_app: Open, survey: list[Result]) -> None:
+    app = opened(open_app, survey[0])
+    assert not app.exception
+    assert app.subheader[0].value == "Nothing to compare yet"
+    assert "there is one" in said(app)
+
+
+def test_runs_are_shown_side_by_side(open_app: Open, survey: list[Result]) -> None:
+    app = opened(open_app, *survey)
+    assert not app.exception
+    assert app.dataframe[0].value.index.tolist() == ["ACVB0", "VB", "Gibbs"]
+    headings = [element.value for element in app.subheader]
+    assert headings == [
+        "Curves",
+        "Scores",
+        "Blocks on one scale",
+        "How alike the clusterings are",
+        "Where the objects go",
+    ]
+    # The loader of the live component, a matrix for each run, two agreements, the flow and its table.
+    assert len(app.get("plotly_chart")) == 1 + 3 + 2 + 2
+
+
+def test_fewer_than_two_chosen_asks_for_more(open_app: Open, survey: list[Result]) -> None:
+    app = opened(open_app, *survey)
+    app.multiselect(key="compare_runs").set_value([f"{0:012x}"]).run()
+    assert not app.exception
+    assert "Choose two runs" in said(app)
+
+
+def test_different_splits_are_named(open_app: Open, survey: list[Result]) -> None:
+    other = fit(survey[0].problem.relation, "vb", heldout=0.2)
+    app = opened(open_app, survey[1], other)
+    assert not app.exception
+    assert "held out different entries" in said(app)
+    assert "Shaded" not in said(app)
+
+
+def test_different_data_are_named_and_not_compared(open_app: Open, survey: list[Result]) -> None:
+    app = opened(open_app, survey[1], fit(load_sample("southern_women").relation, "vb"))
+    assert not app.exception
+    assert "different data" in said(app)
+    assert [element.value for element in app.subheader][-1] == "Blocks on one scale"
+
+
+def test_domain_and_pair_can_be_switched(open_app: Open, survey: list[Result]) -> None:
+    app = opened(open_app, *survey)
+    app.selectbox(key="pair_other").set_value(2).run()
+    assert not app.exception
+    for group in app.get("button_group"):
+        if group.key == "compare_domain":
+            group.set_value("cols")
+    app.run()
+    assert not app.exception
