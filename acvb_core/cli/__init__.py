@@ -26,7 +26,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         Default: the arguments of the process.
     """
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
+        if argv is None and isinstance(stream, io.TextIOWrapper):
             # A terminal that cannot show a character gets its escape, not an error.
             stream.reconfigure(errors="backslashreplace")
     try:

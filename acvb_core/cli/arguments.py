@@ -44,7 +44,8 @@ def parser() -> Parser:
         added.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
         return added
 
-    command("methods", "List the methods.", _later("listings", "methods"))
+    methods = command("methods", "List the methods.", _later("listings", "methods"))
+    methods.add_argument("--markdown", action="store_true", help="as the table that the README shows")
     command("samples", "List the sample relations.", _later("listings", "samples"))
 
     fit = command("fit", "Fit one method to a relation.", _later("commands", "fit"))

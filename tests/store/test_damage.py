@@ -53,6 +53,18 @@ def test_a_damaged_file_is_named_and_hides_nothing_else(
     assert [run.job_id for run in store.runs("mine")] == ["good"]
 
 
+def test_a_file_in_the_place_of_another_is_noticed(
+    store: RunStore, executor: Executor, women: Result, survey: Result
+) -> None:
+    store.save("mine", "run", 0.0, women)
+    path = next((store.folder / "relations").iterdir())
+    store.save("mine", "other", 0.0, survey)
+    (other,) = (found for found in (store.folder / "relations").iterdir() if found != path)
+    path.write_bytes(other.read_bytes())
+    with pytest.raises(StoreError, match="not the relation it was stored as"):
+        store.load("run", executor)
+
+
 def test_no_pickle_is_read(tmp_path: Path) -> None:
     path = tmp_path / "evil.npz"
     with path.open("wb") as file:

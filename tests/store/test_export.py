@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from acvb_core.clusters import rearrange
 from acvb_core.data.readers import load_relation
 from acvb_core.data.relation import Relation
 from acvb_core.data.samples import load_sample
@@ -40,6 +41,13 @@ WOMEN = load_sample("southern_women").relation
 @pytest.fixture(scope="module")
 def result() -> Result:
     return fit(WOMEN, "acvb0", k_rows=5, k_cols=4, heldout=0.1, shrink=0.0)
+
+
+def turned_round(result: Result) -> Result:
+    """The same result, with the smallest cluster first in what the method left behind."""
+    posterior = result.snapshot.posterior
+    orders = {domain: np.arange(posterior[domain].shape[1])[::-1] for domain in posterior.averaged}
+    return replace(result, snapshot=replace(result.snapshot, posterior=rearrange(posterior, orders)))
 
 
 def read(text: str) -> pd.DataFrame:
@@ -125,7 +133,9 @@ def test_undefined_scores_are_null_in_run_json() -> None:
     assert json.loads(run_json(result))["heldout"]["roc_auc"] is None
 
 
-def test_one_cluster_number_in_every_file(result: Result, tmp_path: Path) -> None:
+@pytest.mark.parametrize("turn", [False, True])
+def test_one_cluster_number_in_every_file(result: Result, tmp_path: Path, turn: bool) -> None:
+    result = turned_round(result) if turn else result
     paths = write_run(result, tmp_path / "new" / "folder")
     folder = tmp_path / "new" / "folder"
     assert {path.name for path in paths} == {
