@@ -156,25 +156,17 @@ def matrices(job: Job, arrangement: Arrangement) -> Window | None:
         with st.container(key="matrix_sorted"):
             st.subheader("Sorted by cluster", anchor=False)
             st.plotly_chart(
-                figure,
-                key=key,
-                theme=None,
-                config=CHART,
-                on_select=enlarge,
-                selection_mode="box",
+                figure, key=key, theme=None, config=CHART, on_select=enlarge, selection_mode="box",
                 alt="The relation with rows and columns sorted by cluster; lines are the clusters' borders.",
-            )
+            )  # fmt: skip
         with st.container(key="matrix_read"):
             st.subheader("As it was read", anchor=False)
             relation = arrangement.relation
             height = int(figure["layout"]["height"])
             st.plotly_chart(
-                unsorted_figure(relation.fingerprint + relation.name, height, relation),
-                key="blocks_unsorted",
-                theme=None,
-                config=STILL,
-                alt="The same relation with rows and columns in the order of the file.",
-            )
+                unsorted_figure(relation.fingerprint + relation.name, height, relation), key="blocks_unsorted",
+                theme=None, config=STILL, alt="The same relation with rows and columns in the order of the file.",
+            )  # fmt: skip
     return window
 
 
@@ -183,22 +175,16 @@ def summary(result: Result) -> None:
         with st.container(key="summary_strengths"):
             st.subheader("Strength of the blocks", anchor=False)
             st.plotly_chart(
-                strength_figure(result, height=500),
-                key="blocks_strengths",
-                theme=None,
-                config=STILL,
+                strength_figure(result, height=500), key="blocks_strengths", theme=None, config=STILL,
                 alt="Posterior mean of the link probability of every block.",
-            )
+            )  # fmt: skip
         with st.container(key="summary_sizes"):
             st.subheader("Sizes of the clusters", anchor=False)
             for domain in DOMAINS:
                 st.plotly_chart(
-                    size_figure(result, domain, height=242),
-                    key=f"blocks_sizes_{domain}",
-                    theme=None,
-                    config=STILL,
+                    size_figure(result, domain, height=242), key=f"blocks_sizes_{domain}", theme=None, config=STILL,
                     alt=f"Number of objects in each cluster of the {DOMAINS[domain].lower()}.",
-                )
+                )  # fmt: skip
 
 
 @st.fragment
@@ -251,44 +237,35 @@ def files(job: Job, result: Result, arrangement: Arrangement, window: Window | N
     st.subheader("Take it away", anchor=False)
     relation, settings = result.problem.relation, result.problem.settings
     name = re.sub(r"[^\w-]+", "_", relation.name).strip("_")[:40] or "relation"
-    stem = f"{name}-{settings.method}-seed{settings.seed}"
     title = f"{relation.name}: {result.problem.label}"
 
-    def button(label: str, end: str, mime: str, make: Callable[[], str | bytes]) -> None:
-        st.download_button(
-            label,
-            make,
-            f"{stem}-{end}",
-            mime,
-            key=f"file_{end}",
-            icon=":material/download:",
-            on_click="ignore",
-        )
+    def soft(domain: str) -> str:
+        return export.csv_text(export.responsibilities_frame(result, domain))
 
-    with st.container(horizontal=True, gap="small", key="files_tables"):
-        button("Row clusters", "rows.csv", "text/csv", lambda: export.csv_text(result.rows))
-        button("Column clusters", "columns.csv", "text/csv", lambda: export.csv_text(result.columns))
-        for domain, plural in (("rows", "rows"), ("cols", "columns")):
-            button(
-                f"Responsibilities of the {plural}",
-                f"responsibilities-{plural}.csv",
-                "text/csv",
-                lambda d=domain: export.csv_text(export.responsibilities_frame(result, d)),
-            )
-        button("Block strengths", "blocks.csv", "text/csv", lambda: export.csv_text(result.blocks))
-        button(
-            "Matrix, interactive",
-            "matrix.html",
-            "text/html",
-            lambda: to_html(block_figure(arrangement, window=window, height=900), title),
-        )
-        button(
+    def page() -> str:
+        return to_html(block_figure(arrangement, window=window, height=900), title)
+
+    offers: list[tuple[str, str, str, Callable[[], str | bytes]]] = [
+        ("Row clusters", "rows.csv", "text/csv", lambda: export.csv_text(result.rows)),
+        ("Column clusters", "columns.csv", "text/csv", lambda: export.csv_text(result.columns)),
+        ("Responsibilities of the rows", "responsibilities-rows.csv", "text/csv", lambda: soft("rows")),
+        ("Responsibilities of the columns", "responsibilities-columns.csv", "text/csv", lambda: soft("cols")),
+        ("Block strengths", "blocks.csv", "text/csv", lambda: export.csv_text(result.blocks)),
+        ("Matrix, interactive", "matrix.html", "text/html", page),
+        (
             "Matrix, picture",
             "matrix.png",
             "image/png",
             lambda: block_png(arrangement, title=title, window=window),
-        )
-        button("The run", "run.json", "application/json", lambda: export.run_json(result))
+        ),
+        ("The run", "run.json", "application/json", lambda: export.run_json(result)),
+    ]
+    with st.container(horizontal=True, gap="small", key="files"):
+        for label, end, kind, make in offers:
+            st.download_button(
+                label, make, f"{name}-{settings.method}-seed{settings.seed}-{end}", kind, key=f"file_{end}",
+                icon=":material/download:", on_click="ignore",
+            )  # fmt: skip
     with st.expander("Repeat this run in Python", icon=":material/code:", key="snippet"):
         st.code(export.python_snippet(result), language="python")
 

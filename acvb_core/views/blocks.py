@@ -28,7 +28,7 @@ __all__ = [
 
 _TRANSPARENT = [[0, "rgba(0,0,0,0)"], [1, "rgba(0,0,0,0)"]]
 #: Share of the axis that a number takes.
-_CROWD = {"x": 0.045, "y": 0.03}
+_CROWD = {"x": 0.034, "y": 0.03}
 _NARROW = 0.01  # share of the side
 _LEAST_STRIP = 0.002  # share of the side below which a cluster's colour could not be seen
 

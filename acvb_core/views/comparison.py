@@ -57,7 +57,14 @@ def agreement_figure(values: pd.DataFrame, measure: str, *, height: int | None =
                      "title": {"text": _MEASURES[measure], "side": "right", "font": {"size": 12}}},
         "uid": f"agreement-{measure}",
     }  # fmt: skip
-    axis = {"tickvals": list(range(n)), "ticktext": names, "showgrid": False, "zeroline": False, "ticks": ""}
+    axis = {
+        "tickvals": list(range(n)),
+        "ticktext": names,
+        "showgrid": False,
+        "zeroline": False,
+        "ticks": "",
+        "ticklabelstandoff": 4,
+    }
     room = int(6.6 * longest) + 16
     layout = base_layout(
         height or max(240, 44 * n + room),
@@ -208,7 +215,7 @@ def contingency_figure(
                                                      "font": {"size": 12}}},
         "uid": "contingency",
     }  # fmt: skip
-    axis = {"type": "category", "showgrid": False, "ticks": "", "tickangle": 0}
+    axis = {"type": "category", "showgrid": False, "ticks": "", "tickangle": 0, "ticklabelstandoff": 4}
     title = {"font": {"size": 12, "color": MUTED}, "standoff": 6}
     layout = base_layout(
         height,

@@ -178,5 +178,6 @@ def to_html(figure: Figure, title: str) -> str:
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8">'
         f"<title>{html.escape(title)}</title></head>\n"
-        f'<body style="margin:1rem;font-family:{html.escape(FONT)}">\n{body}\n</body>\n</html>\n'
+        f'<body style="margin:1rem;font-family:{html.escape(FONT)};color:{TEXT}">\n'
+        f'<h1 style="font-size:1.3rem;margin:0 0 0.5rem">{html.escape(title)}</h1>\n{body}\n</body>\n</html>\n'
     )
