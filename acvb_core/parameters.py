@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -70,7 +71,7 @@ class Parameter:
             number = float(value)
         except (TypeError, ValueError):
             raise ParameterError(f"{self.name} is {value!r}; it must be a number.") from None
-        if number != number or (self.kind == "int" and number != int(number)):
+        if not math.isfinite(number) or (self.kind == "int" and number != int(number)):
             wanted = "a whole number" if self.kind == "int" else "a number"
             raise ParameterError(f"{self.name} is {value!r}; it must be {wanted}.")
         if (self.low is not None and number < self.low) or (self.high is not None and number > self.high):
