@@ -64,8 +64,15 @@ def test_the_best_is_marked_on_one_split(three: list[Result]) -> None:
     bounds = table.frame["Lower bound"]
     assert table.best["Lower bound"].tolist() == (np.isclose(bounds, bounds.max(), rtol=1e-9)).tolist()
     assert table.same_data
-    assert not table.best["CPU s"]["c"]  # a sampler does not converge
     assert not table.best["Verdict"].any()
+
+
+def test_the_time_of_a_run_that_did_not_converge_is_not_the_best(three: list[Result]) -> None:
+    cut_short = fit(three[0].problem.relation, "vb", heldout=0.1, max_sweeps=1)
+    table = comparison_table([*three[:2], cut_short], ["a", "b", "c"])
+    assert table.frame["CPU s"].idxmin() == "c"
+    assert not table.best["CPU s"]["c"]
+    assert table.best["CPU s"].sum() == 1
 
 
 def test_nothing_is_best_on_different_splits(three: list[Result]) -> None:
