@@ -10,38 +10,53 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
-from threadpoolctl import ThreadpoolController, threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 _lock = threading.Lock()
 _inside = 0
-_limit: threadpool_limits | None = None
-_known: tuple[int, ThreadpoolController] | None = None
+_before: list[tuple[Any, int]] = []
+_known: tuple[int, list[Any]] | None = None
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Limit BLAS to one thread in the process, and OpenMP in this thread, while any caller is inside."""
-    global _inside, _limit
+    global _inside, _before
     with _lock:
         if _inside == 0:
-            _limit = _libraries().limit(limits=1, user_api="blas")
+            _before = _limit("blas")
         _inside += 1
+    own = _limit("openmp")
     try:
-        with _libraries().limit(limits=1, user_api="openmp"):
-            yield
+        yield
     finally:
+        _restore(own)
         with _lock:
             _inside -= 1
-            if _inside == 0 and _limit is not None:
-                _limit.restore_original_limits()
-                _limit = None
+            if _inside == 0:
+                _restore(_before)
 
 
-def _libraries() -> ThreadpoolController:
+def _limit(api: str) -> list[tuple[Any, int]]:
+    """Set the libraries of an interface to one thread; return each with the number it had."""
+    before = [(library, library.num_threads) for library in _libraries() if library.user_api == api]
+    _restore([(library, 1) for library, _ in before])
+    return before
+
+
+def _restore(numbers: list[tuple[Any, int]]) -> None:
+    for library, number in numbers:
+        # OpenBLAS has one number for the whole process, which threadpoolctl (3.8) leaves to the thread that set it
+        # first and ignores others; here it is counted who is inside, and the last one out may be another thread.
+        getattr(library, "_real_set_num_threads", library.set_num_threads)(number)
+
+
+def _libraries() -> list[Any]:
     """Return the thread pools of this process; they are looked for again (some 10 ms) when modules were loaded."""
     global _known
     loaded, known = len(sys.modules), _known
     if known is None or known[0] != loaded:
-        known = _known = (loaded, ThreadpoolController())
+        known = _known = (loaded, list(ThreadpoolController().lib_controllers))
     return known[1]
