@@ -197,10 +197,9 @@ def _mark_tolerances(layout: Figure, panel: Panel, tolerances: Sequence[float]) 
 
 
 def axis_ranges(panels: Sequence[Panel], histories: Sequence[History]) -> dict[str, Figure]:
-    """Return, by axis, the range of the first view and how its numbers are written.
+    """Return, by axis, where the view that Plotly chooses ends, and how the numbers are written.
 
-    The first sweeps of a run, which may lie far below the rest, do not decide the range; a double click (or
-    zooming out) shows them.
+    The first sweeps of a run, which may lie far below the rest, do not decide the view; zooming out shows them.
     """
     found: dict[str, Figure] = {}
     for panel in panels:
@@ -220,7 +219,9 @@ def axis_ranges(panels: Sequence[Panel], histories: Sequence[History]) -> dict[s
             low, high = min(lows), max(highs)
             pad = 0.06 * (high - low) or max(abs(high) * 1e-6, 1e-9)
             found[panel.y_name] = {
-                "range": [low - pad, high + pad],
+                # Not a range: one that changes at every refresh would throw away the user's zoom.
+                "autorange": True,
+                "autorangeoptions": {"clipmin": low - pad, "clipmax": high + pad},
                 "tickformat": tick_format(low - pad, high + pad),
             }
     return found
