@@ -126,7 +126,7 @@ class JobBook:
     def close(self, timeout: float = 5.0) -> bool:
         """Stop everything and wait until it is saved; False when that took longer than `timeout` seconds.
 
-        A run cut short is saved as stopped and can be extended later.
+        A run cut short is saved as stopped; its state is not kept, so it cannot be extended afterwards.
         """
         with self._lock:
             shelves = list(self._shelves.values())
