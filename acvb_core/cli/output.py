@@ -140,7 +140,11 @@ def _ending(result: Result) -> str:
 
 
 def _clusters(result: Result) -> str:
-    return ", ".join(f"{k} {_domain(result, domain)}" for domain, k in result.snapshot.effective_k.items())
+    full = result.full_domains
+    return ", ".join(
+        f"{k} {_domain(result, domain)}" + (" (all that were allowed: more may fit better)" if domain in full else "")
+        for domain, k in result.snapshot.effective_k.items()
+    )
 
 
 def _domain(result: Result, domain: str) -> str:

@@ -52,6 +52,12 @@ class Result:
         orders = {domain: order_by_size(posterior[domain].sum(axis=0)) for domain in posterior.averaged}
         return rearrange(posterior, orders)
 
+    @property
+    def full_domains(self) -> list[str]:
+        """Domains whose clusters are all in use: more than the settings allow might fit better."""
+        values = self.problem.settings.values
+        return [d for d, k in self.snapshot.effective_k.items() if k >= values.get(f"k_{d}", k + 1) > 1]
+
     @cached_property
     def tables(self) -> dict[str, pd.DataFrame]:
         """The model's result frames; for the IRM `rows`, `columns`, `blocks`."""

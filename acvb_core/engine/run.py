@@ -23,7 +23,7 @@ from acvb_core.evaluate.heldout import HeldOutScore, score
 from acvb_core.protocols import Checkpoint, Posterior, SweepInfo, no_checkpoint
 
 
-class StopRun(Exception):
+class StopRun(Exception):  # noqa: N818 - a signal, not an error
     """Raised by a checkpoint to end a run at once; the sweep under way is given up."""
 
 
