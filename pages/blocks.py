@@ -15,6 +15,7 @@ from typing import Any  # noqa: E402
 from acvb_core.data.relation import Relation  # noqa: E402
 from acvb_core.engine.job import Inspection, Job  # noqa: E402
 from acvb_core.engine.result import Result  # noqa: E402
+from acvb_core.registry import model_row  # noqa: E402
 from acvb_core.store import export  # noqa: E402
 from acvb_core.views.arrangement import Arrangement, Window, arranged, as_read  # noqa: E402
 from acvb_core.views.block_png import block_png  # noqa: E402
@@ -118,6 +119,10 @@ def heading(job: Job, result: Result) -> None:
             f"{clusters['rows']} × {clusters['cols']} clusters · {say.count(result.snapshot.sweep, 'sweep')}",
             width="content",
         )
+    if result.full_domains:
+        names = model_row(result.problem.settings.model).domains
+        full = " and ".join(names[domain] for domain in result.full_domains)
+        st.caption(f"All the {full} that were allowed are in use: a run that may use more could fit better.")
 
 
 def matrices(job: Job, arrangement: Arrangement) -> Window | None:
