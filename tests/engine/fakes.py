@@ -1,0 +1,127 @@
+"""Inferences that do as they are told, and problems around them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from acvb_core.data.relation import Relation
+from acvb_core.data.synthetic import planted
+from acvb_core.engine.problem import Problem, pose
+from acvb_core.engine.run import run
+from acvb_core.engine.snapshot import Snapshot
+from acvb_core.protocols import Checkpoint, Phase, Posterior, SweepInfo, Unaveraged, no_checkpoint
+
+DOMAINS = ("rows", "cols")
+#: Every method, with settings under which it is quick on a small relation.
+QUICK: dict[str, dict[str, Any]] = {
+    "acvb0": {"k_rows": 6, "k_cols": 5, "max_sweeps": 400},
+    "acvb": {"k_rows": 6, "k_cols": 5, "max_sweeps": 400},
+    "cvb0": {"k_rows": 6, "k_cols": 5, "max_sweeps": 400},
+    "cvb": {"k_rows": 6, "k_cols": 5, "max_sweeps": 400},
+    "vb": {"k_rows": 6, "k_cols": 5, "max_sweeps": 400},
+    "gibbs": {"k_rows": 6, "k_cols": 5, "burn_in": 5, "max_sweeps": 20},
+}
+
+
+def soft(rng: np.random.Generator, n_objects: int, n_clusters: int) -> np.ndarray:
+    """Return random responsibilities."""
+    return rng.dirichlet(np.full(n_clusters, 0.3), size=n_objects)
+
+
+@dataclass(frozen=True)
+class Script:
+    """What a sweep of `Scripted` gives."""
+
+    rows: np.ndarray
+    cols: np.ndarray
+    order: dict[str, np.ndarray] | None = None
+    settling: bool = False
+
+
+class Scripted(Unaveraged):
+    """An inference whose sweeps are written down beforehand; its state is the number of sweeps done."""
+
+    def __init__(self, scripts: list[Script]) -> None:
+        self.scripts = scripts  # the first is the state before any sweep
+
+    def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> int:
+        return 0
+
+    def sweep(
+        self, state: int, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
+    ) -> tuple[int, SweepInfo]:
+        script = self.scripts[state + 1]
+        return state + 1, SweepInfo(None, script.order, settling=script.settling)
+
+    def posterior(self, state: int) -> Posterior:
+        script = self.scripts[state]
+        counts = np.full((script.rows.shape[1], script.cols.shape[1]), float(state))
+        return Posterior(
+            {"rows": script.rows, "cols": script.cols, "ones": counts},
+            {"rows": (None, "rows"), "cols": (None, "cols"), "ones": DOMAINS},
+            averaged=DOMAINS,
+            derived=("ones",),
+        )
+
+
+class Wrapped:
+    """An inference with something done around each sweep of another."""
+
+    def __init__(
+        self, inner: Any, after: Callable[[Any, SweepInfo, Checkpoint], tuple[Any, SweepInfo]]
+    ) -> None:
+        self.inner, self.after = inner, after
+
+    def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> Any:
+        return self.inner.init(rng, checkpoint)
+
+    def sweep(
+        self, state: Any, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
+    ) -> tuple[Any, SweepInfo]:
+        return self.after(*self.inner.sweep(state, rng, checkpoint), checkpoint)
+
+    def posterior(self, state: Any) -> Posterior:
+        return self.inner.posterior(state)
+
+    def current(self, state: Any) -> Posterior:
+        return self.inner.current(state)
+
+    def phase(self, state: Any) -> Phase:
+        return self.inner.phase(state)
+
+
+def small_relation() -> Relation:
+    """Return a planted relation with missing entries, of 40 x 30 objects."""
+    return planted(40, 30, 3, 3, 5, missing_share=0.1).relation
+
+
+def small_problem(method: str, *, heldout: float = 0.1, seed: int = 3, **values: Any) -> Problem:
+    """Return a quick problem on the small relation."""
+    return pose(small_relation(), method, QUICK[method] | values, heldout=heldout, seed=seed)
+
+
+def with_inference(problem: Problem, inference: Any) -> Problem:
+    """Return the problem with another inference."""
+    return replace(problem, inference=inference)
+
+
+#: Diagnostics that differ from run to run, being times.
+TIMES = ("cpu_seconds", "wall_seconds", "diagnostics_seconds")
+
+
+def bits(snapshot: Snapshot) -> dict[str, Any]:
+    """Return everything a snapshot says but its times, in a form that == compares bit by bit."""
+    numbers = {
+        name: np.float64(value).tobytes() for name, value in snapshot.row().items() if name not in TIMES
+    }
+    arrays = {name: (array.shape, array.tobytes()) for name, array in snapshot.posterior.arrays.items()}
+    return numbers | {"verdict": snapshot.verdict} | arrays
+
+
+def all_snapshots(problem: Problem, **options: Any) -> list[Snapshot]:
+    """Return every snapshot of a run."""
+    return list(run(problem, **options))

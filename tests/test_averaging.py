@@ -1,0 +1,316 @@
+"""The running mean: what it averages, what it leaves alone, and the bounds it is certain to keep."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acvb_core import averaging
+from acvb_core.averaging import BURN_IN_CAP, SETTLED, Averaged, AveragedState, SampleMean, match_clusters
+from acvb_core.clusters import renormalise
+from acvb_core.protocols import SweepInfo
+from tests.engine.fakes import DOMAINS, Script, Scripted, small_problem, soft
+
+
+def states_of(inference: Any, sweeps: int, seed: int = 0) -> list[tuple[Any, SweepInfo | None]]:
+    """Return the first state and the one after each sweep, each sweep with random numbers of its own."""
+    state = inference.init(np.random.default_rng([seed, 0]))
+    found: list[tuple[Any, SweepInfo | None]] = [(state, None)]
+    for sweep in range(1, sweeps + 1):
+        state, info = inference.sweep(state, np.random.default_rng([seed, sweep]))
+        found.append((state, info))
+    return found
+
+
+def scripted_means(scripts: list[Script], burn_in: int) -> list[AveragedState]:
+    method = Averaged(Scripted(scripts), burn_in)
+    return [state for state, _ in states_of(method, len(scripts) - 1)]
+
+
+def history(
+    rng: np.random.Generator, sweeps: int, sizes: tuple[int, int] = (4, 3)
+) -> list[dict[str, np.ndarray]]:
+    """Return responsibilities of both domains before and after each sweep, cluster k the same one throughout."""
+    return [{"rows": soft(rng, 9, sizes[0]), "cols": soft(rng, 7, sizes[1])} for _ in range(sweeps + 1)]
+
+
+def relabelled(
+    true: list[dict[str, np.ndarray]], rng: np.random.Generator
+) -> tuple[list[Script], list[dict[str, np.ndarray]]]:
+    """Return the history with its clusters shuffled in every sweep, as a sweep says it, and where each one is."""
+    places = [{name: np.arange(true[0][name].shape[1]) for name in DOMAINS}]
+    scripts = [Script(**true[0])]
+    for q in true[1:]:
+        order = {name: rng.permutation(q[name].shape[1]) for name in DOMAINS}
+        places.append({name: places[-1][name][order[name]] for name in DOMAINS})
+        scripts.append(Script(**{name: q[name][:, places[-1][name]] for name in DOMAINS}, order=order))
+    return scripts, places
+
+
+@pytest.mark.parametrize("burn_in", [1, 2, 5])
+def test_mean_is_the_recorded_history_averaged_afterwards(rng: np.random.Generator, burn_in: int) -> None:
+    true = history(rng, 14)
+    scripts, places = relabelled(true, rng)
+    for sweep, state in enumerate(scripted_means(scripts, burn_in)):
+        assert state.samples == max(sweep - burn_in, 0)
+        for name in DOMAINS:
+            if state.samples:
+                expected = np.mean([q[name] for q in true[burn_in + 1 : sweep + 1]], axis=0)
+                np.testing.assert_allclose(state.mean[name], expected[:, places[sweep][name]], atol=1e-14)
+
+
+@given(st.integers(0, 10_000), st.integers(1, 4))
+def test_averaging_and_relabelling_commute(seed: int, burn_in: int) -> None:
+    rng = np.random.default_rng(seed)
+    true = history(rng, 8)
+    scripts, places = relabelled(true, rng)
+    plain = scripted_means([Script(**q) for q in true], burn_in)
+    moved = scripted_means(scripts, burn_in)
+    for sweep in range(burn_in + 1, 9):
+        assert moved[sweep].change == pytest.approx(plain[sweep].change) or plain[sweep].change is None
+        for name in DOMAINS:
+            np.testing.assert_allclose(
+                moved[sweep].mean[name], plain[sweep].mean[name][:, places[sweep][name]], atol=1e-14
+            )
+
+
+def test_without_the_alignment_the_mean_is_wrong(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The tests above would see a mean that is not put through the sweep's order."""
+    true = history(rng, 10)
+    scripts, places = relabelled(true, rng)
+    expected = np.mean([q["rows"] for q in true[2:]], axis=0)[:, places[-1]["rows"]]
+    right = scripted_means(scripts, 1)[-1]
+    np.testing.assert_allclose(right.mean["rows"], expected, atol=1e-14)
+    monkeypatch.setattr(averaging, "aligned", lambda arrays, order: dict(arrays))
+    wrong = scripted_means(scripts, 1)[-1]
+    assert np.abs(wrong.mean["rows"] - expected).max() > 0.1
+
+
+def test_posterior_is_the_mean_and_what_follows_from_the_sample_is_left_out(rng: np.random.Generator) -> None:
+    scripts = [Script(**q) for q in history(rng, 5)]
+    method = Averaged(Scripted(scripts), 2)
+    for sweep, (state, _) in enumerate(states_of(method, 5)):
+        posterior, current = method.posterior(state), method.current(state)
+        np.testing.assert_array_equal(current["rows"], scripts[sweep].rows)
+        assert "ones" in current.arrays
+        assert ("ones" in posterior.arrays) == (sweep <= 2)
+        if sweep > 2:
+            np.testing.assert_array_equal(posterior["rows"], state.mean["rows"])
+            assert set(posterior.axes) == set(posterior.arrays)
+        assert method.phase(state) == (sweep <= 2, max(sweep - 2, 0), state.change)
+
+
+def test_restarts_when_a_cluster_is_dropped(rng: np.random.Generator) -> None:
+    true = history(rng, 8)
+    keep = np.array([2, 0, 3])
+    scripts = [Script(**q) for q in true[:5]]
+    for at, q in enumerate(true[5:]):
+        order = {"rows": keep, "cols": np.arange(3)} if at == 0 else None
+        scripts.append(Script(renormalise(q["rows"][:, keep]), q["cols"], order))
+    states = scripted_means(scripts, 1)
+    assert [state.samples for state in states] == [0, 0, 1, 2, 3, 1, 2, 3, 4]
+    assert states[5].change is None
+    np.testing.assert_array_equal(states[5].mean["rows"], scripts[5].rows)
+    np.testing.assert_array_equal(states[5].mean["cols"], scripts[5].cols)
+    np.testing.assert_allclose(states[8].mean["rows"], np.mean([s.rows for s in scripts[5:]], axis=0))
+    np.testing.assert_allclose(states[8].mean["cols"], np.mean([s.cols for s in scripts[5:]], axis=0))
+
+
+def test_restarts_when_clusters_were_merged(rng: np.random.Generator) -> None:
+    """A merge is no re-ordering: the widths alone tell."""
+    true = history(rng, 6)
+    scripts = [Script(**q) for q in true[:4]]
+    for q in true[4:]:
+        merged = np.column_stack([q["cols"][:, 0] + q["cols"][:, 2], q["cols"][:, 1]])
+        scripts.append(Script(q["rows"], merged, None))
+    states = scripted_means(scripts, 1)
+    assert [state.samples for state in states] == [0, 0, 1, 2, 1, 2, 3]
+    np.testing.assert_array_equal(states[4].mean["rows"], scripts[4].rows)
+    np.testing.assert_allclose(states[6].mean["cols"], np.mean([s.cols for s in scripts[4:]], axis=0))
+
+
+@pytest.mark.parametrize("burn_in", [1, 3, 10])
+def test_burn_in_given_is_exactly_so_many_sweeps(rng: np.random.Generator, burn_in: int) -> None:
+    constant = Script(**history(rng, 0)[0])
+    settling = Script(constant.rows, constant.cols, settling=True)
+    for scripts in ([constant] * 14, [settling] * 14, [Script(**q) for q in history(rng, 13)]):
+        assert [s.samples for s in scripted_means(scripts, burn_in)] == [
+            max(n - burn_in, 0) for n in range(14)
+        ]
+
+
+def moving(step: float) -> list[Script]:
+    """Return responsibilities that change by `step` (L1, every object) in each sweep, to and fro."""
+    one = np.array([[0.6, 0.4], [0.3, 0.7]])
+    other = one + np.array([[step, -step]]) / 2
+    return [Script((one, other)[n % 2], (one, other)[n % 2]) for n in range(BURN_IN_CAP + 5)]
+
+
+def test_automatic_burn_in_ends_when_settled() -> None:
+    shaking, calm = moving(10 * SETTLED), moving(SETTLED / 2)
+    scripts = [*shaking[:7], *[Script(shaking[6].rows, shaking[6].cols)], *calm[:3]]
+    assert [state.samples for state in scripted_means(scripts, 0)][:8] == [0] * 7 + [1]
+    assert scripted_means(calm, 0)[1].samples == 1
+
+
+def test_automatic_burn_in_looks_at_clusters_in_their_new_order(rng: np.random.Generator) -> None:
+    q = history(rng, 0)[0]
+    scripts, _ = relabelled([q] * 4, rng)
+    assert [state.samples for state in scripted_means(scripts, 0)] == [0, 1, 2, 3]
+
+
+def test_automatic_burn_in_waits_for_moves_to_end(rng: np.random.Generator) -> None:
+    q = history(rng, 0)[0]
+    scripts = [Script(**q, settling=n < 6) for n in range(10)]
+    assert [state.samples for state in scripted_means(scripts, 0)] == [0] * 6 + [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("settling", [False, True])
+def test_automatic_burn_in_ends_at_its_cap(settling: bool) -> None:
+    scripts = [Script(s.rows, s.cols, settling=settling) for s in moving(2 * SETTLED)]
+    samples = [state.samples for state in scripted_means(scripts, 0)]
+    assert samples == [max(n - BURN_IN_CAP, 0) for n in range(len(scripts))]
+
+
+def assert_lemmas(before: AveragedState, after: AveragedState, info: SweepInfo) -> float:
+    """Check ACVB17 Lemma 1 (L1, every object and the mean over them) and Lemma 3 (L2); return s * change."""
+    s = after.samples
+    assert after.change is not None
+    assert after.change <= 2.0 / s * (1 + 1e-14)  # exact, but for the last bits of the sums
+    old = averaging.aligned(before.mean, info.order)
+    changes = []
+    for name in DOMAINS:
+        difference = after.mean[name] - old[name]
+        changes.append(np.abs(difference).sum(axis=1))
+        assert changes[-1].max() <= 2.0 / s * (1 + 1e-14)
+        assert np.linalg.norm(difference, axis=1).max() <= np.sqrt(2.0) / s * (1 + 1e-14)
+    assert after.change == pytest.approx(np.concatenate(changes).mean(), abs=1e-15)
+    return s * after.change
+
+
+@pytest.mark.parametrize("method", ["acvb0", "acvb"])
+@pytest.mark.parametrize("options", [{"burn_in": 1, "init": "random"}, {"burn_in": 0}])
+def test_lemmas_1_and_3_hold_in_every_sweep(method: str, options: dict[str, Any]) -> None:
+    inference = small_problem(method, **options).inference
+    states = states_of(inference, 60)
+    checked = 0
+    for (before, _), (after, info) in zip(states[:-1], states[1:], strict=True):
+        if after.samples > 1:
+            assert_lemmas(before, after, info)
+            checked += 1
+    assert checked > 20
+
+
+def test_lemma_bounds_are_met_by_the_worst_there_can_be() -> None:
+    """Objects all in one cluster until the last sweep, then all in the other: that is the bound itself."""
+    one, other = (np.tile(row, (5, 1)) for row in ([1.0, 0.0], [0.0, 1.0]))
+    for s in (2, 3, 10, 50):
+        scripts = [Script(one, one)] * (s + 1) + [Script(other, other)]
+        states = states_of(Averaged(Scripted(scripts), 1), s + 1)
+        scaled = assert_lemmas(states[-2][0], states[-1][0], states[-1][1])
+        assert scaled == pytest.approx(2.0)
+
+
+def test_lemmas_hold_where_the_inner_method_alternates_for_ever() -> None:
+    one, other = (np.tile(row, (5, 1)) for row in ([1.0, 0.0], [0.0, 1.0]))
+    states = states_of(Averaged(Scripted([Script(q, q) for q in (one, other) * 40]), 1), 79)
+    for (before, _), (after, info) in zip(states[2:-1], states[3:], strict=True):
+        assert_lemmas(before, after, info)
+    np.testing.assert_allclose(states[-1][0].mean["rows"], 0.5)
+
+
+@pytest.mark.parametrize("burn_in", [0, 1, 4])
+@pytest.mark.parametrize("pair", [("acvb0", "cvb0"), ("acvb", "cvb")])
+def test_averaging_never_feeds_back(pair: tuple[str, str], burn_in: int) -> None:
+    averaged = small_problem(pair[0], burn_in=burn_in).inference
+    plain = small_problem(pair[1]).inference
+    for (state, _), (alone, _) in zip(states_of(averaged, 25), states_of(plain, 25), strict=True):
+        for name in ("rows", "cols", "ones", "entries"):
+            assert getattr(state.inner, name).tobytes() == getattr(alone, name).tobytes()
+        assert state.inner.hyper.alpha_rows == alone.hyper.alpha_rows
+        assert state.inner.hyper.a.tobytes() == alone.hyper.a.tobytes()
+
+
+def one_hot(labels: list[int], n_clusters: int) -> np.ndarray:
+    return np.eye(n_clusters)[labels]
+
+
+def test_matching_gives_clusters_their_names_back(rng: np.random.Generator) -> None:
+    sample = one_hot(rng.integers(4, size=30).tolist(), 4)
+    mean = 0.8 * sample + 0.05
+    order = rng.permutation(4)
+    wide, named = match_clusters(mean, sample[:, order])
+    np.testing.assert_array_equal(wide, mean)
+    np.testing.assert_array_equal(named, sample)
+
+
+def test_matching_births_and_deaths() -> None:
+    mean = one_hot([0, 0, 1, 1, 2, 2], 3)
+    # Cluster 2 has joined cluster 0, and a cluster is born from object 3.
+    sample = one_hot([1, 1, 0, 2, 1, 1], 3)
+    wide, named = match_clusters(mean, sample)
+    # Of the mean's clusters the born one overlaps only with 1, which object 2's cluster can claim as well.
+    assert wide.shape == named.shape == (6, 4)
+    np.testing.assert_array_equal(wide[:, :3], mean)
+    np.testing.assert_array_equal(wide[:, 3], 0.0)
+    np.testing.assert_array_equal(named[:, 0], [1, 1, 0, 0, 1, 1])
+    assert sorted(named.sum(axis=0)) == [0, 1, 1, 4]
+    np.testing.assert_array_equal(named.sum(axis=1), 1.0)
+
+
+class Samples(Scripted):
+    """Scripted samples of one clustering of rows and columns."""
+
+    def __init__(self, rows: list[list[int]]) -> None:
+        widths = [max(labels) + 1 for labels in rows]
+        both = [one_hot(labels, width) for labels, width in zip(rows, widths, strict=True)]
+        super().__init__([Script(q, q) for q in both])
+
+
+def sample_mean(rows: list[list[int]], burn_in: int) -> np.ndarray:
+    method = SampleMean(Samples(rows), burn_in)
+    state, _ = states_of(method, len(rows) - 1)[-1]
+    return method.posterior(state)["rows"]
+
+
+def test_labels_that_switch_between_samples_are_undone() -> None:
+    rows = [[0, 0, 0, 1, 1], [1, 1, 1, 0, 0], [0, 0, 0, 1, 1], [1, 1, 0, 0, 0], [1, 1, 1, 0, 0]]
+    np.testing.assert_allclose(sample_mean(rows, 0), [[1, 0], [1, 0], [0.75, 0.25], [0, 1], [0, 1]])
+
+
+def test_samples_of_the_burn_in_are_not_kept() -> None:
+    rows = [[0, 1, 2, 3, 4], [0, 1, 2, 3, 4], [0, 1, 1, 1, 0], [0, 0, 0, 1, 1], [1, 1, 1, 0, 0]]
+    method = SampleMean(Samples(rows), 2)
+    states = states_of(method, 4)
+    assert [state.samples for state, _ in states] == [0, 0, 0, 1, 2]
+    np.testing.assert_array_equal(method.posterior(states[2][0])["rows"], one_hot(rows[2], 2))
+    np.testing.assert_allclose(sample_mean(rows, 2), one_hot(rows[3], 2))
+
+
+def test_a_cluster_is_born_and_dies_between_samples() -> None:
+    halves, thirds = [0, 0, 0, 0, 1, 1], [0, 0, 2, 2, 1, 1]
+    rows = [halves, halves, thirds, thirds, halves]
+    expected = [[1, 0, 0], [1, 0, 0], [0.5, 0, 0.5], [0.5, 0, 0.5], [0, 1, 0], [0, 1, 0]]
+    np.testing.assert_allclose(sample_mean(rows, 0), expected)
+
+
+def test_a_cluster_that_hardly_ever_was_is_left_out_of_the_answer() -> None:
+    usual = [0, 0, 0, 1, 1]
+    answer = sample_mean([usual, usual, [0, 0, 2, 1, 1], usual, usual], 0)
+    # It held a quarter of an object on average.
+    np.testing.assert_allclose(answer, one_hot(usual, 2))
+
+
+def test_lemmas_hold_for_samples() -> None:
+    inference = small_problem("gibbs").inference
+    for state, _ in states_of(inference, 20):
+        if state.samples > 1:
+            assert 0 <= state.change <= 2.0 / state.samples
+            for name in DOMAINS:
+                np.testing.assert_allclose(state.mean[name].sum(axis=1), 1.0)

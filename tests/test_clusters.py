@@ -1,0 +1,135 @@
+"""Clusters are ordered, dropped and compared the same way everywhere."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acvb_core.clusters import is_identity, mean_l1_change, order_by_size, rearrange, renormalise, take
+from acvb_core.protocols import Posterior
+
+
+def test_largest_first_and_equal_sizes_keep_their_order() -> None:
+    assert order_by_size(np.array([1.0, 5.0, 3.0])).tolist() == [1, 2, 0]
+    # Long enough that an unstable sort would show.
+    mass = np.tile([1.0, 2.0], 40)
+    assert order_by_size(mass).tolist() == [*range(1, 80, 2), *range(0, 80, 2)]
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=60))
+def test_order_is_the_stable_sort(mass: list[int]) -> None:
+    expected = sorted(range(len(mass)), key=lambda k: (-mass[k], k))
+    assert order_by_size(np.array(mass, dtype=float)).tolist() == expected
+
+
+def test_drops_below_the_share_and_keeps_what_is_at_it() -> None:
+    mass = np.array([1.0, 89.0, 0.999, 9.001])
+    assert order_by_size(mass, 0.01).tolist() == [1, 3, 0]
+    assert order_by_size(mass, 0.0).tolist() == [1, 3, 0, 2]
+    assert order_by_size(mass, 0.5).tolist() == [1]
+
+
+@pytest.mark.parametrize("mass", [[0.0, 0.0, 0.0], [1.0, 1.0, 1.0], [0.0], [2.0]])
+def test_never_empty(mass: list[float]) -> None:
+    order = order_by_size(np.array(mass), 0.9)
+    assert order.dtype == np.int64
+    assert order.tolist() == ([0] if sum(mass) else list(range(len(mass))))
+
+
+def test_identity_neither_moves_nor_drops() -> None:
+    assert is_identity(np.arange(4), 4)
+    assert not is_identity(np.arange(3), 4)
+    assert not is_identity(np.array([0, 2, 1]), 3)
+
+
+def test_take_follows_each_axis_domain() -> None:
+    array = np.arange(24.0).reshape(2, 3, 4)
+    orders = {"rows": np.array([2, 0]), "cols": np.array([3, 1, 0])}
+    moved = take(array, (None, "rows", "cols"), orders)
+    assert moved.flags.c_contiguous
+    np.testing.assert_array_equal(moved, array[:, [2, 0]][:, :, [3, 1, 0]])
+    np.testing.assert_array_equal(take(array, (None, None, None), orders), array)
+    np.testing.assert_array_equal(take(array, (None, "other", "cols"), orders), array[:, :, [3, 1, 0]])
+
+
+def test_one_permutation_moves_everything_with_a_cluster_axis(rng: np.random.Generator) -> None:
+    names = {
+        "rows": (None, "rows"),
+        "cols": (None, "cols"),
+        "ones": ("rows", "cols"),
+        "turned": ("cols", "rows"),
+    }
+    # Each array holds its own clusters' numbers, so that what belongs together can be told afterwards.
+    number = np.add.outer(100 * np.arange(4), np.arange(3)).astype(float)
+    posterior = Posterior(
+        {
+            "rows": rng.dirichlet(np.ones(4), size=6),
+            "cols": rng.dirichlet(np.ones(3), size=5),
+            "ones": number,
+            "turned": np.ascontiguousarray(number.T),
+            "size": np.arange(4.0),
+            "elsewhere": np.arange(7.0),
+        },
+        names | {"size": ("rows",), "elsewhere": (None,)},
+        averaged=("rows", "cols"),
+        derived=("ones",),
+        hyper={"alpha": 2.0},
+    )
+    orders = {"rows": np.array([3, 1, 0, 2]), "cols": np.array([2, 0, 1])}
+    moved = rearrange(posterior, orders)
+    np.testing.assert_array_equal(moved["rows"], posterior["rows"][:, orders["rows"]])
+    np.testing.assert_array_equal(moved["cols"], posterior["cols"][:, orders["cols"]])
+    np.testing.assert_array_equal(moved["ones"] // 100, np.tile(orders["rows"][:, None], (1, 3)))
+    np.testing.assert_array_equal(moved["ones"] % 100, np.tile(orders["cols"], (4, 1)))
+    np.testing.assert_array_equal(moved["turned"], moved["ones"].T)
+    np.testing.assert_array_equal(moved["size"], orders["rows"])
+    np.testing.assert_array_equal(moved["elsewhere"], posterior["elsewhere"])
+    assert (moved.averaged, moved.derived, moved.hyper) == (
+        posterior.averaged,
+        posterior.derived,
+        {"alpha": 2.0},
+    )
+    assert moved.axes == posterior.axes
+    # The one given is as it was.
+    np.testing.assert_array_equal(posterior["ones"], number)
+
+
+def test_rearrange_back_and_forth(rng: np.random.Generator) -> None:
+    q = rng.dirichlet(np.ones(5), size=8)
+    posterior = Posterior({"rows": q}, {"rows": (None, "rows")}, averaged=("rows",))
+    order = rng.permutation(5)
+    back = rearrange(rearrange(posterior, {"rows": order}), {"rows": np.argsort(order)})
+    np.testing.assert_array_equal(back["rows"], q)
+
+
+def test_dropping_makes_rows_sum_to_one_again() -> None:
+    q = np.array([[0.5, 0.25, 0.25], [0.0, 1.0, 0.0]])
+    counts = np.array([3.0, 2.0, 1.0])
+    posterior = Posterior(
+        {"rows": q, "size": counts}, {"rows": (None, "rows"), "size": ("rows",)}, averaged=("rows",)
+    )
+    kept = rearrange(posterior, {"rows": np.array([2, 0])})
+    np.testing.assert_allclose(kept["rows"], [[1 / 3, 2 / 3], [0.5, 0.5]])
+    np.testing.assert_array_equal(kept["size"], [1.0, 3.0])
+    assert kept.n_clusters() == {"rows": 2}
+
+
+def test_renormalise() -> None:
+    given_rows = np.array([[1.0, 3.0], [0.0, 0.0]])
+    np.testing.assert_array_equal(renormalise(given_rows), [[0.25, 0.75], [0.5, 0.5]])
+    np.testing.assert_array_equal(given_rows, [[1.0, 3.0], [0.0, 0.0]])
+
+
+def test_mean_l1_change_is_over_the_objects_of_all_domains() -> None:
+    old = {"rows": np.array([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]), "cols": np.array([[1.0, 0.0, 0.0]])}
+    new = {"rows": np.array([[0.0, 1.0], [0.5, 0.5], [0.1, 0.9]]), "cols": np.array([[0.7, 0.2, 0.1]])}
+    assert mean_l1_change(new, old) == pytest.approx((2.0 + 0.0 + 0.2 + 0.6) / 4)
+    assert mean_l1_change(new, new) == 0.0
+
+
+def test_other_widths_count_as_the_most_there_can_be() -> None:
+    old = {"rows": np.array([[1.0, 0.0], [0.5, 0.5]]), "cols": np.array([[1.0, 0.0]])}
+    new = {"rows": np.ones((2, 1)), "cols": np.array([[0.5, 0.5]])}
+    assert mean_l1_change(new, old) == pytest.approx((2.0 + 2.0 + 1.0) / 3)
