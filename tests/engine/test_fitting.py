@@ -1,0 +1,129 @@
+"""Fit and compare, as a notebook uses them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from acvb_core.data.synthetic import planted
+from acvb_core.engine.fitting import compare, fit
+from acvb_core.engine.run import StopRun
+from acvb_core.engine.snapshot import Verdict
+from acvb_core.errors import ParameterError
+from acvb_core.evaluate.agreement import agreement
+from tests.engine.fakes import QUICK, all_snapshots, small_problem, small_relation
+
+TRUTH = planted(60, 50, 3, 3, 5)
+
+
+@pytest.mark.parametrize("method", list(QUICK))
+def test_finds_planted_clusters(method: str) -> None:
+    longer = {"burn_in": 100, "max_sweeps": 200} if method == "gibbs" else {}
+    result = fit(TRUTH.relation, method, **(QUICK[method] | longer))
+    assert agreement(result.labels("rows"), TRUTH.row_clusters)["ari"] > 0.95
+    assert agreement(result.labels("cols"), TRUTH.column_clusters)["ari"] > 0.95
+    assert (result.rows["cluster"] == result.labels("rows") + 1).all()
+    assert result.summary()["sweeps"] == len(result.history)
+    mass = result.posterior["rows"].sum(axis=0)
+    assert (np.diff(mass) <= 1e-9).all()
+
+
+def test_answer_is_the_last_snapshots() -> None:
+    seen: list[int] = []
+    result = fit(
+        small_relation(),
+        "acvb0",
+        seed=3,
+        heldout=0.1,
+        watch=lambda _, s: seen.append(s.sweep),
+        **QUICK["acvb0"],
+    )
+    last = all_snapshots(small_problem("acvb0"))[-1]
+    assert seen == list(range(1, last.sweep + 1))
+    assert (result.verdict, result.snapshot.lower_bound) == (last.verdict, last.lower_bound)
+    assert result.history["lower_bound"].tolist()[-1] == last.lower_bound
+    plain = result.to_dict()
+    assert plain["settings"]["seed"] == 3
+    assert plain["settings"]["heldout"] == 0.1
+    assert plain["data"]["fingerprint"] == small_relation().fingerprint
+
+
+def test_stop_keeps_what_there_is_or_says_there_is_nothing() -> None:
+    def at_once() -> None:
+        raise StopRun
+
+    with pytest.raises(StopRun):
+        fit(small_relation(), "cvb0", checkpoint=at_once)
+    enough: list[int] = []
+
+    def later() -> None:
+        if len(enough) >= 3:
+            raise StopRun
+
+    result = fit(small_relation(), "gibbs", watch=lambda _, s: enough.append(s.sweep), checkpoint=later)
+    assert (result.verdict, result.snapshot.sweep) == (Verdict.STOPPED, 3)
+
+
+def test_unknown_names_are_refused() -> None:
+    with pytest.raises(ParameterError, match="no method 'cvb1'"):
+        fit(small_relation(), "cvb1")
+    with pytest.raises(ParameterError, match="no model 'lda'"):
+        fit(small_relation(), "cvb0", model="lda")
+    with pytest.raises(ParameterError, match="'burn_in'"):
+        fit(small_relation(), "cvb0", burn_in=3)
+    with pytest.raises(ParameterError, match="held out"):
+        fit(small_relation(), "cvb0", heldout=1.0)
+
+
+def test_compare_gives_a_row_a_run_on_one_split() -> None:
+    splits: dict[str, bytes] = {}
+    comparison = compare(
+        TRUTH.relation, ["acvb0", "vb", "gibbs"], seeds=2, heldout=0.1, k_rows=5, k_cols=4, burn_in=2, max_sweeps=30,
+        watch=lambda problem, _: splits.setdefault(problem.label, problem.heldout.rows.tobytes()),
+    )  # fmt: skip
+    table = comparison.table()
+    assert table["method"].tolist() == ["ACVB0", "ACVB0", "VB", "VB", "Gibbs", "Gibbs"]
+    assert table["seed"].tolist() == [0, 1] * 3
+    assert len(splits) == 6
+    assert len(set(splits.values())) == 1
+    wanted = [
+        "sweeps",
+        "cpu_seconds",
+        "lower_bound",
+        "heldout_log_likelihood",
+        "heldout_roc_auc",
+        "k_rows",
+        "k_cols",
+    ]
+    assert np.isfinite(table[wanted].to_numpy(float)).all()
+    assert table["verdict"].isin(list(Verdict)).all()
+    alone = fit(TRUTH.relation, "vb", seed=1, heldout=0.1, k_rows=5, k_cols=4, max_sweeps=30)
+    assert table["lower_bound"][3] == alone.snapshot.lower_bound
+
+
+def test_compare_takes_seeds_by_name_and_stops_with_what_it_has() -> None:
+    seen: list[int] = []
+
+    def stop() -> None:
+        if len(seen) >= 6:
+            raise StopRun
+
+    comparison = compare(
+        small_relation(), ["cvb0"], seeds=[7, 9, 11], max_sweeps=4, k_rows=4, tol=1e-12,
+        watch=lambda _, s: seen.append(s.sweep), checkpoint=stop,
+    )  # fmt: skip
+    assert comparison.table()["seed"].tolist() == [7, 9]
+    assert comparison.table()["verdict"].tolist() == ["MAX_SWEEPS", "STOPPED"]
+
+
+@pytest.mark.parametrize("measure", ["ari", "nmi"])
+def test_agreement_of_runs(measure: str) -> None:
+    comparison = compare(TRUTH.relation, ["cvb0", "vb"], seeds=1, k_rows=6, k_cols=5)
+    table = comparison.agreement("rows", measure)
+    names = ["CVB0 · seed 0", "VB · seed 0"]
+    assert (list(table.index), list(table.columns)) == (names, names)
+    labels = [result.labels("rows") for result in comparison.results]
+    between = agreement(*labels)[measure]
+    expected = pd.DataFrame([[1.0, between], [between, 1.0]], index=names, columns=names)
+    pd.testing.assert_frame_equal(table, expected)

@@ -1,0 +1,130 @@
+"""The table of diagnostics, readable while it is written."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from acvb_core.engine.history import History
+from acvb_core.engine.snapshot import Snapshot
+from acvb_core.evaluate.heldout import HeldOutScore
+from acvb_core.protocols import Posterior
+
+EMPTY = Posterior({}, {}, averaged=())
+
+
+def snapshot(sweep: int, bound: float | None = None, heldout: HeldOutScore | None = None) -> Snapshot:
+    value = float(sweep)
+    return Snapshot(
+        sweep, value, 2 * value, 3 * value, value if bound is None else bound, None, value, None, None, sweep // 2,
+        sweep < 2, {"rows": 4, "cols": 3}, {"alpha_rows": value}, heldout, None, EMPTY, None,
+    )  # fmt: skip
+
+
+def test_one_row_a_sweep() -> None:
+    history = History()
+    assert len(history) == 0
+    assert history.columns == ()
+    assert history.frame().empty
+    for sweep in range(1, 1001):  # past several growths of the buffer
+        history.append(snapshot(sweep))
+    assert len(history) == 1000
+    np.testing.assert_array_equal(history.column("sweep"), np.arange(1, 1001))
+    np.testing.assert_array_equal(history.column("wall_seconds"), 2.0 * np.arange(1, 1001))
+    assert np.isnan(history.column("pseudo_loo")).all()
+    assert np.isnan(history.column("no such column")).all()
+    assert history.columns[0] == "sweep"
+
+
+def test_snapshot_of_the_same_sweep_takes_the_last_rows_place() -> None:
+    history = History()
+    history.append(snapshot(1))
+    history.append(snapshot(2))
+    earlier = history.column("lower_bound")
+    history.append(snapshot(2, bound=-7.0))
+    assert len(history) == 2
+    assert history.column("lower_bound").tolist() == [1.0, -7.0]
+    # What was read before does not change under the reader.
+    assert earlier.tolist() == [1.0, 2.0]
+    history.append(snapshot(3))
+    assert history.column("sweep").tolist() == [1.0, 2.0, 3.0]
+
+
+def test_frame_has_whole_numbers_and_survives_a_round_trip() -> None:
+    history = History()
+    history.append(snapshot(1))
+    history.append(snapshot(2, heldout=HeldOutScore(-0.5, 0.25, 0.9, float("nan"))))
+    frame = history.frame()
+    whole = ["sweep", "samples", "burn_in", "effective_k_rows", "effective_k_cols"]
+    assert [str(frame[name].dtype) for name in whole] == ["int64"] * 5
+    assert frame["heldout_skill"].tolist()[1] == 0.25
+    assert np.isnan(frame["heldout_skill"][0])
+    again = History.from_frame(frame)
+    pd.testing.assert_frame_equal(again.frame(), frame)
+    again.append(snapshot(3))
+    assert again.column("sweep").tolist() == [1.0, 2.0, 3.0]
+    frame.loc[0, "lower_bound"] = 99.0
+    assert history.column("lower_bound")[0] == 1.0
+
+
+def test_columns_are_published_with_the_first_row() -> None:
+    """A reader between the two would find names without numbers."""
+
+    class Halfway(History):
+        def __setattr__(self, name: str, value: object) -> None:
+            super().__setattr__(name, value)
+            if "seen" in self.__dict__ or name == "seen":
+                return
+            frame = self.frame()
+            assert list(frame.columns) == list(self.columns)
+            for column in self.columns:
+                assert len(self.column(column)) == len(self)
+
+    history = Halfway()
+    history.append(snapshot(1))
+    history.append(snapshot(2))
+    assert len(history) == 2
+
+
+def test_readers_see_whole_rows_only() -> None:
+    history = History()
+    done = threading.Event()
+    failures: list[BaseException] = []
+
+    def read() -> None:
+        try:
+            while not done.is_set():
+                frame = history.frame()
+                if len(frame) == 0:
+                    continue
+                assert frame["sweep"].tolist() == list(range(1, len(frame) + 1))
+                assert (frame["diagnostics_seconds"] == 3 * frame["sweep"]).all()
+                assert frame["lower_bound"].isin([*frame["sweep"], -1.0]).all()
+                assert len(history.column("sweep")) >= len(frame)
+        except BaseException as error:
+            failures.append(error)
+
+    readers = [threading.Thread(target=read) for _ in range(2)]
+    for reader in readers:
+        reader.start()
+    for sweep in range(1, 1500):
+        history.append(snapshot(sweep))
+        if sweep % 7 == 0:
+            history.append(snapshot(sweep, bound=-1.0))
+    done.set()
+    for reader in readers:
+        reader.join()
+    assert not failures
+    assert len(history) == 1499
+
+
+@pytest.mark.parametrize("n", [1, 256, 257])
+def test_rows_at_the_edge_of_the_buffer(n: int) -> None:
+    history = History()
+    for sweep in range(1, n + 1):
+        history.append(snapshot(sweep))
+        history.append(snapshot(sweep))
+    assert history.column("sweep").tolist() == list(range(1, n + 1))

@@ -1,0 +1,424 @@
+"""A run in the background does what its handle says."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+from acvb_core.engine.executor import Executor
+from acvb_core.engine.job import Job, Status
+from acvb_core.engine.problem import Problem
+from acvb_core.engine.snapshot import Verdict
+from acvb_core.protocols import Checkpoint, SweepInfo
+from tests.engine.fakes import Wrapped, all_snapshots, bits, small_problem, with_inference
+
+ENDLESS = 1_000_000
+#: Seconds until a test gives up; nothing here takes a tenth of it.
+PATIENCE = 20.0
+
+
+def until(condition: Callable[[], Any]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.002)
+
+
+@pytest.fixture
+def jobs() -> Iterator[list[Job]]:
+    """Jobs to be stopped when the test is over."""
+    made: list[Job] = []
+    yield made
+    for job in made:
+        if job.inspect().status.active:
+            job.stop()
+            assert job.wait(PATIENCE)
+
+
+def endless(**options: Any) -> Problem:
+    return small_problem("gibbs", max_sweeps=ENDLESS, **options)
+
+
+def started(jobs: list[Job], problem: Problem, executor: Executor | None = None) -> Job:
+    job = Job(problem, executor or Executor(1))
+    jobs.append(job)
+    return job.start()
+
+
+def sweeps(job: Job) -> int:
+    snapshot = job.inspect().snapshot
+    return 0 if snapshot is None else snapshot.sweep
+
+
+class Gate:
+    """Sweeps that wait, in the middle of a sweep, until they are let through one by one."""
+
+    def __init__(self) -> None:
+        self.tickets = threading.Semaphore(0)
+        self.waiting = threading.Event()
+
+    def __call__(self, state: Any, info: SweepInfo, checkpoint: Checkpoint) -> tuple[Any, SweepInfo]:
+        self.waiting.set()
+        assert self.tickets.acquire(timeout=PATIENCE)
+        self.waiting.clear()
+        checkpoint()
+        return state, info
+
+
+def gated(problem: Problem) -> tuple[Problem, Gate]:
+    gate = Gate()
+    return with_inference(problem, Wrapped(problem.inference, gate)), gate
+
+
+def test_runs_to_its_end_like_a_run_in_the_foreground(jobs: list[Job]) -> None:
+    problem = small_problem("acvb0")
+    job = started(jobs, problem)
+    assert job.wait(PATIENCE)
+    seen = job.inspect()
+    assert (seen.status, seen.verdict, seen.error) == (Status.FINISHED, Verdict.CONVERGED, None)
+    foreground = all_snapshots(problem)
+    assert bits(seen.snapshot) == bits(foreground[-1])
+    assert job.history.column("sweep").tolist() == [s.sweep for s in foreground]
+    result = job.result()
+    assert result.verdict is Verdict.CONVERGED
+    assert len(result.history) == len(foreground)
+
+
+def test_goes_through_its_states(jobs: list[Job]) -> None:
+    problem, gate = gated(small_problem("cvb0", max_sweeps=2, tol=1e-12))
+    executor = Executor(1)
+    begin = threading.Event()
+    executor.submit(lambda: begin.wait(PATIENCE) and None, "before")
+    job = started(jobs, problem, executor)
+    seen = job.inspect()
+    assert (seen.status, seen.snapshot, seen.verdict) == (Status.QUEUED, None, None)
+    assert (seen.sweeps_per_second, seen.seconds_left) == (None, None)
+    begin.set()
+    assert gate.waiting.wait(PATIENCE)
+    assert job.inspect().status is Status.STARTING
+    gate.tickets.release()
+    until(lambda: sweeps(job) == 1)
+    seen = job.inspect()
+    assert (seen.status, seen.verdict, seen.max_sweeps) == (Status.RUNNING, None, 2)
+    assert seen.sweeps_per_second == pytest.approx(1 / seen.snapshot.wall_seconds)
+    assert seen.seconds_left == pytest.approx(seen.snapshot.wall_seconds)
+    with pytest.raises(ValueError, match="no result"):
+        job.result()
+    with pytest.raises(ValueError, match="only a run"):
+        job.extend(5)
+    assert not job.wait(0.0)
+    gate.tickets.release()
+    assert job.wait(PATIENCE)
+    seen = job.inspect()
+    assert (seen.status, seen.verdict, seen.seconds_left) == (Status.FINISHED, Verdict.MAX_SWEEPS, 0.0)
+
+
+def test_pause_holds_the_run_in_the_middle_of_a_sweep(jobs: list[Job]) -> None:
+    problem, gate = gated(endless())
+    job = started(jobs, problem)
+    for _ in range(3):
+        gate.tickets.release()
+    until(lambda: sweeps(job) == 3)
+    assert gate.waiting.wait(PATIENCE)
+    job.pause()
+    gate.tickets.release(50)  # plenty, but the checkpoint behind the gate holds
+    time.sleep(0.2)
+    assert sweeps(job) == 3
+    assert job.inspect().status is Status.PAUSED
+    assert len(job.history) == 3
+    job.resume()
+    until(lambda: sweeps(job) >= 10)
+    assert job.inspect().status is Status.RUNNING
+    gate.tickets.release(1000)
+
+
+def test_pause_holds_a_real_run_and_takes_no_time(jobs: list[Job]) -> None:
+    begun = time.monotonic()
+    job = started(jobs, endless())
+    until(lambda: sweeps(job) >= 3)
+    job.pause()
+    until(lambda: job.inspect().status is Status.PAUSED)
+    time.sleep(0.2)
+    held = sweeps(job)
+    cpu = time.process_time()
+    time.sleep(0.3)
+    assert sweeps(job) == held
+    assert time.process_time() - cpu < 0.2
+    job.resume()
+    until(lambda: sweeps(job) >= held + 3)
+    job.stop()
+    assert job.wait(PATIENCE)
+    assert job.inspect().snapshot.wall_seconds < time.monotonic() - begun - 0.3
+    # The pause has left no trace: sweeps of the same seed, as if there had been none.
+    number = sweeps(job)
+    whole = all_snapshots(endless(), max_sweeps=number)[-1]
+    assert job.inspect().snapshot.posterior["rows"].tobytes() == whole.posterior["rows"].tobytes()
+
+
+def test_stop_keeps_what_there_is(jobs: list[Job]) -> None:
+    job = started(jobs, endless())
+    until(lambda: sweeps(job) >= 4)
+    job.stop()
+    assert job.wait(PATIENCE)
+    seen = job.inspect()
+    assert (seen.status, seen.verdict) == (Status.FINISHED, Verdict.STOPPED)
+    assert seen.snapshot.sweep >= 4
+    assert seen.snapshot.heldout is not None
+    assert job.history.column("sweep").tolist() == list(range(1, seen.snapshot.sweep + 1))
+    result = job.result()
+    assert result.verdict is Verdict.STOPPED
+    assert len(result.rows) == 40
+
+
+def test_stop_ends_a_paused_run(jobs: list[Job]) -> None:
+    job = started(jobs, endless())
+    until(lambda: sweeps(job) >= 2)
+    job.pause()
+    until(lambda: job.inspect().status is Status.PAUSED)
+    job.stop()
+    assert job.wait(PATIENCE)
+    assert job.inspect().verdict is Verdict.STOPPED
+
+
+def test_stopped_while_queued_never_sweeps(jobs: list[Job]) -> None:
+    executor = Executor(1)
+    begin = threading.Event()
+    executor.submit(lambda: begin.wait(PATIENCE) and None, "before")
+    job = started(jobs, small_problem("cvb0"), executor)
+    job.stop()
+    begin.set()
+    assert job.wait(PATIENCE)
+    seen = job.inspect()
+    assert (seen.status, seen.snapshot, seen.verdict, seen.error) == (Status.FINISHED, None, None, None)
+    assert not job.can_extend
+    assert len(job.history) == 0
+    with pytest.raises(ValueError, match="no result"):
+        job.result()
+
+
+def test_stopped_in_the_start_never_sweeps(jobs: list[Job]) -> None:
+    problem = small_problem("cvb0")
+    begun, go = threading.Event(), threading.Event()
+
+    class SlowStart(Wrapped):
+        def init(self, rng: np.random.Generator, checkpoint: Checkpoint = lambda: None) -> Any:
+            begun.set()
+            assert go.wait(PATIENCE)
+            return super().init(rng, checkpoint)
+
+    job = started(jobs, with_inference(problem, SlowStart(problem.inference, lambda *given: given[:2])))
+    assert begun.wait(PATIENCE)
+    assert job.inspect().status is Status.STARTING
+    job.stop()
+    go.set()
+    assert job.wait(PATIENCE)
+    seen = job.inspect()
+    assert (seen.status, seen.snapshot, seen.error) == (Status.FINISHED, None, None)
+
+
+def test_stopped_in_the_first_sweep_can_go_on(jobs: list[Job]) -> None:
+    whole = small_problem("gibbs")
+    problem, gate = gated(whole)
+    job = started(jobs, problem)
+    assert gate.waiting.wait(PATIENCE)
+    job.stop()
+    gate.tickets.release()
+    assert job.wait(PATIENCE)
+    assert (job.inspect().verdict, sweeps(job)) == (Verdict.STOPPED, 0)
+    gate.tickets.release(100)
+    job.extend(20)
+    assert job.wait(PATIENCE)
+    assert bits(job.inspect().snapshot) == bits(all_snapshots(whole)[-1])
+
+
+def test_extends_after_the_cap(jobs: list[Job]) -> None:
+    problem = small_problem("cvb0", max_sweeps=4)
+    job = started(jobs, problem)
+    assert job.wait(PATIENCE)
+    assert job.inspect().verdict is Verdict.MAX_SWEEPS
+    for expected in (7, 8):
+        assert job.can_extend
+        job.extend(expected - sweeps(job))
+        assert job.wait(PATIENCE)
+        assert (sweeps(job), job.inspect().max_sweeps) == (expected, expected)
+        assert job.inspect().verdict is Verdict.MAX_SWEEPS
+    job.extend(10_000)
+    assert job.wait(PATIENCE)
+    assert job.inspect().verdict is Verdict.CONVERGED
+    whole = all_snapshots(small_problem("cvb0"))
+    assert bits(job.inspect().snapshot) == bits(whole[-1])
+    assert job.history.column("sweep").tolist() == [s.sweep for s in whole]
+    assert job.result().max_sweeps == 10_008
+    assert not job.can_extend
+    with pytest.raises(ValueError, match="only a run"):
+        job.extend(1)
+
+
+def test_extends_after_a_stop(jobs: list[Job]) -> None:
+    job = started(jobs, endless())
+    until(lambda: sweeps(job) >= 3)
+    job.stop()
+    assert job.wait(PATIENCE)
+    at = sweeps(job)
+    job.extend(5)
+    assert job.wait(PATIENCE)
+    assert (sweeps(job), job.inspect().verdict) == (at + 5, Verdict.MAX_SWEEPS)
+    whole = all_snapshots(endless(), max_sweeps=at + 5)
+    assert bits(job.inspect().snapshot) == bits(whole[-1])
+    assert job.history.column("sweep").tolist() == list(range(1, at + 6))
+
+
+def test_extended_at_once_has_not_ended(jobs: list[Job]) -> None:
+    """Between saying FINISHED and its thread's last step a job may already have been started again."""
+    problem, gate = gated(small_problem("gibbs", max_sweeps=2))
+    job = Job(problem, Executor(1))
+    jobs.append(job)
+    publish = job._publish
+
+    def extend_as_soon_as_finished(status: Status, *given: Any, **options: Any) -> None:
+        publish(status, *given, **options)
+        if status is Status.FINISHED and job.inspect().max_sweeps == 2:
+            job.extend(1)
+
+    job._publish = extend_as_soon_as_finished  # type: ignore[method-assign]
+    gate.tickets.release(2)
+    job.start()
+    until(lambda: sweeps(job) == 2 and job.inspect().max_sweeps == 3 and gate.waiting.is_set())
+    assert not job.wait(0.0)
+    gate.tickets.release()
+    assert job.wait(PATIENCE)
+    assert sweeps(job) == 3
+
+
+def failing(problem: Problem, at: int) -> Problem:
+    def after(state: Any, info: SweepInfo, checkpoint: Checkpoint) -> tuple[Any, SweepInfo]:
+        if state.age == at:
+            raise MemoryError("no room for the sums")
+        return state, info
+
+    return with_inference(problem, Wrapped(problem.inference, after))
+
+
+def test_failed_job_says_why(jobs: list[Job], capsys: pytest.CaptureFixture[str]) -> None:
+    job = started(jobs, failing(small_problem("cvb0"), 4))
+    assert job.wait(PATIENCE)
+    seen = job.inspect()
+    assert (seen.status, seen.verdict) == (Status.FAILED, None)
+    assert seen.error == "MemoryError: no room for the sums"
+    assert seen.snapshot.sweep == 3
+    assert len(job.history) == 3
+    assert not job.can_extend
+    with pytest.raises(ValueError, match="no result"):
+        job.result()
+    assert "no room for the sums" in capsys.readouterr().err
+
+
+def test_failed_job_cannot_be_extended(jobs: list[Job], capsys: pytest.CaptureFixture[str]) -> None:
+    job = started(jobs, failing(small_problem("cvb0", max_sweeps=3), 4))
+    assert job.wait(PATIENCE)
+    assert job.inspect().verdict is Verdict.MAX_SWEEPS
+    job.extend(5)
+    assert job.wait(PATIENCE)
+    assert job.inspect().status is Status.FAILED
+    assert not job.can_extend
+    with pytest.raises(ValueError, match="only a run"):
+        job.extend(5)
+    capsys.readouterr()
+
+
+def test_failure_makes_room_for_the_next(jobs: list[Job], capsys: pytest.CaptureFixture[str]) -> None:
+    executor = Executor(1)
+    first = started(jobs, failing(small_problem("cvb0"), 2), executor)
+    second = started(jobs, small_problem("cvb0"), executor)
+    assert second.wait(PATIENCE)
+    assert (first.inspect().status, second.inspect().verdict) == (Status.FAILED, Verdict.CONVERGED)
+    capsys.readouterr()
+
+
+def test_many_jobs_share_two_threads(jobs: list[Job]) -> None:
+    executor = Executor(2)
+    at_once, most, lock = [0], [0], threading.Lock()
+
+    def counting(number: int) -> Problem:
+        problem = small_problem("cvb0", seed=number % 3, max_sweeps=3, tol=1e-12)
+
+        class Counted(Wrapped):
+            def init(self, rng: np.random.Generator, checkpoint: Checkpoint = lambda: None) -> Any:
+                with lock:
+                    at_once[0] += 1
+                    most[0] = max(most[0], at_once[0])
+                time.sleep(0.02)
+                return super().init(rng, checkpoint)
+
+        def after(state: Any, info: SweepInfo, checkpoint: Checkpoint) -> tuple[Any, SweepInfo]:
+            if state.age == 3:
+                with lock:
+                    at_once[0] -= 1
+            return state, info
+
+        return with_inference(problem, Counted(problem.inference, after))
+
+    many = [started(jobs, counting(number), executor) for number in range(10)]
+    assert all(job.wait(PATIENCE) for job in many)
+    assert most[0] == 2
+    for number, job in enumerate(many):
+        assert job.inspect().verdict is Verdict.MAX_SWEEPS
+        assert bits(job.inspect().snapshot) == bits(many[number % 3].inspect().snapshot)
+
+
+def test_first_come_first_served() -> None:
+    executor, order, done = Executor(1), list[int](), threading.Event()
+    for number in range(20):
+        executor.submit(lambda number=number: order.append(number), str(number))
+    executor.submit(done.set, "last")
+    assert done.wait(PATIENCE)
+    assert order == list(range(20))
+
+
+def test_readers_see_a_consistent_job(jobs: list[Job]) -> None:
+    job = started(jobs, endless())
+    until(lambda: sweeps(job) >= 1)
+    seen = []
+    for _ in range(60):
+        before = len(job.history)
+        one = job.inspect()
+        frame = job.history.frame()
+        assert one.status is Status.RUNNING
+        assert one.verdict is None
+        assert before <= one.snapshot.sweep <= len(frame)
+        assert frame["sweep"].tolist() == list(range(1, len(frame) + 1))
+        row = one.snapshot.row()
+        np.testing.assert_array_equal(
+            frame.loc[one.snapshot.sweep - 1, list(row)].to_numpy(float), list(row.values())
+        )
+        seen.append(one.snapshot.sweep)
+    assert all(one <= other for one, other in pairwise(seen))
+    assert seen[-1] > seen[0]
+
+
+def test_restored_job_is_finished_and_can_go_on(jobs: list[Job]) -> None:
+    job = started(jobs, small_problem("cvb0", max_sweeps=5))
+    assert job.wait(PATIENCE)
+    again = Job.restored(job.result(), Executor(1), job_id="old", created=12.0)
+    jobs.append(again)
+    assert again.wait(0.0)
+    assert (again.id, again.created) == ("old", 12.0)
+    assert (again.inspect().status, again.inspect().verdict) == (Status.FINISHED, Verdict.MAX_SWEEPS)
+    again.extend(1000)
+    assert again.wait(PATIENCE)
+    assert bits(again.inspect().snapshot) == bits(all_snapshots(small_problem("cvb0"))[-1])
+
+
+def test_restored_without_its_state_cannot_go_on() -> None:
+    job = Job(small_problem("cvb0", max_sweeps=5), Executor(1)).start()
+    assert job.wait(PATIENCE)
+    result = job.result()
+    bare = replace(result, snapshot=replace(result.snapshot, state=None))
+    assert not Job.restored(bare, Executor(1), job_id="old", created=0.0).can_extend

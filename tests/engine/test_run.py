@@ -1,0 +1,436 @@
+"""The generator: a snapshot a sweep, repeatable bit by bit, honest about how it ended and what it cost."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+from acvb_core.clusters import mean_l1_change
+from acvb_core.data.synthetic import Planted, planted
+from acvb_core.engine.problem import Problem, pose
+from acvb_core.engine.run import Schedule, StopRun, run
+from acvb_core.engine.snapshot import Snapshot, Verdict
+from acvb_core.evaluate.agreement import agreement
+from acvb_core.evaluate.heldout import mean_log_likelihood
+from acvb_core.irm.state import block_counts
+from acvb_core.protocols import Posterior, SweepInfo
+from tests.engine.fakes import QUICK, Wrapped, all_snapshots, bits, small_problem, with_inference
+
+METHODS = list(QUICK)
+
+
+class StopAt:
+    """A checkpoint that ends the run at its n-th call."""
+
+    def __init__(self, call: int) -> None:
+        self.left = call
+
+    def __call__(self) -> None:
+        self.left -= 1
+        if self.left <= 0:
+            raise StopRun
+
+
+class Counting:
+    """A checkpoint that counts its calls."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __call__(self) -> None:
+        self.calls += 1
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_yields_a_snapshot_for_every_sweep(method: str) -> None:
+    snapshots = all_snapshots(small_problem(method, max_sweeps=12))
+    assert [s.sweep for s in snapshots] == list(range(1, len(snapshots) + 1))
+    assert [s.verdict for s in snapshots[:-1]] == [None] * (len(snapshots) - 1)
+    assert snapshots[-1].verdict is not None
+    for snapshot in snapshots:
+        assert snapshot.effective_k == snapshot.posterior.n_clusters()
+        assert snapshot.row()["sweep"] == snapshot.sweep
+
+
+def test_sweeps_only_when_asked() -> None:
+    problem = small_problem("cvb0")
+    done: list[int] = []
+
+    def after(state: Any, info: SweepInfo, checkpoint: Any) -> tuple[Any, SweepInfo]:
+        done.append(state.age)
+        return state, info
+
+    generator = run(with_inference(problem, Wrapped(problem.inference, after)))
+    assert not done
+    for expected in (1, 2, 3):
+        next(generator)
+        assert done[-1] == expected == len(done)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_same_seed_same_bits_whatever_runs_beside_it(method: str) -> None:
+    # Large enough that a product cut over several threads would be added up in another order.
+    relation = planted(150, 120, 4, 4, 5, missing_share=0.1).relation
+    settings: dict[str, Any] = {"k_rows": 12, "k_cols": 12, "max_sweeps": 8}
+    if method == "gibbs":
+        settings["burn_in"] = 2
+
+    def problem(seed: int) -> Problem:
+        return pose(relation, method, settings, heldout=0.1, seed=seed)
+
+    alone = [bits(s) for s in all_snapshots(problem(0))]
+    found: dict[int, list[dict[str, Any]]] = {}
+    failures: list[BaseException] = []
+
+    def work(number: int) -> None:
+        try:
+            found[number] = [bits(s) for s in all_snapshots(problem(0 if number < 2 else number))]
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    assert found[0] == alone
+    assert found[1] == alone
+    assert found[2] != alone
+    assert found[3] != found[2]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_resumed_run_gives_the_bits_of_one_never_interrupted(method: str) -> None:
+    problem = small_problem(method, max_sweeps=24, **({} if method == "gibbs" else {"tol": 1e-12}))
+    counting = Counting()
+    whole = [bits(s) for s in all_snapshots(problem, checkpoint=counting)]
+    assert len(whole) > 15
+    # Stop at calls spread over the run, so in the start, in each domain's pass and in the diagnostics.
+    for call in np.linspace(1, counting.calls, 14).astype(int):
+        first = all_snapshots(problem, checkpoint=StopAt(int(call)))
+        if not first:  # stopped in the start: nothing to go on from
+            continue
+        assert first[-1].verdict is Verdict.STOPPED
+        kept = first[:-1]
+        if kept:  # the last repeats the last whole sweep
+            assert kept[-1].sweep == first[-1].sweep
+            assert bits(first[-1])["rows"] == bits(kept[-1])["rows"]
+        assert [bits(s) for s in kept] == whole[: len(kept)]
+        rest = [bits(s) for s in all_snapshots(problem, resume=first[-1])]
+        assert rest == whole[len(kept) :]
+
+
+def test_stops_again_and_again_and_still_gives_the_same_bits() -> None:
+    problem = small_problem("gibbs")
+    whole = bits(all_snapshots(problem)[-1])
+    last: Snapshot | None = None
+    for stop in range(40):
+        found = all_snapshots(problem, resume=last, checkpoint=StopAt(7 + stop))
+        last = found[-1] if found else last
+    assert last is not None
+    assert last.verdict is Verdict.MAX_SWEEPS
+    assert bits(last) == whole
+
+
+def test_stopped_run_is_evaluated_in_full() -> None:
+    problem = small_problem("acvb0", burn_in=3)
+    schedule = Schedule(bound=1000, heldout=1000)
+    counting = Counting()
+    for snapshot in run(problem, checkpoint=counting, schedule=schedule):
+        if snapshot.sweep == 6:
+            break
+    stopped = all_snapshots(problem, checkpoint=StopAt(counting.calls + 1), schedule=schedule)
+    assert [s.sweep for s in stopped] == [1, 2, 3, 4, 5, 6, 6]
+    assert all(s.lower_bound is None and s.heldout is None for s in stopped[:-1])
+    last = stopped[-1]
+    assert last.lower_bound == problem.model.lower_bound(last.posterior)
+    assert last.pseudo_loo is not None
+    assert last.heldout is not None
+
+
+def test_stop_in_the_start_leaves_nothing() -> None:
+    assert all_snapshots(small_problem("cvb0"), checkpoint=StopAt(1)) == []
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_cap_is_never_called_convergence(method: str) -> None:
+    settles = all_snapshots(small_problem(method))[-1]
+    if method == "gibbs":
+        assert settles.verdict is Verdict.MAX_SWEEPS
+        return
+    assert settles.verdict is Verdict.CONVERGED
+    for cap in (1, 2, settles.sweep - 1):
+        snapshots = all_snapshots(small_problem(method, max_sweeps=cap))
+        assert len(snapshots) == cap
+        assert snapshots[-1].verdict is Verdict.MAX_SWEEPS
+        assert snapshots[-1].lower_bound is not None
+        assert snapshots[-1].heldout is not None
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_extended_run_goes_on_where_it_was(method: str) -> None:
+    problem = small_problem(method)
+    whole = all_snapshots(problem)
+    first = all_snapshots(problem, max_sweeps=4)
+    assert first[-1].verdict is Verdict.MAX_SWEEPS
+    rest = all_snapshots(problem, resume=first[-1], max_sweeps=9)
+    rest += all_snapshots(problem, resume=rest[-1], max_sweeps=whole[-1].sweep)
+    assert [s.sweep for s in rest] == list(range(5, whole[-1].sweep + 1))
+    assert bits(rest[-1]) == bits(whole[-1])
+    for one, other in pairwise([*first, *rest]):
+        assert one.cpu_seconds < other.cpu_seconds
+        assert one.wall_seconds < other.wall_seconds
+
+
+def test_resumed_at_the_cap_says_so() -> None:
+    problem = small_problem("cvb0")
+    last = all_snapshots(problem, max_sweeps=4)[-1]
+    again = all_snapshots(problem, resume=last, max_sweeps=4)
+    assert [(s.sweep, s.verdict) for s in again] == [(4, Verdict.MAX_SWEEPS)]
+
+
+@pytest.mark.parametrize("heldout", [0.0, 0.1])
+@pytest.mark.parametrize("method", ["acvb0", "cvb0", "vb"])
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_non_finite_numbers_are_divergence(method: str, heldout: float, bad: float) -> None:
+    problem = small_problem(method, heldout=heldout, burn_in=1) if method == "acvb0" else None
+    problem = problem or small_problem(method, heldout=heldout)
+
+    def after(state: Any, info: SweepInfo, checkpoint: Any) -> tuple[Any, SweepInfo]:
+        inner = getattr(state, "inner", state)
+        if inner.age != 4:
+            return state, info
+        spoilt = replace(inner, ones=np.full_like(inner.ones, bad), rows=np.full_like(inner.rows, bad))
+        if inner is state:
+            return spoilt, info
+        return replace(state, inner=spoilt, mean=state.mean | {"rows": spoilt.rows}), info
+
+    with np.errstate(invalid="ignore"):
+        snapshots = all_snapshots(with_inference(problem, Wrapped(problem.inference, after)))
+    assert len(snapshots) == 4
+    assert snapshots[-1].verdict is Verdict.DIVERGED
+    assert snapshots[-1].heldout is None
+
+
+def test_divergence_shows_where_only_the_change_tells() -> None:
+    """Nothing is evaluated in this sweep but the change of the responsibilities."""
+    problem = small_problem("gibbs", heldout=0.0)
+
+    def after(state: Any, info: SweepInfo, checkpoint: Any) -> tuple[Any, SweepInfo]:
+        return state, info._replace(change=np.nan if state.sweeps == 3 else info.change)
+
+    spoilt = with_inference(problem, Wrapped(problem.inference, after))
+    snapshots = all_snapshots(spoilt, schedule=Schedule(bound=1000))
+    assert [s.verdict for s in snapshots] == [None, None, Verdict.DIVERGED]
+
+
+@pytest.mark.parametrize("method", ["acvb0", "vb", "gibbs"])
+def test_diagnostics_are_accounted_apart(method: str) -> None:
+    problem = small_problem(method, max_sweeps=15)
+    before = time.thread_time()
+    snapshots = all_snapshots(problem)
+    thread = time.thread_time() - before
+    last = snapshots[-1]
+    assert last.diagnostics_seconds > 0
+    assert last.cpu_seconds > 0
+    assert last.cpu_seconds + last.diagnostics_seconds <= thread
+    for one, other in pairwise(snapshots):
+        assert one.cpu_seconds < other.cpu_seconds
+        assert one.diagnostics_seconds < other.diagnostics_seconds
+
+
+def burn(seconds: float) -> None:
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
+
+
+def test_time_goes_where_it_was_spent() -> None:
+    problem = small_problem("cvb0", max_sweeps=3, tol=1e-12)
+
+    def slow(state: Any, info: SweepInfo, checkpoint: Any) -> tuple[Any, SweepInfo]:
+        burn(0.05)
+        return state, info
+
+    last = all_snapshots(with_inference(problem, Wrapped(problem.inference, slow)))[-1]
+    assert last.cpu_seconds >= 0.15
+    assert last.diagnostics_seconds < 0.1
+
+    class SlowModel:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(problem.model, name)
+
+        def lower_bound(self, posterior: Any) -> float | None:
+            burn(0.05)
+            return problem.model.lower_bound(posterior)
+
+    last = all_snapshots(replace(problem, model=SlowModel()))[-1]
+    assert last.diagnostics_seconds >= 0.15
+    assert last.cpu_seconds < 0.1
+
+
+def test_pauses_are_no_part_of_the_clock_time() -> None:
+    calls = Counting()
+
+    def checkpoint() -> None:
+        calls()
+        time.sleep(0.005)
+
+    begun = time.monotonic()
+    last = all_snapshots(small_problem("cvb0", max_sweeps=10, tol=1e-12), checkpoint=checkpoint)[-1]
+    took = time.monotonic() - begun
+    assert calls.calls >= 20
+    assert 0 < last.wall_seconds <= took - 0.005 * calls.calls
+
+
+@pytest.mark.parametrize("method", ["acvb0", "cvb0"])
+@pytest.mark.parametrize("cap", [9, 12])
+def test_bound_is_evaluated_every_so_many_sweeps_and_in_the_last(method: str, cap: int) -> None:
+    problem = small_problem(method, max_sweeps=cap, tol=1e-12)
+    snapshots = all_snapshots(problem, schedule=Schedule(bound=4, heldout=5))
+    assert [s.sweep for s in snapshots if s.lower_bound is not None] == sorted({4, 8, cap} | {12} & {cap})
+    assert [s.sweep for s in snapshots if s.heldout is not None] == sorted(
+        {5, cap} | ({10} if cap > 10 else set())
+    )
+    assert all(s.pseudo_loo is not None for s in snapshots)
+    for snapshot in snapshots:
+        if snapshot.lower_bound is not None:
+            assert snapshot.lower_bound == problem.model.lower_bound(snapshot.posterior)
+
+
+def test_watched_bound_is_evaluated_in_every_sweep() -> None:
+    snapshots = all_snapshots(small_problem("vb"), schedule=Schedule(bound=50, heldout=50))
+    assert all(s.lower_bound is not None for s in snapshots)
+    assert snapshots[-1].verdict is Verdict.CONVERGED
+    before, last = snapshots[-2].lower_bound, snapshots[-1].lower_bound
+    assert abs(last - before) < 1e-5 * abs(before)
+
+
+def test_last_sweep_before_convergence_is_evaluated() -> None:
+    last = all_snapshots(small_problem("acvb0"), schedule=Schedule(bound=10_000, heldout=10_000))[-1]
+    assert last.verdict is Verdict.CONVERGED
+    assert last.lower_bound is not None
+    assert last.heldout is not None
+
+
+def test_change_is_that_of_the_last_sweep_alone() -> None:
+    problem = small_problem("cvb0", max_sweeps=12, tol=1e-12, merge=False, shrink=0.0)
+    state = problem.inference.init(np.random.default_rng([3, 0]))
+    for snapshot in all_snapshots(problem):
+        before, order = state, {"rows": np.arange(6), "cols": np.arange(5)}
+        state, info = problem.inference.sweep(before, np.random.default_rng([3, snapshot.sweep]))
+        order |= info.order or {}
+        old = {name: getattr(before, name)[:, order[name]] for name in order}
+        assert snapshot.change == mean_l1_change({"rows": state.rows, "cols": state.cols}, old)
+
+
+@pytest.mark.parametrize("method", ["acvb0", "acvb"])
+def test_answer_of_an_averaged_run_is_scored_from_the_mean(method: str) -> None:
+    """Everything said of the answer is worked out here from the averaged responsibilities by hand."""
+    problem = small_problem(method, burn_in=2, max_sweeps=20, tol=1e-12, init="random")
+    last = all_snapshots(problem)[-1]
+    mean, inner = last.state.mean, last.state.inner
+    assert not np.allclose(mean["rows"], inner.rows, atol=1e-6)
+    ones, entries = block_counts(problem.train, mean["rows"], mean["cols"])
+    a, b = inner.hyper.a, inner.hyper.b
+    strength = (a + ones) / (a + b + entries)
+    held = problem.heldout
+    p = np.einsum("ek,kl,el->e", mean["rows"][held.rows], strength, mean["cols"][held.columns])
+    expected = np.where(held.values, np.log(p), np.log1p(-p)).mean()
+    assert last.heldout.log_likelihood == pytest.approx(expected, rel=1e-12)
+    np.testing.assert_array_equal(last.posterior["rows"], mean["rows"])
+    assert last.scaled_change == last.samples * last.mean_change
+    with_last_sweep = problem.model.predict(problem.inference.current(last.state), held)
+    assert mean_log_likelihood(with_last_sweep, held.values) != pytest.approx(expected, rel=1e-9)
+
+
+def test_sampler_is_scored_by_the_log_of_its_averaged_predictions() -> None:
+    problem = small_problem("gibbs", burn_in=4, max_sweeps=12)
+    held = problem.heldout
+    snapshots = all_snapshots(problem, schedule=Schedule(heldout=1))
+    kept = []
+    for snapshot in snapshots:
+        sample = problem.inference.current(snapshot.state)
+        rows, cols = sample["rows"], sample["cols"]
+        ones, entries = block_counts(problem.train, rows, cols)
+        strength = (snapshot.hyper["a"] + ones) / (snapshot.hyper["a"] + snapshot.hyper["b"] + entries)
+        p = strength[rows.argmax(axis=1)[held.rows], cols.argmax(axis=1)[held.columns]]
+        if snapshot.sweep > 4:
+            kept.append(p)
+        p = np.mean(kept, axis=0) if kept else p
+        expected = np.log(np.where(held.values, p, 1 - p)).mean()
+        assert snapshot.heldout.log_likelihood == pytest.approx(expected, rel=1e-12)
+        assert (snapshot.burn_in, snapshot.samples) == (snapshot.sweep <= 4, len(kept))
+    assert len(kept) == 8
+
+
+@dataclass(frozen=True)
+class NearTruth:
+    """A start at the planted clusters, with a little of every object in clusters that are not needed."""
+
+    truth: Planted
+    k: int = 7
+
+    def responsibilities(self, *_: Any) -> tuple[np.ndarray, np.ndarray]:
+        labels = self.truth.row_clusters, self.truth.column_clusters
+        rows, cols = (0.9 * np.eye(self.k)[found] + 0.1 / self.k for found in labels)
+        return rows, cols
+
+
+def padded(posterior: Posterior, k: int) -> Posterior:
+    """Return the posterior with empty clusters after those that are left."""
+    wide = {
+        name: np.hstack([posterior[name], np.zeros((len(posterior[name]), k - posterior[name].shape[1]))])
+        for name in posterior.averaged
+    }
+    return posterior.with_arrays(wide, drop=tuple({"ones", "entries"} & set(posterior.arrays)))
+
+
+@pytest.mark.parametrize("method", ["acvb0", "acvb", "cvb0", "cvb", "vb"])
+def test_shrinking_is_harmless(method: str) -> None:
+    """A run that drops tiny clusters ends where one that keeps them does; merges, which would remove them, are off."""
+    truth = planted(200, 160, 3, 3, 13)
+    last = {}
+    for shrink in (0.0, 1e-5):
+        values = {
+            "k_rows": 7,
+            "k_cols": 7,
+            "merge": False,
+            "shrink": shrink,
+            "max_sweeps": 80,
+            "hyper": "fixed",
+        }
+        problem = pose(truth.relation, method, values, seed=1)
+        inference: Any = problem.inference
+        if problem.row.averaged:
+            inference = replace(inference, inner=replace(inference.inner, start=NearTruth(truth)))
+        else:
+            inference = replace(inference, start=NearTruth(truth))
+        last[shrink] = all_snapshots(with_inference(problem, inference))[-1]
+    whole, small = last[0.0], last[1e-5]
+    assert whole.effective_k == {"rows": 7, "cols": 7}
+    assert sum(small.effective_k.values()) < 14
+    for domain, clusters in (("rows", truth.row_clusters), ("cols", truth.column_clusters)):
+        labels = small.posterior.labels(domain)
+        assert agreement(labels, whole.posterior.labels(domain))["ari"] == 1.0
+        assert agreement(labels, clusters)["ari"] > 0.95
+    # With fewer sticks the prior, and so the bound, is another (by some log of a cluster's size): put them back. In
+    # collapsed methods the clusters that are left share a tail of small masses, which is a few nats of the bound.
+    bound = problem.model.lower_bound(padded(small.posterior, 7))
+    assert bound == pytest.approx(whole.lower_bound, rel=1e-4 if method == "vb" else 2e-3)
+
+
+def test_first_sweep_follows_the_seed_alone() -> None:
+    firsts = [bits(next(iter(run(small_problem("cvb0", seed=seed))))) for seed in (1, 1, 2)]
+    assert firsts[0] == firsts[1] != firsts[2]
+
+
+def test_schedule_spares_large_problems() -> None:
+    assert Schedule.for_problem(small_problem("cvb0")) == Schedule(1, 5)

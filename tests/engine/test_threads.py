@@ -1,0 +1,138 @@
+"""One BLAS and OpenMP thread inside a run, what there was before outside."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import sklearn.cluster  # noqa: F401 - loads OpenMP
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from acvb_core.engine.threads import one_thread
+
+
+def limits(api: str) -> set[int]:
+    return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == api}
+
+
+@pytest.fixture(autouse=True)
+def _several_threads() -> Iterator[None]:
+    """More than one thread outside, whatever the machine has."""
+    with threadpool_limits(limits=3, user_api="openmp"):
+        before = limits("blas")
+        set_blas(3)
+        assert limits("blas") == limits("openmp") == {3}
+        yield
+    set_blas(max(before))
+
+
+def set_blas(number: int) -> None:
+    """Set BLAS's number from a thread that is gone afterwards, so that no thread owns it."""
+    thread = threading.Thread(target=lambda: threadpool_limits(limits=number, user_api="blas"))
+    thread.start()
+    thread.join()
+
+
+def test_one_inside_and_as_before_outside() -> None:
+    with one_thread():
+        assert limits("blas") == limits("openmp") == {1}
+    assert limits("blas") == limits("openmp") == {3}
+
+
+def test_nested() -> None:
+    with one_thread():
+        with one_thread():
+            assert limits("blas") == limits("openmp") == {1}
+        assert limits("blas") == limits("openmp") == {1}
+    assert limits("blas") == limits("openmp") == {3}
+
+
+def test_restored_after_an_error() -> None:
+    def fail() -> None:
+        with one_thread():
+            raise ValueError
+
+    with pytest.raises(ValueError, match=r"^$"):
+        fail()
+    assert limits("blas") == limits("openmp") == {3}
+
+
+def test_limit_that_was_set_in_between_is_what_is_restored() -> None:
+    with one_thread():
+        pass
+    with threadpool_limits(limits=2):
+        with one_thread():
+            assert limits("blas") == {1}
+        assert limits("blas") == limits("openmp") == {2}
+
+
+def test_first_one_out_leaves_the_limit_to_the_others() -> None:
+    """Two threads overlap; BLAS has one thread until both are out, OpenMP in each as long as it is inside."""
+    inside, leave = threading.Event(), threading.Event()
+    seen: dict[str, set[int]] = {}
+
+    def first() -> None:
+        with one_thread():
+            inside.set()
+            leave.wait()
+        seen["blas after first"] = limits("blas")
+
+    thread = threading.Thread(target=first)
+    thread.start()
+    inside.wait()
+    assert limits("openmp") == {3}
+    with one_thread():
+        leave.set()
+        thread.join()
+        assert limits("blas") == limits("openmp") == {1}
+    assert seen["blas after first"] == {1}
+    assert limits("blas") == limits("openmp") == {3}
+
+
+def test_thread_that_is_outside_leaves_the_limit_to_the_one_inside() -> None:
+    """threadpoolctl heeds only the thread that set OpenBLAS's number first, for as long as that thread lives."""
+    outside, end = threading.Event(), threading.Event()
+    seen: dict[str, set[int]] = {}
+
+    def between_two_sweeps() -> None:
+        with one_thread():
+            pass
+        outside.set()
+        end.wait()
+
+    def sweeping() -> None:
+        with one_thread():
+            seen["blas"] = limits("blas")
+
+    one, other = threading.Thread(target=between_two_sweeps), threading.Thread(target=sweeping)
+    one.start()
+    outside.wait()
+    other.start()
+    other.join()
+    end.set()
+    one.join()
+    assert seen["blas"] == {1}
+    assert limits("blas") == {3}
+
+
+def test_many_at_once() -> None:
+    failures: list[set[int]] = []
+
+    def work(seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        for _ in range(30):
+            with one_thread():
+                rng.random((20, 20)) @ rng.random((20, 20))
+                found = limits("blas") | limits("openmp")
+                if found != {1}:
+                    failures.append(found)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    assert limits("blas") == limits("openmp") == {3}
