@@ -1,0 +1,47 @@
+"""Agreement of two clusterings on numbers that can be checked by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from acvb_core.evaluate.agreement import agreement, contingency
+
+
+def test_names_of_clusters_do_not_matter() -> None:
+    assert agreement([0, 0, 1, 1, 2], [5, 5, 3, 3, 9]) == pytest.approx({"ari": 1.0, "nmi": 1.0})
+    assert agreement(["a", "a", "b"], [1, 1, 0]) == pytest.approx({"ari": 1.0, "nmi": 1.0})
+
+
+def test_by_hand() -> None:
+    one, other = [0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 1]
+    # Pairs together in both: 1 + 3; in one: 3 + 3; in the other: 1 + 6; of 15.
+    chance = 6 * 7 / 15
+    expected_ari = (4 - chance) / ((6 + 7) / 2 - chance)
+    entropy_one = math.log(2)
+    entropy_other = -(1 / 3) * math.log(1 / 3) - (2 / 3) * math.log(2 / 3)
+    joint = -(1 / 3) * math.log(1 / 3) - (1 / 6) * math.log(1 / 6) - (1 / 2) * math.log(1 / 2)
+    expected_nmi = (entropy_one + entropy_other - joint) / ((entropy_one + entropy_other) / 2)
+    found = agreement(one, other)
+    assert found["ari"] == pytest.approx(expected_ari)
+    assert found["nmi"] == pytest.approx(expected_nmi)
+    assert agreement(other, one) == pytest.approx(found)
+
+
+def test_independent_clusterings_do_not_agree() -> None:
+    found = agreement([0, 0, 1, 1], [0, 1, 0, 1])
+    assert found["ari"] == pytest.approx(-0.5)
+    assert found["nmi"] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_one_cluster_each_is_perfect_agreement() -> None:
+    assert agreement([0, 0, 0], [4, 4, 4]) == pytest.approx({"ari": 1.0, "nmi": 1.0})
+
+
+def test_contingency_counts_shared_objects() -> None:
+    table = contingency(np.array([0, 0, 1, 1, 1]), np.array([2, 3, 3, 3, 2]))
+    assert table.loc[0].tolist() == [1, 1]
+    assert table.loc[1].tolist() == [1, 2]
+    assert table.columns.tolist() == [2, 3]
