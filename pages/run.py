@@ -71,8 +71,11 @@ if dataset is None and not jobs:
     st.stop()
 if dataset is not None:
     here = shown_jobs(workspace, False)
-    with st.expander("New runs", expanded=not here, icon=":material/add:", key="new_runs"):
+    if st.session_state.pop("fold_form", False):
+        st.session_state["new_runs"] = False
+    with st.expander("New runs", expanded=not here, icon=":material/add:", key="new_runs", on_change="rerun"):
         if setup(workspace, dataset):
+            st.session_state["fold_form"] = True  # to make room for the curves
             st.rerun()
 if jobs:
     runs(workspace)

@@ -57,7 +57,12 @@ COMPLETE = State(
     "All sweeps done. A sampler has no convergence test, so look at its curves before you trust it.",
 )
 STATUSES: dict[Status, State] = {
-    Status.QUEUED: State("queued", "gray", ":material/schedule:", "Waiting for a free processor."),
+    Status.QUEUED: State(
+        "queued",
+        "gray",
+        ":material/schedule:",
+        "Waiting until another run ends; a paused one keeps its place.",
+    ),
     Status.STARTING: State("starting", "blue", ":material/sync:", "Working out where to start."),
     Status.RUNNING: State("running", "blue", ":material/play_arrow:", "Sweeping over the data."),
     Status.PAUSED: State("paused", "orange", ":material/pause:", "Held; resume it whenever you like."),

@@ -25,6 +25,8 @@ const CONFIG = {
   displaylogo: false,
   responsive: true,
   scrollZoom: false,
+  showSendToCloud: false, // the default offers to send the figure to another machine
+  plotlyServerURL: "",
   modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d"],
 };
 

@@ -15,7 +15,7 @@ from pages.ui import format as say
 from pages.ui.workspace import Dataset, Workspace
 
 FIRST_LINKS = 50
-_PLAIN = {"displayModeBar": False}
+_PLAIN = {"displayModeBar": False, "showSendToCloud": False, "plotlyServerURL": ""}
 
 
 def overview(workspace: Workspace, dataset: Dataset) -> None:

@@ -1,0 +1,276 @@
+"""What a user does, from an upload to a download, in a real browser."""
+
+from __future__ import annotations
+
+import os
+import re
+import statistics
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+ROOT = Path(__file__).resolve().parents[2]
+METHODS = ("ACVB0", "ACVB", "Gibbs")  # with a tiny tolerance, none of these ends by itself for a long time
+OpenPage = Callable[..., AbstractContextManager[Page]]
+StartApp = Callable[[], AbstractContextManager[str]]
+
+POINTS = """() => {
+  const plot = document.querySelector('.st-key-curves .js-plotly-plot');
+  return plot?._fullData ? Math.max(...plot._fullData.map((trace) => trace._length ?? 0)) : 0;
+}"""
+LAST_X = """() => {
+  const plot = document.querySelector('.st-key-curves .js-plotly-plot');
+  return Math.max(...plot._fullData.filter((t) => t.xaxis === 'x').map((t) => t.x[t.x.length - 1] ?? 0));
+}"""
+RANGE = "() => [...document.querySelector('.st-key-curves .js-plotly-plot')._fullLayout.xaxis.range]"
+
+
+def relation_file(folder: Path, rows: int = 300, columns: int = 200) -> Path:
+    """An edge list with blocks in it, large enough for sweeps to take a while."""
+    rng = np.random.default_rng(3)
+    row_cluster, column_cluster = rng.integers(8, size=rows), rng.integers(6, size=columns)
+    density = rng.beta(0.4, 1.6, size=(8, 6))[row_cluster][:, column_cluster]
+    links = np.argwhere(rng.random((rows, columns)) < density)
+    path = folder / "made up.csv"
+    path.write_text("person,event\n" + "".join(f"p{i},e{j}\n" for i, j in links))
+    return path
+
+
+def visit(page: Page, name: str) -> None:
+    page.get_by_test_id("stSidebarNav").get_by_role("link", name=name, exact=True).click()
+    expect(page.get_by_role("heading", level=1, name=name, exact=True)).to_be_visible()
+
+
+def fill(page: Page, label: str, value: str) -> None:
+    field = page.get_by_role("spinbutton", name=label, exact=True)
+    field.fill(value)
+    field.press("Enter")
+
+
+def cards(page: Page) -> Locator:
+    return page.locator("[class*='st-key-card_']")
+
+
+def cards_that_say(page: Page, text: str) -> Locator:
+    return cards(page).filter(has_text=text)
+
+
+def stop(card: Locator) -> None:
+    card.locator("[class*='st-key-stop_']").get_by_role("button").first.click()
+    expect(card).to_contain_text("stopped")
+
+
+def upload(page: Page, file: Path) -> None:
+    visit(page, "Data")
+    page.get_by_role("radio", name="Upload").click()
+    page.locator(".st-key-upload input[type=file]").set_input_files(file)
+    page.get_by_role("button", name="Load", exact=True).click()
+    expect(page.get_by_test_id("stSidebar").get_by_text("made up")).to_be_visible()
+
+
+def start_endless(page: Page) -> None:
+    """Start three runs that go on until they are stopped."""
+    visit(page, "Run")
+    for label in ("CVB0", "VB", "ACVB", "Gibbs"):
+        page.locator(".st-key-methods").get_by_role("button", name=label, exact=True).click()
+    for methods in ("ACVB0, ACVB", "Gibbs"):
+        fill(page, f"Sweeps at most ({methods})", "1000000")
+    page.get_by_text("Advanced settings").click()
+    fill(page, "Tolerance", "1e-12")
+    page.get_by_role("button", name="Start 3 runs").click()
+    expect(cards(page)).to_have_count(3)
+    expect(cards_that_say(page, "running")).to_have_count(3)
+    page.wait_for_function(f"({POINTS})() > 5")
+
+
+# Seconds from a click until its effect is in the page, measured in the page itself.
+WAIT = """
+const until = (reached) => new Promise((done, fail) => {
+  const began = performance.now();
+  const look = () => {
+    const seconds = (performance.now() - began) / 1000;
+    if (reached()) done(seconds);
+    else if (seconds > 15) fail(new Error(`nothing came of the click: ${document.body.innerText}`));
+    else setTimeout(look, 5); // frames are not drawn while a page is out of sight
+  };
+  look();
+});
+"""
+PAUSE_OR_RESUME = f"""async ([verb, word]) => {{
+  {WAIT}
+  const card = document.querySelector("[class*='st-key-card_']");
+  const button = () => card.querySelector(`[class*='st-key-${{verb}}_'] button`);
+  await until(button);
+  button().click();
+  return await until(() => card.innerText.includes(word));
+}}"""
+SWITCH_AXIS = f"""async (n) => {{
+  {WAIT}
+  const plot = document.querySelector('.st-key-curves .js-plotly-plot');
+  const wanted = n === 0 ? /CPU/ : /sweep/i;
+  document.querySelectorAll('.st-key-x_axis button')[1 - n].click();
+  return await until(() => Object.entries(plot._fullLayout)
+    .some(([name, axis]) => name.startsWith('xaxis') && wanted.test(axis.title?.text ?? '')));
+}}"""
+
+
+def screenshot(page: Page, name: str) -> None:
+    """Keep a picture for the README, where that was asked for."""
+    if os.environ.get("ACVB_SCREENSHOTS"):
+        (ROOT / "docs").mkdir(exist_ok=True)
+        page.screenshot(path=ROOT / "docs" / name)
+
+
+def zoom(page: Page) -> list[float]:
+    """Drag over the middle of the first panel, and give the range of its x axis afterwards."""
+    box = page.locator(".st-key-curves .js-plotly-plot .nsewdrag").first.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 0.3 * box["height"])
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + 0.7 * box["height"], steps=5)
+    page.mouse.up()
+    return page.evaluate(RANGE)
+
+
+def test_upload_run_zoom_stop_and_come_back(page: Page, server: str, tmp_path: Path) -> None:
+    upload(page, relation_file(tmp_path))
+    start_endless(page)
+
+    # The curves grow, and the axis with them.
+    before = page.evaluate(LAST_X)
+    page.wait_for_function(f"before => ({LAST_X})() > before + 10", arg=before)
+    page.wait_for_function(f"({RANGE})()[1] > {before + 9}")
+
+    # One node from first to last, and the zoom stays while they go on growing.
+    page.evaluate("document.querySelector('.st-key-curves .js-plotly-plot').mark = 'same'")
+    zoomed = zoom(page)
+    assert zoomed[1] < page.evaluate(LAST_X)
+    before = page.evaluate(LAST_X)
+    page.wait_for_function(f"before => ({LAST_X})() > before + 10", arg=before)
+    assert page.evaluate(RANGE) == zoomed
+    assert page.evaluate("document.querySelector('.st-key-curves .js-plotly-plot').mark") == "same"
+    screenshot(page, "run.png")
+
+    # Nothing offers to send the figure anywhere.
+    titles = page.locator(".modebar-btn").evaluate_all("found => found.map((one) => one.dataset.title)")
+    assert titles
+    assert not any("hare" in title or "loud" in title for title in titles), titles
+
+    gibbs = cards(page).filter(has_text="Gibbs")
+    stop(gibbs)
+    expect(cards_that_say(page, "running")).to_have_count(2)
+
+    # A tab closed and opened again.
+    page.goto("about:blank")
+    page.goto(server)
+    visit(page, "Run")
+    expect(cards(page)).to_have_count(3)
+    expect(gibbs).to_contain_text("stopped")
+    for method in ("ACVB0", "ACVB"):
+        card = cards(page).filter(has=page.get_by_text(method, exact=True))
+        stop(card)
+
+    # Nothing moves any more, so nothing is sent any more.
+    page.wait_for_timeout(1500)
+    frames: list[object] = []
+    page.on("websocket", lambda socket: socket.on("framereceived", frames.append))
+    seen = page.evaluate("performance.now()")
+    page.wait_for_timeout(1200)
+    assert page.evaluate("performance.now()") > seen
+    assert not frames
+
+
+def test_clicks_answer_while_three_runs_compute(
+    page: Page, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    upload(page, relation_file(tmp_path, 600, 400))
+    start_endless(page)
+    times: dict[str, list[float]] = {"switch the axis": [], "pause or resume": []}
+    for n in range(8):
+        times["switch the axis"].append(page.evaluate(SWITCH_AXIS, n % 2))
+        for verb, word in (("pause", "paused"), ("resume", "running")):
+            times["pause or resume"].append(page.evaluate(PAUSE_OR_RESUME, [verb, word]))
+    for what, seconds in times.items():
+        median, worst = statistics.median(seconds), max(seconds)
+        record_property(what, round(median, 3))
+        print(f"{what}: median {median:.2f} s, worst {worst:.2f} s over {len(seconds)} clicks")  # noqa: T201
+        # 0.5 s is what it should be; a loaded machine gets more.
+        assert median < 1.5, (what, seconds)
+    for n in range(3):
+        stop(cards(page).nth(n))
+
+
+def test_runs_are_found_after_a_restart_and_by_their_own_browser_only(
+    start_app: StartApp, open_page: OpenPage, tmp_path: Path
+) -> None:
+    with open_page() as page:
+        with start_app() as url:
+            page.goto(url)
+            page.get_by_role("button", name="Run the sample comparison").click()
+            expect(cards(page)).to_have_count(3)
+            expect(cards_that_say(page, "converged")).to_have_count(3, timeout=30_000)
+            upload(page, relation_file(tmp_path))
+            start_endless(page)
+            workspace = re.findall("ws=[0-9a-f]{32}", page.url)[0]
+            page.goto("about:blank")  # the server ends, and nobody looks
+        with start_app() as url:
+            page.goto(url)
+            visit(page, "Run")
+            assert workspace in page.url  # by the cookie
+            expect(cards(page)).to_have_count(3)
+            expect(cards_that_say(page, "stopped")).to_have_count(3)
+            page.get_by_text("Also 3 runs on other data").click()
+            expect(cards(page)).to_have_count(6)
+            expect(cards_that_say(page, "converged")).to_have_count(3)
+            page.wait_for_function(f"({POINTS})() > 5")
+            with open_page() as other:
+                other.goto(url)
+                visit(other, "Run")
+                expect(other.get_by_text("No data yet")).to_be_visible()
+
+
+def test_reload_and_direct_address_of_a_page(browser: Browser, server: str) -> None:
+    context = browser.new_context()
+    errors: list[str] = []
+    try:
+        page = context.new_page()
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        # Streamlit looks for its own server below the page's address first, and is told that it is not there.
+        page.on(
+            "console",
+            lambda m: (
+                errors.append(m.text) if m.type == "error" and "/_stcore/" not in m.location["url"] else None
+            ),
+        )
+        page.goto(f"{server}/guide")
+        expect(page.get_by_role("heading", name="Guide")).to_be_visible()
+        expect(page.get_by_test_id("stSidebarNav").get_by_role("link")).to_have_count(6)
+        page.get_by_role("link", name="Home").first.click()
+        page.get_by_role("button", name="Run the sample comparison").click()
+        expect(cards_that_say(page, "converged")).to_have_count(3)
+        page.reload()
+        expect(cards_that_say(page, "converged")).to_have_count(3)
+        page.wait_for_function(f"({POINTS})() > 5")
+    finally:
+        context.close()
+    assert not errors
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (1024, 768)])
+def test_no_page_is_wider_than_its_window(open_page: OpenPage, server: str, size: tuple[int, int]) -> None:
+    with open_page(*size) as page:
+        page.goto(server)
+        page.get_by_role("button", name="Run the sample comparison").click()
+        expect(cards_that_say(page, "converged")).to_have_count(3, timeout=30_000)
+        for name in ("Home", "Data", "Run", "Blocks", "Compare", "Guide"):
+            visit(page, name) if name != "Home" else page.get_by_role("link", name="Home").first.click()
+            page.wait_for_timeout(300)
+            overflow = page.evaluate(
+                "() => { const m = document.querySelector('.stMain'); return m.scrollWidth - m.clientWidth; }"
+            )
+            assert overflow <= 0, (name, overflow)
+            expect(page.get_by_test_id("stException")).to_have_count(0)
