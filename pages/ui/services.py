@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import atexit
 import os
+import threading
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +14,7 @@ import streamlit as st
 from acvb_core.engine.executor import Executor
 from acvb_core.store.jobbook import JobBook
 from acvb_core.store.runs import RunStore
+from acvb_core.warmup import warm_up
 
 if TYPE_CHECKING:
     from pages.ui.workspace import Dataset
@@ -41,6 +44,14 @@ def job_book() -> JobBook:
     book = JobBook(executor(), store())
     atexit.register(book.close)
     return book
+
+
+@cache
+def kernels() -> threading.Thread:
+    """Have the kernels ready before the first run asks for them: compiled, or read from the cache on disk."""
+    thread = threading.Thread(target=warm_up, name="acvb-warmup", daemon=True)
+    thread.start()
+    return thread
 
 
 @st.cache_resource(show_spinner=False)
