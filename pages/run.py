@@ -15,8 +15,6 @@ from pages.ui.live import live, shown_jobs  # noqa: E402
 from pages.ui.setup import setup  # noqa: E402
 from pages.ui.workspace import Workspace, current  # noqa: E402
 
-AXES = {"sweep": "Sweeps", "cpu_seconds": "CPU seconds"}
-
 
 def no_data(workspace: Workspace) -> None:
     def actions() -> None:
@@ -36,16 +34,6 @@ def runs(workspace: Workspace) -> None:
     jobs = workspace.jobs
     others = len(jobs) - len(shown_jobs(workspace, False))
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="toolbar"):
-        x = st.segmented_control(
-            "Curves against",
-            list(AXES),
-            format_func=AXES.get,
-            default="sweep",
-            required=True,
-            key="x_axis",
-            label_visibility="collapsed",
-            persist_state="session",
-        )
         explain_curves()
         if others:
             every = st.toggle(
@@ -53,7 +41,7 @@ def runs(workspace: Workspace) -> None:
             )
     shown = shown_jobs(workspace, every)
     if shown:
-        live(workspace, every=every, x=x)
+        live(workspace, every=every)
         with st.container(horizontal=True, gap="medium"):
             st.page_link("pages/blocks.py", label="See the blocks", icon=":material/grid_view:")
             st.page_link("pages/compare.py", label="Compare the runs", icon=":material/compare_arrows:")

@@ -15,6 +15,7 @@ from pages.ui.sidebar import moving
 from pages.ui.workspace import Workspace
 
 REFRESH_SECONDS = 0.5
+AXES: dict[XAxis, str] = {"sweep": "Against sweeps", "cpu_seconds": "Against CPU seconds"}
 
 
 def shown_jobs(workspace: Workspace, every: bool) -> list[Job]:
@@ -26,7 +27,7 @@ def shown_jobs(workspace: Workspace, every: bool) -> list[Job]:
     return [job for job in jobs if job.problem.relation.fingerprint == wanted]
 
 
-def live(workspace: Workspace, *, every: bool, x: XAxis) -> None:
+def live(workspace: Workspace, *, every: bool) -> None:
     """Draw cards and curves, and keep them fresh while a run moves."""
     busy = moving(workspace) > 0
 
@@ -37,10 +38,26 @@ def live(workspace: Workspace, *, every: bool, x: XAxis) -> None:
         if now_busy != busy or not jobs:
             st.rerun()  # begin or end the refreshing, or show the page as it is without runs
         cards(workspace, jobs, {job.id: job.inspect() for job in jobs})
+        # In here, so that switching redraws the panels and not the page around them.
+        x = choose_axis()
         figure = live_figure(curves(jobs), x=x, uirevision=f"{workspace.id}-{x}")
         live_plot(figure, key="curves", height=int(figure["layout"].get("height", 620)))
 
     panels()
+
+
+def choose_axis() -> XAxis:
+    """Draw the choice of what the curves are drawn against."""
+    return st.segmented_control(
+        "Curves against",
+        list(AXES),
+        format_func=AXES.get,
+        default="sweep",
+        required=True,
+        key="x_axis",
+        label_visibility="collapsed",
+        persist_state="session",
+    )
 
 
 def curves(jobs: Sequence[Job]) -> list[RunCurve]:

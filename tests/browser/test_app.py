@@ -110,11 +110,11 @@ PAUSE_OR_RESUME = f"""async ([verb, word]) => {{
 }}"""
 SWITCH_AXIS = f"""async (n) => {{
   {WAIT}
-  const plot = document.querySelector('.st-key-curves .js-plotly-plot');
+  const layout = () => document.querySelector('.st-key-curves .js-plotly-plot')?._fullLayout ?? {{}};
   const wanted = n === 0 ? /CPU/ : /sweep/i;
   document.querySelectorAll('.st-key-x_axis button')[1 - n].click();
-  return await until(() => Object.entries(plot._fullLayout)
-    .some(([name, axis]) => name.startsWith('xaxis') && wanted.test(axis.title?.text ?? '')));
+  return await until(() => Object.entries(layout())
+    .some(([name, axis]) => name.startsWith('xaxis') && wanted.test(axis?.title?.text ?? '')));
 }}"""
 
 
