@@ -18,6 +18,8 @@ from acvb_core.engine.problem import pose
 from acvb_core.engine.run import Schedule, run
 from acvb_core.engine.threads import one_thread
 from acvb_core.errors import ParameterError
+from acvb_core.irm import cvb, gibbs
+from acvb_core.irm.state import block_counts
 from acvb_core.parameters import Parameter
 from acvb_core.protocols import Inference, Posterior, SweepInfo
 from acvb_core.registry import METHODS, Method, method_row, model_row
@@ -323,6 +325,9 @@ def test_order_says_where_every_cluster_has_gone(row: Method, merge: bool) -> No
             assert order.max() < old[domain].shape[1]
             dropped += len(order) < old[domain].shape[1]
             moved += not (order == np.arange(len(order))).all()
+        ones, entries = block_counts(relation, new["rows"], new["cols"])
+        np.testing.assert_allclose(new["ones"], ones, atol=1e-9)
+        np.testing.assert_allclose(new["entries"], entries, atol=1e-9)
         if row.name != "vb":  # which keeps another order where sorting would lower its bound
             mass = new["rows"].sum(axis=0)
             assert order_by_size(mass).tolist() == list(range(len(mass)))
@@ -430,6 +435,25 @@ def test_checkpoint_is_called_often(row: Method, medium: Relation) -> None:
             )
     checkpoint()
     assert max(gaps) < 1.0, f"{max(gaps):.2f} s between two checkpoints"
+
+
+@every_method
+def test_long_passes_are_cut_into_pieces(row: Method, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With pieces of ten objects a pass over many comes by the checkpoint many times."""
+    if row.name == "vb":  # a batch of matrix products
+        return
+    for module in (cvb, gibbs):
+        monkeypatch.setattr(module, "chunk_length", lambda *_: 10)
+    calls = 0
+
+    def checkpoint() -> None:
+        nonlocal calls
+        calls += 1
+
+    inference = built(row, planted(200, 150, 3, 3, 5).relation)
+    state = inference.init(np.random.default_rng(0))
+    inference.sweep(state, np.random.default_rng(1), checkpoint)
+    assert calls >= 35
 
 
 MEMORY = [

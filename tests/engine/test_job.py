@@ -375,9 +375,12 @@ def test_many_jobs_share_two_threads(jobs: list[Job]) -> None:
 
 def test_first_come_first_served() -> None:
     executor, order, done = Executor(1), list[int](), threading.Event()
+    begin = threading.Event()
+    executor.submit(lambda: begin.wait(PATIENCE) and None, "before")
     for number in range(20):
         executor.submit(lambda number=number: order.append(number), str(number))
     executor.submit(done.set, "last")
+    begin.set()
     assert done.wait(PATIENCE)
     assert order == list(range(20))
 
