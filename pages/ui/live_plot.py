@@ -33,23 +33,34 @@ const CONFIG = {
 export default function ({ data, parentElement }) {
   const node = parentElement.querySelector(".live-plot");
   const frame = (node.liveFrame = (node.liveFrame ?? 0) + 1);
-  bundledPlotly()
-    .then((Plotly) => {
-      if (frame !== node.liveFrame || !node.isConnected) return undefined;
-      const figure = JSON.parse(data.figure);
-      const style = getComputedStyle(node);
-      const read = (name, otherwise) => style.getPropertyValue(name).trim() || otherwise;
-      figure.layout.font = {
-        size: 13,
-        ...figure.layout.font,
-        family: read("--st-font", "sans-serif"),
-        color: read("--st-text-color", "#1F2933"),
-      };
-      return Plotly.react(node, figure.data, figure.layout, CONFIG);
-    })
-    .catch((problem) => {
-      node.textContent = `The curves cannot be drawn: ${problem.message}`;
-    });
+  const overtaken = () => frame !== node.liveFrame || !node.isConnected;
+  const draw = async () => {
+    const Plotly = await bundledPlotly();
+    if (overtaken()) return;
+    const figure = JSON.parse(data.figure);
+    const style = getComputedStyle(node);
+    const read = (name, otherwise) => style.getPropertyValue(name).trim() || otherwise;
+    figure.layout.font = {
+      size: 13,
+      ...figure.layout.font,
+      family: read("--st-font", "sans-serif"),
+      color: read("--st-text-color", "#1F2933"),
+    };
+    // Drawing goes on in steps; when the node is taken off and put back between two of them, as on a busy machine,
+    // Plotly fails on what it lost. Drawn anew, it works.
+    for (let left = 3; !overtaken(); left--) {
+      try {
+        await Plotly.react(node, figure.data, figure.layout, CONFIG);
+        return;
+      } catch (problem) {
+        if (left === 0) throw problem;
+        await pause(100);
+      }
+    }
+  };
+  draw().catch((problem) => {
+    if (!overtaken()) node.textContent = `The curves cannot be drawn: ${problem.message}`;
+  });
   return () => window.Plotly?.purge(node);
 }
 """
