@@ -68,8 +68,8 @@ class Parameter:
                 raise ParameterError(f"{self.name} is {value!r}; it must be true or false.")
             return value
         try:
-            number = float(value)
-        except (TypeError, ValueError):
+            number = float("nan" if isinstance(value, bool) else value)
+        except (TypeError, ValueError, OverflowError):
             raise ParameterError(f"{self.name} is {value!r}; it must be a number.") from None
         if not math.isfinite(number) or (self.kind == "int" and number != int(number)):
             wanted = "a whole number" if self.kind == "int" else "a number"

@@ -11,11 +11,15 @@ from acvb_core.data.readers import load_relation
 from acvb_core.data.relation import Relation
 from acvb_core.data.split import hold_out
 from acvb_core.engine.threads import one_thread
+from acvb_core.irm.sweeping import MERGE_FROM
 from acvb_core.registry import METHODS, model_row
 from acvb_core.views.binning import count_in_bins
 
 #: Two clusters of row objects, each linked to its own column objects.
 _EDGES = "".join(f"r{i},c{j}\n" for i in range(12) for j in range(10) if (i < 6) == (j < 5) or i == j)
+
+#: Enough for clusters to be merged, which is not tried before.
+_SWEEPS = MERGE_FROM + 1
 
 
 def warm_up() -> int:
@@ -37,7 +41,7 @@ def warm_up() -> int:
                 values = method.values({"k_rows": 3, "k_cols": 3} | ({"variance": choice} if choice else {}))
                 inference = method.build(split.train, values)
                 state = inference.init(np.random.default_rng(0))
-                for sweep in (1, 2):
+                for sweep in range(_SWEEPS):
                     state, _ = inference.sweep(state, np.random.default_rng(sweep))
                 posterior = inference.posterior(state)
                 model = model_row(method.model).build(split.train)

@@ -142,7 +142,8 @@ def _ending(result: Result) -> str:
 def _clusters(result: Result) -> str:
     full = result.full_domains
     return ", ".join(
-        f"{k} {_domain(result, domain)}" + (" (all that were allowed: more may fit better)" if domain in full else "")
+        f"{k} {_domain(result, domain)}"
+        + (" (all that were allowed: more may fit better)" if domain in full else "")
         for domain, k in result.snapshot.effective_k.items()
     )
 

@@ -73,7 +73,7 @@ class CollapsedIrm(Unaveraged):
         pseudo_loo += cols.run(self.order, rng.permutation(self.relation.shape[1]), checkpoint)
         ones, entries = (np.ascontiguousarray(counts.T) for counts in cols.counts())
         swept = replace(state, rows=rows.own, cols=cols.own, ones=ones, entries=entries)
-        swept, order = finish_sweep(swept, self.relation, self.shrink, self.hyper_rule)
+        swept, order = finish_sweep(swept, self.relation, self.shrink, self.hyper_rule, checkpoint)
         return swept, SweepInfo(pseudo_loo, order, settling=not swept.moves_over)
 
     def posterior(self, state: IrmState) -> Posterior:

@@ -6,20 +6,26 @@ where it is, although the bound of the merged state is higher by tens of nats.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
+import numba as nb
 import numpy as np
 from scipy.special import betaln, xlogy
 
 from acvb_core.irm.hyper import Hyper
-from acvb_core.irm.kernels import Floats
+from acvb_core.irm.kernels import OPTIONS, Floats
+from acvb_core.irm.special import lbeta
 from acvb_core.irm.state import IrmState, stick_log_evidence
+from acvb_core.protocols import Checkpoint, no_checkpoint
 
 #: A merge must raise the bound by more than this (nats), or rounding could undo and redo it.
 _LEAST_GAIN = 1e-6
 
 
-def merge_clusters(state: IrmState, *, largest_first: bool = True) -> tuple[IrmState, int]:
+def merge_clusters(
+    state: IrmState, *, largest_first: bool = True, checkpoint: Checkpoint = no_checkpoint
+) -> tuple[IrmState, int]:
     """Merge pairs of clusters, best first, while the lower bound rises.
 
     Parameters
@@ -39,7 +45,7 @@ def merge_clusters(state: IrmState, *, largest_first: bool = True) -> tuple[IrmS
     while True:
         best: tuple[float, str, int, int] | None = None
         for domain in ("rows", "cols"):
-            found = _best_pair(state, domain, largest_first)
+            found = _best_pair(state, domain, largest_first, checkpoint)
             if found is not None and (best is None or found[0] > best[0]):
                 best = (found[0], domain, found[1], found[2])
         if best is None:
@@ -48,7 +54,9 @@ def merge_clusters(state: IrmState, *, largest_first: bool = True) -> tuple[IrmS
         merged += 1
 
 
-def _best_pair(state: IrmState, domain: str, largest_first: bool) -> tuple[float, int, int] | None:
+def _best_pair(
+    state: IrmState, domain: str, largest_first: bool, checkpoint: Checkpoint
+) -> tuple[float, int, int] | None:
     """Return the gain in the bound and the clusters of the best merge of a domain, None if none gains."""
     q, ones, entries, a, b, alpha = _domain_view(state, domain)
     n_clusters = q.shape[1]
@@ -58,35 +66,76 @@ def _best_pair(state: IrmState, domain: str, largest_first: bool) -> tuple[float
     own = (betaln(a + n, b + zeros) - betaln(a, b)).sum(axis=1)
     mass = q.sum(axis=0)
     sticks = stick_log_evidence(mass, alpha)
-    candidates = []
+    limits = np.full((n_clusters, n_clusters), -np.inf)
     for k in range(n_clusters - 1):
-        later = slice(k + 1, None)
-        joint = betaln(a[k] + n[k] + n[later], b[k] + zeros[k] + zeros[later]) - betaln(a[k], b[k])
-        blocks = joint.sum(axis=1) - own[k] - own[later]
-        for other, gain in enumerate(blocks, start=k + 1):
-            after = np.delete(mass, other)
-            after[k] = mass[k] + mass[other]
-            if largest_first:
-                after = -np.sort(-after)
-            candidates.append((gain + stick_log_evidence(after, alpha) - sticks, k, other))
+        _gains_without_entropy(k, n, zeros, a, b, own, mass, alpha, sticks, largest_first, limits[k])
+        checkpoint()
     # The entropy only falls in a merge, so the gain without it is an upper limit: look at the highest first.
     best: tuple[float, int, int] | None = None
-    for limit, k, other in sorted(candidates, reverse=True):
-        if limit <= (_LEAST_GAIN if best is None else best[0]):
+    for pair in np.argsort(-limits, axis=None, kind="stable"):
+        k, other = divmod(int(pair), n_clusters)
+        least = _LEAST_GAIN if best is None else best[0]
+        if limits[k, other] <= least:
             break
         both = q[:, k] + q[:, other]
         entropy = float((xlogy(q[:, k], q[:, k]) + xlogy(q[:, other], q[:, other]) - xlogy(both, both)).sum())
-        gain = limit + entropy
-        if gain > (_LEAST_GAIN if best is None else best[0]):
-            best = (gain, k, other)
+        if limits[k, other] + entropy > least:
+            best = (float(limits[k, other]) + entropy, k, other)
+        checkpoint()
     return best
+
+
+@nb.njit(**OPTIONS)
+def _gains_without_entropy(
+    k: int,
+    n: Floats,
+    zeros: Floats,
+    a: Floats,
+    b: Floats,
+    own: Floats,
+    mass: Floats,
+    alpha: float,
+    sticks: float,
+    largest_first: bool,
+    out: Floats,
+) -> None:
+    """Write what the bound's blocks and sticks gain when each later cluster is put into cluster k."""
+    n_clusters, n_other = n.shape
+    prior = 0.0
+    for m in range(n_other):
+        prior += lbeta(a[k, m], b[k, m])
+    after = np.empty(n_clusters - 1)
+    for other in range(k + 1, n_clusters):
+        joint = 0.0
+        for m in range(n_other):
+            joint += lbeta(a[k, m] + n[k, m] + n[other, m], b[k, m] + zeros[k, m] + zeros[other, m])
+        at = 0
+        for c in range(n_clusters):
+            if c != other:
+                after[at] = mass[c] + (mass[other] if c == k else 0.0)
+                at += 1
+        if largest_first:
+            after = np.sort(after)[::-1].copy()
+        out[other] = joint - prior - own[k] - own[other] + _stick_evidence(after, alpha) - sticks
+
+
+@nb.njit(**OPTIONS)
+def _stick_evidence(mass: Floats, alpha: float) -> float:
+    """`state.stick_log_evidence`, compiled; lbeta(1, alpha) = -log(alpha)."""
+    beyond = mass.sum()
+    total = 0.0
+    for k in range(mass.shape[0] - 1):
+        beyond = max(beyond - mass[k], 0.0)
+        total += lbeta(1.0 + mass[k], alpha + beyond) + math.log(alpha)
+    return total
 
 
 def _domain_view(state: IrmState, domain: str) -> tuple[Floats, Floats, Floats, Floats, Floats, float]:
     a, b = state.hyper.blocks(state.ones.shape)
     if domain == "rows":
         return state.rows, state.ones, state.entries, a, b, state.hyper.alpha_rows
-    return state.cols, state.ones.T, state.entries.T, a.T, b.T, state.hyper.alpha_cols
+    ones, entries, a, b = (np.ascontiguousarray(array.T) for array in (state.ones, state.entries, a, b))
+    return state.cols, ones, entries, a, b, state.hyper.alpha_cols
 
 
 def _merged(state: IrmState, domain: str, k: int, other: int) -> IrmState:

@@ -42,7 +42,13 @@ def first_state(
 
 
 def finish_sweep(
-    state: IrmState, relation: Relation, shrink: float, rule: str, *, keep_bound: bool = False
+    state: IrmState,
+    relation: Relation,
+    shrink: float,
+    rule: str,
+    checkpoint: Checkpoint,
+    *,
+    keep_bound: bool = False,
 ) -> tuple[IrmState, dict[str, Order] | None]:
     """Order and drop clusters, learn the hyper-parameters, and merge clusters when it is time.
 
@@ -58,7 +64,7 @@ def finish_sweep(
     state = replace(state, hyper=learned, age=state.age + 1)
     if state.moves_over or state.age < MERGE_FROM or (state.age - MERGE_FROM) % MERGE_EVERY:
         return state, order
-    state, merged = merge_clusters(state, largest_first=not keep_bound)
+    state, merged = merge_clusters(state, largest_first=not keep_bound, checkpoint=checkpoint)
     if merged:
         state, _ = tidy(state, relation, shrink, keep_bound=keep_bound)
         order = None

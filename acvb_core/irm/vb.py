@@ -60,7 +60,9 @@ class VariationalIrm(Unaveraged):
         ones = np.ascontiguousarray((cols.T @ links).T)
         entries = ones + (cols.T @ zeros).T
         swept = replace(state, rows=rows, cols=cols, ones=ones, entries=entries)
-        swept, order = finish_sweep(swept, self.relation, self.shrink, self.hyper_rule, keep_bound=True)
+        swept, order = finish_sweep(
+            swept, self.relation, self.shrink, self.hyper_rule, checkpoint, keep_bound=True
+        )
         return swept, SweepInfo(None, order, settling=not swept.moves_over)
 
     def posterior(self, state: IrmState) -> Posterior:
