@@ -20,16 +20,16 @@ from acvb_core.store import export  # noqa: E402
 from acvb_core.views.arrangement import Arrangement, Window, arranged, as_read  # noqa: E402
 from acvb_core.views.block_png import block_png  # noqa: E402
 from acvb_core.views.blocks import block_figure, size_figure, strength_figure  # noqa: E402
-from acvb_core.views.theme import Figure, to_html  # noqa: E402
+from acvb_core.views.theme import CHART_CONFIG, STILL_CONFIG, Figure, to_html  # noqa: E402
 from pages.ui import format as say  # noqa: E402
 from pages.ui.empty import comparison_button, empty_state  # noqa: E402
 from pages.ui.workspace import Workspace, current  # noqa: E402
 
 CHART: dict[str, Any] = {
-    "displaylogo": False,
+    **CHART_CONFIG,
     "modeBarButtonsToRemove": ["lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],
 }
-STILL: dict[str, Any] = {"displaylogo": False, "displayModeBar": False}
+STILL: dict[str, Any] = dict(STILL_CONFIG)
 # As many panels side by side as there is room for.
 STYLE = """
 <style>

@@ -20,14 +20,14 @@ from acvb_core.views.blocks import block_figures  # noqa: E402
 from acvb_core.views.comparison import agreement_figure, alluvial_figure, contingency_figure  # noqa: E402
 from acvb_core.views.comparison_table import ComparisonTable, agreement_tables, comparison_table  # noqa: E402
 from acvb_core.views.convergence import RunCurve, live_figure  # noqa: E402
-from acvb_core.views.theme import Figure  # noqa: E402
+from acvb_core.views.theme import STILL_CONFIG, Figure  # noqa: E402
 from pages.ui import format as say  # noqa: E402
 from pages.ui.empty import comparison_button, empty_state  # noqa: E402
 from pages.ui.live_plot import live_plot  # noqa: E402
 from pages.ui.workspace import Workspace, current  # noqa: E402
 
 MOST_RUNS = 8
-STILL: dict[str, Any] = {"displaylogo": False, "displayModeBar": False}
+STILL: dict[str, Any] = dict(STILL_CONFIG)
 DOMAINS = {"rows": "Rows", "cols": "Columns"}
 AXES = {"sweep": "Sweeps", "cpu_seconds": "CPU seconds"}
 Key = tuple[str, int]

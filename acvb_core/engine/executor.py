@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 
 
 class Executor:
@@ -26,6 +27,24 @@ class Executor:
         with self._lock:
             self._waiting.append((work, name))
         self._start_next()
+
+    def stepping_aside(self) -> AbstractContextManager[None]:
+        """Leave the caller's place to whoever waits, while it has nothing to compute.
+
+        It goes on at once afterwards, beside whoever took the place.
+        """
+        return self._aside()
+
+    @contextmanager
+    def _aside(self) -> Iterator[None]:
+        with self._lock:
+            self._running -= 1
+        self._start_next()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._running += 1
 
     def _start_next(self) -> None:
         with self._lock:

@@ -182,7 +182,9 @@ class Job:
         return Result(self.problem, self.history, seen.snapshot, max_sweeps=self._max_sweeps)
 
     def _checkpoint(self) -> None:
-        self._go.wait()
+        if not self._go.is_set():
+            with self._executor.stepping_aside():
+                self._go.wait()
         if self._stop.is_set():
             raise StopRun
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from acvb_core.data.relation import Relation
-from acvb_core.data.split import HeldOut, hold_out
+from acvb_core.data.split import HeldOut, Split, hold_out
 from acvb_core.protocols import Inference, Model
 from acvb_core.registry import Method, method_row, model_row
 
@@ -86,6 +87,20 @@ class Problem:
         return needed + (0 if self.heldout is None else SCORING_BYTES * self.heldout.n)
 
 
+#: The last split of each relation: runs that are compared have the same one, and need not hold a copy each.
+_splits: WeakKeyDictionary[Relation, tuple[float, int, Split]] = WeakKeyDictionary()
+
+
+def _split(relation: Relation, share: float, seed: int) -> Split:
+    known = _splits.get(relation)
+    if known is not None and known[:2] == (share, seed):
+        return known[2]
+    split = hold_out(relation, share, seed)
+    if split.train is not relation:  # a value that refers to its key would never be let go
+        _splits[relation] = (share, seed, split)
+    return split
+
+
 def pose(
     relation: Relation,
     method: str,
@@ -118,7 +133,7 @@ def pose(
     row = method_row(model, method)
     checked = row.values(dict(values or {}))
     settings = Settings(model, method, checked, int(seed), float(heldout), int(heldout_seed))
-    split = hold_out(relation, heldout, heldout_seed)
+    split = _split(relation, float(heldout), int(heldout_seed))
     return Problem(
         settings,
         row,

@@ -6,6 +6,7 @@ import threading
 import traceback
 import uuid
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Protocol
 
@@ -77,6 +78,10 @@ class _ThenSave(Executor):
 
         self._begun()
         self._inner.submit(both, name)
+
+    def stepping_aside(self) -> AbstractContextManager[None]:
+        """Leave the place in the shared executor to whoever waits."""
+        return self._inner.stepping_aside()
 
 
 class JobBook:

@@ -42,6 +42,11 @@ _CLUSTERS = (
 )  # fmt: skip
 OTHERS_COLOUR = "#C3CBD3"
 
+#: How Plotly shows every figure. Its own default offers to send the figure to another machine.
+CHART_CONFIG: Mapping[str, Any] = {"displaylogo": False, "showSendToCloud": False, "plotlyServerURL": ""}
+#: … and a figure that is only looked at.
+STILL_CONFIG: Mapping[str, Any] = {**CHART_CONFIG, "displayModeBar": False}
+
 
 @dataclass(frozen=True)
 class Style:
@@ -172,9 +177,7 @@ def to_html(figure: Figure, title: str) -> str:
     import plotly.io as pio
 
     shown = {**figure, "layout": {**figure["layout"], "paper_bgcolor": "white", "plot_bgcolor": "white"}}
-    body = pio.to_html(
-        go.Figure(shown), include_plotlyjs=True, full_html=False, config={"displaylogo": False}
-    )
+    body = pio.to_html(go.Figure(shown), include_plotlyjs=True, full_html=False, config=dict(CHART_CONFIG))
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8">'
         f"<title>{html.escape(title)}</title></head>\n"

@@ -10,12 +10,12 @@ import streamlit as st
 
 from acvb_core.data.relation import Relation
 from acvb_core.views.overview import degree_histograms, thumbnail
-from acvb_core.views.theme import Figure
+from acvb_core.views.theme import STILL_CONFIG, Figure
 from pages.ui import format as say
 from pages.ui.workspace import Dataset, Workspace
 
 FIRST_LINKS = 50
-_PLAIN = {"displayModeBar": False, "showSendToCloud": False, "plotlyServerURL": ""}
+_PLAIN = dict(STILL_CONFIG)
 
 
 def overview(workspace: Workspace, dataset: Dataset) -> None:

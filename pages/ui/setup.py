@@ -10,11 +10,11 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from acvb_core.engine.problem import pose
+from acvb_core.engine.problem import Problem, pose
 from acvb_core.engine.stopping import worst_case_sweeps
 from acvb_core.errors import AcvbError
 from acvb_core.parameters import Value
-from acvb_core.registry import Method, methods_of, model_row
+from acvb_core.registry import Method, methods_of
 from pages.ui import format as say
 from pages.ui.forms import Field, fields, show_field, values_of
 from pages.ui.services import executor
@@ -40,25 +40,30 @@ class Plan:
 
     def memory_bytes(self, dataset: Dataset) -> int:
         """Peak memory of the runs that go on at the same time, beyond the data."""
-        need = model_row(MODEL).memory
-        each = [need(dataset.relation, m.name, self.values[m.name]) for m in self.methods for _ in self.seeds]
+        each = [problem.memory_bytes for problem in self.problems(dataset)]
         return sum(sorted(each, reverse=True)[: executor().limit])
 
-
-def start(workspace: Workspace, dataset: Dataset, plan: Plan) -> None:
-    """Start the runs of a plan."""
-    for seed in plan.seeds:
-        for method in plan.methods:
-            problem = pose(
+    def problems(self, dataset: Dataset) -> list[Problem]:
+        """Return the runs, put together and not started; they share one split of the data."""
+        return [
+            pose(
                 dataset.relation,
                 method.name,
-                plan.values[method.name],
+                self.values[method.name],
                 model=MODEL,
                 seed=seed,
                 heldout=dataset.heldout,
                 heldout_seed=dataset.heldout_seed,
             )
-            workspace.add(problem)
+            for seed in self.seeds
+            for method in self.methods
+        ]
+
+
+def start(workspace: Workspace, dataset: Dataset, plan: Plan) -> None:
+    """Start the runs of a plan."""
+    for problem in plan.problems(dataset):
+        workspace.add(problem)
 
 
 def setup(workspace: Workspace, dataset: Dataset) -> bool:

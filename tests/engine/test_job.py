@@ -162,6 +162,26 @@ def test_pause_holds_a_real_run_and_takes_no_time(jobs: list[Job]) -> None:
     assert job.inspect().snapshot.posterior["rows"].tobytes() == whole.posterior["rows"].tobytes()
 
 
+def test_paused_run_leaves_its_place_to_another(jobs: list[Job]) -> None:
+    executor = Executor(1)
+    first = started(jobs, endless(), executor)
+    until(lambda: sweeps(first) >= 1)
+    second = started(jobs, endless(), executor)
+    assert second.inspect().status is Status.QUEUED
+    first.pause()
+    until(lambda: sweeps(second) >= 2)
+    first.resume()
+    held = sweeps(first)
+    until(lambda: sweeps(first) > held)
+    # Both places are given back: with the two gone there is room for one again, and for one only.
+    for job in (first, second):
+        job.stop()
+        assert job.wait(PATIENCE)
+    third, fourth = started(jobs, endless(), executor), started(jobs, endless(), executor)
+    until(lambda: sweeps(third) >= 2)
+    assert fourth.inspect().status is Status.QUEUED
+
+
 def test_stop_keeps_what_there_is(jobs: list[Job]) -> None:
     job = started(jobs, endless())
     until(lambda: sweeps(job) >= 4)

@@ -434,3 +434,12 @@ def test_first_sweep_follows_the_seed_alone() -> None:
 
 def test_schedule_spares_large_problems() -> None:
     assert Schedule.for_problem(small_problem("cvb0")) == Schedule(1, 5)
+
+
+def test_runs_on_one_relation_share_their_split() -> None:
+    relation = planted(40, 30, 2, 2, 0).relation
+    one, other = (pose(relation, name, heldout=0.1, heldout_seed=3) for name in ("cvb0", "vb"))
+    assert one.train is other.train
+    again = pose(relation, "cvb0", heldout=0.1, heldout_seed=4)
+    assert again.train is not one.train
+    assert (pose(relation, "cvb0", heldout=0.1, heldout_seed=3).heldout.rows == one.heldout.rows).all()
