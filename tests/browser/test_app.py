@@ -154,7 +154,6 @@ def test_upload_run_zoom_stop_and_come_back(page: Page, server: str, tmp_path: P
     page.wait_for_function(f"before => ({LAST_X})() > before + 10", arg=before)
     assert page.evaluate(RANGE) == zoomed
     assert page.evaluate("document.querySelector('.st-key-curves .js-plotly-plot').mark") == "same"
-    screenshot(page, "run.png")
 
     # Nothing offers to send the figure anywhere.
     titles = page.locator(".modebar-btn").evaluate_all("found => found.map((one) => one.dataset.title)")
@@ -266,6 +265,11 @@ def test_reload_and_direct_address_of_a_page(browser: Browser, server: str) -> N
 def test_blocks_and_compare_show_the_runs_and_files_can_be_taken(page: Page, tmp_path: Path) -> None:
     page.get_by_role("button", name="Run the sample comparison").click()
     expect(cards_that_say(page, "converged")).to_have_count(3, timeout=WAIT_MS)
+    page.wait_for_function(f"({POINTS})() > 5")
+    page.set_viewport_size({"width": 1440, "height": 1250})
+    page.wait_for_timeout(1000)
+    screenshot(page, "run.png")
+    page.set_viewport_size({"width": 1440, "height": 900})
     visit(page, "Blocks")
     expect(page.locator(".js-plotly-plot").first).to_be_visible()
     page.wait_for_load_state("networkidle")
