@@ -214,16 +214,19 @@ def _start_of(values: Values) -> Start:
     return Start(values["k_rows"], values["k_cols"], values["init"], values["smoothing"])
 
 
+def _variational_settings(data: Any, values: Values) -> Values:
+    return {
+        "relation": data,
+        "start": _start_of(values),
+        "hyper": _hyper_of(values),
+        "hyper_rule": values["hyper"],
+        "shrink": values["shrink"],
+        "merge": values["merge"],
+    }
+
+
 def _collapsed(data: Any, values: Values) -> CollapsedIrm:
-    return CollapsedIrm(
-        data,
-        _start_of(values),
-        _hyper_of(values),
-        values["hyper"],
-        values.get("variance", "zeroth"),
-        values["shrink"],
-        values["merge"],
-    )
+    return CollapsedIrm(**_variational_settings(data, values), order=values.get("variance", "zeroth"))
 
 
 def _averaged(data: Any, values: Values) -> Averaged:
@@ -231,9 +234,7 @@ def _averaged(data: Any, values: Values) -> Averaged:
 
 
 def _variational(data: Any, values: Values) -> VariationalIrm:
-    return VariationalIrm(
-        data, _start_of(values), _hyper_of(values), values["hyper"], values["shrink"], values["merge"]
-    )
+    return VariationalIrm(**_variational_settings(data, values))
 
 
 def _gibbs(data: Any, values: Values) -> SampleMean:

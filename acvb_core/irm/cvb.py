@@ -8,56 +8,32 @@ from typing import Literal
 import numpy as np
 
 from acvb_core.data.relation import Relation
-from acvb_core.irm.hyper import Hyper
 from acvb_core.irm.kernels import Floats, block_bases, chunk_length, zeroth_order
 from acvb_core.irm.kernels_second import second_order
 from acvb_core.irm.neighbours import neighbour_sums
-from acvb_core.irm.start import Start
-from acvb_core.irm.state import IrmState, observed_sums, posterior_of
-from acvb_core.irm.sweeping import finish_sweep, first_state
+from acvb_core.irm.state import IrmState, observed_sums
+from acvb_core.irm.sweeping import VariationalMethod, finish_sweep
 from acvb_core.irm.variance import count_variances
-from acvb_core.protocols import Checkpoint, Posterior, SweepInfo, Unaveraged, no_checkpoint
+from acvb_core.protocols import Checkpoint, SweepInfo, no_checkpoint
 
 Order = Literal["zeroth", "paper", "exact"]
 
 
 @dataclass(frozen=True)
-class CollapsedIrm(Unaveraged):
+class CollapsedIrm(VariationalMethod):
     """CVB0 or CVB bound to a relation (an `Inference`).
 
     Attributes
     ----------
-    relation : Relation
-    start : Start
-        How the first responsibilities are made.
-    hyper : Hyper
-        Hyper-parameters to start from.
-    hyper_rule : "tied", "per-block" or "fixed"
     order : "zeroth", "paper" or "exact"
-        CVB0, or second-order CVB with the paper's or the exact variances.
-    shrink : float
-        A cluster with less than this share of its domain's objects is dropped.
-    merge : bool
-        Whether clusters are merged in the early sweeps when the bound rises.
+        CVB0, or second-order CVB with the paper's or the exact variances. The others: `VariationalMethod`.
 
     References
     ----------
     IRM14 §5; CVB0: Asuncion, Welling, Smyth and Teh, UAI 2009.
     """
 
-    relation: Relation
-    start: Start
-    hyper: Hyper
-    hyper_rule: str = "tied"
     order: Order = "zeroth"
-    shrink: float = 1e-5
-    merge: bool = True
-
-    def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> IrmState:
-        """Return the first state."""
-        return first_state(
-            self.relation, self.start, self.hyper, self.hyper_rule, rng, checkpoint, merge=self.merge
-        )
 
     def sweep(
         self, state: IrmState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
@@ -75,10 +51,6 @@ class CollapsedIrm(Unaveraged):
         swept = replace(state, rows=rows.own, cols=cols.own, ones=ones, entries=entries)
         swept, order = finish_sweep(swept, self.relation, self.shrink, self.hyper_rule, checkpoint)
         return swept, SweepInfo(pseudo_loo, order, settling=not swept.moves_over)
-
-    def posterior(self, state: IrmState) -> Posterior:
-        """Return what the state says."""
-        return posterior_of(state)
 
 
 class DomainPass:

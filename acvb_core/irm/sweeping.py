@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,8 +11,8 @@ from acvb_core.data.relation import Relation
 from acvb_core.irm.hyper import Hyper, update_hyper
 from acvb_core.irm.merge import merge_clusters
 from acvb_core.irm.start import Start
-from acvb_core.irm.state import IrmState, block_counts, tidy
-from acvb_core.protocols import Checkpoint
+from acvb_core.irm.state import IrmState, block_counts, posterior_of, tidy
+from acvb_core.protocols import Checkpoint, Posterior, Unaveraged, no_checkpoint
 
 #: Merges are first tried after this sweep: earlier, clusters that are still taking shape would be lost …
 MERGE_FROM = 15
@@ -22,23 +22,44 @@ MERGE_EVERY = 5
 MERGE_UNTIL = 60
 
 
-def first_state(
-    relation: Relation,
-    start: Start,
-    hyper: Hyper,
-    rule: str,
-    rng: np.random.Generator,
-    checkpoint: Checkpoint,
-    *,
-    merge: bool,
-) -> IrmState:
-    """Return the state that the variational methods begin from."""
-    rows, cols = start.responsibilities(relation, rng, checkpoint)
-    ones, entries = block_counts(relation, rows, cols, checkpoint)
-    if rule == "per-block":
-        a, b = hyper.blocks(ones.shape)
-        hyper = replace(hyper, a=a.copy(), b=b.copy())
-    return IrmState(rows, cols, ones, entries, hyper, moves_over=not merge)
+@dataclass(frozen=True)
+class VariationalMethod(Unaveraged):
+    """What VB, CVB0 and CVB have in common: how they begin, and what their states say.
+
+    Attributes
+    ----------
+    relation : Relation
+    start : Start
+        How the first responsibilities are made.
+    hyper : Hyper
+        Hyper-parameters to start from.
+    hyper_rule : "tied", "per-block" or "fixed"
+    shrink : float
+        A cluster with less than this share of its domain's objects is dropped.
+    merge : bool
+        Whether clusters are merged in the early sweeps when the bound rises.
+    """
+
+    relation: Relation
+    start: Start
+    hyper: Hyper
+    hyper_rule: str = "tied"
+    shrink: float = 1e-5
+    merge: bool = True
+
+    def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> IrmState:
+        """Return the first state."""
+        rows, cols = self.start.responsibilities(self.relation, rng, checkpoint)
+        ones, entries = block_counts(self.relation, rows, cols, checkpoint)
+        hyper = self.hyper
+        if self.hyper_rule == "per-block":
+            a, b = hyper.blocks(ones.shape)
+            hyper = replace(hyper, a=a.copy(), b=b.copy())
+        return IrmState(rows, cols, ones, entries, hyper, moves_over=not self.merge)
+
+    def posterior(self, state: IrmState) -> Posterior:
+        """Return what the state says."""
+        return posterior_of(state)
 
 
 def finish_sweep(

@@ -7,18 +7,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import psi
 
-from acvb_core.data.relation import Relation
-from acvb_core.irm.hyper import Hyper
 from acvb_core.irm.kernels import Floats
-from acvb_core.irm.start import Start
-from acvb_core.irm.state import IrmState, observed_sums, posterior_of
-from acvb_core.irm.sweeping import finish_sweep, first_state
-from acvb_core.protocols import Checkpoint, Posterior, SweepInfo, Unaveraged, no_checkpoint
+from acvb_core.irm.state import IrmState, observed_sums
+from acvb_core.irm.sweeping import VariationalMethod, finish_sweep
+from acvb_core.protocols import Checkpoint, SweepInfo, no_checkpoint
 
 
 @dataclass(frozen=True)
-class VariationalIrm(Unaveraged):
-    """VB bound to a relation (an `Inference`); the attributes are those of `CollapsedIrm`.
+class VariationalIrm(VariationalMethod):
+    """VB bound to a relation (an `Inference`).
 
     The conjugate factors q(v), q(theta) are functions of the counts and are never stored: every update takes
     them at their optimum, so the lower bound of a state is that of the whole factorisation, and no step of a
@@ -28,19 +25,6 @@ class VariationalIrm(Unaveraged):
     ----------
     IRM14 §4, eqs. 50-57.
     """
-
-    relation: Relation
-    start: Start
-    hyper: Hyper
-    hyper_rule: str = "tied"
-    shrink: float = 1e-5
-    merge: bool = True
-
-    def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> IrmState:
-        """Return the first state."""
-        return first_state(
-            self.relation, self.start, self.hyper, self.hyper_rule, rng, checkpoint, merge=self.merge
-        )
 
     def sweep(
         self,
@@ -64,10 +48,6 @@ class VariationalIrm(Unaveraged):
             swept, self.relation, self.shrink, self.hyper_rule, checkpoint, keep_bound=True
         )
         return swept, SweepInfo(None, order, settling=not swept.moves_over)
-
-    def posterior(self, state: IrmState) -> Posterior:
-        """Return what the state says."""
-        return posterior_of(state)
 
 
 def update_domain(
