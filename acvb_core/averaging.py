@@ -48,7 +48,27 @@ class AveragedState:
 
 
 @dataclass(frozen=True)
-class Averaged:
+class _RunningMean:
+    """What both kinds of mean have in common: the method inside, and what is not the mean's own business."""
+
+    inner: Inference
+    burn_in: int = 0
+
+    def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> AveragedState:
+        """Return the first state."""
+        return AveragedState(self.inner.init(rng, checkpoint))
+
+    def current(self, state: AveragedState) -> Posterior:
+        """Return what the last sweep of the inner method says."""
+        return self.inner.current(state.inner)
+
+    def phase(self, state: AveragedState) -> Phase:
+        """Return whether the mean has started, how many sweeps are in it, and its last change."""
+        return Phase(state.samples == 0, state.samples, state.change)
+
+
+@dataclass(frozen=True)
+class Averaged(_RunningMean):
     """ACVB: any `Inference`, answered by the running mean of its responsibilities after burn-in.
 
     Attributes
@@ -65,13 +85,6 @@ class Averaged:
     through the same re-ordering as the state. When a cluster is dropped or merged away the mean starts
     again: it would mix distributions over different sets of clusters.
     """
-
-    inner: Inference
-    burn_in: int = 0
-
-    def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> AveragedState:
-        """Return the first state."""
-        return AveragedState(self.inner.init(rng, checkpoint))
 
     def sweep(
         self, state: AveragedState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
@@ -97,14 +110,6 @@ class Averaged:
         if state.samples == 0:
             return inner
         return inner.with_arrays(state.mean, drop=inner.derived)
-
-    def current(self, state: AveragedState) -> Posterior:
-        """Return the inner posterior."""
-        return self.inner.current(state.inner)
-
-    def phase(self, state: AveragedState) -> Phase:
-        """Return whether the mean has started, how many sweeps are in it, and its last change."""
-        return Phase(state.samples == 0, state.samples, state.change)
 
     def _burn_in_over(
         self, state: AveragedState, swept: AveragedState, new: Mapping[str, Array], info: SweepInfo
@@ -136,7 +141,7 @@ def _averaged_arrays(posterior: Posterior) -> dict[str, Array]:
 
 
 @dataclass(frozen=True)
-class SampleMean:
+class SampleMean(_RunningMean):
     """A sampler, answered by the mean of its kept samples, each relabelled to agree with the mean so far.
 
     Clusters of a sample have no fixed names and come and go. After burn-in each sample's clusters are matched
@@ -150,13 +155,6 @@ class SampleMean:
     burn_in : int
         Sweeps that are not kept.
     """
-
-    inner: Inference
-    burn_in: int
-
-    def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> AveragedState:
-        """Return the first state."""
-        return AveragedState(self.inner.init(rng, checkpoint))
 
     def sweep(
         self, state: AveragedState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
@@ -186,14 +184,6 @@ class SampleMean:
             order = order_by_size(mean.sum(axis=0), 0.5 / len(mean))
             kept[name] = renormalise(np.ascontiguousarray(mean[:, order]))
         return inner.with_arrays(kept, drop=inner.derived)
-
-    def current(self, state: AveragedState) -> Posterior:
-        """Return the last sample."""
-        return self.inner.current(state.inner)
-
-    def phase(self, state: AveragedState) -> Phase:
-        """Return whether samples are kept yet, how many are, and the last change of their mean."""
-        return Phase(state.samples == 0, state.samples, state.change)
 
 
 def match_clusters(mean: Array, sample: Array) -> tuple[Array, Array]:

@@ -1,6 +1,6 @@
 """Held-out skill of a method on a relation of yours, over several splits.
 
-    python benchmarks/heldout_skill.py FILE [--shape 1892x1892] [--method acvb0] [--splits 5] [--clusters 20]
+    python benchmarks/heldout_skill.py FILE [--shape 1892x1892] [--method acvb0] [--splits 5] [--no-merge]
 
 Skill = 1 - LL / LL of one block, where LL is the mean log likelihood of a held-out entry and the one block predicts
 the training density for every entry. One line a split, then the mean and the worst.
@@ -27,6 +27,7 @@ def main() -> None:
     parser.add_argument("--splits", type=int, default=5)
     parser.add_argument("--clusters", type=int, default=20)
     parser.add_argument("--heldout", type=float, default=0.1)
+    parser.add_argument("--no-merge", dest="merge", action="store_false")
     options = parser.parse_args()
     shape = tuple(int(part) for part in options.shape.split("x")) if options.shape else None
     relation = load_relation(options.file, shape=shape).relation
@@ -40,6 +41,7 @@ def main() -> None:
             k_rows=options.clusters,
             k_cols=options.clusters,
             init=options.init,
+            **({} if options.merge else {"merge": False}),
         )
         last = result.snapshot
         assert last.heldout is not None

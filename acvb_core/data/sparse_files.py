@@ -17,6 +17,8 @@ from acvb_core.data.report import Fact, plural
 from acvb_core.data.values import LINK, MISSING, ZERO, ValueSummary, checked_threshold
 from acvb_core.errors import DataError
 
+#: Entries taken over at a time.
+_PIECE = 1 << 20
 _SAVE_NPZ = "Save it with scipy.sparse.save_npz"
 
 
@@ -97,22 +99,26 @@ def _from_matrix(
             source=source,
             remedy="Give real numbers, whole numbers or a pattern.",
         )
-    numbers = matrix.data.astype(np.float64)
-    infinite = np.isinf(numbers)
-    if infinite.any():
-        at = int(infinite.argmax())
-        raise DataError(
-            f"the entry in row {int(matrix.row[at]) + 1:,}, column {int(matrix.col[at]) + 1:,} is infinite",
-            source=source,
-            remedy="Give finite numbers; nan stands for missing.",
-        )
     summary = ValueSummary(checked_threshold(options.threshold))
-    summary.observe(numbers)
-    verdicts = np.where(np.isnan(numbers), MISSING, np.where(numbers > summary.threshold, LINK, ZERO)).astype(
-        np.uint8
-    )
     entries = Entries()
-    entries.add(matrix.row.astype(np.int32), matrix.col.astype(np.int32), verdicts, numbers)
+    # Piece by piece, so that no second copy of a large matrix stands beside it in wider types.
+    for begin in range(0, matrix.nnz, _PIECE):
+        piece = slice(begin, begin + _PIECE)
+        numbers = matrix.data[piece].astype(np.float64)
+        infinite = np.isinf(numbers)
+        if infinite.any():
+            at = begin + int(infinite.argmax())
+            raise DataError(
+                f"the entry in row {int(matrix.row[at]) + 1:,}, column {int(matrix.col[at]) + 1:,} is infinite",
+                source=source,
+                remedy="Give finite numbers; nan stands for missing.",
+            )
+        summary.observe(numbers)
+        verdicts = np.where(
+            np.isnan(numbers), MISSING, np.where(numbers > summary.threshold, LINK, ZERO)
+        ).astype(np.uint8)
+        rows, columns = matrix.row[piece].astype(np.int32), matrix.col[piece].astype(np.int32)
+        entries.add(rows, columns, verdicts, numbers)
     try:
         relation, facts = assemble(
             entries,

@@ -15,6 +15,7 @@ from acvb_core.engine.run import StopRun, run
 from acvb_core.engine.snapshot import Snapshot, Verdict
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.protocols import Checkpoint, no_checkpoint
+from acvb_core.registry import method_row
 
 Watcher = Callable[[Problem, Snapshot], None]
 
@@ -107,8 +108,6 @@ def compare(
     **options
         As for `fit`; a setting that a method does not have is left out for that method.
     """
-    from acvb_core.registry import method_row
-
     seed_list = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
     run_options = {"model", "heldout", "heldout_seed"}
     results: list[Result] = []
