@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from acvb_core.data.names import unique_names
 from acvb_core.errors import DataError
 
 
@@ -93,8 +94,8 @@ class Relation:
         return cls(
             links,
             unknown,
-            _labels(row_labels, links.shape[0], "row", name),
-            _labels(column_labels, links.shape[1], "column", name),
+            unique_names(row_labels, links.shape[0], "row", name),
+            unique_names(column_labels, links.shape[1], "column", name),
             name,
             row_kind,
             column_kind,
@@ -125,6 +126,21 @@ class Relation:
     def density(self) -> float:
         """Share of ones among the observed entries (0 when nothing is observed)."""
         return self.n_ones / self.n_observed if self.n_observed else 0.0
+
+    @property
+    def size_text(self) -> str:
+        """Size in words: objects of both sides, links."""
+        return f"{self.shape[0]:,} × {self.shape[1]:,} · {self.n_ones:,} links"
+
+    def identity(self) -> dict[str, Any]:
+        """Return name, size and fingerprint as plain values: what tells these data from others."""
+        return {
+            "name": self.name,
+            "shape": list(self.shape),
+            "ones": self.n_ones,
+            "missing": self.n_missing,
+            "fingerprint": self.fingerprint,
+        }
 
     @cached_property
     def transposed(self) -> Relation:
@@ -167,24 +183,3 @@ def as_pattern(array: Any) -> sparse.csr_array:
     matrix.indices = matrix.indices.astype(index_type, copy=False)
     matrix.indptr = matrix.indptr.astype(index_type, copy=False)
     return matrix
-
-
-def _labels(labels: ArrayLike | None, count: int, side: str, source: str) -> NDArray[Any]:
-    if labels is None:
-        return np.array([str(i) for i in range(count)], dtype=object)
-    found = np.array([str(label) for label in np.asarray(labels, dtype=object)], dtype=object)
-    if len(found) != count:
-        raise DataError(
-            f"{len(found):,} {side} labels were given for {count:,} {side}s",
-            source=source,
-            remedy=f"Give one label for each {side}.",
-        )
-    values, counts = np.unique(found, return_counts=True)
-    if len(values) < count:
-        raise DataError(
-            f"a {side} label stands {int(counts.max())} times",
-            value=str(values[counts.argmax()]),
-            source=source,
-            remedy="Give every object a name of its own.",
-        )
-    return found

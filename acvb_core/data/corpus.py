@@ -1,0 +1,207 @@
+"""The validated corpus: how often each document uses each word of a vocabulary."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from acvb_core.data.names import unique_names
+from acvb_core.errors import DataError
+
+if TYPE_CHECKING:
+    from acvb_core.data.tokeniser import Tokeniser
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """Word counts of documents (a bag of words), with the texts where they are known.
+
+    Attributes
+    ----------
+    counts : csr_array of int32, shape (n_documents, n_words)
+        Sorted indices, no duplicates, every stored count at least 1. A document may be empty.
+    vocabulary : ndarray of str (object dtype), shape (n_words,)
+        Unique words.
+    documents : ndarray of str (object dtype), shape (n_documents,)
+        Unique names.
+    name : str
+        What the user calls the corpus.
+    texts : tuple of str, or None
+        The text of each document as it was read.
+    labels : ndarray of str (object dtype), shape (n_documents,), or None
+        A known group of each document; never used by the inference.
+    tokeniser : Tokeniser or None
+        How the texts were cut into words.
+    """
+
+    counts: sparse.csr_array
+    vocabulary: NDArray[Any]
+    documents: NDArray[Any]
+    name: str = "corpus"
+    texts: tuple[str, ...] | None = None
+    labels: NDArray[Any] | None = None
+    tokeniser: Tokeniser | None = None
+
+    @classmethod
+    def build(
+        cls,
+        counts: Any,
+        *,
+        vocabulary: ArrayLike | None = None,
+        documents: ArrayLike | None = None,
+        name: str = "corpus",
+        texts: Sequence[str] | None = None,
+        labels: ArrayLike | None = None,
+        tokeniser: Tokeniser | None = None,
+    ) -> Corpus:
+        """Validate and normalise a corpus.
+
+        Parameters
+        ----------
+        counts : sparse or dense array, shape (n_documents, n_words)
+            Whole numbers, at least 0; entries stored more than once are added up.
+        vocabulary, documents : sequences of str, optional
+            Default: "0", "1", …
+
+        Raises
+        ------
+        DataError
+            A count is negative or no whole number, a name is repeated, lengths disagree, or there is no token.
+        """
+        matrix = _counts(counts, name)
+        n_documents, n_words = (int(n) for n in matrix.shape)
+        if not matrix.nnz:
+            raise DataError(
+                f"the corpus has no words ({n_documents:,} documents, {n_words:,} words in the vocabulary)",
+                source=name,
+                remedy="Give at least one document with at least one word.",
+            )
+        for what, given in (("texts", texts), ("labels", labels)):
+            if given is not None and len(given) != n_documents:  # type: ignore[arg-type]
+                raise DataError(
+                    f"{len(given):,} {what} were given for {n_documents:,} documents",  # type: ignore[arg-type]
+                    source=name,
+                    remedy=f"Give {what} for every document, or none.",
+                )
+        return cls(
+            matrix,
+            unique_names(vocabulary, n_words, "word", name),
+            unique_names(documents, n_documents, "document", name),
+            name,
+            None if texts is None else tuple(texts),
+            None if labels is None else np.array([str(label) for label in np.asarray(labels)], dtype=object),
+            tokeniser,
+        )
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of documents and of words in the vocabulary."""
+        documents, words = self.counts.shape
+        return int(documents), int(words)
+
+    @property
+    def n_documents(self) -> int:
+        """Number of documents, empty ones included."""
+        return self.shape[0]
+
+    @property
+    def n_words(self) -> int:
+        """Number of words in the vocabulary."""
+        return self.shape[1]
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of different (document, word) pairs."""
+        return int(self.counts.nnz)
+
+    @cached_property
+    def n_tokens(self) -> int:
+        """Number of words in all documents, repetitions included."""
+        return int(self.counts.data.sum(dtype=np.int64))
+
+    @cached_property
+    def lengths(self) -> NDArray[np.int64]:
+        """Number of tokens of each document, shape (n_documents,)."""
+        return np.asarray(self.counts.sum(axis=1, dtype=np.int64)).ravel()
+
+    @cached_property
+    def frequencies(self) -> NDArray[np.int64]:
+        """How often each word stands in all documents, shape (n_words,)."""
+        return np.asarray(self.counts.sum(axis=0, dtype=np.int64)).ravel()
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 (hex) of the shape and the counts: equal data, equal fingerprint."""
+        digest = hashlib.sha256(b"corpus" + repr(self.shape).encode())
+        digest.update(self.counts.indptr.astype("<i8").tobytes())
+        digest.update(self.counts.indices.astype("<i4", copy=False).tobytes())
+        digest.update(self.counts.data.astype("<i4", copy=False).tobytes())
+        return digest.hexdigest()
+
+    @property
+    def size_text(self) -> str:
+        """Size in words: documents, vocabulary, tokens."""
+        return f"{self.n_documents:,} documents · {self.n_words:,} words · {self.n_tokens:,} tokens"
+
+    def identity(self) -> dict[str, Any]:
+        """Return name, size and fingerprint as plain values: what tells these data from others."""
+        return {
+            "name": self.name,
+            "documents": self.n_documents,
+            "words": self.n_words,
+            "tokens": self.n_tokens,
+            "fingerprint": self.fingerprint,
+        }
+
+    def with_counts(self, counts: sparse.csr_array) -> Corpus:
+        """Return the same documents and vocabulary with other counts (a canonical array of the same shape)."""
+        return replace(self, counts=counts)
+
+
+def _counts(given: Any, name: str) -> sparse.csr_array:
+    matrix = sparse.csr_array(given)
+    values = np.asarray(matrix.data)
+    wrong = (
+        np.zeros(len(values), dtype=np.bool_)
+        if values.dtype.kind in "bu"
+        else ~(values >= 0)
+        if values.dtype.kind == "i"
+        else ~(np.isfinite(values) & (values >= 0) & (values == np.floor(values)))
+    )
+    if wrong.any():
+        raise DataError(
+            "a word count is negative or no whole number",
+            source=name,
+            value=str(values[wrong.argmax()]),
+            remedy="Give counts: 0, 1, 2, …; weights such as tf-idf are no counts.",
+        )
+    matrix = sparse.csr_array(matrix, dtype=np.int64)
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    if matrix.nnz and not matrix.data.all():
+        matrix = matrix.copy()
+        matrix.eliminate_zeros()
+    if matrix.nnz and int(matrix.data.max()) > 2**31 - 1:
+        raise DataError(
+            "a word count is larger than 2,147,483,647",
+            source=name,
+            value=str(int(matrix.data.max())),
+            remedy="Check the counts.",
+        )
+    index_type = np.int32 if max(*matrix.shape, matrix.nnz) < 2**31 else np.int64
+    return sparse.csr_array(
+        (
+            matrix.data.astype(np.int32),
+            matrix.indices.astype(index_type, copy=False),
+            matrix.indptr.astype(index_type, copy=False),
+        ),
+        shape=matrix.shape,
+    )

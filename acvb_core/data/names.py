@@ -1,0 +1,49 @@
+"""Names of objects: strings, one each, none twice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from acvb_core.errors import DataError
+
+
+def unique_names(names: ArrayLike | None, count: int, kind: str, source: str) -> NDArray[Any]:
+    """Return names as an object array of str, "0", "1", … where none are given.
+
+    Parameters
+    ----------
+    names : sequence, optional
+    count : int
+        How many there must be.
+    kind : str
+        What is named, for messages ("row", "word").
+    source : str
+        What the user calls the data.
+
+    Raises
+    ------
+    DataError
+        There are more or fewer names than `count`, or a name is repeated.
+    """
+    if names is None:
+        return np.array([str(i) for i in range(count)], dtype=object)
+    found = np.empty(len(names), dtype=object)  # type: ignore[arg-type]
+    found[:] = [str(name) for name in names]  # type: ignore[union-attr]
+    if len(found) != count:
+        raise DataError(
+            f"{len(found):,} {kind} labels were given for {count:,} {kind}s",
+            source=source,
+            remedy=f"Give one label for each {kind}.",
+        )
+    values, counts = np.unique(found, return_counts=True)
+    if len(values) < count:
+        raise DataError(
+            f"a {kind} label stands {int(counts.max())} times",
+            value=str(values[counts.argmax()]),
+            source=source,
+            remedy="Give every object a name of its own.",
+        )
+    return found
