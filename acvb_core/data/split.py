@@ -40,19 +40,34 @@ class HeldOut:
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """A relation to fit (the entries set aside are missing in it) and the entries to score on.
+    """Data to fit, without what was set aside, and what was set aside to score on.
 
     Attributes
     ----------
-    train : Relation
-    heldout : HeldOut
+    train : Relation (the entries set aside are missing in it) or Corpus (it has fewer tokens)
+    heldout : HeldOut or HeldOutWords
+        Either has its size as `n`.
     note : str or None
-        What to tell the user when fewer entries than asked were set aside.
+        What to tell the user when less than asked was set aside.
     """
 
-    train: Relation
-    heldout: HeldOut
+    train: Any
+    heldout: Any
     note: str | None
+
+
+def check_share(share: float, seed: int) -> None:
+    """Refuse a share or a seed that no split can be drawn with.
+
+    Raises
+    ------
+    ParameterError
+        `share` is outside [0, 1), or `seed` is negative.
+    """
+    if not (math.isfinite(share) and 0 <= share < 1):
+        raise ParameterError(f"The share held out must be at least 0 and below 1, not {share}.")
+    if seed < 0:
+        raise ParameterError(f"Seeds must be at least 0, not {seed}.")
 
 
 def hold_out(relation: Relation, share: float, seed: int, *, max_entries: int = MAX_ENTRIES) -> Split:
@@ -75,10 +90,9 @@ def hold_out(relation: Relation, share: float, seed: int, *, max_entries: int = 
     ParameterError
         `share` is outside [0, 1), or `seed` or `max_entries` is negative.
     """
-    if not (math.isfinite(share) and 0 <= share < 1):
-        raise ParameterError(f"The share held out must be at least 0 and below 1, not {share}.")
-    if seed < 0 or max_entries < 0:
-        raise ParameterError(f"Seed and max_entries must be at least 0, not {seed} and {max_entries}.")
+    check_share(share, seed)
+    if max_entries < 0:
+        raise ParameterError(f"max_entries must be at least 0, not {max_entries}.")
     wanted = round(share * relation.n_observed)
     number = min(wanted, max_entries)
     note = None
