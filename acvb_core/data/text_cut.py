@@ -1,0 +1,232 @@
+"""Texts cut into words and counted once, then filtered as often as the settings change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.feature_extraction.text import CountVectorizer
+
+from acvb_core.data.tokeniser import Tokeniser
+
+#: Why a word is not kept, in the order in which it is asked, with words for people.
+DROP_REASONS: dict[str, str] = {
+    "stop_word": "stop words",
+    "number": "numbers",
+    "too_rare": "in too few documents",
+    "too_common": "in too many documents",
+    "beyond_cap": "beyond the largest number of words",
+}
+
+#: The setting to change where a reason dropped too much.
+REASON_SETTING: dict[str, str] = {
+    "stop_word": "stop_words",
+    "number": "numbers",
+    "too_rare": "min_documents",
+    "too_common": "max_share",
+    "beyond_cap": "max_words",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class WordList:
+    """Some words with their counts, most frequent first, equals in alphabetical order.
+
+    Attributes
+    ----------
+    words : ndarray of str (object), shape (n,)
+    counts : int64 array, shape (n,)
+        How often each word stands in all documents.
+    documents : int64 array, shape (n,)
+        In how many documents it stands.
+    """
+
+    words: NDArray[Any]
+    counts: NDArray[np.int64]
+    documents: NDArray[np.int64]
+
+    @property
+    def n_words(self) -> int:
+        """Number of different words."""
+        return len(self.words)
+
+    @property
+    def n_tokens(self) -> int:
+        """How often all of them stand in all documents."""
+        return int(self.counts.sum())
+
+    def top(self, count: int) -> list[tuple[str, int, int]]:
+        """Return word, count and document count of the most frequent words."""
+        head = self.words[:count], self.counts[:count].tolist(), self.documents[:count].tolist()
+        return list(zip(*head, strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class TokeniserPreview:
+    """What a tokeniser keeps of some texts, and what it drops.
+
+    Attributes
+    ----------
+    kept : WordList
+    dropped : dict of WordList
+        By reason, the keys of `DROP_REASONS`; a reason that dropped nothing has an empty list.
+    n_documents : int
+    empty : int array
+        Documents (0-based) that no word is left of.
+    """
+
+    kept: WordList
+    dropped: dict[str, WordList]
+    n_documents: int
+    empty: NDArray[np.intp]
+
+    @property
+    def kept_tokens(self) -> int:
+        """Number of tokens that are kept."""
+        return self.kept.n_tokens
+
+    @property
+    def dropped_tokens(self) -> int:
+        """Number of tokens that are dropped, for whatever reason."""
+        return sum(words.n_tokens for words in self.dropped.values())
+
+    def blame(self) -> str | None:
+        """Return the reason that dropped the most tokens, None when nothing was dropped."""
+        worst = max(self.dropped, key=lambda reason: self.dropped[reason].n_tokens)
+        return worst if self.dropped[worst].n_words else None
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """The words that are kept, and what was not.
+
+    Attributes
+    ----------
+    counts : csr_array, shape (n_documents, n_words)
+    vocabulary : ndarray of str (object), shape (n_words,)
+        In alphabetical order.
+    preview : TokeniserPreview
+    """
+
+    counts: sparse.csr_array
+    vocabulary: NDArray[Any]
+    preview: TokeniserPreview
+
+
+class CutTexts:
+    """Counts of every word of some texts, before any is dropped.
+
+    Parameters
+    ----------
+    texts : sequence of str
+    tokeniser : Tokeniser
+        Only `lowercase` and `token_pattern` matter here.
+    """
+
+    def __init__(self, texts: Sequence[str], tokeniser: Tokeniser) -> None:
+        self._texts = texts
+        self._how = tokeniser.lowercase, tokeniser.token_pattern
+        self._single = _counted(texts, self._how)
+        self._phrases: tuple[Any, _Counted] | None = None
+
+    @property
+    def n_documents(self) -> int:
+        """Number of texts."""
+        return len(self._texts)
+
+    def serves(self, tokeniser: Tokeniser) -> bool:
+        """Whether the texts were cut as this tokeniser would cut them."""
+        return self._how == (tokeniser.lowercase, tokeniser.token_pattern)
+
+    def select(self, tokeniser: Tokeniser) -> Selection:
+        """Return the words that a tokeniser keeps.
+
+        Raises
+        ------
+        ValueError
+            It cuts otherwise: ask `serves` first.
+        """
+        if not self.serves(tokeniser):
+            raise ValueError("these texts were cut with another case or pattern")
+        verdicts = [tokeniser.drops(word) for word in self._single.words]
+        reasons = np.array([verdict or "" for verdict in verdicts], dtype=object)
+        found = self._single
+        if tokeniser.ngrams > 1:
+            phrases = self._counted_phrases(tokeniser, frozenset(found.words[reasons != ""].tolist()))
+            reasons = np.concatenate([reasons, np.full(len(phrases.words), "", dtype=object)])
+            found = _Counted(
+                sparse.csr_array(sparse.hstack([found.counts, phrases.counts], format="csr")),
+                np.concatenate([found.words, phrases.words]),
+            )
+        return _selected(found, reasons, tokeniser)
+
+    def _counted_phrases(self, tokeniser: Tokeniser, dropped: frozenset[str]) -> _Counted:
+        key = tokeniser.ngrams, dropped
+        if self._phrases is None or self._phrases[0] != key:
+            self._phrases = key, _counted(self._texts, self._how, tokeniser.ngrams, dropped)
+        return self._phrases[1]
+
+
+@dataclass(frozen=True, eq=False)
+class _Counted:
+    counts: sparse.csr_array
+    words: NDArray[Any]
+
+
+def _counted(
+    texts: Sequence[str], how: tuple[bool, str], longest: int = 1, dropped: frozenset[str] = frozenset()
+) -> _Counted:
+    """Count single words, or phrases of 2 to `longest` words once some words are taken out."""
+    lowercase, pattern = how
+    vectorizer = CountVectorizer(lowercase=lowercase, token_pattern=pattern, dtype=np.int32)
+    if longest > 1:
+        cut = vectorizer.build_tokenizer()
+        vectorizer = CountVectorizer(
+            lowercase=lowercase,
+            tokenizer=_without(cut, dropped),
+            token_pattern=None,
+            ngram_range=(2, longest),
+            dtype=np.int32,
+        )
+    try:
+        counts = sparse.csr_array(vectorizer.fit_transform(texts))
+    except ValueError as problem:
+        if "empty vocabulary" not in str(problem):
+            raise
+        counts = sparse.csr_array((len(texts), 0), dtype=np.int32)
+        return _Counted(counts, np.empty(0, dtype=object))
+    words = np.empty(counts.shape[1], dtype=object)
+    words[:] = sorted(vectorizer.vocabulary_, key=vectorizer.vocabulary_.__getitem__)
+    return _Counted(counts, words)
+
+
+def _without(cut: Callable[[str], list[str]], dropped: frozenset[str]) -> Callable[[str], list[str]]:
+    return lambda text: [word for word in cut(text) if word not in dropped]
+
+
+def _selected(found: _Counted, reasons: NDArray[Any], tokeniser: Tokeniser) -> Selection:
+    n_documents, n_words = found.counts.shape
+    totals = np.asarray(found.counts.sum(axis=0, dtype=np.int64)).ravel()
+    documents = np.bincount(found.counts.indices, minlength=n_words).astype(np.int64)
+    reasons[(reasons == "") & (documents < tokeniser.min_documents)] = "too_rare"
+    reasons[(reasons == "") & (documents > tokeniser.max_share * n_documents)] = "too_common"
+    order = np.lexsort((np.argsort(np.argsort(found.words, kind="stable")), -totals))
+    if tokeniser.max_words is not None:
+        candidates = order[reasons[order] == ""]
+        reasons[candidates[tokeniser.max_words :]] = "beyond_cap"
+
+    def listed(reason: str) -> WordList:
+        chosen = order[reasons[order] == reason]
+        return WordList(found.words[chosen], totals[chosen], documents[chosen])
+
+    kept = np.flatnonzero(reasons == "")
+    kept = kept[np.argsort(found.words[kept], kind="stable")]
+    counts = sparse.csr_array(found.counts[:, kept])
+    counts.sort_indices()
+    empty = np.flatnonzero(np.diff(counts.indptr) == 0)
+    preview = TokeniserPreview(listed(""), {r: listed(r) for r in DROP_REASONS}, n_documents, empty)
+    return Selection(counts, found.words[kept], preview)
