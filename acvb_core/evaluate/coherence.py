@@ -1,0 +1,168 @@
+"""How well the words of a topic go together, and how much the topics differ in their words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from acvb_core.errors import DataError, ParameterError
+from acvb_core.evaluate.ranking import exclusivity
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Coherence:
+    """How often the top words of each topic stand in the same documents.
+
+    Attributes
+    ----------
+    npmi : ndarray, shape (K,)
+        Mean normalised pointwise mutual information of the pairs of top words, from -1 (never in the same document)
+        over 0 (independent) to 1 (always together). NaN where there is no pair.
+    u_mass : ndarray, shape (K,)
+        Mean over the pairs of log((D(v, u) + 1) / D(u)), u the word that ranks higher; nats. NaN where there is no
+        pair.
+    unused : ndarray of int64, shape (K,)
+        Number of top words that stand in no document; they are in no pair.
+    """
+
+    npmi: Floats
+    u_mass: Floats
+    unused: NDArray[np.int64]
+
+
+def coherence(
+    counts: Any, words: ArrayLike, *, npmi_smoothing: float = 0.0, u_mass_smoothing: float = 1.0
+) -> Coherence:
+    """Measure the coherence of topics over a corpus: two words go together when documents use both.
+
+    Parameters
+    ----------
+    counts : sparse array, shape (D, V)
+        Word counts of documents; only whether a word is there counts. All D documents are the population, empty ones
+        included.
+    words : array of int, shape (K, n)
+        Top words of each topic, best first (`ranking.top_words`).
+    npmi_smoothing : float
+        Added to the probability that a document has both words. With 0 a pair that is never together counts as the
+        limit, -1; with Röder's 1e-12 it is about -0.5, the more the rarer the words.
+    u_mass_smoothing : float
+        Number of documents added to those that have both words.
+
+    Returns
+    -------
+    Coherence
+        Means over the pairs, so that figures for different n can be compared (Mimno et al. take the sum).
+
+    References
+    ----------
+    Bouma 2009; Lau, Newman and Baldwin 2014 (NPMI). Mimno et al. 2011, eq. 1 (u_mass).
+    """
+    top = _checked(counts, words)
+    used, place = np.unique(top, return_inverse=True)
+    # Only the columns of top words, as ones and zeros; column by column, since each topic needs a few of them.
+    columns = sparse.csc_array(sparse.csr_array(counts)[:, used])
+    incidence = sparse.csc_array(
+        ((columns.data > 0).astype(np.float64), columns.indices, columns.indptr), shape=columns.shape
+    )
+    npmi, u_mass, unused = [], [], []
+    for at in place.reshape(top.shape):
+        chosen = incidence[:, at]
+        together = (chosen.T @ chosen).toarray()
+        alone = together.diagonal()
+        # Pairs (higher, lower) of words that the corpus uses.
+        higher, lower = np.triu_indices(len(at), 1)
+        there = (alone[higher] > 0) & (alone[lower] > 0)
+        higher, lower = higher[there], lower[there]
+        both = together[higher, lower]
+        share = np.array([alone[higher], alone[lower], both]) / incidence.shape[0]
+        npmi.append(_mean(_npmi(share[0], share[1], share[2], npmi_smoothing)))
+        u_mass.append(_mean(_log(both + u_mass_smoothing) - np.log(alone[higher])))
+        unused.append(int((alone == 0).sum()))
+    return Coherence(np.array(npmi), np.array(u_mass), np.array(unused, dtype=np.int64))
+
+
+def _npmi(one: Floats, other: Floats, both: Floats, smoothing: float) -> Floats:
+    """Return log(p12 / (p1 p2)) / -log p12 of each pair."""
+    joint = both + smoothing
+    out = np.full(len(joint), -1.0)
+    # Two words that every document has are together by necessity: that says nothing, like independence.
+    out[joint >= 1.0] = 0.0
+    inside = (joint > 0.0) & (joint < 1.0)
+    log_joint = np.log(joint[inside])
+    out[inside] = (log_joint - np.log(one[inside]) - np.log(other[inside])) / -log_joint
+    return out
+
+
+def _log(x: Floats) -> Floats:
+    """Return log x, minus infinity at 0."""
+    return np.log(x, out=np.full_like(x, -np.inf), where=x > 0.0)
+
+
+def _mean(values: Floats) -> float:
+    return float(values.mean()) if len(values) else float("nan")
+
+
+def _checked(counts: Any, words: ArrayLike) -> NDArray[np.int64]:
+    top = np.asarray(words, dtype=np.int64)
+    n_words = counts.shape[1]
+    if top.ndim != 2 or 0 in top.shape:
+        raise ParameterError(f"Top words must be an array (topics, words), not one of the shape {top.shape}.")
+    if top.min() < 0 or top.max() >= n_words:
+        raise DataError(
+            "a top word is not in the vocabulary of the corpus",
+            value=str(int(top.min() if top.min() < 0 else top.max())),
+            remedy=f"Give numbers of words from 0 to {n_words - 1:,}.",
+        )
+    return top
+
+
+def topic_diversity(words: ArrayLike) -> float:
+    """Return the share of different words among the top words of all topics (Dieng, Ruiz and Blei 2020).
+
+    Parameters
+    ----------
+    words : array of int, shape (K, n)
+
+    Returns
+    -------
+    float
+        1 when no word is among the top words of two topics, 1 / K when all topics have the same ones.
+    """
+    top = np.asarray(words)
+    return len(np.unique(top)) / top.size
+
+
+def uniqueness(words: ArrayLike) -> Floats:
+    """Return for each topic the mean over its top words of 1 / number of topics that have it among theirs, shape (K,).
+
+    Parameters
+    ----------
+    words : array of int, shape (K, n)
+        No word twice in a topic.
+
+    References
+    ----------
+    Nan et al. 2019 ("topic uniqueness"). Its mean over the topics is `topic_diversity`.
+    """
+    top = np.asarray(words)
+    _, place, times = np.unique(top, return_inverse=True, return_counts=True)
+    out: Floats = (1.0 / times)[place].reshape(top.shape).mean(axis=1)
+    return out
+
+
+def mean_exclusivity(word_probability: ArrayLike, words: ArrayLike) -> Floats:
+    """Return for each topic the mean over its top words of phi over the sum of phi of all topics, shape (K,).
+
+    Parameters
+    ----------
+    word_probability : array, shape (K, V)
+    words : array of int, shape (K, n)
+    """
+    out: Floats = np.take_along_axis(exclusivity(word_probability), np.asarray(words), axis=1).mean(axis=1)
+    return out

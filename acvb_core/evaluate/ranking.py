@@ -1,0 +1,214 @@
+"""Which words describe a topic: by probability, by relevance, by frequency and exclusivity."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, get_args
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import rankdata
+
+from acvb_core.errors import DataError, ParameterError
+from acvb_core.evaluate.distributions import distributions
+
+Floats = NDArray[np.float64]
+Ranking = Literal["probability", "relevance", "frex"]
+
+
+def top_words(scores: ArrayLike, n: int) -> NDArray[np.int64]:
+    """Return the words with the highest scores, best first.
+
+    Parameters
+    ----------
+    scores : array, shape (V,) or (K, V)
+        Minus infinity is allowed.
+    n : int
+        At least 1; all words when there are fewer.
+
+    Returns
+    -------
+    ndarray of int64, shape (n,) or (K, n)
+        Of words with the same score the one that comes first in the vocabulary comes first.
+
+    Raises
+    ------
+    ParameterError
+        `n` is less than 1.
+    DataError
+        A score is no number.
+    """
+    if n < 1:
+        raise ParameterError(f"At least one word must be asked for, not {n}.")
+    table = np.asarray(scores)
+    if table.ndim == 1:
+        return _top(table, n)
+    return np.array([_top(row, n) for row in table], dtype=np.int64).reshape(len(table), -1)
+
+
+def _top(row: NDArray[Any], n: int) -> NDArray[np.int64]:
+    n = min(n, len(row))
+    # A partial sort gives the least score of the n best; only those that reach it are put in order.
+    least = np.partition(row, len(row) - n)[len(row) - n]
+    found = np.flatnonzero(row >= least)
+    if len(found) < n:
+        raise DataError(
+            "a score is no number (NaN)", remedy="Rank words by numbers; minus infinity puts a word last."
+        )
+    return found[np.argsort(-row[found], kind="stable")][:n]
+
+
+def relevance(word_probability: ArrayLike, frequencies: ArrayLike, lambda_: float) -> Floats:
+    """Return lambda log phi + (1 - lambda) log(phi / p): how much a word says of a topic.
+
+    Parameters
+    ----------
+    word_probability : array, shape (V,) or (K, V)
+        phi, the probability of each word in a topic.
+    frequencies : array, shape (V,)
+        How often each word stands in the corpus, in any unit; p is its share.
+    lambda_ : float
+        1 ranks by probability, 0 by lift.
+
+    Returns
+    -------
+    ndarray, shape of `word_probability`
+        Nats. Minus infinity for a word that the topic or the corpus does not use.
+
+    References
+    ----------
+    Sievert and Shirley 2014, eq. 1.
+    """
+    if not 0.0 <= lambda_ <= 1.0:
+        raise ParameterError(f"lambda must be between 0 and 1, not {lambda_}.")
+    with np.errstate(divide="ignore"):
+        log_phi = np.log(np.asarray(word_probability, dtype=np.float64))
+    return log_phi - _surprise(frequencies, lambda_)
+
+
+def _surprise(frequencies: ArrayLike, lambda_: float) -> Floats:
+    """Return (1 - lambda) log p of each word, infinity where the corpus does not use it."""
+    return np.nan_to_num((1.0 - lambda_) * np.log(_shares(frequencies)), nan=np.inf)
+
+
+def _shares(frequencies: ArrayLike) -> Floats:
+    """Return the share of each word in the corpus, NaN for one that it does not use."""
+    counts = np.asarray(frequencies, dtype=np.float64)
+    return np.where(counts > 0.0, counts, np.nan) / counts.sum()
+
+
+def lift(word_probability: ArrayLike, frequencies: ArrayLike) -> Floats:
+    """Return phi / p, how much more often a topic uses a word than the corpus does; NaN where the corpus has none."""
+    return np.asarray(word_probability, dtype=np.float64) / _shares(frequencies)
+
+
+def exclusivity(word_probability: ArrayLike) -> Floats:
+    """Return phi of each topic over the sum of phi over all topics, shape (K, V); 0 for a word of no topic."""
+    phi = np.asarray(word_probability, dtype=np.float64)
+    total = phi.sum(axis=0)
+    return np.divide(phi, total, out=np.zeros_like(phi), where=total > 0.0)
+
+
+def frex(word_probability: ArrayLike, weight: float = 0.5) -> Floats:
+    """Return FREX: the harmonic mean of how high a word ranks in a topic by exclusivity and by frequency.
+
+    Parameters
+    ----------
+    word_probability : array, shape (K, V)
+    weight : float
+        Weight of exclusivity; that of frequency is the rest.
+
+    Returns
+    -------
+    ndarray, shape (K, V)
+        Between 0 and 1. Each rank is the share of the topic's words that are no better (the empirical distribution
+        function); words that tie share the mean of their ranks.
+
+    References
+    ----------
+    Bischof and Airoldi 2012; Airoldi and Bischof 2016, eq. 9.
+    """
+    phi = np.asarray(word_probability, dtype=np.float64)
+    only = exclusivity(phi)
+    return np.array([_frex(row, alone, weight) for row, alone in zip(phi, only, strict=True)])
+
+
+def _frex(row: Floats, alone: Floats, weight: float) -> Floats:
+    if not 0.0 <= weight <= 1.0:
+        raise ParameterError(f"The weight of exclusivity must be between 0 and 1, not {weight}.")
+    by_exclusivity = rankdata(alone) / len(row)
+    by_frequency = rankdata(row) / len(row)
+    return 1.0 / (weight / by_exclusivity + (1.0 - weight) / by_frequency)
+
+
+def ranked_words(
+    word_probability: ArrayLike,
+    frequencies: ArrayLike,
+    vocabulary: Sequence[str] | NDArray[Any],
+    *,
+    by: Ranking = "probability",
+    n: int = 10,
+    lambda_: float = 0.6,
+    weight: float = 0.5,
+    topics: Sequence[int] | None = None,
+) -> pd.DataFrame:
+    """Return the words that describe each topic.
+
+    Parameters
+    ----------
+    word_probability : array, shape (K, V)
+    frequencies : array, shape (V,)
+        How often each word stands in the corpus.
+    vocabulary : sequence of str, length V
+    by : {"probability", "relevance", "frex"}
+    n : int
+        Words for each topic.
+    lambda_ : float
+        For relevance.
+    weight : float
+        For FREX: the weight of exclusivity.
+    topics : sequence of int, optional
+        Which topics (0-based); default all. They are measured against all of them all the same.
+
+    Returns
+    -------
+    DataFrame
+        One row for each topic and rank: topic and rank (from 1), word, probability, score (what the order goes by:
+        the probability, the relevance in nats, or FREX), lift, frequency, and exclusivity.
+    """
+    if by not in get_args(Ranking):
+        raise ParameterError(f"Words are ranked by {', '.join(get_args(Ranking))}, not by {by!r}.")
+    phi = distributions(word_probability, n_words=len(vocabulary))
+    counts = np.asarray(frequencies)
+    if counts.shape != phi.shape[1:] or not counts.sum() > 0:
+        raise DataError(
+            f"frequencies of the shape {counts.shape} were given for {phi.shape[1]:,} words",
+            remedy="Give how often each word stands in the corpus, at least once for one of them.",
+        )
+    chosen = np.arange(len(phi)) if topics is None else np.asarray(topics, dtype=np.int64)
+    total = phi.sum(axis=0)
+    parts = []
+    for topic in chosen:
+        row = phi[topic]
+        alone = np.divide(row, total, out=np.zeros_like(row), where=total > 0.0)
+        if by == "frex":
+            score = _frex(row, alone, weight)
+        else:
+            score = row if by == "probability" else relevance(row, counts, lambda_)
+        best = top_words(score, n)
+        parts.append((best, row[best], score[best], alone[best]))
+    word, probability, scores, alone = (np.ravel(column) for column in zip(*parts, strict=True))
+    each = len(word) // len(chosen)
+    return pd.DataFrame(
+        {
+            "topic": np.repeat(chosen, each) + 1,
+            "rank": np.tile(np.arange(1, each + 1), len(chosen)),
+            "word": np.asarray(vocabulary, dtype=object)[word],
+            "probability": probability,
+            "score": scores,
+            "lift": probability / _shares(counts)[word],
+            "frequency": counts[word],
+            "exclusivity": alone,
+        }
+    )
