@@ -61,22 +61,24 @@ def rearrange(posterior: Posterior, orders: Mapping[str, Order]) -> Posterior:
     changed = {}
     for name, array in posterior.arrays.items():
         moved = take(array, posterior.axes[name], orders)
-        if name in posterior.averaged and moved.shape != array.shape:
+        if posterior.normalised and name in posterior.averaged and moved.shape != array.shape:
             moved = renormalise(moved)
         changed[name] = moved
     return posterior.with_arrays(changed)
 
 
 def mean_l1_change(new: Mapping[str, Array], old: Mapping[str, Array]) -> float:
-    """Mean over the objects of all domains of the L1 distance between two sets of responsibilities.
+    """L1 distance between two sets of responsibilities, or of the counts they add up to, relative to their size.
 
-    `old` must already be in the order of `new`. A pair of different widths counts as a change of 2, the most
-    two distributions can differ by.
+    For responsibilities, whose rows sum to one, this is the mean over all objects of the L1 distance; that of
+    counts is at most as large. `old` must already be in the order of `new`. A pair of different widths counts
+    as a change of 2, the most two distributions can differ by.
     """
     total = 0.0
-    count = 0
-    for domain, array in new.items():
-        count += len(array)
-        same = old[domain].shape == array.shape
-        total += float(np.abs(array - old[domain]).sum()) if same else 2.0 * len(array)
-    return total / count
+    size = 0.0
+    for name, array in new.items():
+        mass = float(np.abs(array).sum(dtype=np.float64))
+        size += mass
+        same = old[name].shape == array.shape
+        total += float(np.abs(array - old[name]).sum(dtype=np.float64)) if same else 2.0 * mass
+    return total / size

@@ -1,9 +1,10 @@
 """The contract between a method, the model it fits and everything that runs or shows it.
 
 A method (`Inference`) knows its data and its priors from the day it is built; it is started, swept and read
-out, and knows nothing of threads, stopping, storage or pages. States are immutable: a sweep returns a new
-one, so that a sweep cut short leaves the last whole state valid, and a run can be stopped, extended or
-repeated bit by bit.
+out, and knows nothing of threads, stopping, storage or pages. What a state says about the data never changes:
+a sweep returns a new state, so that a sweep cut short leaves the last whole state valid, and a run can be
+stopped, extended or repeated bit by bit. A method may hand one large working array on from state to state;
+it then refuses to sweep a state that was swept before, and goes on with a sweep that was cut short.
 """
 
 from __future__ import annotations
@@ -36,12 +37,14 @@ class Posterior:
         For each array, the domain whose clusters run along each axis, None where it is not a cluster axis.
         `{"rows": (None, "rows"), "ones": ("rows", "columns")}`.
     averaged : tuple of str
-        Names of the arrays a running mean is taken of: the responsibilities, one for each domain, under
-        the domain's own name, objects along axis 0.
+        Names of the arrays a running mean is taken of, objects along axis 0: the responsibilities, one array a
+        domain under the domain's own name; or the counts they add up to, where there are too many of them.
     derived : tuple of str
         Names of arrays that follow from the averaged ones and the data; an average drops them.
     hyper : mapping of str to float
         Hyper-parameters that have no cluster axis, by name.
+    normalised : bool
+        Rows of the averaged arrays sum to one (responsibilities, not counts).
     """
 
     arrays: Mapping[str, Array]
@@ -49,6 +52,7 @@ class Posterior:
     averaged: tuple[str, ...]
     derived: tuple[str, ...] = ()
     hyper: Mapping[str, float] = field(default_factory=dict)
+    normalised: bool = True
 
     def __getitem__(self, name: str) -> Array:
         return self.arrays[name]
@@ -64,13 +68,38 @@ class Posterior:
             derived=tuple(name for name in self.derived if name not in drop),
         )
 
+    def masses(self) -> dict[str, Array]:
+        """Expected size of every cluster of each domain, by the first averaged array over its clusters."""
+        found: dict[str, Array] = {}
+        for name in self.averaged:
+            domain = self.axes[name][-1]
+            if domain is not None and domain not in found:
+                found[domain] = self.arrays[name].sum(axis=0, dtype=np.float64)
+        return found
+
     def n_clusters(self) -> dict[str, int]:
         """Number of clusters left in each domain."""
-        return {domain: int(self.arrays[domain].shape[1]) for domain in self.averaged}
+        widths = {self.axes[name][-1]: int(self.arrays[name].shape[-1]) for name in self.averaged}
+        return {domain: width for domain, width in widths.items() if domain is not None}
 
-    def labels(self, domain: str) -> NDArray[np.int64]:
-        """Most probable cluster (0-based) of each object of a domain; ties go to the larger cluster."""
-        return np.asarray(self.arrays[domain].argmax(axis=1), dtype=np.int64)
+    def labels(self, name: str) -> NDArray[np.int64]:
+        """Most probable cluster (0-based) of each object of an averaged array; ties go to the larger cluster."""
+        return np.asarray(self.arrays[name].argmax(axis=1), dtype=np.int64)
+
+
+class Responsibilities(NamedTuple):
+    """Responsibilities that are too many to be part of a posterior.
+
+    Attributes
+    ----------
+    q : ndarray, shape (n, K)
+        Rows sum to one. Valid until the next sweep, which may write over it.
+    weights : ndarray, shape (n,)
+        How many objects share each row.
+    """
+
+    q: Array
+    weights: Array
 
 
 class SweepInfo(NamedTuple):
@@ -126,6 +155,10 @@ class Inference(Protocol):
         """Return where in its course a run in this state is."""
         ...
 
+    def responsibilities(self, state: Any) -> Responsibilities | None:
+        """Return what the posterior's counts add up from; None where there is no more than the posterior."""
+        ...
+
 
 class Phase(NamedTuple):
     """Where a run is: in burn-in or past it.
@@ -160,6 +193,10 @@ class Unaveraged:
         """Nothing is averaged."""
         return Phase()
 
+    def responsibilities(self, state: Any) -> Responsibilities | None:
+        """Return None: the posterior has them."""
+        return None
+
 
 class Model(Protocol):
     """What can be said of any posterior of one model on one data set, an averaged one included."""
@@ -169,20 +206,41 @@ class Model(Protocol):
         """Names of the domains that have clusters, in the order they are shown."""
         ...
 
-    def lower_bound(self, posterior: Posterior) -> float | None:
-        """Return the variational lower bound of log p(data) in nats."""
+    def lower_bound(
+        self, posterior: Posterior, responsibilities: Responsibilities | None = None
+    ) -> float | None:
+        """Return the variational lower bound of log p(data) in nats; None where too little is known for it."""
         ...
 
-    def pseudo_loo(self, posterior: Posterior, checkpoint: Checkpoint = no_checkpoint) -> float | None:
+    def pseudo_loo(
+        self,
+        posterior: Posterior,
+        checkpoint: Checkpoint = no_checkpoint,
+        responsibilities: Responsibilities | None = None,
+    ) -> float | None:
         """Return the pseudo leave-one-out log likelihood in nats."""
         ...
 
-    def predict(self, posterior: Posterior, heldout: Any) -> Array:
-        """Return the predicted probability of a one for each held-out entry, shape (n,)."""
+    def extras(
+        self,
+        posterior: Posterior,
+        responsibilities: Responsibilities | None = None,
+        pseudo_loo: float | None = None,
+    ) -> dict[str, float]:
+        """Return further diagnostics of this model, by name; the dearer ones only where they can be had."""
         ...
 
-    def baseline(self) -> float:
-        """Return the probability of a one that a single block would predict."""
+    def predict(self, posterior: Posterior, heldout: Any) -> Array:
+        """Return the predicted probability of what was held out: of a one, or of the word, shape (n,)."""
+        ...
+
+    @property
+    def score_type(self) -> type[Any]:
+        """Named tuple of the held-out scores; the first field is the mean log likelihood."""
+        ...
+
+    def score(self, probability: Array, heldout: Any) -> Any:
+        """Return the scores (a `score_type`) of predicted probabilities."""
         ...
 
     def tables(self, posterior: Posterior) -> dict[str, Any]:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from acvb_core.averaging import BURN_IN_CAP, Averaged, SampleMean
+from acvb_core.data.relation import Relation
+from acvb_core.data.split import hold_out
 from acvb_core.errors import ParameterError
 from acvb_core.irm.cvb import CollapsedIrm
 from acvb_core.irm.gibbs import GibbsIrm
@@ -91,7 +93,20 @@ class ModelRow:
     domains : dict of str to str
         Domain name in posteriors -> name in the plural for people.
     memory : callable
-        (data, method row, values) -> bytes that a run will need at its peak, beyond the data.
+        (data, method name, values) -> bytes that a run will need at its peak, beyond the data.
+    data_type : type
+        Relation, Corpus, …
+    hold_out : callable
+        (data, share, seed) -> Split.
+    schedule : callable
+        (training data, held-out data or None) -> how many sweeps lie between two evaluations of the bound, and
+        of the held-out scores, so that diagnostics stay cheap beside the sweeps.
+    scoring_bytes : int
+        Memory that scoring takes, for each held-out entry or word.
+    clusterings : dict of str to str
+        Array of posteriors whose rows can be told by their largest entry -> what its objects are called.
+    caps : dict of str to str
+        Domain -> the parameter that is only a limit to its clusters, which die out when they are not needed.
     """
 
     name: str
@@ -100,10 +115,29 @@ class ModelRow:
     build: Callable[[Any], Model]
     domains: dict[str, str]
     memory: Callable[[Any, str, Values], int]
+    data_type: type
+    hold_out: Callable[[Any, float, int], Any]
+    schedule: Callable[[Any, Any], tuple[int, int]]
+    scoring_bytes: int
+    clusterings: dict[str, str]
+    caps: dict[str, str]
+
+    def accept(self, data: Any) -> None:
+        """Raise a ParameterError when the data are not of the model's kind."""
+        if not isinstance(data, self.data_type):
+            raise ParameterError(
+                f"model {self.name!r} is for a {self.data_type.__name__.lower()}; this is a "
+                f"{type(data).__name__.lower()}."
+            )
 
 
 def _irm_model(relation: Any) -> Model:
     return IrmModel(relation)
+
+
+def _irm_schedule(train: Any, heldout: Any) -> tuple[int, int]:
+    n_heldout = 0 if heldout is None else heldout.n
+    return 1 if train.n_ones + train.n_missing < 2_000_000 else 5, 5 if n_heldout < 50_000 else 20
 
 
 MODELS = (
@@ -114,6 +148,12 @@ MODELS = (
         _irm_model,
         {"rows": "row clusters", "cols": "column clusters"},
         memory_bytes,
+        Relation,
+        hold_out,
+        _irm_schedule,
+        96,  # a probability, and the sorted copies behind the ranking scores
+        {"rows": "rows", "cols": "columns"},
+        {"rows": "k_rows", "cols": "k_cols"},
     ),
 )
 
@@ -305,6 +345,21 @@ def model_row(name: str) -> ModelRow:
         if row.name == name:
             return row
     raise ParameterError(f"there is no model {name!r}; there are {', '.join(row.name for row in MODELS)}.")
+
+
+def model_for(data: Any) -> ModelRow:
+    """Return the row of the first model for such data.
+
+    Raises
+    ------
+    ParameterError
+        No model is for such data.
+    """
+    for row in MODELS:
+        if isinstance(data, row.data_type):
+            return row
+    kinds = ", ".join(dict.fromkeys(row.data_type.__name__.lower() for row in MODELS))
+    raise ParameterError(f"there is no model for a {type(data).__name__}; there are models for: {kinds}.")
 
 
 def method_row(model: str, name: str) -> Method:

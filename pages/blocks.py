@@ -110,7 +110,7 @@ def pick(jobs: list[Job]) -> Job:
 
 
 def heading(job: Job, result: Result) -> None:
-    relation, clusters = result.problem.relation, result.posterior.n_clusters()
+    relation, clusters = result.problem.data, result.posterior.n_clusters()
     state = say.state_of(job, job.inspect())
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="heading"):
         st.badge(state.text, icon=state.icon, color=state.colour, help=state.meaning)
@@ -240,7 +240,7 @@ def members(result: Result) -> None:
 
 def files(job: Job, result: Result, arrangement: Arrangement, window: Window | None) -> None:
     st.subheader("Take it away", anchor=False)
-    relation, settings = result.problem.relation, result.problem.settings
+    relation, settings = result.problem.data, result.problem.settings
     name = re.sub(r"[^\w-]+", "_", relation.name).strip("_")[:40] or "relation"
     title = f"{relation.name}: {result.problem.label}"
 

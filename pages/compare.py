@@ -82,8 +82,8 @@ def choose(workspace: Workspace, jobs: list[Job]) -> list[Job]:
     labels = say.run_labels(jobs)
     by_id = {job.id: job for job in jobs}
     dataset = workspace.dataset
-    newest = (dataset.relation if dataset else jobs[-1].problem.relation).fingerprint
-    alike = [job.id for job in jobs if job.problem.relation.fingerprint == newest]
+    newest = (dataset.data if dataset else jobs[-1].problem.data).fingerprint
+    alike = [job.id for job in jobs if job.problem.data.fingerprint == newest]
     if len(alike) < 2:
         alike = list(by_id)
     kept = st.session_state.get("compare_runs")

@@ -54,7 +54,7 @@ def recent(jobs: list[Job]) -> pd.DataFrame:
             {
                 "Method": job.problem.row.label,
                 "Seed": job.problem.settings.seed,
-                "Data": job.problem.relation.name,
+                "Data": job.problem.data.name,
                 "State": say.state_of(job, seen).text,
                 "Sweeps": 0 if last is None else last.sweep,
                 "Clusters": "" if last is None else " × ".join(str(k) for k in last.effective_k.values()),

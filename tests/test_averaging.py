@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from acvb_core import averaging
 from acvb_core.averaging import BURN_IN_CAP, SETTLED, Averaged, AveragedState, SampleMean, match_clusters
 from acvb_core.clusters import renormalise
-from acvb_core.protocols import SweepInfo
+from acvb_core.protocols import Posterior, SweepInfo
 from tests.engine.fakes import DOMAINS, Script, Scripted, small_problem, soft
 
 
@@ -87,7 +87,7 @@ def test_without_the_alignment_the_mean_is_wrong(
     expected = np.mean([q["rows"] for q in true[2:]], axis=0)[:, places[-1]["rows"]]
     right = scripted_means(scripts, 1)[-1]
     np.testing.assert_allclose(right.mean["rows"], expected, atol=1e-14)
-    monkeypatch.setattr(averaging, "aligned", lambda arrays, order: dict(arrays))
+    monkeypatch.setattr(averaging, "aligned", lambda arrays, order, posterior: dict(arrays))
     wrong = scripted_means(scripts, 1)[-1]
     assert np.abs(wrong.mean["rows"] - expected).max() > 0.1
 
@@ -183,7 +183,8 @@ def assert_lemmas(before: AveragedState, after: AveragedState, info: SweepInfo) 
     s = after.samples
     assert after.change is not None
     assert after.change <= 2.0 / s * (1 + 1e-14)  # exact, but for the last bits of the sums
-    old = averaging.aligned(before.mean, info.order)
+    after_sweep = Posterior(after.mean, {name: (None, name) for name in DOMAINS}, averaged=DOMAINS)
+    old = averaging.aligned(before.mean, info.order, after_sweep)
     changes = []
     for name in DOMAINS:
         difference = after.mean[name] - old[name]

@@ -32,7 +32,7 @@ def fit(arguments: argparse.Namespace) -> int:
     source = load(arguments)
     out = _folder(arguments.out)
     problem = pose(
-        source.relation,
+        source.data,
         arguments.method,
         values,
         model=arguments.model,
@@ -67,7 +67,7 @@ def compare(arguments: argparse.Namespace) -> int:
     try:
         with stoppable() as checkpoint:
             comparison = fitting.compare(
-                source.relation,
+                source.data,
                 arguments.methods,
                 seeds=arguments.seeds,
                 watch=progress,

@@ -10,7 +10,6 @@ from typing import Any
 from acvb_core.engine.fitting import Comparison
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import Verdict
-from acvb_core.registry import model_row
 from acvb_core.store.export import plain
 
 _ENDED = {
@@ -43,7 +42,7 @@ def comparison_json(comparison: Comparison, lines: list[str], out: Path | None) 
         domain: {
             measure: comparison.agreement(domain, measure).to_numpy().tolist() for measure in ("ari", "nmi")
         }
-        for domain in comparison.results[0].posterior.averaged
+        for domain in comparison.results[0].problem.model_row.clusterings
     }
     return _json(
         {
@@ -118,16 +117,16 @@ def comparison_text(comparison: Comparison, lines: list[str], out: Path | None) 
     )
     parts = [_data(first, lines), table, "\n"]
     if len(comparison.results) > 1:
-        for domain in first.posterior.averaged:
-            matrix = comparison.agreement(domain).to_string(float_format=lambda x: f"{x:.2f}")
-            parts.append(f"\nAgreement of {_domain(first, domain)} (adjusted Rand index)\n{matrix}\n")
+        for name, objects in first.problem.model_row.clusterings.items():
+            matrix = comparison.agreement(name).to_string(float_format=lambda x: f"{x:.2f}")
+            parts.append(f"\nAgreement on the {objects} (adjusted Rand index)\n{matrix}\n")
     if out is not None:
         parts.append(f"\nwritten to {out}\n")
     return "".join(parts)
 
 
 def _data(result: Result, lines: list[str]) -> str:
-    relation = result.problem.relation
+    relation = result.problem.data
     head = f"{relation.name}: {relation.shape[0]:,} x {relation.shape[1]:,} objects\n"
     return head + "".join(f"  {line}\n" for line in _told(result, lines)) + "\n"
 
@@ -149,7 +148,7 @@ def _clusters(result: Result) -> str:
 
 
 def _domain(result: Result, domain: str) -> str:
-    return model_row(result.problem.settings.model).domains[domain]
+    return result.problem.model_row.domains[domain]
 
 
 def _nats(value: float | None) -> str:

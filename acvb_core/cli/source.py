@@ -17,12 +17,12 @@ class Source:
 
     Attributes
     ----------
-    relation : Relation
+    data : Relation
     lines : list of str
         What reading it found.
     """
 
-    relation: Relation
+    data: Relation
     lines: list[str] = field(default_factory=list)
 
 

@@ -30,8 +30,7 @@ def unique_names(names: ArrayLike | None, count: int, kind: str, source: str) ->
     """
     if names is None:
         return np.array([str(i) for i in range(count)], dtype=object)
-    found = np.empty(len(names), dtype=object)  # type: ignore[arg-type]
-    found[:] = [str(name) for name in names]  # type: ignore[union-attr]
+    found = np.array([str(name) for name in np.asarray(names, dtype=object)], dtype=object)
     if len(found) != count:
         raise DataError(
             f"{len(found):,} {kind} labels were given for {count:,} {kind}s",

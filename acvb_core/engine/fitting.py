@@ -7,7 +7,6 @@ from typing import Any
 
 import pandas as pd
 
-from acvb_core.data.relation import Relation
 from acvb_core.engine.history import History
 from acvb_core.engine.problem import Problem, pose
 from acvb_core.engine.result import Result
@@ -15,16 +14,16 @@ from acvb_core.engine.run import StopRun, run
 from acvb_core.engine.snapshot import Snapshot, Verdict
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.protocols import Checkpoint, no_checkpoint
-from acvb_core.registry import method_row
+from acvb_core.registry import method_row, model_for
 
 Watcher = Callable[[Problem, Snapshot], None]
 
 
 def fit(
-    relation: Relation,
+    data: Any,
     method: str = "acvb0",
     *,
-    model: str = "irm",
+    model: str | None = None,
     seed: int = 0,
     heldout: float = 0.0,
     heldout_seed: int = 0,
@@ -36,13 +35,15 @@ def fit(
 
     Parameters
     ----------
-    relation : Relation
+    data : Relation or Corpus
     method : str
         Name in the registry: vb, cvb, cvb0, acvb, acvb0, gibbs.
+    model : str, optional
+        By default the one for such data: "irm" for a relation, "lda" for a corpus.
     seed, heldout_seed : int
         Of the inference and of the held-out split.
     heldout : float
-        Share of the observed entries that is held out and scored, 0 for none.
+        Share of the observed entries, or of each document's words, that is held out and scored, 0 for none.
     watch : callable, optional
         Called with the problem and each Snapshot.
     checkpoint : callable
@@ -68,9 +69,7 @@ def fit(
     >>> str(result.verdict)
     'CONVERGED'
     """
-    problem = pose(
-        relation, method, values, model=model, seed=seed, heldout=heldout, heldout_seed=heldout_seed
-    )
+    problem = pose(data, method, values, model=model, seed=seed, heldout=heldout, heldout_seed=heldout_seed)
     return solve(problem, watch, checkpoint)
 
 
@@ -89,7 +88,7 @@ def solve(problem: Problem, watch: Watcher | None = None, checkpoint: Checkpoint
 
 
 def compare(
-    relation: Relation,
+    data: Any,
     methods: Iterable[str] = ("acvb0", "cvb0", "vb"),
     *,
     seeds: int | Iterable[int] = 1,
@@ -110,13 +109,14 @@ def compare(
     """
     seed_list = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
     run_options = {"model", "heldout", "heldout_seed"}
+    model = options.get("model") or model_for(data).name
     results: list[Result] = []
     for method in methods:
-        known = {p.name for p in method_row(options.get("model", "irm"), method).parameters} | run_options
+        known = {p.name for p in method_row(model, method).parameters} | run_options
         chosen = {name: value for name, value in options.items() if name in known}
         for seed in seed_list:
             try:
-                results.append(fit(relation, method, seed=seed, watch=watch, checkpoint=checkpoint, **chosen))
+                results.append(fit(data, method, seed=seed, watch=watch, checkpoint=checkpoint, **chosen))
             except StopRun:
                 if not results:
                     raise
@@ -163,4 +163,5 @@ def comparison_row(result: Result) -> dict[str, Any]:
     }
     if last.heldout is not None:
         row |= {f"heldout_{name}": value for name, value in last.heldout._asdict().items()}
+    row |= last.extras
     return row | {f"k_{domain}": k for domain, k in last.effective_k.items()}

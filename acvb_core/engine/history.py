@@ -25,6 +25,11 @@ class History:
         columns, buffer, length = self._published
         if not length:
             columns, buffer = tuple(row), np.empty((256, len(row)))
+        if not row.keys() <= set(columns):
+            # What is evaluated now and then begins to be known: earlier rows do not have it.
+            added = [name for name in row if name not in columns]
+            columns = (*columns, *added)
+            buffer = np.hstack([buffer, np.full((len(buffer), len(added)), np.nan)])
         same_sweep = length > 0 and buffer[length - 1, 0] == row["sweep"]
         if same_sweep:
             buffer, length = buffer.copy(), length - 1

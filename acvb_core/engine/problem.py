@@ -7,13 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from acvb_core.data.relation import Relation
-from acvb_core.data.split import HeldOut, Split, hold_out
 from acvb_core.protocols import Inference, Model
-from acvb_core.registry import Method, method_row, model_row
-
-#: Memory that scoring a held-out entry takes: its probability, and the sorted copies behind the ranking scores.
-SCORING_BYTES = 96
+from acvb_core.registry import Method, ModelRow, method_row, model_for, model_row
 
 
 @dataclass(frozen=True)
@@ -29,7 +24,7 @@ class Settings:
     seed : int
         Of the inference.
     heldout : float
-        Share of the observed entries that is held out.
+        Share of the data (of the observed entries, of each document's words) that is held out.
     heldout_seed : int
     """
 
@@ -47,18 +42,20 @@ class Settings:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A method bound to its training data, with the entries it will be judged on.
+    """A method bound to its training data, with what it will be judged on.
 
     Attributes
     ----------
     settings : Settings
     row : Method
         The registry's row of the method.
-    relation : Relation
+    model_row : ModelRow
+        … and of the model.
+    data : Relation or Corpus
         All the data, as loaded.
-    train : Relation
-        The data without the held-out entries.
-    heldout : HeldOut or None
+    train : Relation or Corpus
+        The data without what is held out.
+    heldout : HeldOut, HeldOutWords or None
     note : str or None
         What the split had to change, for the user.
     inference : Inference
@@ -67,9 +64,10 @@ class Problem:
 
     settings: Settings
     row: Method
-    relation: Relation
-    train: Relation
-    heldout: HeldOut | None
+    model_row: ModelRow
+    data: Any
+    train: Any
+    heldout: Any
     note: str | None
     inference: Inference
     model: Model
@@ -83,30 +81,30 @@ class Problem:
     def memory_bytes(self) -> int:
         """Peak memory the run will need beyond the data."""
         values = dict(self.settings.values)
-        needed = model_row(self.settings.model).memory(self.train, self.settings.method, values)
-        return needed + (0 if self.heldout is None else SCORING_BYTES * self.heldout.n)
+        needed = self.model_row.memory(self.train, self.settings.method, values)
+        return needed + (0 if self.heldout is None else self.model_row.scoring_bytes * self.heldout.n)
 
 
-#: The last split of each relation: runs that are compared have the same one, and need not hold a copy each.
-_splits: WeakKeyDictionary[Relation, tuple[float, int, Split]] = WeakKeyDictionary()
+#: The last split of each data set: runs that are compared have the same one, and need not hold a copy each.
+_splits: WeakKeyDictionary[Any, tuple[str, float, int, Any]] = WeakKeyDictionary()
 
 
-def _split(relation: Relation, share: float, seed: int) -> Split:
-    known = _splits.get(relation)
-    if known is not None and known[:2] == (share, seed):
-        return known[2]
-    split = hold_out(relation, share, seed)
-    if split.train is not relation:  # a value that refers to its key would never be let go
-        _splits[relation] = (share, seed, split)
+def _split(row: ModelRow, data: Any, share: float, seed: int) -> Any:
+    known = _splits.get(data)
+    if known is not None and known[:3] == (row.name, share, seed):
+        return known[3]
+    split = row.hold_out(data, share, seed)
+    if split.train is not data:  # a value that refers to its key would never be let go
+        _splits[data] = (row.name, share, seed, split)
     return split
 
 
 def pose(
-    relation: Relation,
+    data: Any,
     method: str,
     values: Mapping[str, Any] | None = None,
     *,
-    model: str = "irm",
+    model: str | None = None,
     seed: int = 0,
     heldout: float = 0.0,
     heldout_seed: int = 0,
@@ -115,32 +113,37 @@ def pose(
 
     Parameters
     ----------
-    relation : Relation
+    data : Relation or Corpus
     method : str
         Name in the registry.
     values : mapping, optional
         Settings that differ from the defaults.
+    model : str, optional
+        By default the first one that is for such data.
     seed, heldout_seed : int
         Of the inference and of the split.
     heldout : float
-        Share of the observed entries to hold out, 0 for none.
+        Share of the data to hold out, 0 for none.
 
     Raises
     ------
     ParameterError
         An unknown model, method or setting, or a value out of range.
     """
-    row = method_row(model, method)
+    found = model_for(data) if model is None else model_row(model)
+    found.accept(data)
+    row = method_row(found.name, method)
     checked = row.values(dict(values or {}))
-    settings = Settings(model, method, checked, int(seed), float(heldout), int(heldout_seed))
-    split = _split(relation, float(heldout), int(heldout_seed))
+    settings = Settings(found.name, method, checked, int(seed), float(heldout), int(heldout_seed))
+    split = _split(found, data, float(heldout), int(heldout_seed))
     return Problem(
         settings,
         row,
-        relation,
+        found,
+        data,
         split.train,
         split.heldout if split.heldout.n else None,
         split.note,
         row.build(split.train, checked),
-        model_row(model).build(split.train),
+        found.build(split.train),
     )

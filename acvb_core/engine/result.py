@@ -49,18 +49,19 @@ class Result:
     def posterior(self) -> Posterior:
         """The answer, largest cluster first in every domain."""
         posterior = self.snapshot.posterior
-        orders = {domain: order_by_size(posterior[domain].sum(axis=0)) for domain in posterior.averaged}
+        orders = {domain: order_by_size(mass) for domain, mass in posterior.masses().items()}
         return rearrange(posterior, orders)
 
     @property
     def full_domains(self) -> list[str]:
         """Domains whose clusters are all in use: more than the settings allow might fit better."""
-        values = self.problem.settings.values
-        return [d for d, k in self.snapshot.effective_k.items() if k >= values.get(f"k_{d}", k + 1) > 1]
+        values, caps = self.problem.settings.values, self.problem.model_row.caps
+        found = self.snapshot.effective_k
+        return [domain for domain, cap in caps.items() if found[domain] >= values.get(cap, np.inf) > 1]
 
     @cached_property
     def tables(self) -> dict[str, pd.DataFrame]:
-        """The model's result frames; for the IRM `rows`, `columns`, `blocks`."""
+        """The model's result frames; for the IRM `rows`, `columns`, `blocks`, for LDA `topics`, `documents`."""
         return self.problem.model.tables(self.posterior)
 
     @property
@@ -78,9 +79,25 @@ class Result:
         """Blocks: row_cluster, column_cluster, ones, entries, mean, low, high."""
         return self.tables["blocks"]
 
-    def labels(self, domain: str) -> np.ndarray:
-        """Return the most probable cluster of each object of a domain, numbered from 0."""
-        return self.posterior.labels(domain)
+    @property
+    def topics(self) -> pd.DataFrame:
+        """Words of the topics: topic, rank, word, probability."""
+        return self.tables["topics"]
+
+    @property
+    def documents(self) -> pd.DataFrame:
+        """Documents: document, then the share of each topic."""
+        return self.tables["documents"]
+
+    def labels(self, name: str) -> np.ndarray:
+        """Return the most probable cluster of each object, numbered from 0.
+
+        Parameters
+        ----------
+        name : str
+            "rows" or "cols"; for LDA "documents" (the topic most of a document's words are of) or "words".
+        """
+        return self.posterior.labels(name)
 
     def summary(self) -> dict[str, Any]:
         """Return the run in plain values, as the command line prints it."""
@@ -98,21 +115,15 @@ class Result:
             "pseudo_loo": last.pseudo_loo,
             "effective_k": dict(last.effective_k),
             "hyper": dict(last.hyper),
+            **last.extras,
             "heldout": None if last.heldout is None else last.heldout._asdict(),
         }
 
     def to_dict(self) -> dict[str, Any]:
         """Return the summary, the data's identity and the settings: everything needed to repeat the run."""
-        relation = self.problem.relation
         return {
             **self.summary(),
             "settings": self.problem.settings.to_dict(),
             "max_sweeps": self.max_sweeps,
-            "data": {
-                "name": relation.name,
-                "shape": list(relation.shape),
-                "ones": relation.n_ones,
-                "missing": relation.n_missing,
-                "fingerprint": relation.fingerprint,
-            },
+            "data": self.problem.data.identity(),
         }

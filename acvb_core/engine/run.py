@@ -13,14 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from acvb_core.averaging import aligned
+from acvb_core.averaging import aligned, averaged_arrays
 from acvb_core.clusters import mean_l1_change
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.snapshot import Snapshot, Verdict
 from acvb_core.engine.stopping import judge
 from acvb_core.engine.threads import one_thread
-from acvb_core.evaluate.heldout import HeldOutScore, score
-from acvb_core.protocols import Checkpoint, Posterior, SweepInfo, no_checkpoint
+from acvb_core.protocols import Checkpoint, Posterior, Responsibilities, SweepInfo, no_checkpoint
 
 
 class StopRun(Exception):  # noqa: N818 - a signal, not an error
@@ -45,9 +44,7 @@ class Schedule:
     @classmethod
     def for_problem(cls, problem: Problem) -> Schedule:
         """Return a schedule under which diagnostics stay cheap beside the sweeps."""
-        stored = problem.train.n_ones + problem.train.n_missing
-        n_heldout = 0 if problem.heldout is None else problem.heldout.n
-        return cls(bound=1 if stored < 2_000_000 else 5, heldout=5 if n_heldout < 50_000 else 20)
+        return cls(*problem.model_row.schedule(problem.train, problem.heldout))
 
 
 @dataclass(frozen=True)
@@ -119,6 +116,7 @@ class _Runner:
         self.problem, self.schedule = problem, schedule
         self.paused = 0.0
         self._checkpoint = checkpoint
+        self._stop_asked = False
 
     def checkpoint(self) -> None:
         """Pass the caller's checkpoint on, and leave the time it blocks out of the clock time."""
@@ -136,7 +134,7 @@ class _Runner:
         nothing = dict.fromkeys(("lower_bound", "pseudo_loo", "mean_change"))
         return Snapshot(
             0, cpu, wall - self.paused, 0.0, None, None, None, None, None, 0, True,
-            posterior.n_clusters(), dict(posterior.hyper), None, None, posterior, state, _Memory(nothing),
+            posterior.n_clusters(), dict(posterior.hyper), {}, None, None, posterior, state, _Memory(nothing),
         )  # fmt: skip
 
     def _rng(self, sweep: int) -> np.random.Generator:
@@ -149,6 +147,8 @@ class _Runner:
         state, info = inference.sweep(last.state, self._rng(last.sweep + 1), self.checkpoint)
         cpu, _ = clock.read()
         snapshot = self._diagnose(last, state, info, last_sweep=last_sweep)
+        if self._stop_asked and snapshot.verdict is None:
+            snapshot = self.stopped(snapshot)
         both, wall = clock.read()
         return replace(
             snapshot,
@@ -160,11 +160,19 @@ class _Runner:
     def stopped(self, last: Snapshot) -> Snapshot:
         """Return the last whole sweep with everything evaluated; evaluation itself can no longer be stopped."""
         self._checkpoint = no_checkpoint
-        bound, loo = self._bound_and_loo(last.posterior, last.lower_bound, last.pseudo_loo)
+        given = self.problem.inference.responsibilities(last.state)
+        bound, loo = self._bound_and_loo(last.posterior, given, last.lower_bound, last.pseudo_loo)
         heldout = last.heldout
         if heldout is None and last.sweep:
             heldout = self._score(last.posterior, last.memory.predicted, last.samples)
-        return replace(last, lower_bound=bound, pseudo_loo=loo, heldout=heldout, verdict=Verdict.STOPPED)
+        return replace(
+            last,
+            lower_bound=bound,
+            pseudo_loo=loo,
+            extras=last.extras or self.problem.model.extras(last.posterior, given, loo),
+            heldout=heldout,
+            verdict=Verdict.STOPPED,
+        )
 
     def _diagnose(self, last: Snapshot, state: Any, info: SweepInfo, *, last_sweep: bool) -> Snapshot:
         problem, inference = self.problem, self.problem.inference
@@ -178,11 +186,15 @@ class _Runner:
         change = info.change
         if change is None:
             before = inference.current(last.state)
-            change = mean_l1_change(_arrays(current), aligned(_arrays(before), info.order))
-        due = sweep % self.schedule.bound == 0 or problem.row.monitored == "lower_bound"
+            change = mean_l1_change(
+                averaged_arrays(current), aligned(averaged_arrays(before), info.order, current)
+            )
+        due = sweep % self.schedule.bound == 0
         bound, loo = None, info.pseudo_loo
-        if due:
-            bound, loo = self._bound_and_loo(posterior, None, loo)
+        if due or problem.row.monitored == "lower_bound":
+            bound = problem.model.lower_bound(posterior, inference.responsibilities(state))
+        if due and loo is None:
+            loo = self._loo(posterior, inference.responsibilities(state))
         watched = {"lower_bound": bound, "pseudo_loo": loo, "mean_change": mean_change}
         verdict = judge(
             problem.row.monitored,
@@ -194,8 +206,11 @@ class _Runner:
         )
         if verdict is None and not np.isfinite(change):
             verdict = Verdict.DIVERGED
-        if verdict is not None and not due and verdict is not Verdict.DIVERGED:
-            bound, loo = self._bound_and_loo(posterior, bound, loo)
+        extras: dict[str, float] = {}
+        if (verdict is not None or due) and verdict is not Verdict.DIVERGED:
+            given = inference.responsibilities(state)
+            bound, loo = self._bound_and_loo(posterior, given, bound, loo)
+            extras = problem.model.extras(posterior, given, loo)
         predicted = self._sampled_predictions(last, current, phase.samples)
         heldout = None
         # Nothing can be ranked by predictions that are not numbers.
@@ -204,18 +219,28 @@ class _Runner:
         return Snapshot(
             sweep, 0.0, 0.0, 0.0, bound, loo, change, mean_change,
             None if mean_change is None else phase.samples * mean_change,
-            phase.samples, phase.burn_in, posterior.n_clusters(), dict(posterior.hyper), heldout, verdict,
+            phase.samples, phase.burn_in, posterior.n_clusters(), dict(posterior.hyper), extras, heldout, verdict,
             posterior, state, _Memory(watched, predicted),
         )  # fmt: skip
 
+    def _loo(self, posterior: Posterior, given: Responsibilities | None) -> float | None:
+        return self.problem.model.pseudo_loo(posterior, self._patiently, given)
+
     def _bound_and_loo(
-        self, posterior: Posterior, bound: float | None, loo: float | None
+        self, posterior: Posterior, given: Responsibilities | None, bound: float | None, loo: float | None
     ) -> tuple[float | None, float | None]:
-        model = self.problem.model
         return (
-            model.lower_bound(posterior) if bound is None else bound,
-            model.pseudo_loo(posterior, self.checkpoint) if loo is None else loo,
+            self.problem.model.lower_bound(posterior, given) if bound is None else bound,
+            self._loo(posterior, given) if loo is None else loo,
         )
+
+    def _patiently(self) -> None:
+        """Be paused like the sweeps, but keep being stopped for later: the sweep just done is whole."""
+        try:
+            self.checkpoint()
+        except StopRun:
+            self._stop_asked = True
+            self._checkpoint = no_checkpoint
 
     def _sampled_predictions(self, last: Snapshot, current: Posterior, samples: int) -> np.ndarray | None:
         """Return the sum over kept samples of the predicted probabilities (samplers only)."""
@@ -225,14 +250,10 @@ class _Runner:
         before = last.memory.predicted
         return now if before is None else before + now
 
-    def _score(self, posterior: Posterior, predicted: np.ndarray | None, samples: int) -> HeldOutScore | None:
+    def _score(self, posterior: Posterior, predicted: np.ndarray | None, samples: int) -> Any:
         heldout = self.problem.heldout
         if heldout is None:
             return None
         model = self.problem.model
         probability = model.predict(posterior, heldout) if predicted is None else predicted / samples
-        return score(probability, heldout.values, model.baseline())
-
-
-def _arrays(posterior: Posterior) -> dict[str, np.ndarray]:
-    return {name: posterior.arrays[name] for name in posterior.averaged}
+        return model.score(probability, heldout)

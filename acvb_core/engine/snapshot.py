@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from acvb_core.evaluate.heldout import HeldOutScore
 from acvb_core.protocols import Posterior
 
 
@@ -47,8 +46,10 @@ class Snapshot:
     effective_k : mapping of str to int
         Clusters left in each domain.
     hyper : mapping of str to float
-    heldout : HeldOutScore or None
-        None where nothing is held out or it was not scored in this sweep.
+    extras : mapping of str to float
+        The model's own diagnostics; empty where not evaluated in this sweep.
+    heldout : named tuple or None
+        The model's scores (its `score_type`); None where nothing is held out or it was not scored in this sweep.
     verdict : Verdict or None
         None while the run goes on.
     posterior : Posterior
@@ -72,14 +73,15 @@ class Snapshot:
     burn_in: bool
     effective_k: Mapping[str, int]
     hyper: Mapping[str, float]
-    heldout: HeldOutScore | None
+    extras: Mapping[str, float]
+    heldout: Any
     verdict: Verdict | None
     posterior: Posterior = field(repr=False)
     state: Any = field(repr=False)
     memory: Any = field(repr=False, default=None)
 
     def row(self) -> dict[str, float]:
-        """Return the diagnostics as one flat row; NaN where there is none."""
+        """Return the diagnostics as one flat row; NaN, or no entry, where there is none."""
 
         def number(value: float | None) -> float:
             return float("nan") if value is None else float(value)
@@ -99,6 +101,7 @@ class Snapshot:
         }
         row |= {f"effective_k_{domain}": float(k) for domain, k in self.effective_k.items()}
         row |= {name: float(value) for name, value in self.hyper.items()}
-        for name in HeldOutScore._fields:
-            row[f"heldout_{name}"] = number(None if self.heldout is None else getattr(self.heldout, name))
+        row |= {name: float(value) for name, value in self.extras.items()}
+        if self.heldout is not None:
+            row |= {f"heldout_{name}": number(value) for name, value in self.heldout._asdict().items()}
         return row

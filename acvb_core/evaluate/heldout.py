@@ -1,4 +1,4 @@
-"""Scores of predicted link probabilities on held-out entries."""
+"""Scores of predicted probabilities on what was held out: entries of a relation, words of documents."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 
-class HeldOutScore(NamedTuple):
-    """How well held-out entries were predicted.
+class LinkScore(NamedTuple):
+    """How well held-out entries of a relation were predicted.
 
     Attributes
     ----------
@@ -28,8 +28,37 @@ class HeldOutScore(NamedTuple):
     average_precision: float
 
 
-def score(probability: NDArray[np.float64], truth: NDArray[np.bool_], baseline: float) -> HeldOutScore:
-    """Score predictions.
+class WordScore(NamedTuple):
+    """How well held-out words were predicted.
+
+    Attributes
+    ----------
+    log_likelihood : float
+        Mean log probability of a word, in nats.
+    perplexity : float
+        exp(-log_likelihood): as uncertain as a choice among so many words.
+    """
+
+    log_likelihood: float
+    perplexity: float
+
+
+def score_words(probability: NDArray[np.float64], counts: NDArray[np.int32]) -> WordScore:
+    """Score predicted words.
+
+    Parameters
+    ----------
+    probability : ndarray, shape (n,)
+        Predicted probability of each held-out (document, word) pair.
+    counts : ndarray, shape (n,)
+        How often the pair was held out.
+    """
+    log_likelihood = float(np.average(np.log(probability), weights=counts))
+    return WordScore(log_likelihood, float(np.exp(-log_likelihood)))
+
+
+def score_links(probability: NDArray[np.float64], truth: NDArray[np.bool_], baseline: float) -> LinkScore:
+    """Score predicted links.
 
     Parameters
     ----------
@@ -42,7 +71,7 @@ def score(probability: NDArray[np.float64], truth: NDArray[np.bool_], baseline: 
     log_likelihood = mean_log_likelihood(probability, truth)
     one_block = mean_log_likelihood(np.full(len(truth), min(max(baseline, 1e-12), 1 - 1e-12)), truth)
     both = 0 < int(truth.sum()) < len(truth)
-    return HeldOutScore(
+    return LinkScore(
         log_likelihood,
         1.0 - log_likelihood / one_block,
         float(roc_auc_score(truth, probability)) if both else float("nan"),

@@ -12,12 +12,13 @@ from scipy.special import betaln, xlogy
 
 from acvb_core.data.relation import Relation
 from acvb_core.data.split import HeldOut
+from acvb_core.evaluate.heldout import LinkScore, score_links
 from acvb_core.irm.cvb import DomainPass
 from acvb_core.irm.hyper import Hyper
 from acvb_core.irm.kernels import OPTIONS, Floats
 from acvb_core.irm.state import DOMAINS, block_counts, hyper_of, stick_log_evidence
 from acvb_core.irm.summary import result_tables
-from acvb_core.protocols import Checkpoint, Posterior, no_checkpoint
+from acvb_core.protocols import Checkpoint, Posterior, Responsibilities, no_checkpoint
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class IrmModel:
             return posterior["ones"], posterior["entries"]
         return block_counts(self.relation, posterior["rows"], posterior["cols"])
 
-    def lower_bound(self, posterior: Posterior) -> float:
+    def lower_bound(self, posterior: Posterior, responsibilities: Responsibilities | None = None) -> float:
         """Return the variational lower bound of log p(X) in nats, at the best q(v), q(theta) for given q(Z).
 
         IRM14 eqs. 39-49 with the conjugate factors put in, which leaves Beta functions of the counts.
@@ -41,7 +42,12 @@ class IrmModel:
         ones, entries = self.counts(posterior)
         return lower_bound(ones, entries, posterior["rows"], posterior["cols"], hyper_of(posterior))
 
-    def pseudo_loo(self, posterior: Posterior, checkpoint: Checkpoint = no_checkpoint) -> float:
+    def pseudo_loo(
+        self,
+        posterior: Posterior,
+        checkpoint: Checkpoint = no_checkpoint,
+        responsibilities: Responsibilities | None = None,
+    ) -> float:
         """Return sum_i log C1_i + sum_j log C2_j at zeroth order, in nats (ACVB17; nothing is updated)."""
         hyper = hyper_of(posterior)
         rows, cols = posterior["rows"], posterior["cols"]
@@ -64,9 +70,23 @@ class IrmModel:
         hyper = hyper_of(posterior)
         return (hyper.a + ones) / (hyper.a + hyper.b + entries)
 
-    def baseline(self) -> float:
-        """Return the density of the training relation, which a single block would predict for every entry."""
-        return self.relation.density
+    def extras(
+        self,
+        posterior: Posterior,
+        responsibilities: Responsibilities | None = None,
+        pseudo_loo: float | None = None,
+    ) -> dict[str, float]:
+        """Return nothing: the IRM has no diagnostics of its own."""
+        return {}
+
+    @property
+    def score_type(self) -> type[LinkScore]:
+        """Scores of predicted links."""
+        return LinkScore
+
+    def score(self, probability: Floats, heldout: HeldOut) -> LinkScore:
+        """Return the scores of predictions, against the density of the training relation: what one block predicts."""
+        return score_links(probability, heldout.values, self.relation.density)
 
     def tables(self, posterior: Posterior) -> dict[str, Any]:
         """Return the frames `rows`, `columns` and `blocks` (see `summary.result_tables`)."""

@@ -75,7 +75,7 @@ def responsibilities_frame(result: Result, domain: str) -> pd.DataFrame:
 
 
 def _labels(result: Result) -> dict[str, Any]:
-    relation = result.problem.relation
+    relation = result.problem.data
     return {"rows": relation.row_labels, "cols": relation.column_labels}
 
 
@@ -113,7 +113,7 @@ def python_snippet(
     reader_options : mapping, optional
         What `load_relation` was told, beside the path.
     """
-    relation = result.problem.relation
+    relation = result.problem.data
     if source is None and _is_sample(result):
         source = f"sample:{relation.name}"
     if source is not None and source.startswith("sample:"):
@@ -144,7 +144,7 @@ def python_snippet(
 
 
 def _is_sample(result: Result) -> bool:
-    relation = result.problem.relation
+    relation = result.problem.data
     sample = SAMPLES.get(relation.name)
     return (
         sample is not None

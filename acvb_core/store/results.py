@@ -14,7 +14,6 @@ from acvb_core.engine.problem import pose
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import Snapshot, Verdict
 from acvb_core.errors import ParameterError
-from acvb_core.evaluate.heldout import HeldOutScore
 from acvb_core.protocols import Posterior
 from acvb_core.store.files import (
     DAMAGE,
@@ -32,7 +31,7 @@ VERSION = 1
 # Fields of a snapshot that are plain values; the others are put together below.
 _PLAIN = (
     "sweep", "cpu_seconds", "wall_seconds", "diagnostics_seconds", "lower_bound", "pseudo_loo", "change",
-    "mean_change", "scaled_change", "samples", "burn_in", "effective_k", "hyper",
+    "mean_change", "scaled_change", "samples", "burn_in", "effective_k", "hyper", "extras",
 )  # fmt: skip
 
 
@@ -58,6 +57,7 @@ def write_result(path: Path, result: Result) -> None:
             "averaged": list(posterior.averaged),
             "derived": list(posterior.derived),
             "hyper": _plain(posterior.hyper),
+            "normalised": posterior.normalised,
         },
     }
     arrays: dict[str, Any] = {"about": text_bytes(about), "history": history.to_numpy(dtype=np.float64)}
@@ -87,14 +87,6 @@ def read_result(path: Path, relation: Relation) -> Result:
         about = from_text_bytes(arrays["about"])
         settings = about["settings"]
         posterior = _posterior(about["posterior"], arrays)
-        score = about["heldout"]
-        snapshot = Snapshot(
-            **{name: about["snapshot"][name] for name in _PLAIN},
-            heldout=None if score is None else HeldOutScore(**score),
-            verdict=Verdict(about["verdict"]),
-            posterior=posterior,
-            state=None,
-        )
         frame = pd.DataFrame(arrays["history"], columns=about["history"])
         max_sweeps = int(about["max_sweeps"])
         problem = pose(
@@ -105,6 +97,17 @@ def read_result(path: Path, relation: Relation) -> Result:
             seed=settings["seed"],
             heldout=settings["heldout"],
             heldout_seed=settings["heldout_seed"],
+        )
+        score = about["heldout"]
+        snapshot = Snapshot(
+            **(
+                {"extras": {}}
+                | {name: about["snapshot"][name] for name in _PLAIN if name in about["snapshot"]}
+            ),
+            heldout=None if score is None else problem.model.score_type(**score),
+            verdict=Verdict(about["verdict"]),
+            posterior=posterior,
+            state=None,
         )
         for domain, count in zip(posterior.averaged, relation.shape, strict=False):
             if len(posterior[domain]) != count:
@@ -124,4 +127,5 @@ def _posterior(about: dict[str, Any], arrays: Arrays) -> Posterior:
         averaged=tuple(about["averaged"]),
         derived=tuple(about["derived"]),
         hyper=about["hyper"],
+        normalised=about.get("normalised", True),
     )

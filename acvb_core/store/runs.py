@@ -97,11 +97,11 @@ class RunStore:
             It cannot be written.
         """
         path = self._run_file(job_id)
-        key = relation_key(result.problem.relation)
+        key = relation_key(result.problem.data)
         summary, settings = result.summary(), result.problem.settings.to_dict()
         with connected(self._database, write=True) as connection:
             before = connection.execute("SELECT relation FROM runs WHERE job_id = ?", (job_id,)).fetchone()
-            self._keep_relation(key, result.problem.relation)
+            self._keep_relation(key, result.problem.data)
             try:
                 write_result(path, result)
             except StoreError:

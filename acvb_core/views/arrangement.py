@@ -126,7 +126,7 @@ def arranged(result: Result) -> Arrangement:
 
     All entries are shown, the held-out ones included; the posterior is the run's, which did not see those.
     """
-    relation = result.problem.relation
+    relation = result.problem.data
     rows, columns = result.labels("rows"), result.labels("cols")
     n_clusters = result.posterior.n_clusters()
     shape = (n_clusters["rows"], n_clusters["cols"])

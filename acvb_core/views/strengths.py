@@ -18,7 +18,7 @@ def strength_figure(result: Result, *, height: int = 460) -> Figure:
     mean = matrix(blocks, "mean")
     n_rows, n_columns = mean.shape
     top = float(mean.max()) or 1.0
-    relation = result.problem.relation
+    relation = result.problem.data
     annotated = max(n_rows, n_columns) <= ANNOTATED
     stops = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
     trace = {
@@ -85,7 +85,7 @@ def size_figure(result: Result, domain: str, *, height: int = 230) -> Figure:
     """Return the sizes of a domain's clusters ("rows" or "cols") as bars in the clusters' colours."""
     sizes = np.bincount(result.labels(domain), minlength=result.posterior.n_clusters()[domain])
     expected = result.posterior[domain].sum(axis=0)
-    relation = result.problem.relation
+    relation = result.problem.data
     kind = relation.row_kind if domain == "rows" else relation.column_kind
     numbers = [str(k + 1) for k in range(len(sizes))]
     few = len(sizes) <= 24

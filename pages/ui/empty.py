@@ -42,6 +42,4 @@ def run_comparison(workspace: Workspace) -> None:
     dataset = Dataset.of_sample(COMPARISON_SAMPLE)
     workspace.set_dataset(dataset)
     for method in COMPARISON_METHODS:
-        workspace.add(
-            pose(dataset.relation, method, heldout=dataset.heldout, heldout_seed=dataset.heldout_seed)
-        )
+        workspace.add(pose(dataset.data, method, heldout=dataset.heldout, heldout_seed=dataset.heldout_seed))

@@ -23,8 +23,8 @@ def shown_jobs(workspace: Workspace, every: bool) -> list[Job]:
     jobs, dataset = workspace.jobs, workspace.dataset
     if every or dataset is None:
         return jobs
-    wanted = dataset.relation.fingerprint
-    return [job for job in jobs if job.problem.relation.fingerprint == wanted]
+    wanted = dataset.data.fingerprint
+    return [job for job in jobs if job.problem.data.fingerprint == wanted]
 
 
 def live(workspace: Workspace, *, every: bool) -> None:

@@ -20,7 +20,7 @@ _PLAIN = dict(STILL_CONFIG)
 
 def overview(workspace: Workspace, dataset: Dataset) -> None:
     """Draw everything about the data set in use."""
-    relation = dataset.relation
+    relation = dataset.data
     with st.container(gap=None, key="data_name"):
         st.caption("Data in use")
         st.text(dataset.name)
@@ -78,7 +78,7 @@ def holding_out(workspace: Workspace, dataset: Dataset) -> None:
             key="heldout_seed",
             help="The same seed hides the same entries, so that runs can be compared.",
         )
-        hidden = round(share / 100 * dataset.relation.n_observed)
+        hidden = round(share / 100 * dataset.data.n_observed)
         st.caption(f"{say.count(hidden, 'entry', 'entries')} hidden from each new run.")
     if (share / 100, seed) != (dataset.heldout, dataset.heldout_seed):
         workspace.set_dataset(replace(dataset, heldout=share / 100, heldout_seed=int(seed)))

@@ -47,7 +47,7 @@ class Plan:
         """Return the runs, put together and not started; they share one split of the data."""
         return [
             pose(
-                dataset.relation,
+                dataset.data,
                 method.name,
                 self.values[method.name],
                 model=MODEL,

@@ -26,7 +26,7 @@ class Dataset:
 
     Attributes
     ----------
-    relation : Relation
+    data : Relation
     report : ReadReport
         What reading it found.
     name : str
@@ -35,7 +35,7 @@ class Dataset:
     heldout_seed : int
     """
 
-    relation: Relation
+    data: Relation
     report: ReadReport
     name: str
     heldout: float = HELDOUT
@@ -71,7 +71,7 @@ class Workspace:
             "heldout": dataset.heldout,
             "heldout_seed": dataset.heldout_seed,
         }
-        services.store().save_dataset(self.id, dataset.relation, dataset.report.lines(), settings)
+        services.store().save_dataset(self.id, dataset.data, dataset.report.lines(), settings)
 
     @property
     def jobs(self) -> list[Job]:

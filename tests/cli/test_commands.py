@@ -208,7 +208,7 @@ def test_compare_for_people(run: Run) -> None:
     done = run("compare", WOMEN, "--methods", "vb,cvb0", "--seeds", "1,", *SMALL)
     assert done.code == 0
     assert "lower_bound" in done.out
-    assert "Agreement of row clusters" in done.out
+    assert "Agreement on the rows" in done.out
     assert "VB · seed 1" in done.out
 
 

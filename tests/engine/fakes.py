@@ -93,6 +93,9 @@ class Wrapped:
     def phase(self, state: Any) -> Phase:
         return self.inner.phase(state)
 
+    def responsibilities(self, state: Any) -> Any:
+        return self.inner.responsibilities(state)
+
 
 def small_relation() -> Relation:
     """Return a planted relation with missing entries, of 40 x 30 objects."""

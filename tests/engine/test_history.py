@@ -10,17 +10,17 @@ import pytest
 
 from acvb_core.engine.history import History
 from acvb_core.engine.snapshot import Snapshot
-from acvb_core.evaluate.heldout import HeldOutScore
+from acvb_core.evaluate.heldout import LinkScore
 from acvb_core.protocols import Posterior
 
 EMPTY = Posterior({}, {}, averaged=())
 
 
-def snapshot(sweep: int, bound: float | None = None, heldout: HeldOutScore | None = None) -> Snapshot:
+def snapshot(sweep: int, bound: float | None = None, heldout: LinkScore | None = None) -> Snapshot:
     value = float(sweep)
     return Snapshot(
         sweep, value, 2 * value, 3 * value, value if bound is None else bound, None, value, None, None, sweep // 2,
-        sweep < 2, {"rows": 4, "cols": 3}, {"alpha_rows": value}, heldout, None, EMPTY, None,
+        sweep < 2, {"rows": 4, "cols": 3}, {"alpha_rows": value}, {}, heldout, None, EMPTY, None,
     )  # fmt: skip
 
 
@@ -56,7 +56,7 @@ def test_snapshot_of_the_same_sweep_takes_the_last_rows_place() -> None:
 def test_frame_has_whole_numbers_and_survives_a_round_trip() -> None:
     history = History()
     history.append(snapshot(1))
-    history.append(snapshot(2, heldout=HeldOutScore(-0.5, 0.25, 0.9, float("nan"))))
+    history.append(snapshot(2, heldout=LinkScore(-0.5, 0.25, 0.9, float("nan"))))
     frame = history.frame()
     whole = ["sweep", "samples", "burn_in", "effective_k_rows", "effective_k_cols"]
     assert [str(frame[name].dtype) for name in whole] == ["int64"] * 5

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from acvb_core.evaluate.heldout import mean_log_likelihood, score
+from acvb_core.evaluate.heldout import mean_log_likelihood, score_links
 
 P = np.array([0.9, 0.6, 0.5, 0.2])
 TRUTH = np.array([True, False, True, False])
@@ -16,19 +16,19 @@ TRUTH = np.array([True, False, True, False])
 def test_log_likelihood_by_hand() -> None:
     expected = (math.log(0.9) + math.log(0.4) + math.log(0.5) + math.log(0.8)) / 4
     assert mean_log_likelihood(P, TRUTH) == pytest.approx(expected, rel=1e-14)
-    assert score(P, TRUTH, 0.25).log_likelihood == pytest.approx(expected, rel=1e-14)
+    assert score_links(P, TRUTH, 0.25).log_likelihood == pytest.approx(expected, rel=1e-14)
 
 
 def test_skill_is_against_the_density_for_every_entry() -> None:
     log_likelihood = mean_log_likelihood(P, TRUTH)
     one_block = (2 * math.log(0.25) + 2 * math.log(0.75)) / 4
-    assert score(P, TRUTH, 0.25).skill == pytest.approx(1 - log_likelihood / one_block)
-    assert score(np.full(4, 0.25), TRUTH, 0.25).skill == pytest.approx(0.0, abs=1e-15)
-    assert score(np.array([0.01, 0.99, 0.01, 0.99]), TRUTH, 0.25).skill < 0 < score(P, TRUTH, 0.25).skill
+    assert score_links(P, TRUTH, 0.25).skill == pytest.approx(1 - log_likelihood / one_block)
+    assert score_links(np.full(4, 0.25), TRUTH, 0.25).skill == pytest.approx(0.0, abs=1e-15)
+    assert score_links(np.array([0.01, 0.99, 0.01, 0.99]), TRUTH, 0.25).skill < 0 < score_links(P, TRUTH, 0.25).skill
 
 
 def test_ranking_by_hand() -> None:
-    found = score(P, TRUTH, 0.5)
+    found = score_links(P, TRUTH, 0.5)
     # Of the four pairs of a one and a zero, (0.5, 0.6) alone is in the wrong order.
     assert found.roc_auc == pytest.approx(3 / 4)
     # Precision at the first one is 1/1, at the second 2/3.
@@ -36,7 +36,7 @@ def test_ranking_by_hand() -> None:
 
 
 def test_ties_count_half() -> None:
-    found = score(np.array([0.5, 0.5]), np.array([True, False]), 0.5)
+    found = score_links(np.array([0.5, 0.5]), np.array([True, False]), 0.5)
     assert (found.roc_auc, found.average_precision) == (0.5, 0.5)
 
 
@@ -44,7 +44,7 @@ def test_ties_count_half() -> None:
 @pytest.mark.parametrize("baseline", [0.0, 0.3, 1.0])
 def test_entries_all_alike_cannot_be_ranked(value: bool, baseline: float) -> None:
     """A warning would fail this test."""
-    found = score(np.array([0.1, 0.4, 0.2]), np.full(3, value), baseline)
+    found = score_links(np.array([0.1, 0.4, 0.2]), np.full(3, value), baseline)
     assert math.isnan(found.roc_auc)
     assert math.isnan(found.average_precision)
     assert math.isfinite(found.log_likelihood)
@@ -52,6 +52,6 @@ def test_entries_all_alike_cannot_be_ranked(value: bool, baseline: float) -> Non
 
 
 def test_single_entry() -> None:
-    found = score(np.array([0.25]), np.array([True]), 0.5)
+    found = score_links(np.array([0.25]), np.array([True]), 0.5)
     assert found.log_likelihood == pytest.approx(math.log(0.25))
     assert found.skill == pytest.approx(-1.0)

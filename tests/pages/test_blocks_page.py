@@ -102,7 +102,7 @@ def test_a_part_of_another_run_is_not_kept(open_app: Open, women: Result) -> Non
 
 
 def test_a_run_under_way_is_shown_as_it_stands(open_app: Open, women: Result) -> None:
-    job = Workspace(WORKSPACE).add(pose(women.problem.relation, "gibbs", {"max_sweeps": 1_000_000}))
+    job = Workspace(WORKSPACE).add(pose(women.problem.data, "gibbs", {"max_sweeps": 1_000_000}))
     app = open_app("blocks")
     until(app, lambda: len(app.get("plotly_chart")) == 5)
     assert app.button(key="blocks_refresh").label == "Refresh"

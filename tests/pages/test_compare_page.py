@@ -60,7 +60,7 @@ def test_fewer_than_two_chosen_asks_for_more(open_app: Open, survey: list[Result
 
 
 def test_different_splits_are_named(open_app: Open, survey: list[Result]) -> None:
-    other = fit(survey[0].problem.relation, "vb", heldout=0.2)
+    other = fit(survey[0].problem.data, "vb", heldout=0.2)
     app = opened(open_app, survey[1], other)
     assert not app.exception
     assert "held out different entries" in said(app)

@@ -38,8 +38,8 @@ def test_a_sample_becomes_the_data_in_use(open_app: Open, sample: str) -> None:
     dataset = Workspace(WORKSPACE).dataset
     assert dataset is not None
     figures = {metric.label: metric.value for metric in app.metric}
-    assert figures["Rows"] == f"{dataset.relation.shape[0]:,}"
-    assert figures["Links"] == f"{dataset.relation.n_ones:,}"
+    assert figures["Rows"] == f"{dataset.data.shape[0]:,}"
+    assert figures["Links"] == f"{dataset.data.n_ones:,}"
     assert dataset.heldout == 0.1
     assert all(f"• {line}" in texts(app) for line in dataset.report.lines())
 
@@ -52,7 +52,7 @@ def test_an_upload_is_recognised_and_loaded(open_app: Open) -> None:
     press(app, "load")
     dataset = Workspace(WORKSPACE).dataset
     assert dataset is not None
-    assert (dataset.name, dataset.relation.shape, dataset.relation.n_ones) == ("outings", (3, 2), 3)
+    assert (dataset.name, dataset.data.shape, dataset.data.n_ones) == ("outings", (3, 2), 3)
 
 
 def test_columns_threshold_and_name_can_be_chosen(open_app: Open) -> None:
@@ -64,7 +64,7 @@ def test_columns_threshold_and_name_can_be_chosen(open_app: Open) -> None:
     press(app, "load")
     dataset = Workspace(WORKSPACE).dataset
     assert dataset is not None
-    assert (dataset.name, dataset.relation.shape, dataset.relation.n_ones) == ("turned", (2, 3), 2)
+    assert (dataset.name, dataset.data.shape, dataset.data.n_ones) == ("turned", (2, 3), 2)
 
 
 def test_same_columns_twice_are_refused_and_the_form_stays(open_app: Open) -> None:
@@ -119,7 +119,7 @@ def test_another_encoding_can_be_chosen(open_app: Open) -> None:
     press(app, "load")
     dataset = Workspace(WORKSPACE).dataset
     assert dataset is not None
-    assert "Zoé" in dataset.relation.row_labels
+    assert "Zoé" in dataset.data.row_labels
 
 
 def test_sizes_and_node_lists_bring_in_objects_without_links(open_app: Open) -> None:
@@ -130,14 +130,14 @@ def test_sizes_and_node_lists_bring_in_objects_without_links(open_app: Open) -> 
     press(app, "load")
     dataset = Workspace(WORKSPACE).dataset
     assert dataset is not None
-    assert dataset.relation.shape == (5, 4)
+    assert dataset.data.shape == (5, 4)
 
     app = upload(open_app("data", "1" * 32), "outings.csv", EDGES)
     next(f for f in app.file_uploader if "column" in f.label).upload("all.txt", b"Ball\nFair\nRace\n").run()
     press(app, "load")
     listed = Workspace("1" * 32).dataset
     assert listed is not None
-    assert list(listed.relation.column_labels) == ["Ball", "Fair", "Race"]
+    assert list(listed.data.column_labels) == ["Ball", "Fair", "Race"]
 
 
 def test_what_is_held_out_is_kept(open_app: Open) -> None:

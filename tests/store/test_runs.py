@@ -173,7 +173,7 @@ def test_runs_of_the_same_data_share_them(store: RunStore, executor: Executor, w
     for job_id in ("one", "two"):
         store.save("mine", job_id, 0.0, women)
     one, two = (store.load(job_id, executor) for job_id in ("one", "two"))
-    assert one.problem.relation is two.problem.relation
+    assert one.problem.data is two.problem.data
 
 
 def test_what_is_listed_is_json(store: RunStore, women: Result) -> None:
