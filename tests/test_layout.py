@@ -20,7 +20,7 @@ PACKAGE = "acvb_core"
 # other. A new model is one more name on the line of models.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors",),
-    ("protocols", "parameters"),
+    ("protocols", "parameters", "special"),
     ("clusters",),
     ("averaging",),
     ("data",),

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from acvb_core.errors import DataError
-from acvb_core.irm.special import FAST, log
+from acvb_core.special import FAST, log
 
 Floats = NDArray[np.float64]
 

@@ -16,7 +16,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.irm.special import FAST, lbeta, log
+from acvb_core.special import FAST, lbeta, log
 
 Floats = NDArray[np.float64]
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.irm.kernels import NEGLIGIBLE, OPTIONS, Floats, add_share, log_prior, normalise, total_of
-from acvb_core.irm.special import lbeta, trigamma
+from acvb_core.special import lbeta, trigamma
 
 # Position of the three variances in arrays whose first axis has length 3.
 ONES, ZEROS, TOTAL = 0, 1, 2

@@ -15,9 +15,9 @@ from scipy.special import betaln, xlogy
 
 from acvb_core.irm.hyper import Hyper
 from acvb_core.irm.kernels import OPTIONS, Floats
-from acvb_core.irm.special import lbeta
 from acvb_core.irm.state import IrmState, stick_log_evidence
 from acvb_core.protocols import Checkpoint, no_checkpoint
+from acvb_core.special import lbeta
 
 #: A merge must raise the bound by more than this (nats), or rounding could undo and redo it.
 _LEAST_GAIN = 1e-6
