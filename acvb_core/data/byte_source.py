@@ -47,6 +47,8 @@ class ByteSource:
         A file object that cannot seek is read into memory.
     filename : str, optional
         The name the user knows the source by; taken from the path or the file object when it has one.
+    archives : bool
+        Let a zip archive of any files through, for a reader that unpacks it.
 
     Raises
     ------
@@ -55,7 +57,8 @@ class ByteSource:
         format.
     """
 
-    def __init__(self, source: FileLike, filename: str | None = None) -> None:
+    def __init__(self, source: FileLike, filename: str | None = None, *, archives: bool = False) -> None:
+        self._archives = archives
         self._owned = False
         if isinstance(source, bytes | bytearray | memoryview):
             self._handle: BinaryIO = io.BytesIO(source)
@@ -144,6 +147,8 @@ class ByteSource:
                 kind = "an OpenDocument file"
             elif not names:
                 kind = "a damaged zip archive"
+            elif self._archives:
+                return
             else:
                 raise DataError(
                     f"this is a zip archive of {len(names):,} files, the first is {names[0]!r}",

@@ -1,0 +1,319 @@
+"""Texts as they are read, and the corpus that a tokeniser makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acvb_core.data.byte_source import ByteSource
+from acvb_core.data.corpus import Corpus
+from acvb_core.data.corpus_layout import CorpusLayout
+from acvb_core.data.corpus_zip import read_zip
+from acvb_core.data.report import Fact, ReadReport, plural
+from acvb_core.data.text_cut import DROP_REASONS, REASON_SETTING, CutTexts, TokeniserPreview
+from acvb_core.data.text_lines import TextRecords, open_lines, read_lines
+from acvb_core.data.tokeniser import Tokeniser
+from acvb_core.errors import DataError
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedCorpus:
+    """A corpus, what reading it found, and how the file was understood.
+
+    Attributes
+    ----------
+    corpus : Corpus
+    report : ReadReport
+        Its facts "documents", "words" and "tokens" are always there.
+    layout : CorpusLayout
+    """
+
+    corpus: Corpus
+    report: ReadReport
+    layout: CorpusLayout
+
+
+@dataclass(eq=False)
+class Texts:
+    """The texts of a file, read once and cut as often as the tokeniser changes.
+
+    Attributes
+    ----------
+    texts : tuple of str
+    documents : ndarray of str (object)
+        Unique names.
+    labels : ndarray of str (object), or None
+    name : str
+        What the user calls the corpus.
+    layout : CorpusLayout
+    facts : tuple of Fact
+        What reading found.
+    """
+
+    texts: tuple[str, ...]
+    documents: NDArray[Any]
+    labels: NDArray[Any] | None
+    name: str
+    layout: CorpusLayout
+    facts: tuple[Fact, ...]
+    _cut: CutTexts | None = field(default=None, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def cut(self, tokeniser: Tokeniser) -> CutTexts:
+        """Return the texts cut into words: the last cutting where case and pattern are still the same."""
+        cut = self._cut
+        if cut is None or not cut.serves(tokeniser):
+            cut = self._cut = tokeniser.cut(self.texts)
+        return cut
+
+    def preview(self, tokeniser: Tokeniser) -> TokeniserPreview:
+        """Return what a tokeniser keeps and drops."""
+        return tokeniser.preview(self.cut(tokeniser))
+
+
+def read_table(source: ByteSource, layout: CorpusLayout, encoding: str | None, name: str) -> Texts:
+    """Read a delimited text with a column of texts.
+
+    Raises
+    ------
+    DataError
+        A record with more or fewer fields than the first, a quote that is not closed, no data.
+    """
+    if layout.text_column is None:
+        raise DataError(
+            "there is no column of texts",
+            source=source.name,
+            value=", ".join(layout.column_names[:10]),
+            remedy="Say which column holds the texts, or choose another format.",
+        )
+    assert layout.delimiter is not None
+    lines, _ = open_lines(source, encoding)
+    records = TextRecords(lines, layout.delimiter, source.name)
+    used = [layout.text_column, layout.name_column, layout.label_column]
+    columns: list[list[str]] = [[] for _ in used]
+    skip = layout.header
+    for line, fields in records:
+        if len(fields) != layout.n_fields:
+            raise _ragged(fields, layout, line)
+        if skip:
+            skip = False
+            continue
+        for column, values in zip(used, columns, strict=True):
+            if column is not None:
+                values.append(fields[column])
+    texts, names, labels = columns
+    if not texts:
+        raise DataError(
+            "the file holds column names and no data",
+            source=source.name,
+            line=1,
+            remedy="Load a file with data in it, or say that its first line is data.",
+        )
+    facts = _line_facts(records.lines_read, layout, records.blank_lines)
+    unused = [column for i, column in enumerate(layout.column_names) if i not in used]
+    if unused:
+        shown = ", ".join(unused[:_SHOWN]) + (", …" if len(unused) > _SHOWN else "")
+        facts.append(
+            Fact("unused_columns", len(unused), f"{plural(len(unused), 'column')} not used: {shown}.")
+        )
+    return _texts(
+        texts,
+        None if layout.name_column is None else names,
+        None if layout.label_column is None else [label.strip() for label in labels],
+        name,
+        layout,
+        facts,
+    )
+
+
+def read_text_lines(source: ByteSource, layout: CorpusLayout, encoding: str | None, name: str) -> Texts:
+    """Read one document a line; a blank line is an empty document, so that line numbers name documents."""
+    lines, _ = read_lines(source, encoding)
+    return _texts(lines, None, None, name, layout, _line_facts(len(lines), layout, 0))
+
+
+def read_zip_texts(source: ByteSource, layout: CorpusLayout, encoding: str | None, name: str) -> Texts:
+    """Read the .txt files of a zip archive."""
+    texts, names, labels, facts = read_zip(source, encoding)
+    return _texts(texts, names, labels, name, layout, facts)
+
+
+def corpus_of_texts(
+    texts: Texts, tokeniser: Tokeniser | None = None, *, name: str | None = None
+) -> LoadedCorpus:
+    """Return the corpus that a tokeniser makes of texts.
+
+    Parameters
+    ----------
+    texts : Texts
+    tokeniser : Tokeniser, optional
+        Default: `Tokeniser()`.
+    name : str, optional
+        Default: the texts' own.
+
+    Raises
+    ------
+    DataError
+        No word is left; the message says which setting dropped most.
+    """
+    tokeniser = tokeniser or Tokeniser()
+    selection = texts.cut(tokeniser).select(tokeniser)
+    if not len(selection.vocabulary):
+        raise _nothing_left(selection.preview, tokeniser, texts)
+    corpus = Corpus.build(
+        selection.counts,
+        vocabulary=selection.vocabulary,
+        documents=texts.documents,
+        name=name or texts.name,
+        texts=texts.texts,
+        labels=texts.labels,
+        tokeniser=tokeniser,
+    )
+    facts = [*texts.facts, *_dropped_facts(selection.preview), *corpus_facts(corpus)]
+    return LoadedCorpus(corpus, ReadReport(texts.layout.filename, tuple(facts)), texts.layout)
+
+
+def corpus_facts(corpus: Corpus) -> list[Fact]:
+    """Return the facts about the corpus as a whole."""
+    facts = [
+        Fact("documents", corpus.n_documents, f"{plural(corpus.n_documents, 'document')}."),
+        Fact("words", corpus.n_words, f"{plural(corpus.n_words, 'word')} in the vocabulary."),
+        Fact("tokens", corpus.n_tokens, f"{plural(corpus.n_tokens, 'token')} in all documents."),
+    ]
+    empty = np.flatnonzero(corpus.lengths == 0)
+    if len(empty):
+        told = f"{plural(len(empty), 'document')} without any word: kept as an empty row."
+        facts.append(Fact("empty_documents", len(empty), told, {"first": _first(corpus.documents, empty)}))
+    unused = np.flatnonzero(corpus.frequencies == 0)
+    if len(unused):
+        told = f"{plural(len(unused), 'word')} of the vocabulary in no document: kept."
+        facts.append(Fact("unused_words", len(unused), told, {"first": _first(corpus.vocabulary, unused)}))
+    return facts
+
+
+def unique_documents(names: Sequence[str]) -> tuple[NDArray[Any], list[Fact]]:
+    """Return names made unique, by a number where one comes again, by the position where one is blank."""
+    found = np.empty(len(names), dtype=object)
+    found[:] = [name.strip() or str(at) for at, name in enumerate(names, start=1)]
+    blank = sum(not name.strip() for name in names)
+    facts = []
+    if blank:
+        told = f"{plural(blank, 'document')} without a name: called by the position in the file."
+        facts.append(Fact("unnamed_documents", blank, told))
+    taken = set(found)
+    if len(taken) < len(found):
+        seen: dict[str, int] = {}
+        changed = []
+        for at, name in enumerate(found):
+            seen[name] = seen.get(name, 0) + 1
+            if seen[name] == 1:
+                continue
+            while (new := f"{name} ({seen[name]})") in taken:
+                seen[name] += 1
+            taken.add(new)
+            found[at] = new
+            changed.append(name)
+        told = f"{plural(len(changed), 'document')} with a name that stood before: a number was appended."
+        facts.append(Fact("renamed_documents", len(changed), told, {"first": changed[:_SHOWN]}))
+    return found, facts
+
+
+def _texts(
+    texts: Sequence[str],
+    names: Sequence[str] | None,
+    labels: Sequence[str] | None,
+    name: str,
+    layout: CorpusLayout,
+    facts: list[Fact],
+) -> Texts:
+    documents, name_facts = unique_documents(names or [str(i + 1) for i in range(len(texts))])
+    return Texts(
+        tuple(texts),
+        documents,
+        None if labels is None else np.array(labels, dtype=object),
+        name,
+        layout,
+        (*facts, *name_facts),
+    )
+
+
+def _line_facts(lines: int, layout: CorpusLayout, blank: int) -> list[Fact]:
+    details = {"header": layout.header, "delimiter": layout.delimiter, "encoding": layout.encoding}
+    first = f"; the first holds {'names' if layout.header else 'data'}" if layout.delimiter else ""
+    facts = [Fact("lines", lines, f"Read {plural(lines, 'line')}{first}.", details)]
+    if layout.encoding not in ("utf-8-sig", "utf-8"):
+        facts.append(Fact("encoding", 0, f"The text was decoded as {layout.encoding}."))
+    if blank:
+        facts.append(Fact("blank_lines", blank, f"{plural(blank, 'blank line')}: passed over."))
+    return facts
+
+
+def _ragged(fields: list[str], layout: CorpusLayout, line: int) -> DataError:
+    return DataError(
+        f"this record has {plural(len(fields), 'field')} where the first has {layout.n_fields:,}",
+        source=layout.filename,
+        line=line,
+        column=min(len(fields), layout.n_fields) + 1,
+        value=(layout.delimiter or " ").join(fields),
+        remedy="Give every record the same number of fields; quote a text that holds the delimiter.",
+    )
+
+
+def _dropped_facts(preview: TokeniserPreview) -> list[Fact]:
+    facts = []
+    for reason, words in preview.dropped.items():
+        if words.n_words:
+            told = (
+                f"Dropped {plural(words.n_words, 'word')} ({plural(words.n_tokens, 'token')}): "
+                f"{DROP_REASONS[reason]}."
+            )
+            details = {
+                "tokens": words.n_tokens,
+                "setting": REASON_SETTING[reason],
+                "first": words.words[:_SHOWN].tolist(),
+            }
+            facts.append(Fact(f"dropped_{reason}", words.n_words, told, details))
+    return facts
+
+
+def _nothing_left(preview: TokeniserPreview, tokeniser: Tokeniser, texts: Texts) -> DataError:
+    reason = preview.blame()
+    where = f"the {plural(len(texts), 'text')}"
+    if reason is None:
+        return DataError(
+            f"there is no word in {where}",
+            source=texts.layout.filename,
+            value=tokeniser.token_pattern,
+            remedy="Check the column of texts and the token pattern.",
+        )
+    counts = ", ".join(
+        f"{plural(words.n_words, 'word')} by {REASON_SETTING[r]}"
+        for r, words in preview.dropped.items()
+        if words.n_words
+    )
+    setting = REASON_SETTING[reason]
+    remedies = {
+        "min_documents": "Lower min_documents (1 keeps every word).",
+        "max_share": "Raise max_share (1 keeps every word).",
+        "stop_words": "Leave out a language or some extra stop words.",
+        "numbers": "Keep numbers, or choose another column of texts.",
+        "max_words": "Raise max_words, or leave it out.",
+    }
+    return DataError(
+        f"no word of {where} is left: dropped were {counts}",
+        source=texts.layout.filename,
+        value=f"{setting}={getattr(tokeniser, setting)}",
+        remedy=remedies[setting],
+    )
+
+
+def _first(names: NDArray[Any], places: NDArray[np.intp]) -> list[str]:
+    return [str(names[at]) for at in places[:_SHOWN]]
