@@ -1,4 +1,4 @@
-"""Small relations to try things on: each with its origin, its licence and, where there is one, its truth."""
+"""Small data sets to try things on: each with its origin, its licence and, where there is one, its truth."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ import csv
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.data import synthetic
+from acvb_core.data import synthetic, synthetic_topics
 from acvb_core.data.assemble import object_facts
+from acvb_core.data.corpus import Corpus
 from acvb_core.data.readers import load_relation
 from acvb_core.data.relation import Relation
 from acvb_core.data.report import Fact, ReadReport, plural
+from acvb_core.data.synthetic_topics import PlantedTopics
 from acvb_core.errors import DataError, ParameterError
 
 _PACKAGE = Path(__file__).resolve().parent.parent
@@ -25,15 +27,52 @@ _FOLDERS = (_PACKAGE / "sample_data", _PACKAGE.parent / "sample_data")
 
 @dataclass(frozen=True, eq=False)
 class LoadedSample:
-    """A sample's relation and what reading (or drawing) it found."""
+    """A sample's data and what reading (or drawing) them found.
 
-    relation: Relation
+    Attributes
+    ----------
+    data : Relation or Corpus
+    report : ReadReport
+    """
+
+    data: Relation | Corpus
     report: ReadReport
+
+    @property
+    def model(self) -> Literal["irm", "lda"]:
+        """Name of the model that is for such data."""
+        return "irm" if isinstance(self.data, Relation) else "lda"
+
+    @property
+    def relation(self) -> Relation:
+        """The data, where they are a relation.
+
+        Raises
+        ------
+        ParameterError
+            They are a corpus.
+        """
+        if not isinstance(self.data, Relation):
+            raise ParameterError(f"The sample {self.data.name!r} is a corpus, not a relation: use .corpus.")
+        return self.data
+
+    @property
+    def corpus(self) -> Corpus:
+        """The data, where they are a corpus.
+
+        Raises
+        ------
+        ParameterError
+            They are a relation.
+        """
+        if not isinstance(self.data, Corpus):
+            raise ParameterError(f"The sample {self.data.name!r} is a relation, not a corpus: use .relation.")
+        return self.data
 
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """Known groups, one entry for each object; None for a side whose groups are not known.
+    """Known groups of a relation, one entry for each object; None for a side whose groups are not known.
 
     Attributes
     ----------
@@ -53,24 +92,53 @@ class Sample:
     ----------
     title, origin, licence : str
         For people; the origin is one line.
-    n_rows, n_cols : int
+    shape : (int, int)
+        Objects of both sides of a relation; documents and words of a corpus.
     loader : callable
         Returns the LoadedSample.
     truth : callable or None
-        Returns the Truth.
+        Returns the Truth of a relation, or the PlantedTopics that a corpus was drawn with.
+    model : "irm" or "lda"
+        The model that is for such data: a relation's or a corpus's.
     """
 
     title: str
     origin: str
     licence: str
-    n_rows: int
-    n_cols: int
+    shape: tuple[int, int]
     loader: Callable[[], LoadedSample]
-    truth: Callable[[], Truth] | None = None
+    truth: Callable[[], Truth | PlantedTopics] | None = None
+    model: Literal["irm", "lda"] = "irm"
+
+    @property
+    def kind(self) -> str:
+        """What the data are, in a word."""
+        return "relation" if self.model == "irm" else "corpus"
+
+    @property
+    def size_text(self) -> str:
+        """Size for people."""
+        first, second = self.shape
+        if self.model == "lda":
+            return f"{first:,} documents · {second:,} words"
+        return f"{first:,} × {second:,} objects"
+
+    @property
+    def n_rows(self) -> int:
+        """Number of row objects, or of documents."""
+        return self.shape[0]
+
+    @property
+    def n_cols(self) -> int:
+        """Number of column objects, or of words."""
+        return self.shape[1]
+
+    n_documents = n_rows
+    n_words = n_cols
 
 
 def load_sample(name: str) -> LoadedSample:
-    """Return the sample called `name`; its relation carries that name.
+    """Return the sample called `name`; its data carry that name.
 
     Raises
     ------
@@ -82,8 +150,11 @@ def load_sample(name: str) -> LoadedSample:
     return _sample(name).loader()
 
 
-def sample_truth(name: str) -> Truth | None:
-    """Return the known groups of a sample's objects, in the order of its labels; None when nothing is known."""
+def sample_truth(name: str) -> Truth | PlantedTopics | None:
+    """Return what a sample's answer should be; None when it is not known.
+
+    Of a relation the groups of the objects, in the order of its labels; of a corpus the topics it was drawn from.
+    """
     truth = _sample(name).truth
     return None if truth is None else truth()
 
@@ -126,6 +197,38 @@ def _drawn(draw: Callable[[], synthetic.Planted]) -> tuple[Callable[[], LoadedSa
     return load, truth
 
 
+def _corpus_from_file(name: str, **tokeniser: Any) -> Callable[[], LoadedSample]:
+    def load() -> LoadedSample:
+        # What cuts texts takes a while to import: only who reads some waits for it.
+        from acvb_core.data.corpus_readers import load_corpus
+        from acvb_core.data.tokeniser import Tokeniser
+
+        loaded = load_corpus(
+            _find(f"{name}.csv.gz"),
+            name=name,
+            format="table",
+            name_column="document",
+            label_column="label",
+            text_column="text",
+            tokeniser=Tokeniser(**tokeniser),
+        )
+        return LoadedSample(loaded.corpus, loaded.report)
+
+    return load
+
+
+def _drawn_topics(draw: Callable[[], PlantedTopics]) -> Callable[[], LoadedSample]:
+    def load() -> LoadedSample:
+        from acvb_core.data.corpus_texts import corpus_facts
+
+        drawn = draw()
+        told = f"Drawn from {drawn.n_topics} planted topics."
+        facts = (Fact("topics", drawn.n_topics, told), *corpus_facts(drawn.corpus))
+        return LoadedSample(drawn.corpus, ReadReport(drawn.corpus.name, facts))
+
+    return load
+
+
 def _groups(name: str, labels: NDArray[Any]) -> NDArray[Any]:
     """Return the groups of a two-column file (object, cluster) in the order of `labels`."""
     with _find(f"{name}.csv").open(newline="", encoding="utf-8") as lines:
@@ -156,24 +259,21 @@ SAMPLES: dict[str, Sample] = {
         "Southern women",
         "18 women and the 14 social events they attended; Davis, Gardner and Gardner, Deep South, 1941.",
         _NETWORKX,
-        18,
-        14,
+        (18, 14),
         _from_file("southern_women"),
     ),
     "debtag_games": Sample(
         "Debian games and their tags",
         "Which tag describes which game in the Debian archive; made from its package lists by make_debtag.py.",
         "Facts from Debian's package lists, free to use.",
-        937,
-        178,
+        (937, 178),
         _from_file("debtag_games"),
     ),
     "karate": Sample(
         "Karate club",
         "Friendships among 34 members of a karate club that split in two; Zachary 1977.",
         _NETWORKX,
-        34,
-        34,
+        (34, 34),
         _from_file("karate", same_nodes=True),
         _karate_truth,
     ),
@@ -181,16 +281,14 @@ SAMPLES: dict[str, Sample] = {
         "Les Misérables",
         "Who appears with whom in the chapters of the novel; Knuth, The Stanford GraphBase, 1993.",
         _NETWORKX,
-        77,
-        77,
+        (77, 77),
         _from_file("les_miserables", same_nodes=True),
     ),
     "survey": Sample(
         "Survey with missing answers (made up)",
         "Synthetic: yes / no answers of 150 made-up respondents to 40 questions, one in twelve missing.",
         _OWN,
-        150,
-        40,
+        (150, 40),
         _from_file("survey"),
         _survey_truth,
     ),
@@ -198,16 +296,49 @@ SAMPLES: dict[str, Sample] = {
         "Synthetic, 4 x 5 clusters",
         "Drawn from the model as the papers' first synthetic relation: 100 x 200 objects.",
         _OWN,
-        100,
-        200,
+        (100, 200),
         *_SYNTH1,
     ),
     "synth2": Sample(
         "Synthetic, 7 x 6 clusters",
         "Drawn from the model as the papers' second synthetic relation: 1,000 x 1,500 objects.",
         _OWN,
-        1_000,
-        1_500,
+        (1_000, 1_500),
         *_SYNTH2,
+    ),
+    "bible": Sample(
+        "World English Bible, by chapter",
+        "The 1,189 chapters of the Bible in modern English, labelled by part; eBible.org, made by make_bible.py.",
+        "Public domain.",
+        (1_189, 4_456),
+        _corpus_from_file("bible", min_documents=5, max_share=0.5),
+        model="lda",
+    ),
+    "bars": Sample(
+        "Bars (synthetic pictures)",
+        "Pictures of 5 x 5 pixels drawn from 10 topics, the rows and columns, as by Griffiths and Steyvers 2004.",
+        _OWN,
+        (1_000, 25),
+        _drawn_topics(synthetic_topics.bars),
+        synthetic_topics.bars,
+        model="lda",
+    ),
+    "topics_10": Sample(
+        "Synthetic, 10 topics",
+        "Drawn from the model, of the size of the papers' first synthetic corpus.",
+        _OWN,
+        (500, 1_000),
+        _drawn_topics(synthetic_topics.topics_10),
+        synthetic_topics.topics_10,
+        model="lda",
+    ),
+    "topics_40": Sample(
+        "Synthetic, 40 topics",
+        "Drawn from the model, of the size of the papers' second synthetic corpus.",
+        _OWN,
+        (1_500, 5_000),
+        _drawn_topics(synthetic_topics.topics_40),
+        synthetic_topics.topics_40,
+        model="lda",
     ),
 }

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import gzip
 import importlib
+import io
 from pathlib import Path
 
 import numpy as np
@@ -13,21 +16,84 @@ from acvb_core.data.samples import SAMPLES, load_sample, sample_truth
 from acvb_core.errors import DataError, ParameterError
 
 FOLDER = Path(__file__).parents[2] / "sample_data"
+RELATIONS = [name for name, row in SAMPLES.items() if row.kind == "relation"]
+CORPORA = [name for name, row in SAMPLES.items() if row.kind == "corpus"]
 
 
 @pytest.mark.parametrize("name", SAMPLES)
 def test_a_sample_is_what_the_table_says(name):
     row, found = SAMPLES[name], load_sample(name)
-    assert found.relation.shape == (row.n_rows, row.n_cols)
-    assert found.relation.name == name
-    assert found.relation.n_ones > 0
-    assert found.report.count("links") == found.relation.n_ones
+    assert found.data.shape == row.shape == (row.n_rows, row.n_cols)
+    assert found.data.name == name
+    assert found.model == row.model
+    assert found.data.fingerprint == load_sample(name).data.fingerprint
+    assert found.data.size_text.startswith(row.size_text.removesuffix(" objects"))
     assert row.title
     assert row.origin.endswith(".")
     assert row.licence.endswith(".")
 
 
-@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("name", RELATIONS)
+def test_a_relation_is_no_corpus(name):
+    found = load_sample(name)
+    assert (found.relation is found.data, SAMPLES[name].model) == (True, "irm")
+    assert found.report.count("links") == found.relation.n_ones > 0
+    with pytest.raises(ParameterError, match=r"is a relation.*\.relation"):
+        _ = found.corpus
+
+
+@pytest.mark.parametrize("name", CORPORA)
+def test_a_corpus_is_no_relation(name):
+    row, found = SAMPLES[name], load_sample(name)
+    assert (found.corpus is found.data, row.model) == (True, "lda")
+    assert (row.n_documents, row.n_words) == found.corpus.shape
+    assert found.report.count("tokens") == found.corpus.n_tokens > 0
+    with pytest.raises(ParameterError, match=r"is a corpus.*\.corpus"):
+        _ = found.relation
+
+
+@pytest.mark.parametrize("name", CORPORA)
+def test_truth_is_what_a_corpus_was_drawn_from(name):
+    truth, corpus = sample_truth(name), load_sample(name).corpus
+    if SAMPLES[name].truth is None:
+        assert truth is None
+        return
+    assert truth.corpus.fingerprint == corpus.fingerprint
+    np.testing.assert_array_equal(truth.document_topics.sum(1), corpus.lengths)
+    assert truth.phi.shape == (len(truth.word_topics.T), corpus.n_words)
+
+
+def test_the_chapters_of_the_bible():
+    corpus = load_sample("bible").corpus
+    assert (corpus.lengths > 0).all()
+    assert corpus.documents[[0, -1]].tolist() == ["Genesis 1", "Revelation 22"]
+    assert corpus.texts[0].startswith("In the beginning, God created the heavens and the earth.")
+    assert corpus.texts[-1].endswith("The grace of the Lord Jesus Christ be with all the saints. Amen.")
+    assert len(set(corpus.labels)) == 7
+    assert not any(character in text for text in corpus.texts for character in "<>&0123456789")
+    # Words of a page are found again in the text.
+    text, names = corpus.texts[2], dict(zip(corpus.vocabulary, range(corpus.n_words), strict=True))
+    spans = corpus.tokeniser.spans(text, names)
+    assert len(spans) == corpus.lengths[2]
+    assert "serpent" in {text[start:end] for start, end, _ in spans}
+
+
+def test_words_go_with_the_parts_of_the_bible():
+    """The corpus has something to find: each part has words that it uses far more than the others do."""
+    corpus = load_sample("bible").corpus
+    words = {word: i for i, word in enumerate(corpus.vocabulary)}
+    for word, part in {
+        "offering": "Law",
+        "disciples": "Gospels and Acts",
+        "faith": "Letters",
+        "lamb": "Revelation",
+    }.items():
+        uses = np.asarray(corpus.counts[:, [words[word]]].todense()).ravel()
+        rate = {p: uses[corpus.labels == p].mean() for p in set(corpus.labels)}
+        assert max(rate, key=rate.get) == part
+
+
+@pytest.mark.parametrize("name", RELATIONS)
 def test_truth_fits_the_objects(name):
     truth = sample_truth(name)
     if SAMPLES[name].truth is None:
@@ -36,8 +102,9 @@ def test_truth_fits_the_objects(name):
     assert (len(truth.rows), len(truth.columns)) == load_sample(name).relation.shape
 
 
-def test_there_are_six_samples_or_more_and_one_has_missing_entries():
-    assert len(SAMPLES) >= 6
+def test_there_are_samples_of_both_kinds_and_one_has_missing_entries():
+    assert len(RELATIONS) >= 6
+    assert len(CORPORA) >= 4
     assert load_sample("survey").relation.n_missing > 100
 
 
@@ -68,8 +135,8 @@ def test_readme_names_every_sample_and_the_folder_is_small():
     readme = (FOLDER / "README.md").read_text(encoding="utf-8")
     assert all(f"`{name}`" in readme for name in SAMPLES)
     files = [file for file in FOLDER.iterdir() if file.is_file()]
-    assert all(f"{file.name}`" in readme for file in files if file.suffix == ".csv")
-    assert sum(file.stat().st_size for file in files) < 1_000_000
+    assert all(f"{file.name}`" in readme for file in files if file.suffix in (".csv", ".gz"))
+    assert sum(file.stat().st_size for file in files) < 1_500_000
 
 
 def test_unknown_names_and_missing_files(monkeypatch):
@@ -78,8 +145,9 @@ def test_unknown_names_and_missing_files(monkeypatch):
     with pytest.raises(ParameterError, match="no sample"):
         sample_truth("northern_women")
     monkeypatch.setattr(samples, "_FOLDERS", (Path("/nowhere"),))
-    with pytest.raises(DataError, match="Install the package again"):
-        load_sample("karate")
+    for name in ("karate", "bible"):
+        with pytest.raises(DataError, match="Install the package again"):
+            load_sample(name)
 
 
 def test_the_files_can_be_made_again(monkeypatch, tmp_path):
@@ -108,3 +176,21 @@ def test_tags_are_taken_from_package_lists(monkeypatch):
         ("zed", "interface::x11"),
         ("zed", "use::gameplaying"),
     ]
+
+
+def test_chapters_lose_their_marks(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(str(FOLDER))
+    make_bible = importlib.import_module("make_bible")
+    chapter = (
+        '<div sID="a"/><title canonical="true">A Psalm.</title> <w lemma="x">He</w> <w lemma="y">said</w>, “<note n="1">'
+        'a note\n</note><w>Come</w>.”<note>more</note>\n<l level="1"/>God<note>Elohim</note><w>created</w> it. <div '
+        'eID="a"/> <div sID="b" type="glossary"/> <item>Abba</item>'
+    )
+    assert make_bible.plain(chapter) == "A Psalm. He said, “Come.” God created it."
+    file = tmp_path / "two.csv.gz"
+    make_bible.write([("a", "x", "one, two"), ("b", "y", "three")], file)
+    first = file.read_bytes()
+    make_bible.write([("a", "x", "one, two"), ("b", "y", "three")], file)
+    assert file.read_bytes() == first
+    rows = list(csv.reader(io.StringIO(gzip.decompress(first).decode())))
+    assert rows == [["document", "label", "text"], ["a", "x", "one, two"], ["b", "y", "three"]]
