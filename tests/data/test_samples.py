@@ -182,7 +182,7 @@ def test_chapters_lose_their_marks(monkeypatch, tmp_path):
     monkeypatch.syspath_prepend(str(FOLDER))
     make_bible = importlib.import_module("make_bible")
     chapter = (
-        '<div sID="a"/><title canonical="true">A Psalm.</title> <w lemma="x">He</w> <w lemma="y">said</w>, “<note n="1">'
+        '<div sID="a"/><title>A Psalm.</title> <w lemma="x">He</w> <w lemma="y">said</w>, “<note n="1">'
         'a note\n</note><w>Come</w>.”<note>more</note>\n<l level="1"/>God<note>Elohim</note><w>created</w> it. <div '
         'eID="a"/> <div sID="b" type="glossary"/> <item>Abba</item>'
     )
