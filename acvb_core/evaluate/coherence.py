@@ -1,4 +1,9 @@
-"""How well the words of a topic go together, and how much the topics differ in their words."""
+"""How well the words of a topic go together, and how much the topics differ in their words.
+
+c_v (Röder, Both and Hinneburg 2015) is left out on purpose. It compares the words of a topic by the direction of their
+associations, so that rare words that are never together are alike in that, and score higher than good topics; and its
+window of 110 words needs the order of the words, which counts do not have.
+"""
 
 from __future__ import annotations
 
@@ -49,8 +54,9 @@ def coherence(
     words : array of int, shape (K, n)
         Top words of each topic, best first (`ranking.top_words`).
     npmi_smoothing : float
-        Added to the probability that a document has both words. With 0 a pair that is never together counts as the
-        limit, -1; with Röder's 1e-12 it is about -0.5, the more the rarer the words.
+        Added to the probability that a document has both words. With 0 a pair that is never together has the limit,
+        -1; with the 1e-12 of Röder, Both and Hinneburg 2015 -1 + log(p1 p2) / log(1e-12),
+        some -0.5: the rarer the words, the less it costs them.
     u_mass_smoothing : float
         Number of documents added to those that have both words.
 

@@ -14,6 +14,7 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.data.word_split import hold_out_tokens
 from acvb_core.errors import DataError
 from acvb_core.evaluate.distributions import distributions
+from acvb_core.evaluate.heldout import score_words
 
 #: From the observed word counts, csr (D, V), to the topic shares of the documents, (D, K).
 Infer = Callable[[sparse.csr_array], ArrayLike]
@@ -75,22 +76,29 @@ def document_completion(
             remedy="Infer one row for each document, one column for each topic.",
         )
     rest = split.heldout
-    logs = log_probability(theta, phi, rest.documents, rest.words)
     if not rest.n:
         return Completion(math.nan, math.nan, 0, 0)
-    mean = float(logs @ rest.counts) / rest.n
-    return Completion(mean, math.exp(-mean), rest.n, len(np.unique(rest.documents)))
+    # A word that no topic of its document has is infinitely unlikely: an answer, not a fault.
+    with np.errstate(divide="ignore"):
+        found = score_words(mixture(theta, phi, rest.documents, rest.words), rest.counts)
+    return Completion(found.log_likelihood, found.perplexity, rest.n, len(np.unique(rest.documents)))
 
 
-def log_probability(
+def mixture(
     document_share: NDArray[Any], word_probability: NDArray[Any], documents: NDArray[Any], words: NDArray[Any]
 ) -> NDArray[np.float64]:
-    """Return log of the sum over topics of theta_dk phi_kw for pairs of document and word, in nats, shape (n,)."""
+    """Return the sum over topics of theta_dk phi_kw for pairs of document and word, shape (n,).
+
+    Parameters
+    ----------
+    document_share : ndarray, shape (D, K)
+    word_probability : ndarray, shape (K, V)
+    documents, words : ndarrays of int, shape (n,)
+    """
     out = np.empty(len(documents))
     by_word = np.ascontiguousarray(word_probability.T)
     step = max(1, _AT_ONCE // len(word_probability))
     for start in range(0, len(out), step):
         part = slice(start, start + step)
         out[part] = np.einsum("ik,ik->i", document_share[documents[part]], by_word[words[part]])
-    with np.errstate(divide="ignore"):
-        return np.log(out)
+    return out

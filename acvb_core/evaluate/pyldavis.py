@@ -50,7 +50,7 @@ def pyldavis_data(
     lambda_step : float
         Step of the slider for lambda, a whole part of 1.
     positions : array, shape (K, 2), optional
-        Places of the topics on the map. Default: `topic_map`, whose distance is a metric, the square root of the
+        Places of the topics on the map, in the order of `word_probability`. Default: `topic_map`, whose distance is a metric, the square root of the
         divergence that pyLDAvis takes.
 
     Raises
@@ -65,7 +65,7 @@ def pyldavis_data(
     phi, tokens, words = _checked(word_probability, document_share, lengths, vocabulary, n_words, lambda_step)
     order = np.argsort(-tokens, kind="stable")
     phi, tokens = phi[order], tokens[order]
-    places = topic_map(phi).positions if positions is None else np.asarray(positions, dtype=np.float64)[order]
+    places = topic_map(phi).positions if positions is None else _places(positions, len(phi))[order]
     shown = min(n_words, len(words))
     # Tokens that the model expects of each word in each topic; the table is cut to the words shown further down.
     expected = tokens @ phi
@@ -113,6 +113,16 @@ def _checked(
             remedy="Give one row and one length for each document, one column for each topic.",
         )
     return phi, length @ theta, np.asarray(vocabulary, dtype=object)
+
+
+def _places(positions: ArrayLike, n_topics: int) -> Floats:
+    places = np.asarray(positions, dtype=np.float64)
+    if places.shape != (n_topics, 2):
+        raise DataError(
+            f"positions of the shape {places.shape} were given for {n_topics:,} topics",
+            remedy="Give two coordinates for each topic.",
+        )
+    return places
 
 
 def _bars(

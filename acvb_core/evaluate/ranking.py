@@ -186,7 +186,7 @@ def ranked_words(
             f"frequencies of the shape {counts.shape} were given for {phi.shape[1]:,} words",
             remedy="Give how often each word stands in the corpus, at least once for one of them.",
         )
-    chosen = np.arange(len(phi)) if topics is None else np.asarray(topics, dtype=np.int64)
+    chosen = np.arange(len(phi)) if topics is None else check_topics(topics, len(phi))
     total = phi.sum(axis=0)
     parts = []
     for topic in chosen:
@@ -212,3 +212,14 @@ def ranked_words(
             "exclusivity": alone,
         }
     )
+
+
+def check_topics(topics: ArrayLike, n_topics: int) -> NDArray[np.int64]:
+    """Return numbers of topics (0-based), at least one, each from 0 to `n_topics` - 1, or raise ParameterError."""
+    chosen = np.atleast_1d(np.asarray(topics, dtype=np.int64))
+    if not len(chosen):
+        raise ParameterError("There is no topic to show.")
+    wrong = chosen[(chosen < 0) | (chosen >= n_topics)]
+    if len(wrong):
+        raise ParameterError(f"There is no topic {wrong[0] + 1}, only {n_topics:,}.")
+    return chosen

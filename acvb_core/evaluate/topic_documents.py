@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from acvb_core.errors import ParameterError
 from acvb_core.evaluate.distributions import distributions, jensen_shannon
-from acvb_core.evaluate.ranking import top_words
+from acvb_core.evaluate.ranking import check_topics, top_words
 
 DocumentOrder = Literal["share", "tokens"]
 
@@ -61,7 +61,8 @@ def top_documents(
         One row for each document, the one with most first, ties in the order of the corpus: document (0-based),
         share, tokens (expected), length.
     """
-    share = np.asarray(document_share)[:, topic].astype(np.float64)
+    shares = np.asarray(document_share)
+    share = shares[:, check_topics(topic, shares.shape[1])[0]].astype(np.float64)
     length = np.asarray(lengths)
     if by not in ("share", "tokens"):
         raise ParameterError(f"Documents are ordered by share or tokens, not by {by!r}.")

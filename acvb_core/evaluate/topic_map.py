@@ -78,5 +78,6 @@ def classical_scaling(
         reach = np.abs(axis)
         if axis[int((reach >= reach.max() * (1.0 - _TIE)).argmax())] < 0.0:
             axis *= -1.0
+    positions += 0.0  # no negative zeros
     total = float(values.sum())
     return positions, float(values[:used].sum()) / total if total > 0.0 else 1.0

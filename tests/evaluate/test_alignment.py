@@ -1,0 +1,123 @@
+"""Planted alignments are found; the pairs are the best of all; stability is what the pairs say."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from acvb_core.errors import DataError, ParameterError
+from acvb_core.evaluate.alignment import align_topics
+from acvb_core.evaluate.distributions import jensen_shannon
+from acvb_core.evaluate.stability import stability
+
+
+@pytest.fixture
+def phi(rng: np.random.Generator) -> np.ndarray:
+    return rng.dirichlet(np.full(40, 0.1), size=5)
+
+
+def blurred(phi: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return 0.95 * phi + 0.05 * rng.dirichlet(np.full(phi.shape[1], 0.1), size=len(phi))
+
+
+def test_planted_permutation_is_found(phi: np.ndarray, rng: np.random.Generator) -> None:
+    order = rng.permutation(5)
+    found = align_topics(phi, blurred(phi, rng)[order])
+    assert found.one.tolist() == [0, 1, 2, 3, 4]
+    assert order[found.other].tolist() == [0, 1, 2, 3, 4]
+    assert (found.distance < 0.3).all()
+    assert len(found.unmatched_one) == len(found.unmatched_other) == 0
+
+
+def test_with_itself(phi: np.ndarray) -> None:
+    found = align_topics(phi, phi)
+    assert (found.one == found.other).all()
+    assert (found.distance == 0).all()
+    assert (found.overlap == 1).all()
+
+
+def test_pairs_are_the_best_of_all(rng: np.random.Generator) -> None:
+    for _ in range(5):
+        one, other = rng.dirichlet(np.full(12, 0.3), size=(2, 4))
+        d = jensen_shannon(one, other)
+        best = min(sum(d[k, p[k]] for k in range(4)) for p in permutations(range(4)))
+        found = align_topics(one, other)
+        assert found.distance.sum() == pytest.approx(best)
+        np.testing.assert_allclose(found.distance, d[found.one, found.other])
+
+
+def test_topics_that_are_left_over(phi: np.ndarray) -> None:
+    found = align_topics(phi, phi[[4, 1]])
+    assert (found.one.tolist(), found.other.tolist()) == ([1, 4], [1, 0])
+    assert found.unmatched_one.tolist() == [0, 2, 3]
+    assert found.unmatched_other.tolist() == []
+    back = align_topics(phi[[4, 1]], phi)
+    assert (back.one.tolist(), back.other.tolist()) == ([0, 1], [4, 1])
+    assert back.unmatched_one.tolist() == []
+    assert back.unmatched_other.tolist() == [0, 2, 3]
+    assert back.distances.shape == (2, 5)
+
+
+def test_overlap_by_hand() -> None:
+    found = align_topics([[0.4, 0.3, 0.2, 0.1, 0.0]], [[0.0, 0.4, 0.3, 0.1, 0.2]], n_words=3)
+    # {0, 1, 2} and {1, 2, 4}.
+    assert found.overlap[0] == pytest.approx(2 / 4)
+
+
+def test_shares_go_with_their_topics(phi: np.ndarray) -> None:
+    found = align_topics(phi[:3], phi[[2, 0]] * 1.0, share=[0.5, 0.3, 0.2], other_share=[0.6, 0.4], n_words=5)
+    assert found.one.tolist() == [0, 2]
+    assert found.change == pytest.approx([0.4 - 0.5, 0.6 - 0.2])
+    assert align_topics(phi, phi).change is None
+
+
+def test_table_has_what_moved_most_first(phi: np.ndarray, rng: np.random.Generator) -> None:
+    other = phi.copy()
+    other[2] = 0.5 * phi[2] + 0.5 / 40
+    table = align_topics(phi, other[::-1], share=np.full(5, 0.2), other_share=np.arange(5) / 10).table()
+    assert table.loc[0, ["topic", "other_topic"]].tolist() == [3, 3]
+    assert table["distance"].is_monotonic_decreasing
+    assert (table["topic"] + table["other_topic"] == 6).all()
+    np.testing.assert_allclose(table["change"], table["other_share"] - table["share"])
+    assert align_topics(phi, phi).table().columns.tolist() == ["topic", "other_topic", "distance", "overlap"]
+
+
+def test_what_does_not_fit_is_refused(phi: np.ndarray) -> None:
+    with pytest.raises(DataError, match="over 39 words where 40 are expected"):
+        align_topics(phi, phi[:, :39] / phi[:, :39].sum(axis=1, keepdims=True))
+    with pytest.raises(DataError, match=r"shape \(4,\) were given for 5 topics"):
+        align_topics(phi, phi, share=np.ones(4))
+
+
+def test_stability_of_runs_that_differ_in_names_only(phi: np.ndarray, rng: np.random.Generator) -> None:
+    found = stability([phi, phi[rng.permutation(5)], phi[::-1]])
+    assert found.overall == 1.0
+    assert found.partner[1].tolist() == [4, 3, 2, 1, 0]
+
+
+def test_stability_by_hand() -> None:
+    runs = [np.eye(4)[:2], np.array([[0.0, 1, 0, 0], [0.5, 0, 0.5, 0]]), np.array([[0.0, 0, 0, 1]])]
+    near = 1 - jensen_shannon([[1.0, 0, 0, 0]], [[0.5, 0, 0.5, 0]])[0, 0]
+    found = stability(runs)
+    # The third run has one topic, that shares no word with either: whichever it is paired with, nothing is alike.
+    np.testing.assert_allclose(found.similarity, [[near, 1.0], [0.0, 0.0]], atol=1e-12)
+    assert found.partner[0].tolist() == [1, 0]
+    assert sorted(found.partner[1]) == [-1, 0]
+    np.testing.assert_allclose(found.mean, [near / 2, 0.5], atol=1e-12)
+    np.testing.assert_allclose(found.minimum, [0.0, 0.0], atol=1e-12)
+    assert found.overall == pytest.approx((near + 1) / 4)
+
+
+def test_the_reference_may_be_any_run(phi: np.ndarray, rng: np.random.Generator) -> None:
+    runs = [phi, blurred(phi, rng), blurred(phi, rng)]
+    one = stability(runs, reference=2)
+    other = stability([runs[2], runs[0], runs[1]])
+    np.testing.assert_allclose(one.similarity, other.similarity)
+
+
+@pytest.mark.parametrize(("number", "reference", "message"), [(1, 0, "not 1"), (3, 3, "not 3")])
+def test_stability_of_nothing(phi: np.ndarray, number: int, reference: int, message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        stability([phi] * number, reference)
