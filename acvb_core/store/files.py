@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import uuid
@@ -49,6 +50,23 @@ def from_text_bytes(stored: NDArray[np.uint8]) -> Any:
 def labels_bytes(labels: Sequence[str] | NDArray[Any]) -> NDArray[np.uint8]:
     """Return labels as one JSON list in UTF-8: as long as the labels are, not as the longest one times their number."""
     return text_bytes([str(label) for label in labels])
+
+
+def from_labels_bytes(stored: NDArray[np.uint8]) -> NDArray[Any]:
+    """Return the labels that `labels_bytes` gave, as an array of str (object dtype)."""
+    labels = from_text_bytes(stored)
+    array = np.empty(len(labels), dtype=object)
+    array[:] = labels
+    return array
+
+
+def texts_key(fingerprint: str, texts: Mapping[str, NDArray[np.uint8]]) -> str:
+    """Return a SHA-256 (hex) of a fingerprint and texts, each with its length: none passes for part of another."""
+    digest = hashlib.sha256(fingerprint.encode())
+    for part in texts.values():
+        digest.update(len(part).to_bytes(8, "little"))
+        digest.update(part.data)
+    return digest.hexdigest()
 
 
 def write_arrays(path: Path, arrays: Mapping[str, Any], *, version: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +14,12 @@ from acvb_core.errors import DataError
 from acvb_core.store.files import (
     DAMAGE,
     damaged,
+    from_labels_bytes,
     from_text_bytes,
     labels_bytes,
     read_arrays,
     text_bytes,
+    texts_key,
     write_arrays,
 )
 
@@ -30,11 +31,7 @@ def relation_key(relation: Relation) -> str:
 
     The fingerprint alone is not enough: two relations may have the same links and other objects.
     """
-    digest = hashlib.sha256(relation.fingerprint.encode())
-    for part in _texts(relation).values():
-        digest.update(len(part).to_bytes(8, "little"))
-        digest.update(part.tobytes())
-    return digest.hexdigest()
+    return texts_key(relation.fingerprint, _texts(relation))
 
 
 def _texts(relation: Relation) -> dict[str, NDArray[np.uint8]]:
@@ -74,8 +71,8 @@ def read_relation(path: Path) -> Relation:
         return Relation.build(
             _pattern(arrays["ones_indptr"], arrays["ones_indices"], shape),
             _pattern(arrays["missing_indptr"], arrays["missing_indices"], shape),
-            row_labels=_labels(arrays["row_labels"]),
-            column_labels=_labels(arrays["column_labels"]),
+            row_labels=from_labels_bytes(arrays["row_labels"]),
+            column_labels=from_labels_bytes(arrays["column_labels"]),
             name=name,
             row_kind=row_kind,
             column_kind=column_kind,
@@ -88,10 +85,3 @@ def _pattern(pointers: NDArray[Any], indices: NDArray[Any], shape: tuple[int, ..
     pattern = sparse.csr_array((np.ones(len(indices), dtype=np.bool_), indices, pointers), shape=shape)
     pattern.check_format(full_check=True)
     return pattern
-
-
-def _labels(stored: NDArray[np.uint8]) -> NDArray[Any]:
-    labels = from_text_bytes(stored)
-    array = np.empty(len(labels), dtype=object)
-    array[:] = labels
-    return array

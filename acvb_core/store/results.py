@@ -1,4 +1,4 @@
-"""Finished runs on disk: the answer, its diagnostics and the settings, in one npz file beside the relation's."""
+"""Finished runs on disk: the answer, its diagnostics and the settings, in one npz file beside the data's."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from acvb_core.data.relation import Relation
 from acvb_core.engine.history import History
 from acvb_core.engine.problem import pose
 from acvb_core.engine.result import Result
@@ -36,7 +35,7 @@ _PLAIN = (
 
 
 def write_result(path: Path, result: Result) -> None:
-    """Write everything of a result but its relation and the state that a run goes on from.
+    """Write everything of a result but its data and the state that a run goes on from.
 
     Raises
     ------
@@ -72,10 +71,10 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def read_result(path: Path, relation: Relation) -> Result:
-    """Return the result that `write_result` wrote, on the relation it was made from.
+def read_result(path: Path, data: Any) -> Result:
+    """Return the result that `write_result` wrote, on the data it was made from.
 
-    The problem is posed anew: the same seed holds the same entries out. There is no state to go on from.
+    The problem is posed anew: the same seed holds the same entries or words out. There is no state to go on from.
 
     Raises
     ------
@@ -90,7 +89,7 @@ def read_result(path: Path, relation: Relation) -> Result:
         frame = pd.DataFrame(arrays["history"], columns=about["history"])
         max_sweeps = int(about["max_sweeps"])
         problem = pose(
-            relation,
+            data,
             settings["method"],
             settings["values"],
             model=settings["model"],
@@ -109,9 +108,9 @@ def read_result(path: Path, relation: Relation) -> Result:
             posterior=posterior,
             state=None,
         )
-        for domain, count in zip(posterior.averaged, relation.shape, strict=False):
+        for domain, count in zip(posterior.averaged, data.shape, strict=False):
             if len(posterior[domain]) != count:
-                raise ValueError(f"{len(posterior[domain])} objects in {domain}, {count} in the relation")
+                raise ValueError(f"{len(posterior[domain])} objects in {domain}, {count} in the data")
     except ParameterError as error:
         raise StoreError(f"{path} holds a run that this version cannot repeat: {error}") from error
     except (*DAMAGE, AttributeError) as error:

@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from acvb_core.data.relation import Relation
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
+from acvb_core.store.datasets import KINDS, Kind, dataset_key, kind_called, kind_of
 from acvb_core.store.files import StoreError, damaged
-from acvb_core.store.relations import read_relation, relation_key, write_relation
 from acvb_core.store.results import read_result, write_result
 from acvb_core.store.schema import connected, prepare
 
@@ -49,8 +48,8 @@ class StoredRun:
 class RunStore:
     """A folder of finished runs and loaded data, safe to use from several threads and processes.
 
-    Every call opens a connection of its own. Files are replaced whole; a relation is stored once however many
-    runs were made of it, and goes with the last of them.
+    Every call opens a connection of its own. Files are replaced whole; a data set is stored once however
+    many runs were made of it, and goes with the last of them.
 
     Parameters
     ----------
@@ -67,9 +66,9 @@ class RunStore:
         self.folder = Path(folder)
         self._database = self.folder / "runs.sqlite3"
         # Runs of the same data share one copy of them in memory.
-        self._relations: weakref.WeakValueDictionary[str, Relation] = weakref.WeakValueDictionary()
+        self._datasets: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()
         try:
-            for name in ("runs", "relations"):
+            for name in ("runs", *(kind.folder for kind in KINDS)):
                 (self.folder / name).mkdir(parents=True, exist_ok=True)
             self._sweep_up()
         except OSError as error:
@@ -97,22 +96,26 @@ class RunStore:
             It cannot be written.
         """
         path = self._run_file(job_id)
-        key = relation_key(result.problem.data)
+        data = result.problem.data
+        kind, key = kind_of(data), dataset_key(data)
         summary, settings = result.summary(), result.problem.settings.to_dict()
         with connected(self._database, write=True) as connection:
-            before = connection.execute("SELECT relation FROM runs WHERE job_id = ?", (job_id,)).fetchone()
-            self._keep_relation(key, result.problem.data)
+            before = connection.execute(
+                "SELECT kind, dataset FROM runs WHERE job_id = ?", (job_id,)
+            ).fetchone()
+            self._keep_dataset(kind, key, data)
             try:
                 write_result(path, result)
             except StoreError:
-                self._drop_relation(connection, key)
+                self._drop_dataset(connection, kind.name, key)
                 raise
             connection.execute(
-                "INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?)",
-                (job_id, workspace, created, key, json.dumps(summary), json.dumps(settings)),
+                "INSERT OR REPLACE INTO runs (job_id, workspace, created, kind, dataset, summary, settings) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (job_id, workspace, created, kind.name, key, json.dumps(summary), json.dumps(settings)),
             )
             if before is not None:
-                self._drop_relation(connection, before[0])
+                self._drop_dataset(connection, *before)
 
     def runs(self, workspace: str) -> list[StoredRun]:
         """Return the runs of a workspace, oldest first; no file of theirs is opened."""
@@ -137,33 +140,35 @@ class RunStore:
         """
         with connected(self._database) as connection:
             found = connection.execute(
-                "SELECT created, relation FROM runs WHERE job_id = ?", (job_id,)
+                "SELECT created, kind, dataset FROM runs WHERE job_id = ?", (job_id,)
             ).fetchone()
         if found is None:
             raise StoreError(f"no run {job_id!r} is stored in {self.folder}.")
-        created, key = found
-        result = read_result(self._run_file(job_id), self._read_relation(key))
+        created, kind, key = found
+        result = read_result(self._run_file(job_id), self._read_dataset(kind, key))
         return Job.restored(result, executor, job_id=job_id, created=created)
 
     def delete(self, job_id: str) -> None:
-        """Forget a run, and its relation when nothing else refers to it; an unknown run is no error."""
+        """Forget a run, and its data when nothing else refers to them; an unknown run is no error."""
         with connected(self._database, write=True) as connection:
-            found = connection.execute("SELECT relation FROM runs WHERE job_id = ?", (job_id,)).fetchone()
+            found = connection.execute(
+                "SELECT kind, dataset FROM runs WHERE job_id = ?", (job_id,)
+            ).fetchone()
             if found is None:
                 return
             connection.execute("DELETE FROM runs WHERE job_id = ?", (job_id,))
             _remove(self._run_file(job_id))
-            self._drop_relation(connection, found[0])
+            self._drop_dataset(connection, *found)
 
     def save_dataset(
-        self, workspace: str, relation: Relation, report_lines: Sequence[str], settings: Mapping[str, Any]
+        self, workspace: str, data: Any, report_lines: Sequence[str], settings: Mapping[str, Any]
     ) -> None:
         """Keep a workspace's data, in place of what it had before.
 
         Parameters
         ----------
         workspace : str
-        relation : Relation
+        data : Relation or Corpus
         report_lines : sequence of str
             What reading it found.
         settings : mapping
@@ -174,66 +179,71 @@ class RunStore:
         StoreError
             It cannot be written.
         """
-        key = relation_key(relation)
-        row = (workspace, key, json.dumps(list(report_lines)), json.dumps(dict(settings)))
+        kind, key = kind_of(data), dataset_key(data)
+        row = (workspace, kind.name, key, json.dumps(list(report_lines)), json.dumps(dict(settings)))
         with connected(self._database, write=True) as connection:
             before = connection.execute(
-                "SELECT relation FROM datasets WHERE workspace = ?", (workspace,)
+                "SELECT kind, dataset FROM datasets WHERE workspace = ?", (workspace,)
             ).fetchone()
-            self._keep_relation(key, relation)
-            connection.execute("INSERT OR REPLACE INTO datasets VALUES (?, ?, ?, ?)", row)
+            self._keep_dataset(kind, key, data)
+            connection.execute(
+                "INSERT OR REPLACE INTO datasets (workspace, kind, dataset, report, settings) "
+                "VALUES (?, ?, ?, ?, ?)",
+                row,
+            )
             if before is not None:
-                self._drop_relation(connection, before[0])
+                self._drop_dataset(connection, *before)
 
-    def load_dataset(self, workspace: str) -> tuple[Relation, list[str], dict[str, Any]] | None:
-        """Return a workspace's relation, report lines and settings; None when it has no data.
+    def load_dataset(self, workspace: str) -> tuple[Any, list[str], dict[str, Any]] | None:
+        """Return a workspace's data, report lines and settings; None when it has no data.
 
         Raises
         ------
         StoreError
-            The relation's file is gone or damaged.
+            The file of the data is gone or damaged.
         """
         with connected(self._database) as connection:
             found = connection.execute(
-                "SELECT relation, report, settings FROM datasets WHERE workspace = ?", (workspace,)
+                "SELECT kind, dataset, report, settings FROM datasets WHERE workspace = ?", (workspace,)
             ).fetchone()
         if found is None:
             return None
-        key, report, settings = found
-        return self._read_relation(key), json.loads(report), json.loads(settings)
+        kind, key, report, settings = found
+        return self._read_dataset(kind, key), json.loads(report), json.loads(settings)
 
     def _run_file(self, job_id: str) -> Path:
         if not re.fullmatch(r"[A-Za-z0-9_-]{1,100}", job_id):
             raise StoreError(f"{job_id!r} is no name of a run; letters, digits, - and _ make one.")
         return self.folder / "runs" / f"{job_id}.npz"
 
-    def _relation_file(self, key: str) -> Path:
-        return self.folder / "relations" / f"{key}.npz"
+    def _dataset_file(self, kind: Kind, key: str) -> Path:
+        return self.folder / kind.folder / f"{key}.npz"
 
-    def _keep_relation(self, key: str, relation: Relation) -> None:
+    def _keep_dataset(self, kind: Kind, key: str, data: Any) -> None:
         # Only called by the one writer, so that nobody deletes it before the row that refers to it is there.
-        if not self._relation_file(key).exists():
-            write_relation(self._relation_file(key), relation)
+        if not self._dataset_file(kind, key).exists():
+            kind.write(self._dataset_file(kind, key), data)
 
-    def _drop_relation(self, connection: sqlite3.Connection, key: str) -> None:
+    def _drop_dataset(self, connection: sqlite3.Connection, kind: str, key: str) -> None:
         (used,) = connection.execute(
-            "SELECT (SELECT COUNT(*) FROM runs WHERE relation = ?1) "
-            "+ (SELECT COUNT(*) FROM datasets WHERE relation = ?1)",
+            "SELECT (SELECT COUNT(*) FROM runs WHERE dataset = ?1) "
+            "+ (SELECT COUNT(*) FROM datasets WHERE dataset = ?1)",
             (key,),
         ).fetchone()
         if not used:
-            _remove(self._relation_file(key))
+            _remove(self._dataset_file(kind_called(kind), key))
 
-    def _read_relation(self, key: str) -> Relation:
-        known = self._relations.get(key)
+    def _read_dataset(self, name: str, key: str) -> Any:
+        known = self._datasets.get(key)
         if known is not None:
             return known
-        path = self._relation_file(key)
-        relation = read_relation(path)
-        if relation_key(relation) != key:
-            raise damaged(path, "it is not the relation it was stored as")
-        self._relations[key] = relation
-        return relation
+        kind = kind_called(name)
+        path = self._dataset_file(kind, key)
+        data = kind.read(path)
+        if dataset_key(data) != key:
+            raise damaged(path, f"it is not the {kind.name} it was stored as")
+        self._datasets[key] = data
+        return data
 
     def _sweep_up(self) -> None:
         """Remove what writes that were cut off long ago left behind."""

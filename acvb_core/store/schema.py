@@ -29,6 +29,14 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             settings TEXT NOT NULL
         )""",
     ),
+    (
+        "ALTER TABLE runs RENAME COLUMN relation TO dataset",
+        "ALTER TABLE runs ADD COLUMN kind TEXT NOT NULL DEFAULT 'relation'",
+        "DROP INDEX runs_of_relation",
+        "CREATE INDEX runs_of_dataset ON runs (dataset)",
+        "ALTER TABLE datasets RENAME COLUMN relation TO dataset",
+        "ALTER TABLE datasets ADD COLUMN kind TEXT NOT NULL DEFAULT 'relation'",
+    ),
 )
 
 #: How long a call waits for another one that is writing, in seconds.

@@ -1,12 +1,14 @@
-"""What the tests of the store share: relations, and what it means to come back the same."""
+"""What the tests of the store share: relations, corpora, and what it means to come back the same."""
 
 from __future__ import annotations
 
 import numpy as np
 import pandas as pd
 
+from acvb_core.data.corpus import Corpus
 from acvb_core.data.relation import Relation
 from acvb_core.data.samples import load_sample
+from acvb_core.data.tokeniser import Tokeniser
 from acvb_core.engine.result import Result
 
 WOMEN = load_sample("southern_women").relation
@@ -27,6 +29,35 @@ def odd_relation(last: str = "last") -> Relation:
     return Relation.build(
         ones, missing, row_labels=labels, column_labels=["x", "X", "ｘ"], name="odd 日", row_kind="行"
     )
+
+
+def odd_corpus(last: str = "last") -> Corpus:
+    """A corpus with an empty document, an unused word, odd names, texts, labels and settings."""
+    documents = [*ODD_LABELS, last]
+    counts = np.eye(len(documents), 4, dtype=np.int64) * 3
+    counts[4, 1] = 2**31 - 1
+    return Corpus.build(
+        counts,
+        vocabulary=["", "=a", "日本", "\ud83d"],
+        documents=documents,
+        name="odd 日",
+        texts=[f"text of {name}" for name in documents],
+        labels=["same"] * len(documents),
+        tokeniser=Tokeniser(stop_words=("english", "german"), extra_stop_words=("ß",), max_words=9, ngrams=2),
+    )
+
+
+def assert_same_corpus(one: Corpus, other: Corpus) -> None:
+    assert one.fingerprint == other.fingerprint
+    for name in ("data", "indices", "indptr"):
+        assert getattr(one.counts, name).dtype == getattr(other.counts, name).dtype
+    for name in ("vocabulary", "documents"):
+        assert list(getattr(one, name)) == list(getattr(other, name))
+        assert getattr(other, name).dtype == object
+    assert (one.labels is None) == (other.labels is None)
+    assert one.labels is None or list(one.labels) == list(other.labels)
+    for name in ("name", "texts", "tokeniser"):
+        assert getattr(one, name) == getattr(other, name)
 
 
 def assert_same_relation(one: Relation, other: Relation) -> None:
