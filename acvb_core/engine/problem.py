@@ -8,7 +8,8 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from acvb_core.protocols import Inference, Model
-from acvb_core.registry import Method, ModelRow, method_row, model_for, model_row
+from acvb_core.registry import method_row, model_for, model_row
+from acvb_core.rows import Method, ModelRow
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ from typing import Any
 import streamlit as st
 
 from acvb_core.parameters import Parameter, Value
-from acvb_core.registry import Method, methods_of
+from acvb_core.registry import methods_of
+from acvb_core.rows import Method
 
 
 @dataclass(frozen=True)

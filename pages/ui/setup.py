@@ -14,7 +14,8 @@ from acvb_core.engine.problem import Problem, pose
 from acvb_core.engine.stopping import worst_case_sweeps
 from acvb_core.errors import AcvbError
 from acvb_core.parameters import Value
-from acvb_core.registry import Method, methods_of
+from acvb_core.registry import methods_of
+from acvb_core.rows import Method
 from pages.ui import format as say
 from pages.ui.forms import Field, fields, show_field, values_of
 from pages.ui.services import executor

@@ -22,7 +22,8 @@ from acvb_core.irm import cvb, gibbs
 from acvb_core.irm.state import block_counts
 from acvb_core.parameters import Parameter
 from acvb_core.protocols import Inference, Posterior, SweepInfo
-from acvb_core.registry import METHODS, Method, method_row, model_row
+from acvb_core.registry import METHODS, method_row, model_row
+from acvb_core.rows import Method
 
 SWEEPS = 6
 every_method = pytest.mark.parametrize("row", METHODS, ids=[f"{m.model}-{m.name}" for m in METHODS])

@@ -1,0 +1,100 @@
+"""Concentrations of LDA: asymmetric over topics for the documents, symmetric over words for the topics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import psi
+
+Floats = NDArray[np.float64]
+
+#: Fixed points run towards 0 where the data say nothing; they are held between these.
+LOW, HIGH = 1e-4, 1e4
+#: A count that is present with less than this probability adds nothing that could be seen.
+_NEGLIGIBLE = 1e-6
+
+
+@dataclass(frozen=True)
+class Concentrations:
+    """Values of the hyper-parameters.
+
+    Attributes
+    ----------
+    alpha : ndarray, shape (K,)
+        Of each topic in the documents.
+    beta : float
+        Of every word in the topics.
+    """
+
+    alpha: Floats
+    beta: float
+
+    @classmethod
+    def symmetric(cls, n_topics: int, alpha: float, beta: float) -> Concentrations:
+        """One concentration for all topics to start from."""
+        return cls(np.full(n_topics, float(alpha)), float(beta))
+
+
+def minka_step(
+    given: Concentrations,
+    by_document: NDArray[np.floating],
+    by_word: NDArray[np.floating],
+    absent_document: NDArray[np.floating] | None = None,
+    absent_word: NDArray[np.floating] | None = None,
+) -> Concentrations:
+    """Return the concentrations after one step of Minka's fixed point on expected counts.
+
+    Parameters
+    ----------
+    given : Concentrations
+    by_document, by_word : ndarrays, shapes (D, K), (V, K)
+        Expected counts n_dk, n_wk.
+    absent_document, absent_word : ndarrays of the same shapes, optional
+        Log probability that the count is zero, sum of c log(1 - q). The expectation of psi(alpha + n) - psi(alpha),
+        which is zero where n is, is then taken as P(n > 0) [psi(alpha + n / P(n > 0)) - psi(alpha)] (Teh, Kurihara
+        and Welling, NIPS 20, 2008); the counts as they are would take every tiny one for a topic that is present,
+        and raise alpha. Without them the counts are taken as they are: exact for samples, and the step that raises
+        the variational bound.
+
+    References
+    ----------
+    Minka, Estimating a Dirichlet distribution, 2000; asymmetric alpha: Wallach, Mimno and McCallum, NIPS 22, 2009.
+    """
+    alpha, beta = given.alpha, given.beta
+    lengths = by_document.sum(axis=1, dtype=np.float64)
+    lengths = lengths[lengths > 0.5]
+    total = float(alpha.sum())
+    down = float((psi(lengths + total) - psi(total)).sum())
+    up = _gain(by_document, absent_document, alpha)
+    new_alpha = np.clip(alpha * up / down, LOW, HIGH) if down > 0 else alpha
+    n_words = by_word.shape[0]
+    sizes = by_word.sum(axis=0, dtype=np.float64, keepdims=True)
+    # No token of a topic at all: none of any word.
+    empty = None if absent_word is None else absent_word.sum(axis=0, dtype=np.float64, keepdims=True)
+    down = n_words * float(_gain(sizes, empty, np.full(sizes.shape[1], n_words * beta)).sum())
+    up_beta = float(_gain(by_word, absent_word, np.full(by_word.shape[1], beta)).sum())
+    new_beta = float(np.clip(beta * up_beta / down, LOW, HIGH)) if down > 0 else beta
+    return Concentrations(new_alpha, new_beta)
+
+
+def _gain(counts: NDArray[np.floating], absent: NDArray[np.floating] | None, concentration: Floats) -> Floats:
+    """Return the sum over rows of E psi(concentration + n) - psi(concentration), shape (K,)."""
+    n = np.maximum(counts, 0.0).astype(np.float64)
+    base = psi(concentration)
+    if absent is None:
+        return np.asarray((psi(concentration + n) - base).sum(axis=0))
+    present = -np.expm1(absent.astype(np.float64))
+    seen = present > _NEGLIGIBLE
+    columns = np.nonzero(seen)[1]
+    weight = present[seen]
+    terms = weight * (psi(concentration[columns] + n[seen] / weight) - base[columns])
+    return np.asarray(np.bincount(columns, weights=terms, minlength=counts.shape[1]), dtype=np.float64)
+
+
+def largest_change(old: Concentrations, new: Concentrations) -> float:
+    """Return the largest relative change among the total of alpha, each alpha's share of it, and beta."""
+    before, after = float(old.alpha.sum()), float(new.alpha.sum())
+    shares = np.abs(new.alpha / after - old.alpha / before).sum()
+    return float(max(abs(after / before - 1.0), abs(new.beta / old.beta - 1.0), shares))

@@ -1,0 +1,159 @@
+"""LDA seen from outside: lower bound, pseudo leave-one-out, predictions, result tables."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+from scipy.special import gammaln, polygamma
+
+from acvb_core.data.corpus import Corpus
+from acvb_core.data.word_split import HeldOutWords
+from acvb_core.evaluate.heldout import WordScore, score_words
+from acvb_core.lda.collapsed_state import spread
+from acvb_core.lda.kernels import entropies, leave_one_out, pair_products
+from acvb_core.lda.state import TOPICS, Tokens
+from acvb_core.lda.topics import Topics, document_table, topics_of, word_table
+from acvb_core.protocols import Array, Checkpoint, Posterior, Responsibilities, no_checkpoint
+
+_NO_RESPONSIBILITIES = np.zeros((0, 1), np.float32)
+
+
+@dataclass(frozen=True, eq=False)
+class LdaModel:
+    """What can be said of a posterior of LDA on one corpus (a `Model`)."""
+
+    corpus: Corpus
+    domains: tuple[str, ...] = (TOPICS,)
+
+    @cached_property
+    def tokens(self) -> Tokens:
+        """The corpus as the kernels read it."""
+        return Tokens.of(self.corpus)
+
+    def lower_bound(
+        self, posterior: Posterior, responsibilities: Responsibilities | None = None
+    ) -> float | None:
+        """Return the variational lower bound of log p(words) in nats, at the best q(theta), q(phi).
+
+        sum_d [lB(alpha + n_d) - lB(alpha)] + sum_k [lB(beta + n_.k) - lB(beta)] + sum c H(q), lB the log of the
+        multivariate beta function. None where the entropy of the responsibilities is not known.
+        """
+        entropy = self._entropy(posterior, responsibilities)
+        if entropy is None:
+            return None
+        alpha, beta = posterior["alpha"], posterior.hyper["beta"]
+        documents, words = _positive(posterior["documents"]), _positive(posterior["words"])
+        n_words = words.shape[0]
+        joint = (gammaln(documents + alpha) - gammaln(alpha)).sum()
+        joint -= (gammaln(documents.sum(axis=1) + alpha.sum()) - gammaln(alpha.sum())).sum()
+        joint += (gammaln(words + beta) - gammaln(beta)).sum()
+        joint -= (gammaln(words.sum(axis=0) + n_words * beta) - gammaln(n_words * beta)).sum()
+        return float(joint + entropy)
+
+    def _entropy(self, posterior: Posterior, responsibilities: Responsibilities | None) -> float | None:
+        if "entropy" in posterior.arrays:
+            return float(posterior["entropy"].sum())
+        if responsibilities is None:
+            return None
+        q, weights = responsibilities
+        pieces = self.tokens.chunks(q.shape[1])
+        return sum(entropies(begin, end, self.tokens.pointers, weights, q) for begin, end in pieces)
+
+    def pseudo_loo(
+        self,
+        posterior: Posterior,
+        checkpoint: Checkpoint = no_checkpoint,
+        responsibilities: Responsibilities | None = None,
+    ) -> float:
+        """Return the sum over tokens of the log probability of each given all others, in nats.
+
+        One token's responsibilities are taken out of all counts; where they are not known, those that the counts
+        imply at zeroth order are.
+        """
+        q = _NO_RESPONSIBILITIES if responsibilities is None else responsibilities.q
+        by_document, by_word = _singles(posterior["documents"]), _singles(posterior["words"])
+        alpha, beta = posterior["alpha"].astype(np.float32), posterior.hyper["beta"]
+        totals = by_word.sum(axis=0, dtype=np.float64)
+        tokens, total = self.tokens, 0.0
+        for begin, end in tokens.chunks(len(alpha)):
+            checkpoint()
+            total += leave_one_out(
+                begin, end, tokens.pointers, tokens.words, tokens.counts, q, by_document, by_word, totals,
+                alpha, np.float32(beta), tokens.n_words * beta,
+            )  # fmt: skip
+        return total
+
+    def extras(
+        self,
+        posterior: Posterior,
+        responsibilities: Responsibilities | None = None,
+        pseudo_loo: float | None = None,
+    ) -> dict[str, float]:
+        """Return the leave-one-out perplexity, and the collapsed bound where the responsibilities are known."""
+        found = {}
+        if pseudo_loo is not None:
+            found["loo_perplexity"] = math.exp(min(-pseudo_loo / self.tokens.n_tokens, 700.0))
+        if responsibilities is not None:
+            found["collapsed_bound"] = self.collapsed_bound(posterior, responsibilities)
+        return found
+
+    def collapsed_bound(self, posterior: Posterior, responsibilities: Responsibilities) -> float:
+        """Return E log p(words, topics of tokens) + H(q) to second order, in nats (TNW07, their Figure 1).
+
+        E lgamma(c + n) is taken as lgamma(c + E n) + psi1(c + E n) Var n / 2. An approximation: where counts are
+        small it can be above log p(words), which `lower_bound` never is.
+        """
+        q, _ = responsibilities
+        bound = self.lower_bound(posterior, responsibilities)
+        variances = spread(self.tokens, q)
+        alpha, beta = posterior["alpha"], posterior.hyper["beta"]
+        documents, words = _positive(posterior["documents"]), _positive(posterior["words"])
+        n_words = words.shape[0]
+        total = (polygamma(1, documents + alpha) * variances.by_document).sum()
+        total += (polygamma(1, words + beta) * variances.by_word).sum()
+        total -= (polygamma(1, words.sum(axis=0) + n_words * beta) * variances.totals).sum()
+        return float((0.0 if bound is None else bound) + 0.5 * total)
+
+    def predict(self, posterior: Posterior, heldout: HeldOutWords) -> Array:
+        """Return p(word | document) = sum_k theta_dk phi_kw of each held-out (document, word) pair."""
+        topics = self.topics(posterior)
+        shares = topics.document_share.astype(np.float32)
+        probabilities = np.ascontiguousarray(topics.word_probability.T, dtype=np.float32)
+        out = np.empty(heldout.n_pairs)
+        for begin in range(0, len(out), 1 << 18):
+            end = min(begin + (1 << 18), len(out))
+            pair_products(begin, end, heldout.documents, heldout.words, shares, probabilities, out)
+        return out
+
+    @property
+    def score_type(self) -> type[WordScore]:
+        """Scores of predicted words."""
+        return WordScore
+
+    def score(self, probability: Array, heldout: HeldOutWords) -> WordScore:
+        """Return the scores of predictions."""
+        return score_words(probability, heldout.counts)
+
+    def topics(self, posterior: Posterior) -> Topics:
+        """Return the topics in probabilities."""
+        return topics_of(posterior)
+
+    def tables(self, posterior: Posterior) -> dict[str, pd.DataFrame]:
+        """Return the frames `topics` and `documents` (see `topics.word_table`, `topics.document_table`)."""
+        topics = self.topics(posterior)
+        return {
+            "topics": word_table(topics, self.corpus.vocabulary),
+            "documents": document_table(topics, self.corpus.documents),
+        }
+
+
+def _positive(counts: Array) -> Array:
+    return np.maximum(counts, 0.0).astype(np.float64)
+
+
+def _singles(counts: Array) -> Array:
+    return np.ascontiguousarray(counts, dtype=np.float32)

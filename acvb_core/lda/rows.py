@@ -1,0 +1,131 @@
+"""The registry's rows of LDA."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from acvb_core.averaging import Averaged
+from acvb_core.data.corpus import Corpus
+from acvb_core.data.word_split import hold_out_tokens
+from acvb_core.lda.cvb import LEARN_EVERY, LEARN_FROM, LEARN_UNTIL, CollapsedLda
+from acvb_core.lda.hyper import Concentrations
+from acvb_core.lda.memory import memory_bytes
+from acvb_core.lda.model import LdaModel
+from acvb_core.lda.state import Tokens
+from acvb_core.parameters import Parameter
+from acvb_core.protocols import Model
+from acvb_core.rows import AUTO_BURN_IN, TOLERANCE, Method, ModelRow, Values, max_sweeps
+
+
+def _model(corpus: Any) -> Model:
+    return LdaModel(corpus)
+
+
+def _schedule(train: Any, heldout: Any) -> tuple[int, int]:
+    # The bound needs a logarithm of every responsibility, about as dear as a sweep.
+    n_heldout = 0 if heldout is None else heldout.n_pairs
+    return 10, 5 if n_heldout < 500_000 else 20
+
+
+LDA = ModelRow(
+    "lda",
+    "Latent Dirichlet Allocation",
+    "a corpus: which words stand in which documents",
+    _model,
+    {"topics": "topics"},
+    memory_bytes,
+    Corpus,
+    hold_out_tokens,
+    _schedule,
+    16,
+    {"documents": "documents"},
+    {},
+)
+
+_SIZE = (
+    Parameter("k", "int", 20, "Number of topics.", "Topics", 1, 5000, advanced=False),
+)  # fmt: skip
+
+_PRIOR = (
+    Parameter(
+        "alpha", "float", 0.1, "Concentration of the topics in a document, to start from: the smaller, the fewer "
+        "topics a document is made of.", "Topics in a document (alpha)", 1e-4, 1e3,
+    ),
+    Parameter(
+        "beta", "float", 0.01, "Concentration of the words in a topic, to start from: the smaller, the fewer words "
+        "a topic is made of.", "Words in a topic (beta)", 1e-4, 1e3,
+    ),
+    Parameter(
+        "hyper", "choice", "minka",
+        "How the concentrations are learned: Minka's fixed point, alpha for each topic and one beta, every "
+        f"{LEARN_EVERY} sweeps from the {LEARN_FROM}th until they stand still (the {LEARN_UNTIL}th at the latest); "
+        "or fixed.", "Hyper-parameters", choices=("minka", "fixed"),
+    ),
+)  # fmt: skip
+
+_SHRINK = Parameter(
+    "shrink", "float", 1e-5, "A topic with less than this share of all tokens is dropped; 0 keeps all.",
+    "Drop topics below", 0.0, 0.1,
+)  # fmt: skip
+
+_TRACK = Parameter(
+    "track", "bool", True, "Average the responsibilities of every pair of document and word as well, for the exact "
+    "change of the mean and its bound. Without it a run needs about half the memory, and the change is that of the "
+    "averaged counts.", "Average every responsibility",
+)  # fmt: skip
+
+
+def _start(values: Values) -> Concentrations:
+    return Concentrations.symmetric(values["k"], values["alpha"], values["beta"])
+
+
+def _zeroth(data: Any, values: Values) -> CollapsedLda:
+    learn = values["hyper"] == "minka"
+    return CollapsedLda(Tokens.of(data), values["k"], _start(values), "zeroth", learn, values["shrink"])
+
+
+def _second(data: Any, values: Values) -> CollapsedLda:
+    learn = values["hyper"] == "minka"
+    return CollapsedLda(Tokens.of(data), values["k"], _start(values), "second", learn, values["shrink"])
+
+
+def _averaged_zeroth(data: Any, values: Values) -> Averaged:
+    return Averaged(_zeroth(data, values), values["burn_in"], values["track"])
+
+
+def _averaged_second(data: Any, values: Values) -> Averaged:
+    return Averaged(_second(data, values), values["burn_in"], values["track"])
+
+
+_COLLAPSED = (*_SIZE, *_PRIOR, _SHRINK)
+_RUN = (max_sweeps(1000), TOLERANCE)
+_AVERAGED_RUN = (_TRACK, AUTO_BURN_IN, max_sweeps(5000), TOLERANCE)
+
+LDA_METHODS = (
+    Method(
+        "lda", "acvb0", "ACVB0",
+        "Averaged CVB0: goes on like CVB0 and answers with the running mean of its responsibilities, which is "
+        "certain to converge.",
+        "Ishiguro, Sato, Ueda, JMLR 18 (2017), eq. 21",
+        (*_COLLAPSED, *_AVERAGED_RUN), _averaged_zeroth, "mean_change", averaged=True,
+    ),
+    Method(
+        "lda", "acvb", "ACVB",
+        "Averaged second-order CVB: the running mean of CVB's responsibilities, certain to converge.",
+        "Ishiguro, Sato, Ueda, JMLR 18 (2017), eq. 21",
+        (*_COLLAPSED, *_AVERAGED_RUN), _averaged_second, "mean_change", averaged=True,
+    ),
+    Method(
+        "lda", "cvb0", "CVB0",
+        "Collapsed variational Bayes with counts replaced by their means: fast and accurate, no guarantee that "
+        "it settles.",
+        "Asuncion, Welling, Smyth, Teh, UAI 2009",
+        (*_COLLAPSED, *_RUN), _zeroth, "pseudo_loo",
+    ),
+    Method(
+        "lda", "cvb", "CVB",
+        "Collapsed variational Bayes with second-order terms for the uncertainty of the counts.",
+        "Teh, Newman, Welling, NIPS 19 (2007), eq. 18",
+        (*_COLLAPSED, *_RUN), _second, "pseudo_loo",
+    ),
+)  # fmt: skip

@@ -1,0 +1,78 @@
+"""Topics as probabilities: what a posterior's counts say of words and documents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from acvb_core.protocols import Array, Posterior
+
+#: Words of each topic in the table of topics.
+TABLE_WORDS = 50
+
+
+@dataclass(frozen=True, eq=False)
+class Topics:
+    """Posterior means.
+
+    Attributes
+    ----------
+    word_probability : ndarray, shape (K, V)
+        phi: rows sum to one.
+    document_share : ndarray, shape (D, K)
+        theta: rows sum to one; of an empty document the prior's mean.
+    share : ndarray, shape (K,)
+        Of all tokens.
+    """
+
+    word_probability: Array
+    document_share: Array
+    share: Array
+
+
+def topics_of(posterior: Posterior) -> Topics:
+    """Return the topics of a posterior (TNW07 eq. 19).
+
+    phi_kw = (beta + n_wk) / (V beta + n_k), theta_dk = (alpha_k + n_dk) / (sum alpha + n_d).
+    """
+    alpha, beta = posterior["alpha"], posterior.hyper["beta"]
+    words = np.maximum(posterior["words"], 0.0).T + beta
+    documents = np.maximum(posterior["documents"], 0.0) + alpha
+    totals = posterior.masses()["topics"]
+    return Topics(
+        words / words.sum(axis=1, keepdims=True),
+        documents / documents.sum(axis=1, keepdims=True),
+        totals / totals.sum(),
+    )
+
+
+def word_table(topics: Topics, vocabulary: NDArray[np.object_], n_words: int = TABLE_WORDS) -> pd.DataFrame:
+    """Return the most probable words of each topic.
+
+    Returns
+    -------
+    DataFrame
+        topic (from 1, largest first), rank (from 1), word, probability.
+    """
+    n_topics, size = topics.word_probability.shape
+    shown = min(n_words, size)
+    order = np.argsort(-topics.word_probability, axis=1, kind="stable")[:, :shown]
+    return pd.DataFrame(
+        {
+            "topic": np.repeat(np.arange(1, n_topics + 1), shown),
+            "rank": np.tile(np.arange(1, shown + 1), n_topics),
+            "word": vocabulary[order.ravel()],
+            "probability": np.take_along_axis(topics.word_probability, order, axis=1).ravel(),
+        }
+    )
+
+
+def document_table(topics: Topics, documents: NDArray[np.object_]) -> pd.DataFrame:
+    """Return the share of each topic in each document: columns document, topic_1 … topic_K."""
+    names = [f"topic_{k + 1}" for k in range(topics.document_share.shape[1])]
+    frame = pd.DataFrame(topics.document_share, columns=names)
+    frame.insert(0, "document", documents)
+    return frame

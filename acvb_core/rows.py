@@ -1,0 +1,145 @@
+"""A row of the registry: one inference method of one model, or one model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from acvb_core.averaging import BURN_IN_CAP
+from acvb_core.errors import ParameterError
+from acvb_core.parameters import Parameter, Value, checked
+from acvb_core.protocols import Inference, Model
+
+Monitored = Literal["lower_bound", "pseudo_loo", "mean_change"]
+Values = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Method:
+    """One row: an inference method of one model.
+
+    Attributes
+    ----------
+    model, name : str
+        What a user types.
+    label : str
+        What a chart shows.
+    summary : str
+        One sentence in plain words.
+    reference : str
+        Paper and equation.
+    parameters : tuple of Parameter
+        All of the method's settings, those of the run (max_sweeps, tol) included.
+    build : callable
+        (data, values) -> Inference.
+    monitored : "lower_bound", "pseudo_loo", "mean_change" or None
+        What convergence is judged by; None runs a fixed number of sweeps.
+    averaged : bool
+        The answer is a running mean.
+    sampled : bool
+        A sampler: predictions are averaged over the kept samples.
+    """
+
+    model: str
+    name: str
+    label: str
+    summary: str
+    reference: str
+    parameters: tuple[Parameter, ...]
+    build: Callable[[Any, Values], Inference]
+    monitored: Monitored | None
+    averaged: bool = False
+    sampled: bool = False
+
+    def values(self, given: Values) -> dict[str, Value]:
+        """Return a checked value for every parameter, defaults for those not given."""
+        return checked(self.parameters, given, f"method {self.name!r}")
+
+    def converges_by(self) -> str:
+        """Return in words how a run of this method ends."""
+        return {
+            "lower_bound": "relative change of the lower bound",
+            "pseudo_loo": "relative change of the pseudo leave-one-out log likelihood",
+            "mean_change": "change of the averaged responsibilities (guaranteed)",
+            None: "fixed number of sweeps",
+        }[self.monitored]
+
+
+@dataclass(frozen=True)
+class ModelRow:
+    """One model: what its data is called, how it is judged, what it costs.
+
+    Attributes
+    ----------
+    name, label : str
+    data : str
+        What a user brings.
+    build : callable
+        data -> Model.
+    domains : dict of str to str
+        Domain name in posteriors -> name in the plural for people.
+    memory : callable
+        (data, method name, values) -> bytes that a run will need at its peak, beyond the data.
+    data_type : type
+        Relation, Corpus, …
+    hold_out : callable
+        (data, share, seed) -> Split.
+    schedule : callable
+        (training data, held-out data or None) -> how many sweeps lie between two evaluations of the bound, and
+        of the held-out scores, so that diagnostics stay cheap beside the sweeps.
+    scoring_bytes : int
+        Memory that scoring takes, for each held-out entry or word.
+    clusterings : dict of str to str
+        Array of posteriors whose rows can be told by their largest entry -> what its objects are called.
+    caps : dict of str to str
+        Domain -> the parameter that is only a limit to its clusters, which die out when they are not needed.
+    """
+
+    name: str
+    label: str
+    data: str
+    build: Callable[[Any], Model]
+    domains: dict[str, str]
+    memory: Callable[[Any, str, Values], int]
+    data_type: type
+    hold_out: Callable[[Any, float, int], Any]
+    schedule: Callable[[Any, Any], tuple[int, int]]
+    scoring_bytes: int
+    clusterings: dict[str, str]
+    caps: dict[str, str]
+
+    def accept(self, data: Any) -> None:
+        """Raise a ParameterError when the data are not of the model's kind."""
+        if not isinstance(data, self.data_type):
+            raise ParameterError(
+                f"model {self.name!r} is for a {self.data_type.__name__.lower()}; this is a "
+                f"{type(data).__name__.lower()}."
+            )
+
+
+TOLERANCE = Parameter(
+    "tol", "float", 1e-5, "A run has converged when the watched quantity changes by less than this in a sweep.",
+    "Tolerance", 1e-12, 1.0,
+)  # fmt: skip
+
+
+def max_sweeps(default: int) -> Parameter:
+    """Return the parameter that caps the sweeps of a run."""
+    return Parameter(
+        "max_sweeps", "int", default, "A run stops here at the latest; it can be extended afterwards.",
+        "Sweeps at most", 1, 1_000_000, advanced=False,
+    )  # fmt: skip
+
+
+def burn_in(default: int, low: int, text: str) -> Parameter:
+    """Return the parameter of the burn-in, with its default, lowest value and help."""
+    return Parameter("burn_in", "int", default, text, "Burn-in sweeps", low, 1_000_000)
+
+
+AUTO_BURN_IN = burn_in(
+    0,
+    0,
+    "Sweeps before averaging starts; 0 waits until the responsibilities have settled, "
+    f"{BURN_IN_CAP} sweeps at most.",
+)
