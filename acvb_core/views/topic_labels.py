@@ -1,0 +1,84 @@
+"""How topics and words are written in figures: a topic's number and name, the room that a text needs."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+
+from acvb_core.views.theme import TEXT, escape
+
+#: What people call each topic, the first one topic 1; None or blank for a topic without a name.
+Labels = Sequence[str | None] | None
+
+#: Characters of a name or a word beside an axis; the whole of it is under the pointer.
+MOST_CHARACTERS = 28
+_SHARE_OF_SIZE = 0.56  # mean width of a letter as a share of the font's size
+
+
+def topic_name(topic: int, labels: Labels = None, *, long: bool = False, limit: int = MOST_CHARACTERS) -> str:
+    """Return what a topic is called, escaped for Plotly: "3 · sport" where it has a name, else "3" or "topic 3".
+
+    Parameters
+    ----------
+    topic : int
+        From 1.
+    labels : sequence of str or None, optional
+        Names that the user gave.
+    long : bool
+        Say "topic" where it has no name.
+    limit : int
+        Longest name in characters.
+    """
+    given = given_name(topic, labels)
+    if given:
+        return f"{topic} · {escape(given, limit)}"
+    return f"topic {topic}" if long else str(topic)
+
+
+def given_name(topic: int, labels: Labels) -> str:
+    """Return the name that the user gave to a topic (from 1), as it is; empty where there is none."""
+    if labels is None or topic > len(labels):
+        return ""
+    name = " ".join(str(labels[topic - 1] or "").split())
+    return "" if name.lower() in (str(topic), f"topic {topic}") else name
+
+
+def text_room(texts: Sequence[str], size: int, *, limit: int = MOST_CHARACTERS) -> int:
+    """Return the pixels that the widest of some texts takes, written in a font of `size` pixels.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        Not escaped; what is beyond `limit` characters is not shown.
+    """
+    return int(max((_width(" ".join(str(t).split())[:limit]) for t in texts), default=0.0) * size) + 1
+
+
+def _width(text: str) -> float:
+    """Return the width of a text in units of the font's size."""
+    total = 0.0
+    for letter in text:
+        if unicodedata.combining(letter):
+            continue
+        if unicodedata.east_asian_width(letter) in "WF":
+            total += 1.0
+        else:
+            total += 0.86 if letter in "mwMW@%" else 0.66 if letter.isupper() else _SHARE_OF_SIZE
+    return total
+
+
+def ink_on(colour: str) -> str:
+    """Return the colour of text that is read best on "#rrggbb": white or the text's own."""
+    return "#FFFFFF" if contrast(colour, "#FFFFFF") > contrast(colour, TEXT) else TEXT
+
+
+def contrast(one: str, other: str) -> float:
+    """Return the contrast of two colours "#rrggbb", from 1 to 21 (WCAG 2.2)."""
+    darker, lighter = sorted((_luminance(one), _luminance(other)))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    parts = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
