@@ -50,8 +50,8 @@ def pyldavis_data(
     lambda_step : float
         Step of the slider for lambda, a whole part of 1.
     positions : array, shape (K, 2), optional
-        Places of the topics on the map, in the order of `word_probability`. Default: `topic_map`, whose distance is a metric, the square root of the
-        divergence that pyLDAvis takes.
+        Places of the topics on the map, in the order of `word_probability`. Default: `topic_map`, whose distance is a
+        metric, the square root of the divergence that pyLDAvis takes.
 
     Raises
     ------
