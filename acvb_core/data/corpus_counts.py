@@ -1,4 +1,4 @@
-"""Word counts as they are given: long lists, UCI docword and LDA-C."""
+"""Word counts as a file lists them; here the long list of document, word and count."""
 
 from __future__ import annotations
 
@@ -15,18 +15,14 @@ from acvb_core.data.corpus_layout import CorpusLayout
 from acvb_core.data.label_table import LabelTable
 from acvb_core.data.layout import Layout
 from acvb_core.data.nodes import side_as_found, side_from_list
-from acvb_core.data.options import MAX_SIDE
 from acvb_core.data.records import RecordBatch, RecordReader
-from acvb_core.data.report import Fact, plural
+from acvb_core.data.report import Fact
 from acvb_core.data.text_facts import reading_facts
-from acvb_core.data.text_lines import open_lines
+from acvb_core.data.text_lines import Vocabulary
 from acvb_core.errors import DataError
 
 MAX_COUNT = 2**31 - 1
 _WHOLE = re.compile(r"\d{1,15}(\.0*)?", re.ASCII)
-_LDAC_LINE = re.compile(r"\s*\d{1,15}(\s+\d{1,15}:\d{1,15})*\s*", re.ASCII)
-_LDAC_PAIR = re.compile(r"\d{1,15}:\d{1,15}", re.ASCII)
-_UCI_SIZES = ("the number of documents", "the number of words", "the number of lines that follow")
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,13 +115,13 @@ def whole_number(text: str, what: str, low: int, high: int, remedy: str, place: 
     raise DataError(fault, **place, value=text or None, remedy=remedy)
 
 
-_COUNT_REMEDY = (
+COUNT_REMEDY = (
     "Give counts: 0, 1, 2, …; weights such as tf-idf are no counts. Or choose another count column."
 )
 
 
 def read_counts(
-    source: ByteSource, layout: CorpusLayout, encoding: str | None, vocabulary: list[str] | None
+    source: ByteSource, layout: CorpusLayout, encoding: str | None, vocabulary: Vocabulary | None
 ) -> GivenCounts:
     """Read a long list of document, word and perhaps count; documents and words in order of appearance.
 
@@ -143,7 +139,7 @@ def read_counts(
     numbers = (
         None
         if count_column is None
-        else WholeNumbers(source.name, count_column, "count", 0, MAX_COUNT, _COUNT_REMEDY)
+        else WholeNumbers(source.name, count_column, "count", 0, MAX_COUNT, COUNT_REMEDY)
     )
     used = layout.document_column, layout.word_column
     pieces: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
@@ -166,7 +162,7 @@ def read_counts(
         def place(code: int) -> dict[str, Any]:
             return {"source": source.name, "line": tables[1].first_line(code), "column": used[1] + 1}
 
-        words = side_from_list(tables[1].labels(), vocabulary, place)
+        words = side_from_list(tables[1].labels(), vocabulary.words, place)
     rows, columns, counts = (np.concatenate(piece) for piece in pieces)
     facts = reading_facts(reader, _edge_layout(layout))
     if numbers is None:
@@ -212,191 +208,11 @@ def _refuse_blank(batch: RecordBatch, column: int, what: str, name: str) -> None
         )
 
 
-class _BlankedHead(Utf8Stream):
-    """A stream whose first lines are blank: records begin behind them, and line numbers stay right."""
-
-    def __init__(self, source: ByteSource, encoding: str | None, lines: int) -> None:
-        super().__init__(source, encoding)
-        self._lines_left = lines
-
-    def read(self, size: int) -> bytes:
-        if not self._lines_left:
-            return super().read(size)
-        head = b""
-        while len(head.splitlines()) <= self._lines_left:
-            chunk = super().read(size)
-            if not chunk:
-                break
-            head += chunk
-        rest = head.splitlines(keepends=True)[self._lines_left :]
-        blank = b"\n" * self._lines_left
-        self._lines_left = 0
-        return blank + b"".join(rest)
-
-
-def read_docword(source: ByteSource, encoding: str | None, vocabulary: list[str] | None) -> GivenCounts:
-    """Read a UCI docword file: documents and words are numbered from 1, their numbers stand in front.
-
-    Raises
-    ------
-    DataError
-        A size or a number out of range, a wrong number of lines, or a vocabulary of another length.
-    """
-    lines, _ = open_lines(source, encoding)
-    head = [line.strip() for _, line in zip(range(4), lines, strict=False)]
-    sizes = [
-        whole_number(
-            head[i] if i < len(head) else "",
-            what,
-            0 if i == 2 else 1,
-            10**12 if i == 2 else MAX_SIDE,
-            "The first three lines must hold the numbers of documents, words and lines that follow.",
-            {"source": source.name, "line": i + 1, "column": 1},
-        )
-        for i, what in enumerate(name.removeprefix("the ") for name in _UCI_SIZES)
-    ]
-    n_documents, n_words, n_lines = sizes
-    _check_vocabulary(vocabulary, n_words, f"line 2 of {source.name} says")
-    fourth = head[3] if len(head) > 3 else ""
-    delimiter = next((mark for mark in ("\t", ",") if mark in fourth), " ")
-    reader = RecordReader(_BlankedHead(source, encoding, 3), source.name, delimiter)
-    fields = (
-        WholeNumbers(source.name, 0, "document id", 1, n_documents, "Correct the id, or line 1."),
-        WholeNumbers(source.name, 1, "word id", 1, n_words, "Correct the id, or line 2."),
-        WholeNumbers(source.name, 2, "count", 0, MAX_COUNT, _COUNT_REMEDY),
-    )
-    pieces: list[list[NDArray[np.int64]]] = [[], [], []]
-    total = 0
-    for batch in reader:
-        if batch.n_fields != 3:
-            raise DataError(
-                f"there are {plural(batch.n_fields, 'field')} where document id, word id and count are expected",
-                source=source.name,
-                line=int(batch.lines[0]),
-                remedy="Give three whole numbers on every line after the first three.",
-            )
-        if total + batch.n_records > n_lines:
-            raise _wrong_total(source.name, n_lines, int(batch.lines[n_lines - total]))
-        total += batch.n_records
-        for field, piece in zip(fields, pieces, strict=True):
-            piece.append(field.read(batch))
-    if total < n_lines:
+def check_size(number: int, what: str, entries: int, place: dict[str, Any]) -> None:
+    """Refuse a number of documents or words that a few entries claim: each costs memory, used or not."""
+    if number > max(1_000_000, 100 * entries):
         raise DataError(
-            f"line 3 says that {n_lines:,} lines follow, there are {total:,}",
-            source=source.name,
-            line=3,
-            value=head[2],
-            remedy="The file may be truncated: copy it again, or correct line 3.",
+            f"this claims {number:,} {what} for {entries:,} entries",
+            **place,
+            remedy="Correct the number; leave out what never occurs.",
         )
-    rows, columns, counts = (
-        np.concatenate(piece) if piece else np.empty(0, dtype=np.int64) for piece in pieces
-    )
-    facts = [
-        Fact("lines", reader.lines_read, f"Read {plural(reader.lines_read, 'line')} of a UCI docword file.")
-    ]
-    return GivenCounts(
-        rows - 1,
-        columns - 1,
-        counts,
-        [str(i + 1) for i in range(n_documents)],
-        vocabulary or [str(i + 1) for i in range(n_words)],
-        facts,
-    )
-
-
-def _wrong_total(name: str, promised: int, line: int) -> DataError:
-    return DataError(
-        f"line 3 says that {promised:,} lines follow, and here is one more",
-        source=name,
-        line=line,
-        remedy="Correct line 3, or remove what does not belong here.",
-    )
-
-
-def _check_vocabulary(vocabulary: list[str] | None, n_words: int, who: str) -> None:
-    if vocabulary is not None and len(vocabulary) != n_words:
-        raise DataError(
-            f"the vocabulary has {plural(len(vocabulary), 'word')}, {who} {n_words:,}",
-            source="vocabulary",
-            remedy="Load the vocabulary that belongs to this file.",
-        )
-
-
-def read_ldac(source: ByteSource, encoding: str | None, vocabulary: list[str] | None) -> GivenCounts:
-    """Read an LDA-C file: a line is a document, `M term:count …` with M pairs and terms numbered from 0.
-
-    Raises
-    ------
-    DataError
-        A line of another form, M wrong, or a term beyond the vocabulary.
-    """
-    lines, _ = open_lines(source, encoding)
-    limit = MAX_SIDE if vocabulary is None else len(vocabulary)
-    pairs: list[NDArray[np.int64]] = []
-    blank = line_number = 0
-    for line_number, line in enumerate(lines, start=1):
-        if not line.strip():
-            blank += 1
-            continue
-        place: dict[str, Any] = {"source": source.name, "line": line_number}
-        if not _LDAC_LINE.fullmatch(line):
-            raise _ldac_fault(line.split(), place)
-        numbers = np.fromstring(line.replace(":", " "), dtype=np.int64, sep=" ")
-        terms, counts = numbers[1::2], numbers[2::2]
-        if numbers[0] != len(terms):
-            raise DataError(
-                f"this line promises {plural(int(numbers[0]), 'pair')} of term:count and has {len(terms):,}",
-                **place,
-                column=1,
-                value=str(numbers[0]),
-                remedy="Correct the first number; the line may be truncated.",
-            )
-        if len(terms) and (terms.max() >= limit or counts.max() > MAX_COUNT):
-            at = int(((terms >= limit) | (counts > MAX_COUNT)).argmax())
-            where = f"the vocabulary, whose last is {limit - 1:,}" if vocabulary else f"{limit - 1:,}"
-            raise DataError(
-                f"this term is beyond {where}"
-                if terms[at] >= limit
-                else f"this count is beyond {MAX_COUNT:,}",
-                **place,
-                column=at + 2,
-                value=f"{terms[at]}:{counts[at]}",
-                remedy="Terms are numbered from 0; load the vocabulary that belongs to this file.",
-            )
-        pairs.append(numbers[1:])
-    lengths = np.array([len(pair) // 2 for pair in pairs], dtype=np.int64)
-    flat = np.concatenate(pairs) if pairs else np.empty(0, dtype=np.int64)
-    n_words = int(flat[0::2].max()) + 1 if len(flat) else 0
-    facts = [Fact("lines", line_number, f"Read {plural(line_number, 'line')} of an LDA-C file.")]
-    if blank:
-        facts.append(Fact("blank_lines", blank, f"{plural(blank, 'blank line')}: passed over."))
-    return GivenCounts(
-        np.repeat(np.arange(len(pairs)), lengths),
-        flat[0::2],
-        flat[1::2],
-        [str(i + 1) for i in range(len(pairs))],
-        vocabulary or [str(i) for i in range(n_words)],
-        facts,
-    )
-
-
-def _ldac_fault(fields: list[str], place: dict[str, Any]) -> DataError:
-    """Return what is wrong with a line that is not of the form."""
-    remedy = "A line is the number of different terms, then term:count for each, terms numbered from 0."
-    for column, field in enumerate(fields, start=1):
-        if column == 1:
-            if not re.fullmatch(r"\d{1,15}", field, re.ASCII):
-                return DataError(
-                    "the line does not begin with a whole number",
-                    **place,
-                    column=1,
-                    value=field,
-                    remedy=remedy,
-                )
-        elif not _LDAC_PAIR.fullmatch(field):
-            term, colon, count = field.partition(":")
-            what = "this is not of the form term:count"
-            if colon and re.fullmatch(r"-?\d+", term) and re.fullmatch(r"-?[\d.]+", count):
-                what = "term and count must be whole numbers, none negative"
-            return DataError(what, **place, column=column, value=field, remedy=remedy)
-    return DataError("the line cannot be read", **place, remedy=remedy)

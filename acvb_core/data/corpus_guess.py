@@ -16,7 +16,7 @@ _TEXT_NAMES = (
 )  # fmt: skip
 _LABEL_NAMES = (
     "label", "labels", "class", "category", "section", "group", "topic", "genre", "target", "newsgroup",
-    "subject", "kind", "type", "party", "sentiment",
+    "kind", "type", "party", "sentiment",
 )  # fmt: skip
 _NAME_NAMES = (
     "name", "id", "doc", "document", "docid", "doc_id", "document_id", "title", "headline", "file", "filename",
@@ -30,45 +30,56 @@ _LDAC_LINE = re.compile(r"\s*\d+(\s+\d+:\d+)*\s*")
 
 
 def is_docword(lines: Sequence[str]) -> bool:
-    """Whether the first lines are three sizes and then triples of whole numbers."""
-    head = [line.split() for line in lines[:8] if line.strip()]
-    sizes = [len(fields) for fields in head]
+    """Whether the first lines are three sizes and then a triple of whole numbers."""
+    head = [line.split() for line in lines[:4]]
     whole = all(field.isascii() and field.isdigit() for fields in head for field in fields)
-    return len(head) >= 4 and whole and sizes[:3] == [1, 1, 1] and set(sizes[3:]) == {3}
+    return whole and [len(fields) for fields in head] == [1, 1, 1, 3]
 
 
 def is_ldac(lines: Sequence[str]) -> bool:
-    """Whether the first lines are a number each and then term:count."""
+    """Whether most of the first lines are a number each and then term:count."""
     head = [line for line in lines[:20] if line.strip()]
-    return bool(head) and any(":" in line for line in head) and all(map(_LDAC_LINE.fullmatch, head))
+    alike = [line for line in head if _LDAC_LINE.fullmatch(line)]
+    return any(":" in line for line in alike) and 2 * len(alike) >= len(head)
 
 
 def is_counts(records: Records) -> bool:
     """Whether a table holds one (document, word) pair a line rather than texts."""
     names = _lowered(records[0])
-    if any(name in _WORD_NAMES for name in names):
+    texts = any(name in _TEXT_NAMES for name in names)
+    if len(names) > 1 and any(name in _WORD_NAMES for name in names) and not (texts and len(names) > 3):
         return True
-    if any(name in _TEXT_NAMES for name in names) or not 2 <= len(names) <= 3:
+    if texts or not 2 <= len(names) <= 3:
         return False
     body = records[1:] or records
     if len(names) == 3 and not all(_is_number(record[2]) for record in body):
         return False
-    documents = [record[0] for record in body]
-    return len(set(documents)) < len(documents) and not any(" " in record[1].strip() for record in body)
+    if any(" " in record[1].strip() for record in body):
+        return False
+    documents = [record[0] for record in records]
+    return len(set(documents)) < len(documents) or text_column([""] * len(names), body) is None
 
 
-def is_table(records: Records, delimiter: str, filename: str) -> bool:
-    """Whether lines cut at a delimiter are a table, and not prose that holds the delimiter."""
+def is_table(records: Records, delimiter: str, share: float, filename: str) -> bool:
+    """Whether lines cut at a delimiter are a table, and not prose that holds the delimiter.
+
+    Parameters
+    ----------
+    share : float
+        Share of the records that have as many fields as the first.
+    """
     if has_text_header(records):
         return True
     if len(records[0]) < 2:
         return False
+    if any(name in _WORD_NAMES for name in _lowered(records[0])):
+        return True
     if filename.lower().removesuffix(".gz").endswith((".csv", ".tsv")):
         return True
     # In prose a comma is followed by a blank.
     cells = [field for record in records for field in record[1:] if field]
     spaced = sum(field.startswith(" ") for field in cells)
-    return len(records) > 1 and (delimiter != "," or 2 * spaced < len(cells))
+    return len(records) > 1 and share > 0.9 and (delimiter != "," or 2 * spaced < len(cells))
 
 
 def has_text_header(records: Records) -> bool:

@@ -10,8 +10,10 @@ from scipy import sparse
 
 from acvb_core.data.byte_source import ByteSource, FileLike
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.corpus_counts import GivenCounts, read_counts, read_docword, read_ldac
+from acvb_core.data.corpus_counts import GivenCounts, read_counts
+from acvb_core.data.corpus_docword import read_docword
 from acvb_core.data.corpus_layout import CORPUS_FORMATS, ROLES, ColumnChoice, CorpusFormat, CorpusLayout
+from acvb_core.data.corpus_ldac import read_ldac
 from acvb_core.data.corpus_sniff import inspect_documents
 from acvb_core.data.corpus_texts import (
     LoadedCorpus,
@@ -219,7 +221,7 @@ def _texts_of(source: ByteSource, layout: CorpusLayout, encoding: str | None, na
 
 def _of_counts(given: GivenCounts, layout: CorpusLayout, name: str) -> LoadedCorpus:
     shape = len(given.documents), len(given.words)
-    if not shape[1]:
+    if not given.counts.any():
         raise DataError(
             "the corpus has no words",
             source=layout.filename,

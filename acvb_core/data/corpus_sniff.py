@@ -7,14 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-import numpy as np
-
 from acvb_core.data import corpus_guess as guess
 from acvb_core.data.byte_source import ByteSource
 from acvb_core.data.corpus_layout import PREVIEW_CHARACTERS, PREVIEW_ROWS, CorpusFormat, CorpusLayout
 from acvb_core.data.corpus_zip import zip_files
 from acvb_core.data.records import delimiter_code
-from acvb_core.data.report import plural
 from acvb_core.data.sniff import inspect
 from acvb_core.data.text_lines import TextRecords, open_lines
 from acvb_core.errors import DataError
@@ -27,9 +24,9 @@ _CANDIDATES = ("\t", ";", "|", ",")
 
 
 class _Table(NamedTuple):
+    records: list[list[str]]  # those with as many fields as the first
     delimiter: str
-    records: list[list[str]]
-    share: float  # share of the records with the usual number of fields
+    share: float  # their share of all
 
 
 def inspect_documents(
@@ -62,15 +59,11 @@ def inspect_documents(
     if format == "counts":
         return _counts_layout(source, blank, encoding, delimiter, header)
     table = _best_table(lines, delimiter, source.name)
-    if table is None or (
-        format is None
-        and delimiter is None
-        and not guess.is_table(table.records, table.delimiter, source.name)
-    ):
-        if format is None:
-            return _plain(blank, "lines", lines)
-        _raise_first_fault(lines, delimiter or ",", source.name)
-    assert table is not None
+    given = format is not None or delimiter is not None
+    if not given and (table is None or not guess.is_table(*table, source.name)):
+        return _plain(blank, "lines", lines)
+    if table is None:
+        raise _first_fault(lines, delimiter or ",", source.name)
     if format is None and guess.is_counts(table.records):
         return _counts_layout(source, blank, encoding, table.delimiter, header)
     return _table_layout(blank, table, header)
@@ -115,14 +108,15 @@ def _counts_layout(
 
 
 def _table_layout(blank: CorpusLayout, table: _Table, header: bool | None) -> CorpusLayout:
-    width = len(table.records[0])
-    records = [record for record in table.records if len(record) == width]
+    records = table.records
+    width = len(records[0])
     has_header = guess.has_text_header(records) if header is None else header
     body = records[has_header:]
-    names = [name.strip() for name in records[0]] if has_header else [f"column {i + 1}" for i in range(width)]
-    text = guess.text_column(names if has_header else [""] * width, body)
-    label = guess.label_column(names if has_header else [""] * width, body, {text})
-    name = guess.name_column(names if has_header else [""] * width, body, {text, label})
+    given = [name.strip() for name in records[0]] if has_header else [""] * width
+    names = given if has_header else [f"column {i + 1}" for i in range(width)]
+    text = guess.text_column(given, body)
+    label = guess.label_column(given, body, {text})
+    name = guess.name_column(given, body, {text, label})
     cut = tuple(tuple(field[:PREVIEW_CHARACTERS] for field in record) for record in body[:PREVIEW_ROWS])
     return replace(
         blank,
@@ -157,25 +151,21 @@ def _head(source: ByteSource, encoding: str | None) -> tuple[list[str], str]:
 
 
 def _best_table(lines: Sequence[str], delimiter: str | None, name: str) -> _Table | None:
-    """Return the head as a table, None when it is none at any delimiter."""
+    """Return the head as a table, None when its first record cannot be read at any delimiter."""
     best: _Table | None = None
     for candidate in _CANDIDATES if delimiter is None else (delimiter,):
         records = _records(lines, candidate, name)
         if not records:
             continue
-        counts = np.array([len(record) for record in records])
-        usual = int(np.bincount(counts).argmax())
-        share = float((counts == usual).mean())
-        if len(records[0]) != usual and delimiter is None:
-            continue
-        found = _Table(candidate, records, share)
+        alike = [record for record in records if len(record) == len(records[0])]
+        found = _Table(alike, candidate, len(alike) / len(records))
         if best is None or _rank(found) > _rank(best):
             best = found
     return best
 
 
 def _rank(table: _Table) -> float:
-    return table.share if len(table.records[0]) > 1 and table.share > 0.9 else 0.0
+    return table.share if len(table.records[0]) > 1 else 0.0
 
 
 def _records(lines: Sequence[str], delimiter: str, name: str) -> list[list[str]]:
@@ -189,15 +179,10 @@ def _records(lines: Sequence[str], delimiter: str, name: str) -> list[list[str]]
     return found
 
 
-def _raise_first_fault(lines: Sequence[str], delimiter: str, name: str) -> None:
-    """Raise what keeps the first lines from being a table."""
-    first: list[str] | None = None
-    for line, fields in TextRecords(lines, delimiter, name):
-        if first is not None and len(fields) != len(first):
-            raise DataError(
-                f"the first line has {plural(len(first), 'field')}, this one {len(fields):,}",
-                source=name,
-                line=line,
-                remedy="Remove title lines above the data, and quote fields that hold the delimiter.",
-            )
-        first = first or fields
+def _first_fault(lines: Sequence[str], delimiter: str, name: str) -> DataError:
+    """Return what keeps the first record from being read."""
+    try:
+        next(iter(TextRecords(lines, delimiter, name)))
+    except DataError as fault:
+        return fault
+    raise AssertionError("the first record can be read")

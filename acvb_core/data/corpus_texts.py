@@ -263,7 +263,7 @@ def _ragged(fields: list[str], layout: CorpusLayout, line: int) -> DataError:
         line=line,
         column=min(len(fields), layout.n_fields) + 1,
         value=(layout.delimiter or " ").join(fields),
-        remedy="Give every record the same number of fields; quote a text that holds the delimiter.",
+        remedy="Quote a text that holds the delimiter; choose the format lines when each line is one document.",
     )
 
 

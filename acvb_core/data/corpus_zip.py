@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zipfile
-import zlib
 from pathlib import PurePosixPath
 
 from acvb_core.data.byte_source import ByteSource
@@ -25,7 +24,9 @@ def zip_files(source: ByteSource) -> list[zipfile.ZipInfo]:
     try:
         with zipfile.ZipFile(source.seekable()) as archive:
             files = [file for file in archive.infolist() if not file.is_dir()]
-    except (zipfile.BadZipFile, ValueError, EOFError, OSError, NotImplementedError) as problem:
+    except DataError:
+        raise
+    except Exception as problem:  # a damaged archive makes zipfile raise all sorts
         raise _damaged(source.name, str(problem)) from None
     return files
 
@@ -84,7 +85,7 @@ def _text(archive: zipfile.ZipFile, file: zipfile.ZipInfo, source: str, encoding
         )
     try:
         content = archive.read(file)
-    except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, OSError, NotImplementedError) as problem:
+    except Exception as problem:  # as above, and what the packed data make zlib raise
         raise _damaged(name, str(problem)) from None
     if not content:
         return ""

@@ -95,9 +95,15 @@ class TokeniserPreview:
         return sum(words.n_tokens for words in self.dropped.values())
 
     def blame(self) -> str | None:
-        """Return the reason that dropped the most tokens, None when nothing was dropped."""
-        worst = max(self.dropped, key=lambda reason: self.dropped[reason].n_tokens)
-        return worst if self.dropped[worst].n_words else None
+        """Return the reason to look at first when too little is left, None when nothing was dropped.
+
+        What the limits drop comes before stop words and numbers, which nearly every text has.
+        """
+        for reasons in (("too_rare", "too_common", "beyond_cap"), ("stop_word", "number")):
+            worst = max(reasons, key=lambda reason: self.dropped[reason].n_tokens)
+            if self.dropped[worst].n_words:
+                return worst
+        return None
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
 from acvb_core.data.byte_source import ByteSource, FileLike, Utf8Stream
 from acvb_core.errors import DataError
@@ -29,7 +30,7 @@ class _Bytes(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]
+    def readinto(self, buffer: Any, /) -> int:
         if not self._rest:
             self._rest = memoryview(self._checked(self._stream.read(_BLOCK)))
         found = self._rest[: len(buffer)]
@@ -141,7 +142,14 @@ class TextRecords:
         )
 
 
-def read_vocabulary(source: FileLike) -> list[str]:
+class Vocabulary(NamedTuple):
+    """The words of a vocabulary file, and what the user calls it."""
+
+    words: list[str]
+    source: str
+
+
+def read_vocabulary(source: FileLike) -> Vocabulary:
     """Return the words of a vocabulary file, one a line.
 
     Raises
@@ -149,10 +157,10 @@ def read_vocabulary(source: FileLike) -> list[str]:
     DataError
         A line is blank or a word stands twice, with its line.
     """
-    with ByteSource(source) as opened:
-        words, _ = read_lines(opened)
-        name = opened.name if opened.name != "the data" else "the vocabulary"
-    words = [word.strip() for word in words]
+    with ByteSource(source, "the vocabulary" if isinstance(source, bytes) else None) as opened:
+        lines, _ = read_lines(opened)
+        name = opened.name
+    words = [word.strip() for word in lines]
     while words and not words[-1]:
         words.pop()
     seen: dict[str, int] = {}
@@ -175,4 +183,4 @@ def read_vocabulary(source: FileLike) -> list[str]:
         seen[word] = line
     if not words:
         raise DataError("the vocabulary is empty", source=name, remedy="Give one word on each line.")
-    return words
+    return Vocabulary(words, name)

@@ -1,0 +1,226 @@
+"""Every fault of a file of documents is named with its line, its field, its value and what to do."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import zipfile
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acvb_core.data import text_lines
+from acvb_core.data.corpus_readers import inspect_corpus, load_corpus, read_texts
+from acvb_core.data.tokeniser import Tokeniser
+from acvb_core.errors import DataError, ParameterError
+
+EVERYTHING = Tokeniser(stop_words=(), numbers=True, min_documents=1, max_share=1.0)
+LONG = {"format": "counts"}
+UCI = b"2\n3\n2\n"
+TWO = b"river bank\n"
+TABLE = b"id,text\n1,a river\n"
+
+
+def fault(source: bytes, **options) -> DataError:
+    """Load `source`, which must fail, and return the error."""
+    with pytest.raises(DataError) as caught:
+        load_corpus(source, filename="upload.txt", **options)
+    assert caught.value.source is not None
+    assert caught.value.source.split(":")[0] in ("upload.txt", "the vocabulary")
+    assert caught.value.remedy
+    return caught.value
+
+
+# name: (bytes, options, line, column, value, words of the message)
+FAULTS = {
+    "negative count": (b"doc,word,count\na,x,1\na,y,-2\n", {}, 3, 3, "-2", "the count is negative"),
+    "fraction": (b"doc,word,count\na,x,1\na,y,0.5\n", {}, 3, 3, "0.5", "no whole number"),
+    "text for a count": (b"doc,word,count\na,x,1\na,y,two\n", {"count_column": 2}, 3, 3, "two", "is no number"),
+    "blank count": (b"doc,word,count\na,x,1\na,y,\n", {}, 3, 3, None, "the count is blank"),
+    "infinite count": (b"doc,word,count\na,x,1\na,y,inf\n", LONG | {"count_column": 2}, 3, 3, "inf", "no whole"),
+    "digits of another script": (
+        "doc,word,count\na,x,1\na,y,٣\n".encode(), LONG | {"count_column": 2}, 3, 3, "٣", "no whole number",
+    ),
+    "huge count": (b"doc,word,count\na,x,1\na,y,2147483648\n", {}, 3, 3, "2147483648", "not from 0 to"),
+    "blank word": (b"doc,word,count\na,x,1\na,,1\n", {}, 3, 2, None, "the word is blank"),
+    "blank document": (b"doc,word,count\na,x,1\n,y,1\n", {}, 3, 1, None, "the document is blank"),
+    "too few fields": (b"doc,word,count\na,x,1\na,y\n", {}, 3, 3, "a,y", "2 fields where the first has 3"),
+    "too few columns": (b"a,b\nx,y\n", LONG | {"count_column": 2}, None, None, None, "no column at position 2"),
+    "header only": (b"doc,word,count\n", {}, 1, None, None, "column names and no data"),
+    "word not in the vocabulary": (
+        b"doc,word\na,x\na,y\n", {"vocabulary": b"x\nz\n"}, 3, 2, "y", "not in the node list",
+    ),
+    "column twice": (b"doc,word\na,x\n", {"word_column": 0, "document_column": 0}, None, None, None, "column each"),
+    "unknown column": (b"doc,word\na,x\n", {"word_column": "term"}, 1, None, "term", "no column of this name"),
+    "docword id": (UCI + b"1 1 1\n3 1 1\n", {}, 5, 1, "3", "this document id is not from 1 to 2"),
+    "docword zero id": (UCI + b"1 1 1\n1 0 1\n", {}, 5, 2, "0", "this word id is not from 1 to 3"),
+    "docword word id": (UCI + b"1 1 1\n1 4 1\n", {}, 5, 2, "4", "this word id is not from 1 to 3"),
+    "docword count": (UCI + b"1 1 1\n1 2 -1\n", {"format": "docword"}, 5, 3, "-1", "the count is negative"),
+    "docword too few fields": (UCI + b"1 1 1\n1 2\n", {}, 5, 3, "1 2", "2 fields where the first has 3"),
+    "docword of two fields": (UCI + b"1 1\n1 2\n", {"format": "docword"}, 4, None, None, "2 fields where"),
+    "docword too short": (b"2\n3\n3\n1 1 1\n2 1 1\n", {}, 3, None, "3", "says that 3 lines follow, there are 2"),
+    "docword too long": (b"2\n3\n1\n1 1 1\n2 1 1\n", {}, 5, None, None, "here is one more"),
+    "docword size": (b"2\nmany\n1\n1 1 1\n", {"format": "docword"}, 2, 1, "many", "number of words is no number"),
+    "docword without sizes": (b"2\n", {"format": "docword"}, 2, 1, None, "number of words is blank"),
+    "docword boast": (b"40000000\n3\n1\n1 1 1\n", {}, 1, None, "40000000", "claims 40,000,000 documents"),
+    "docword boast of words": (b"2\n40000000\n1\n1 1 1\n", {}, 2, None, "40000000", "40,000,000 words"),
+    "docword vocabulary": (
+        UCI + b"1 1 1\n2 2 1\n", {"vocabulary": b"a\nb\n"}, None, None, None, "2 words, line 2 of upload.txt says 3",
+    ),
+    "vocabulary word twice": (UCI + b"1 1 1\n2 2 1\n", {"vocabulary": b"a\nb\na\n"}, 3, None, "a", "stands on line 1"),
+    "vocabulary blank": (UCI + b"1 1 1\n2 2 1\n", {"vocabulary": b"a\n\nc\n"}, 2, None, None, "a word is blank"),
+    "vocabulary bytes": (UCI + b"1 1 1\n2 2 1\n", {"vocabulary": b"a\n\xe9x\n"}, 2, None, "e9 78 0a", "not UTF-8"),
+    "vocabulary of nothing": (UCI + b"1 1 1\n2 2 1\n", {"vocabulary": b"\n"}, None, None, None, "vocabulary is empty"),
+    "no token": (b"2\n3\n0\n", {"format": "docword"}, None, None, None, "the corpus has no words"),
+    "ldac pairs": (b"1 0:1\n2 0:1\n", {}, 2, 1, "2", "promises 2 pairs of term:count and has 1"),
+    "ldac count": (b"1 0:1\n1 0:-1\n", {"format": "ldac"}, 2, 2, "0:-1", "whole numbers, none negative"),
+    "ldac fraction": (b"1 0:1\n1 0:1.5\n", {"format": "ldac"}, 2, 2, "0:1.5", "whole numbers, none negative"),
+    "ldac text": (b"1 0:1\n2 0:1 river\n", {"format": "ldac"}, 2, 3, "river", "not of the form term:count"),
+    "ldac start": (b"1 0:1\nx 0:1\n", {"format": "ldac"}, 2, 1, "x", "does not begin with a whole number"),
+    "ldac term": (b"1 0:1\n1 2:1\n", {"vocabulary": b"a\nb\n"}, 2, 2, "2:1", "beyond the vocabulary, whose last is 1"),
+    "ldac huge count": (b"2 0:1 1:2147483648\n", {}, 1, 3, "1:2147483648", "count is beyond 2,147,483,647"),
+    "ldac boast": (b"1 40000000:1\n", {}, None, None, "40000000", "claims 40,000,001 words for 1 entries"),
+    "ldac of nothing": (b"0\n0\n", {"format": "ldac"}, None, None, None, "the corpus has no words"),
+    "table too few fields": (TABLE + b"2\n", {}, 3, 2, "2", "1 field where the first has 2"),
+    "table too many fields": (TABLE + b'\n"a\nb",x,y\n', {}, 4, 3, "a\nb,x,y", "3 fields where the first has 2"),
+    "table header only": (b"id,text\n", {}, 1, None, None, "column names and no data"),
+    "unclosed quote": (TABLE + b'2,"a\nb\n3,c\n', {}, 3, None, None, "never closed"),
+    "text after a quote": (TABLE + b'2,"a"b\n', {}, 3, None, None, "text after the closing quote"),
+    "quote in the first line": (b'"id"x,text\n', {"format": "table"}, 1, None, None, "text after the closing quote"),
+    "no text column": (b"a,b\n1,2\n3,4\n", {"format": "table"}, None, None, "column 1, column 2", "no column of texts"),
+    "not UTF-8": (TABLE + b"2,caf\xe9 x\n", {}, 3, None, "e9 20 78 0a", "is not UTF-8 text"),
+    "NUL": (b"a river\na b\0nk\n", {}, 2, None, None, "NUL byte"),
+    "blank lines only": (b"\n \n\n", {}, None, None, None, "only blank lines"),
+    "empty": (b"", {}, None, None, None, "empty"),
+    "empty gzip": (gzip.compress(b""), {}, None, None, None, "empty"),
+    "pdf": (b"%PDF-1.7\n", {}, None, None, None, "a PDF document"),
+    "no zip": (b"a river\n", {"format": "zip"}, None, None, None, "this is no zip archive"),
+    "no word": (b"... !\n", {}, None, None, Tokeniser().token_pattern, "there is no word in the 1 text"),
+    "stop words only": (b"the of\nand the\n", {}, None, None, "stop_words=('english',)", "3 words by stop_words"),
+    "numbers only": (b"1996\n1997\n", {}, None, None, "numbers=False", "2 words by numbers"),
+    "too rare": (b"the river\nthe bank\n", {}, None, None, "min_documents=2", "2 words by min_documents"),
+    "too common": (TWO * 2, {}, None, None, "max_share=0.95", "2 words by max_share"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", FAULTS)
+def test_fault_is_named(case):
+    source, options, line, column, value, words = FAULTS[case]
+    error = fault(source, **options)
+    assert words in error.what
+    assert (error.line, error.column, error.value) == (line, column, value)
+
+
+@pytest.mark.parametrize("case", [case for case in FAULTS if b"\n" in FAULTS[case][0]])
+def test_fault_is_the_same_gzipped(case):
+    source, options, *_ = FAULTS[case]
+    assert str(fault(gzip.compress(source), **options)) == str(fault(source, **options))
+
+
+def test_truncated_gzip():
+    packed = gzip.compress(b"".join(b"river number %d of %d\n" % (i, i * 7919 % 1009) for i in range(50_000)))
+    assert "truncated" in fault(packed[:-100]).what
+    assert "truncated" in fault(packed[:100]).what
+
+
+def archive(files: dict[str, bytes], **options) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", **options) as writer:
+        for path, content in files.items():
+            writer.writestr(path, content)
+    return out.getvalue()
+
+
+def test_zip_archives():
+    assert "no .txt file among the 2 files" in fault(archive({"a.csv": b"", "b.md": b""})).what
+    assert "an Excel workbook" in fault(archive({"xl/workbook.xml": b""})).what
+    assert "damaged zip" in fault(b"PK\x03\x04 and nothing").what
+    assert "this is a zip archive" in fault(archive({"a.txt": b"x"}), format="lines").what
+
+
+def test_a_file_of_a_zip_is_named():
+    error = fault(archive({"good.txt": b"river", "b/bad.txt": b"river\ncaf\xe9 x\n"}))
+    assert (error.source, error.line) == ("upload.txt: b/bad.txt", 2)
+    assert "a PNG image" in fault(archive({"a.txt": b"\x89PNG\r\n"})).what
+
+
+def test_damaged_zip():
+    packed = bytearray(archive({"a.txt": b"river " * 100}))
+    packed[60] ^= 0xFF  # in the text: its checksum is wrong
+    error = fault(bytes(packed))
+    assert "damaged" in error.what
+    assert error.source == "upload.txt: a.txt"
+    assert "damaged" in fault(bytes(packed[:-30])).what
+    deflated = bytearray(archive({"a.txt": bytes(range(1, 128)) * 9}, compression=zipfile.ZIP_DEFLATED))
+    deflated[40:60] = b"\xff" * 20
+    assert "damaged" in fault(bytes(deflated)).what
+
+
+def test_encrypted_zip():
+    packed = bytearray(archive({"a.txt": b"river"}))
+    for mark, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        packed[packed.index(mark) + offset] |= 1  # the flag is all that tells it
+    assert "encrypted" in fault(bytes(packed)).what
+
+
+def test_bombs_are_refused(monkeypatch):
+    monkeypatch.setattr(text_lines, "MAX_TEXT_BYTES", 1 << 20)
+    zeros = b"river " * (1 << 18)
+    bomb = archive({"a.txt": zeros}, compression=zipfile.ZIP_DEFLATED)
+    assert len(bomb) < 10_000
+    assert "more than 0.000977 GB" in fault(bomb).what
+    assert "more than 0.000977 GB" in fault(gzip.compress(zeros), format="lines").what
+
+
+@pytest.mark.parametrize(
+    ("source", "options"),
+    [
+        (TWO, {"format": "words"}),
+        (TWO, {"encoding": "klingon"}),
+        (TWO, {"delimiter": ",,"}),
+        (TWO, {"vocabulary": b"river\nbank\n"}),
+        (TWO, {"text_column": 0}),
+        (TABLE, {"word_column": 1}),
+        (UCI + b"1 1 1\n2 1 1\n", {"tokeniser": Tokeniser()}),
+        (UCI + b"1 1 1\n2 1 1\n", {"count_column": 2}),
+    ],
+)
+def test_settings_that_make_no_sense(source, options):
+    with pytest.raises(ParameterError):
+        load_corpus(source, **options)
+
+
+def test_counts_have_no_texts():
+    with pytest.raises(DataError, match="holds counts and no texts"):
+        read_texts(b"doc,word,count\na,x,1\n")
+
+
+def test_missing_path(tmp_path):
+    with pytest.raises(DataError, match="cannot be opened"):
+        inspect_corpus(tmp_path / "none.txt")
+    with pytest.raises(DataError, match="cannot be opened"):
+        load_corpus(UCI + b"1 1 1\n2 1 1\n", vocabulary=tmp_path / "none.txt")
+
+
+EXAMPLES = [
+    b"doc,word,count\na,x,1\nb,\"y\n\",2\n", UCI + b"1 1 1\n2 3 1\n", b"2 0:1 1:2\n1 4:1\n",
+    b'id,label,text\n1,a,"The ""river"",\nand"\n2,b,bank\n', b"The river\n\nthe bank\n",
+    archive({"a/x.txt": b"the river", "b/y.txt": b"the bank", "c": b""}), gzip.compress(b"id,text\n1,the river\n"),
+]  # fmt: skip
+
+
+@given(
+    st.sampled_from(EXAMPLES),
+    st.lists(
+        st.tuples(st.integers(0, 2**16), st.binary(max_size=4), st.integers(0, 4)), min_size=1, max_size=4
+    ),
+    st.sampled_from(["auto", "counts", "docword", "ldac", "table", "lines", "zip"]),
+)
+def test_damage_is_an_error_in_the_users_terms_or_none(source, changes, wanted):
+    for place, put_in, cut in changes:
+        at = place % (len(source) + 1)
+        source = source[:at] + put_in + source[at + cut :]
+    with contextlib.suppress(DataError):
+        load_corpus(source, format=wanted)

@@ -1,0 +1,278 @@
+"""What is written in each format is read back the same, and the report tells what was done."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import zipfile
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acvb_core.data.corpus_readers import inspect_corpus, load_corpus, read_texts
+from acvb_core.data.corpus_texts import corpus_of_texts
+from acvb_core.data.tokeniser import Tokeniser
+
+EVERYTHING = Tokeniser(stop_words=(), numbers=True, min_documents=1, max_share=1.0)
+
+# Anything a person can type; a name can neither begin nor end with a blank.
+characters = st.characters(exclude_categories=["Cc", "Cs"])
+names = st.text(characters | st.sampled_from('",;\t|\n'), min_size=1).filter(
+    lambda text: text == text.strip() and "\r" not in text and not text.startswith("\ufeff")
+)
+texts = st.text(characters | st.sampled_from('",;\t|\n '), max_size=60).filter(
+    lambda text: "\r" not in text and not text.startswith("\ufeff")
+)
+
+
+@st.composite
+def tables(draw):
+    """Counts of documents by words, one at least, as a list of lists."""
+    documents, words = draw(st.integers(1, 6)), draw(st.integers(1, 6))
+    row = st.lists(st.sampled_from([0, 0, 0, 1, 2, 300, 2**31 - 1]), min_size=words, max_size=words)
+    found = draw(st.lists(row, min_size=documents, max_size=documents))
+    found[draw(st.integers(0, documents - 1))][draw(st.integers(0, words - 1))] = 1
+    return np.array(found)
+
+
+def entries(table, base=0):
+    """(document, word, count) of every count above 0."""
+    return [(d + base, w + base, int(table[d, w])) for d, w in np.argwhere(table > 0)]
+
+
+def docword(table) -> bytes:
+    lines = [f"{n}" for n in (*table.shape, (table > 0).sum())]
+    return "\n".join([*lines, *(f"{d} {w} {c}" for d, w, c in entries(table, 1)), ""]).encode()
+
+
+def ldac(table) -> bytes:
+    rows = [[(w, c) for w, c in enumerate(row) if c] for row in table]
+    return "".join(" ".join([str(len(r)), *(f"{w}:{c}" for w, c in r)]) + "\n" for r in rows).encode()
+
+
+def as_csv(rows, delimiter=",", newline="\r\n") -> bytes:
+    out = io.StringIO()
+    csv.writer(out, delimiter=delimiter, lineterminator=newline, quoting=csv.QUOTE_ALL).writerows(rows)
+    return out.getvalue().encode()
+
+
+@given(tables(), st.booleans(), st.sampled_from(["auto", "docword"]))
+def test_docword(table, packed, wanted):
+    source = docword(table)
+    vocabulary = "\n".join(f"w{i}" for i in range(table.shape[1])).encode()
+    loaded = load_corpus(gzip.compress(source) if packed else source, format=wanted, vocabulary=vocabulary)
+    assert loaded.layout.format == "docword"
+    assert (loaded.corpus.counts.toarray() == table).all()
+    assert loaded.corpus.vocabulary.tolist() == [f"w{i}" for i in range(table.shape[1])]
+    assert loaded.corpus.documents.tolist() == [str(i + 1) for i in range(table.shape[0])]
+    assert loaded.report.count("empty_documents") == (table.sum(axis=1) == 0).sum()
+    assert loaded.report.count("unused_words") == (table.sum(axis=0) == 0).sum()
+    assert loaded.report.count("tokens") == table.sum()
+    assert load_corpus(source, format=wanted).corpus.vocabulary[0] == "1"
+
+
+@given(tables(), st.booleans(), st.booleans())
+def test_ldac(table, packed, with_vocabulary):
+    source = ldac(table)
+    vocabulary = b"\n".join(b"w%d" % i for i in range(table.shape[1])) if with_vocabulary else None
+    loaded = load_corpus(
+        gzip.compress(source) if packed else source, format="ldac", vocabulary=vocabulary, filename="x.gz"
+    )
+    used = table.shape[1] if with_vocabulary else np.flatnonzero(table.any(axis=0))[-1] + 1
+    assert (loaded.corpus.counts.toarray() == table[:, :used]).all()
+    assert loaded.corpus.vocabulary[0] == ("w0" if with_vocabulary else "0")
+    assert inspect_corpus(source).format == "ldac"
+
+
+@given(
+    tables(), st.lists(names, min_size=12, max_size=12, unique=True), st.sampled_from(",;\t|"), st.booleans()
+)
+def test_counts(table, labels, delimiter, packed):
+    documents, words = labels[:6], labels[6:]
+    rows = [("doc", "word", "count"), *((documents[d], words[w], c) for d, w, c in entries(table))]
+    source = as_csv(rows, delimiter)
+    loaded = load_corpus(gzip.compress(source) if packed else source, format="counts", delimiter=delimiter)
+    found = loaded.corpus
+    assert {
+        (found.documents[d], found.vocabulary[w], int(c))
+        for d, w, c in zip(*found.counts.nonzero(), found.counts.data, strict=True)
+    } == {(documents[d], words[w], c) for d, w, c in entries(table)}
+    assert found.documents.tolist() == list(dict.fromkeys(row[0] for row in rows[1:]))
+
+
+def test_counts_by_hand():
+    source = b"word;id;x\ncat;a;2\ndog;a;0\ncat;b;1\ncat;a;3\n"
+    loaded = load_corpus(source, filename="pets.csv", document_column="id", vocabulary=b"cow\ncat\ndog\n")
+    assert loaded.corpus.counts.toarray().tolist() == [[0, 5, 0], [0, 1, 0]]
+    assert loaded.corpus.name == "pets"
+    assert loaded.report.count("repeated_pairs") == 1
+    assert loaded.report.count("zero_counts") == 1
+    assert loaded.report.count("unused_words") == 2
+    without = load_corpus(b"a\tcat\na\tcat\nb\tdog\n")
+    assert without.layout.format == "counts"
+    assert without.corpus.counts.toarray().tolist() == [[2, 0], [0, 1]]
+    assert without.report.count("lines_as_tokens") == 3
+    whole = load_corpus(b"doc,word,count\na,x,2.0\n")
+    assert whole.corpus.n_tokens == 2
+
+
+@given(
+    st.lists(st.tuples(names, texts, names), min_size=1, max_size=6),
+    st.sampled_from(",;\t|"),
+    st.sampled_from(["\n", "\r\n"]),
+    st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]),
+)
+def test_table(rows, delimiter, newline, encoding):
+    source = as_csv([("title", "text", "label"), *rows], delimiter, newline).decode().encode(encoding)
+    read = read_texts(source, filename="a.csv", delimiter=delimiter, format="table")
+    assert read.texts == tuple(row[1] for row in rows)
+    assert read.labels.tolist() == [row[2] for row in rows]
+    assert len(set(read.documents)) == len(rows)
+    renamed = sum(fact.count for fact in read.facts if fact.name == "renamed_documents")
+    assert renamed == len(rows) - len({row[0] for row in rows})
+    assert [a for a, b in zip(read.documents, rows, strict=True) if a != b[0]] == [] or renamed
+
+
+@given(st.lists(texts.map(lambda text: text.replace("\n", " ")), min_size=1, max_size=6), st.booleans())
+def test_lines(lines, packed):
+    source = "".join(line + "\n" for line in ["first", *lines]).encode()
+    read = read_texts(gzip.compress(source) if packed else source, format="lines")
+    assert read.texts == ("first", *lines)
+    assert read.documents.tolist() == [str(i + 1) for i in range(len(lines) + 1)]
+
+
+def test_a_text_longer_than_any_field_of_a_relation():
+    text = "the river, " * 200_000 + '"quoted"\nand a second line'
+    read = read_texts(as_csv([("id", "text"), ("a", text), ("b", "short")]))
+    assert read.texts == (text, "short")
+    assert read.documents.tolist() == ["a", "b"]
+
+
+def test_read_once_and_cut_often():
+    read = read_texts(b"The river bank\nthe river boat\n\nof the\n", name="rivers")
+    first = corpus_of_texts(read, EVERYTHING)
+    assert first.corpus.vocabulary.tolist() == ["bank", "boat", "of", "river", "the"]
+    assert first.corpus.counts.toarray().tolist() == [
+        [1, 0, 0, 1, 1], [0, 1, 0, 1, 1], [0, 0, 0, 0, 0], [0, 0, 1, 0, 1],
+    ]  # fmt: skip
+    assert (first.corpus.name, first.corpus.texts, first.corpus.tokeniser) == (
+        "rivers",
+        read.texts,
+        EVERYTHING,
+    )
+    cut = read.cut(EVERYTHING)
+    second = corpus_of_texts(read, Tokeniser())
+    assert second.corpus.vocabulary.tolist() == ["river"]
+    assert read.cut(Tokeniser()) is cut
+    assert read.cut(Tokeniser(lowercase=False)) is not cut
+    assert second.report.count("dropped_stop_word") == 2
+    assert second.report.count("dropped_too_rare") == 2
+    assert second.report.count("empty_documents") == 2
+    assert (second.report.count("documents"), second.report.count("tokens")) == (4, 2)
+    json.dumps(second.report.to_dict())
+    json.dumps(second.layout.to_dict())
+
+
+def archive(files: dict[str, bytes]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as writer:
+        for path, content in files.items():
+            writer.writestr(path, content)
+    return out.getvalue()
+
+
+def test_zip_with_folders():
+    files = {
+        "news/sport/a.txt": b"the match",
+        "news/sport/b.v2.TXT": "\ufeffthe goal".encode("utf-16"),
+        "news/oil/a.txt": b"",
+        "news/readme.md": b"x",
+        "__MACOSX/news/sport/._a.txt": b"\0\0",
+        "news/": b"",
+    }
+    loaded = load_corpus(archive(files), filename="news.zip", tokeniser=EVERYTHING)
+    assert loaded.layout.format == "zip"
+    assert loaded.corpus.documents.tolist() == ["news/sport/a", "news/sport/b.v2", "news/oil/a"]
+    assert loaded.corpus.labels.tolist() == ["news/sport", "news/sport", "news/oil"]
+    assert loaded.corpus.texts == ("the match", "the goal", "")
+    assert loaded.corpus.name == "news"
+    assert loaded.report.count("other_files") == 2
+    assert loaded.report.count("files") == 3
+    assert "news/readme.md" in " ".join(loaded.report.lines())
+
+
+@given(st.dictionaries(st.text(st.sampled_from("abc/d "), min_size=1).map(lambda p: p.strip("/ ")), texts))
+def test_zip(files):
+    files = {f"f/{path}.txt": text for path, text in files.items() if "//" not in path and path}
+    files["f/always.txt"] = "river"
+    read = read_texts(archive({path: text.encode() for path, text in files.items()}))
+    assert dict(zip(read.documents, read.texts, strict=True)) == {
+        path.removesuffix(".txt"): text for path, text in files.items()
+    }
+    folders = {path.rpartition("/")[0] for path in files}
+    assert (read.labels is None) == (len(folders) == 1)
+
+
+GUESSES = {
+    "docword": (b"2\n3\n2\n1 1 4\n2 3 1\n", "docword", {}),
+    "ldac": (b"2 0:1 5:2\n0\n1 3:1\n", "ldac", {}),
+    "long list": (b"doc,word,count\na,x,1\na,y,2\n", "counts", {"count_column": 2}),
+    "long list, no header": (b"1 cat 2\n1 dog 1\n".replace(b" ", b","), "counts", {"header": False}),
+    "other order": (b"term\tn\tdocument\nx\t1\ta\n", "counts", {"word_column": 0, "document_column": 2}),
+    "texts": (
+        b"id,category,abstract\n1,a,Some text\n",
+        "table",
+        {"text_column": 2, "label_column": 1, "name_column": 0},
+    ),
+    "unnamed": (
+        b"a1;The first text of them all\na2;And the second, with a comma\n",
+        "table",
+        {"text_column": 1, "name_column": 0, "header": False, "delimiter": ";"},
+    ),
+    "one column": (
+        b'review\n"Good, really."\n"Bad.\nVery bad."\n',
+        "table",
+        {"text_column": 0, "header": True},
+    ),
+    "prose": (b"Well, that is it.\nOne, two.\nThree, four.\n", "lines", {}),
+    "a line": (b"Just words", "lines", {}),
+}
+
+
+@pytest.mark.parametrize("case", GUESSES)
+def test_format_is_guessed(case):
+    source, wanted, details = GUESSES[case]
+    layout = inspect_corpus(source)
+    assert layout.format == wanted
+    assert {name: getattr(layout, name) for name in details} == details
+    assert layout.rows
+    assert inspect_corpus(gzip.compress(source)).rows == layout.rows
+    load_corpus(source, tokeniser=EVERYTHING if layout.has_texts else None)
+
+
+def test_guesses_give_way():
+    source = b"id,text,note\n1,the first,x\n2,the second,y\n"
+    loaded = load_corpus(source, text_column="note", name_column=False, label_column=1, tokeniser=EVERYTHING.__class__(
+        stop_words=(), token_pattern=r"\w+", min_documents=1, max_share=1.0))  # fmt: skip
+    assert loaded.corpus.texts == ("x", "y")
+    assert loaded.corpus.documents.tolist() == ["1", "2"]
+    assert loaded.corpus.labels.tolist() == ["the first", "the second"]
+    assert loaded.report.count("unused_columns") == 1
+
+
+def test_names_that_come_again():
+    read = read_texts(b"id,text\na,one two\na (2),one\na,two\n,three\n", name="x")
+    assert read.documents.tolist() == ["a", "a (2)", "a (3)", "4"]
+    assert {fact.name: fact.count for fact in read.facts}["renamed_documents"] == 1
+    assert {fact.name: fact.count for fact in read.facts}["unnamed_documents"] == 1
+
+
+def test_latin_1_when_told():
+    loaded = load_corpus("id,text\n1,Café café\n".encode("latin-1"), encoding="latin-1", tokeniser=EVERYTHING)
+    assert loaded.corpus.vocabulary.tolist() == ["café"]
+    assert loaded.report.count("encoding") == 0
+    assert "The text was decoded as latin-1." in loaded.report.lines()
