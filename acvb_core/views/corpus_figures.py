@@ -13,7 +13,7 @@ from acvb_core.views.theme import GRID, LINE, MUTED, Figure, base_layout, escape
 from acvb_core.views.topic_bars import lying_bars
 
 _COLOUR = "#0072B2"
-_BINS = 40
+_BINS, _LOG_BINS = 40, 28
 #: Ratio of the 99 % quantile to the median from which lengths are shown on a logarithmic axis.
 _SKEWED = 8.0
 _POINTS = 300
@@ -66,7 +66,7 @@ def _edges(used: NDArray[np.int64], log: bool) -> NDArray[np.float64]:
         return np.array([0.5, 1.5])
     low, high = int(used.min()), int(used.max())
     if log:
-        edges = np.round(np.geomspace(low, high + 1, _BINS + 1))
+        edges = np.round(np.geomspace(low, high + 1, _LOG_BINS + 1))
         return np.unique(edges) - 0.5
     step = -(-(high - low + 1) // _BINS)
     return np.arange(low, high + step + 1, step, dtype=np.float64) - 0.5

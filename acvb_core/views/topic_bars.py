@@ -10,14 +10,19 @@ from numpy.typing import ArrayLike
 
 from acvb_core.views.strengths import percent
 from acvb_core.views.theme import GRID, LINE, MUTED, TEXT, Figure, base_layout, cluster_colour, escape, rgba
-from acvb_core.views.topic_labels import MOST_CHARACTERS, Labels, given_name, text_room, topic_name
+from acvb_core.views.topic_labels import (
+    MOST_CHARACTERS,
+    Labels,
+    given_name,
+    plain_name,
+    text_room,
+    topic_name,
+)
 
 _ROW, _TOP, _BOTTOM = 21, 30, 40  # pixels of a bar with its gap, above the bars, and below them
 _FONT = 12
 #: Topics up to which a figure of all topics writes the values beside the bars.
 _FEW = 24
-#: … and up to which it writes names below them.
-_NAMED = 12
 
 
 def topic_bars(
@@ -170,11 +175,7 @@ def document_topics_figure(
     order = np.argsort(-values, kind="stable")
     # One topic is not worth a bar called "1 others".
     kept = order if len(order) <= n + 1 else order[:n]
-    names = [given_name(k + 1, labels) for k in kept.tolist()]
-    raw = [
-        f"{k + 1} · {name}" if name else f"topic {k + 1}"
-        for k, name in zip(kept.tolist(), names, strict=True)
-    ]
+    raw = [plain_name(k + 1, labels, long=True) for k in kept.tolist()]
     size = values[kept]
     colours = [cluster_colour(k + 1) for k in kept.tolist()]
     if len(kept) < len(order):
@@ -331,7 +332,6 @@ def _standing(
     n = len(values)
     topics = range(1, n + 1)
     texts = ["" if np.isnan(x) else percent(x) if percents else f"{x:.3g}" for x in values]
-    named = n <= _NAMED and any(given_name(topic, labels) for topic in topics)
     bar = {
         "type": "bar",
         "x": list(topics),
@@ -350,10 +350,9 @@ def _standing(
         "hovertemplate": "%{hovertext}<extra></extra>",
         "uid": uid,
     }
-    names = [topic_name(topic, labels, limit=14) for topic in topics]
     axis = {"range": [0.4, n + 0.6], "showgrid": False, "zeroline": False, "linecolor": LINE, "tickangle": 0}
     if n <= _FEW:
-        axis |= {"tickvals": list(topics), "ticktext": names if named else [str(topic) for topic in topics]}
+        axis |= {"tickvals": list(topics), "ticktext": [str(topic) for topic in topics]}
     else:
         axis |= {"nticks": 20, "tickformat": "d"}
     layout = base_layout(

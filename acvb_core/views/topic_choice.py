@@ -60,7 +60,7 @@ def choose_k_figure(table: pd.DataFrame, *, height: int = 320) -> Figure:
             "tickformat": ",.3~g" if form == ".3f" else "",
         }  # fmt: skip
         better = "lower is better" if sign < 0 else "higher is better"
-        note = f"{better} · best mean at {best} topics" if best is not None else better
+        note = f"{better}, best at {best}" if best is not None else better
         layout["annotations"].append(
             {
                 "text": f'<b>{title}</b><br><span style="font-size:11px">{note}</span>', "align": "left",

@@ -16,7 +16,7 @@ _SHARE_OF_SIZE = 0.56  # mean width of a letter as a share of the font's size
 
 
 def topic_name(topic: int, labels: Labels = None, *, long: bool = False, limit: int = MOST_CHARACTERS) -> str:
-    """Return what a topic is called, escaped for Plotly: "3 · sport" where it has a name, else "3" or "topic 3".
+    """Return what a topic is called, escaped for Plotly.
 
     Parameters
     ----------
@@ -27,11 +27,16 @@ def topic_name(topic: int, labels: Labels = None, *, long: bool = False, limit: 
     long : bool
         Say "topic" where it has no name.
     limit : int
-        Longest name in characters.
+        Most characters.
     """
+    return escape(plain_name(topic, labels, long=long), limit)
+
+
+def plain_name(topic: int, labels: Labels = None, *, long: bool = False) -> str:
+    """Return what a topic (from 1) is called, not escaped: "3 · sport" where it has a name, else "3" or "topic 3"."""
     given = given_name(topic, labels)
     if given:
-        return f"{topic} · {escape(given, limit)}"
+        return f"{topic} · {given}"
     return f"topic {topic}" if long else str(topic)
 
 

@@ -12,7 +12,9 @@ from acvb_core.views.topic_labels import Labels, ink_on, topic_name
 Floats = NDArray[np.float64]
 
 _LARGEST, _SMALLEST = 88.0, 5.0  # pixels across
-_ROOM_FOR_A_NUMBER = 15.0  # pixels across that a bubble needs to hold one
+_ROOM_FOR_A_NUMBER = 13.0  # pixels across that a bubble needs to hold one
+_APART = 13.0  # pixels that two numbers need between them
+_SIDE = 0.85  # of the height: about how much of it the plot itself has
 
 
 def topic_map_figure(
@@ -52,16 +54,15 @@ def topic_map_figure(
     topics = (order + 1).tolist()
     colours = [cluster_colour(topic) for topic in topics]
     faded = [selected is not None and topic != selected for topic in topics]
+    middle, reach = _view(place)
+    numbered = _numbered(place[order] * (_SIDE * height / (2 * reach.max())), across[order], topics)
     trace = {
         "type": "scatter",
         "mode": "markers+text",
         "x": place[order, 0].tolist(),
         "y": place[order, 1].tolist(),
         "customdata": topics,
-        "text": [
-            str(topic) if d >= _ROOM_FOR_A_NUMBER or topic == selected else ""
-            for topic, d in zip(topics, across[order], strict=True)
-        ],
+        "text": [str(topic) if topic in numbered or topic == selected else "" for topic in topics],
         "textfont": {
             "size": [float(min(max(0.34 * d, 9.0), 16.0)) for d in across[order]],
             "color": [TEXT if dim else ink_on(colour) for dim, colour in zip(faded, colours, strict=True)],
@@ -95,7 +96,7 @@ def topic_map_figure(
         clickmode="event+select",
         annotations=_notes(place, across, labels, selected, shown, height),
     )
-    for name, axis in _axes(place, variance).items():
+    for name, axis in _axes(middle, reach, variance).items():
         layout[name] = axis
     return {"data": [trace], "layout": layout}
 
@@ -110,13 +111,27 @@ def _diameters(share: Floats) -> Floats:
     return np.asarray(np.maximum(largest * np.sqrt(share / top), _SMALLEST))
 
 
-def _axes(place: Floats, variance: tuple[float, float] | None) -> dict[str, Figure]:
-    middle = (place.max(axis=0) + place.min(axis=0)) / 2 if len(place) else np.zeros(2)
-    reach = (place.max(axis=0) - place.min(axis=0)) / 2 if len(place) else np.zeros(2)
-    # Room for bubbles at the edge; topics that all lie in one place are shown in the middle of some room.
+def _numbered(pixels: Floats, across: Floats, topics: list[int]) -> set[int]:
+    """Return the topics whose numbers are written: in bubbles with room for one, and not over a larger one's."""
+    taken: dict[int, Floats] = {}
+    for topic, at, d in zip(topics, pixels, across, strict=True):
+        if d >= _ROOM_FOR_A_NUMBER and all(np.hypot(*(at - other)) >= _APART for other in taken.values()):
+            taken[topic] = at
+    return set(taken)
+
+
+def _view(place: Floats) -> tuple[Floats, Floats]:
+    """Return the middle of the map and how far it reaches from there, with room for bubbles at the edge."""
+    if not len(place):
+        return np.zeros(2), np.full(2, 0.5)
+    low, high = place.min(axis=0), place.max(axis=0)
+    reach = (high - low) / 2
     reach = np.maximum(1.22 * reach, 0.15 * float(reach.max()))
-    if not reach.max() > 0.0:
-        reach = np.full(2, 0.5)
+    # Topics that all lie in one place are shown in the middle of some room.
+    return (low + high) / 2, reach if reach.max() > 0.0 else np.full(2, 0.5)
+
+
+def _axes(middle: Floats, reach: Floats, variance: tuple[float, float] | None) -> dict[str, Figure]:
     axes = {}
     for i, name in enumerate(("xaxis", "yaxis")):
         told = "" if variance is None else f" ({100 * variance[i]:.0f} % of the squared distances)"

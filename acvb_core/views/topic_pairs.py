@@ -18,10 +18,12 @@ from acvb_core.views.theme import (
     cluster_colour,
     escape,
 )
-from acvb_core.views.topic_labels import Labels, text_room, topic_name
+from acvb_core.views.topic_labels import Labels, plain_name, text_room, topic_name
 
 _FEW = 14  # topics a side up to which the values are written into the cells
 _NAMED = 30  # topics a side up to which every one has its number, and its name
+_UPRIGHT = 14  # pairs from which their numbers stand upright
+_LONGEST = 22  # characters of a name
 #: Pairs that `moved_figure` shows, those that moved most.
 MOST_PAIRS = 40
 
@@ -56,13 +58,14 @@ def similarity_figure(
     rows = [i for i, _ in pairs] + sorted(set(range(n_rows)) - {i for i, _ in pairs})
     columns = [j for _, j in pairs] + sorted(set(range(n_columns)) - {j for _, j in pairs})
     shown = similarity[np.ix_(rows, columns)]
-    left = [topic_name(i + 1, labels, limit=18) for i in rows]
-    above = [topic_name(j + 1, other_labels, limit=18) for j in columns]
+    left = [plain_name(i + 1, labels) for i in rows]
+    above = [plain_name(j + 1, other_labels) for j in columns]
+    beside, over = (text_room(called, 11, limit=_LONGEST) for called in (left, above))
     few = max(n_rows, n_columns) <= _FEW
     trace = {
         "type": "heatmap",
-        "x": above,
-        "y": left,
+        "x": [escape(name, _LONGEST) for name in above],
+        "y": [escape(name, _LONGEST) for name in left],
         "z": b64(shown.astype(np.float32)),
         "zmin": 0,
         "zmax": 1,
@@ -93,8 +96,6 @@ def similarity_figure(
     if max(n_rows, n_columns) > _NAMED:
         axis |= {"nticks": 24}
     title = {"font": {"size": 12, "color": MUTED}, "standoff": 6}
-    beside = text_room([name.replace("&#36;", "$") for name in left], 11, limit=24)
-    over = text_room([name.replace("&#36;", "$") for name in above], 11, limit=24)
     upright = over > 30
     layout = base_layout(
         height or max(360, min(660, 26 * n_rows + (over if upright else 16) + 80)),
@@ -152,13 +153,13 @@ def moved_figure(
     left_out = f", the {n} that moved most of {len(pairs)} pairs" if n < len(pairs) else ""
     layout = base_layout(
         height,
-        margin={"l": 56, "r": 12, "t": 40, "b": 66},
+        margin={"l": 56, "r": 12, "t": 40, "b": 48 if n <= _UPRIGHT else 78},
         showlegend=False,
         bargap=0.25,
         title={"text": f"<b>Distance within each pair of topics</b>{left_out}", "x": 0, "xref": "container", "y": 0.98,
                "yanchor": "top", "font": {"size": 13}},
         xaxis={"tickvals": list(range(n)), "ticktext": numbers, "range": [-0.6, max(n, 1) - 0.4], "showgrid": False,
-               "zeroline": False, "linecolor": LINE, "tickangle": 0 if n <= 14 else -90, "tickfont": {"size": 11},
+               "zeroline": False, "linecolor": LINE, "tickangle": 0 if n <= _UPRIGHT else -90, "tickfont": {"size": 11},
                "title": {"text": "topic of the first run → topic of the other", "standoff": 4,
                          "font": {"size": 12, "color": MUTED}}},
         yaxis={"gridcolor": GRID, "zeroline": False, "range": [0, 1.08], "tickvals": [0, 0.25, 0.5, 0.75, 1]},
