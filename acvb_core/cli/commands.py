@@ -10,7 +10,7 @@ from acvb_core.cli.arguments import given_values
 from acvb_core.cli.interrupt import stoppable
 from acvb_core.cli.output import comparison_json, comparison_text, result_json, result_text
 from acvb_core.cli.progress import Progress
-from acvb_core.cli.source import load
+from acvb_core.cli.source import chosen_model, load
 from acvb_core.engine import fitting
 from acvb_core.engine.problem import pose
 from acvb_core.engine.run import StopRun
@@ -25,17 +25,18 @@ _INTERRUPTED = 130
 
 def fit(arguments: argparse.Namespace) -> int:
     """Fit one method; return the exit code."""
-    row = method_row(arguments.model, arguments.method)
-    values = given_values(arguments, [arguments.method])
+    model = chosen_model(arguments)
+    row = method_row(model.name, arguments.method)
+    values = given_values(arguments, model.name, [arguments.method])
     row.values(values)
     _check_seeds([arguments.seed])
-    source = load(arguments)
+    source = load(arguments, model)
     out = _folder(arguments.out)
     problem = pose(
         source.data,
         arguments.method,
         values,
-        model=arguments.model,
+        model=model.name,
         seed=arguments.seed,
         heldout=arguments.heldout,
         heldout_seed=arguments.heldout_seed,
@@ -55,13 +56,14 @@ def fit(arguments: argparse.Namespace) -> int:
 
 def compare(arguments: argparse.Namespace) -> int:
     """Fit several methods from several seeds; return the exit code."""
-    values = given_values(arguments, arguments.methods)
-    for method in arguments.methods:
-        row = method_row(arguments.model, method)
+    model = chosen_model(arguments)
+    rows = [method_row(model.name, method) for method in arguments.methods]
+    values = given_values(arguments, model.name, arguments.methods)
+    for row in rows:
         known = {parameter.name for parameter in row.parameters}
         row.values({name: value for name, value in values.items() if name in known})
     _check_seeds(arguments.seeds)
-    source = load(arguments)
+    source = load(arguments, model)
     out = _folder(arguments.out)
     progress = Progress(sys.stderr, len(arguments.methods) * len(arguments.seeds), quiet=arguments.quiet)
     try:
@@ -72,7 +74,7 @@ def compare(arguments: argparse.Namespace) -> int:
                 seeds=arguments.seeds,
                 watch=progress,
                 checkpoint=checkpoint,
-                model=arguments.model,
+                model=model.name,
                 heldout=arguments.heldout,
                 heldout_seed=arguments.heldout_seed,
                 **values,

@@ -12,8 +12,8 @@ from dataclasses import asdict
 
 
 def methods(arguments: argparse.Namespace) -> int:
-    """Print the registry's methods: name, how a run ends, what it is."""
-    from acvb_core.registry import METHODS
+    """Print the registry's methods, model by model: name, how a run ends, what it is."""
+    from acvb_core.registry import METHODS, MODELS, methods_of
 
     if arguments.json:
         rows = [
@@ -32,22 +32,36 @@ def methods(arguments: argparse.Namespace) -> int:
     elif arguments.markdown:
         sys.stdout.write(methods_markdown())
     else:
-        lines = [(row.name, row.converges_by(), row.summary) for row in METHODS]
-        sys.stdout.write(table(("method", "ends by", "summary"), lines))
+        parts = []
+        for model in MODELS:
+            lines = [(row.name, row.converges_by(), row.summary) for row in methods_of(model.name)]
+            listed = table(("method", "ends by", "summary"), lines)
+            parts.append(f"{model.label} (--model {model.name}): {model.data}\n\n{listed}")
+        sys.stdout.write("\n".join(parts))
     return 0
 
 
 def methods_markdown() -> str:
-    """Return the registry's methods as the Markdown table that the documentation shows."""
-    from acvb_core.registry import METHODS
+    """Return the registry's methods as the Markdown that the documentation shows: a table for each model."""
+    from acvb_core.registry import MODELS, methods_of
 
-    lines = ["| method | a run ends by | what it is | source |", "|---|---|---|---|"]
-    lines += [f"| `{row.name}` | {row.converges_by()} | {row.summary} | {row.reference} |" for row in METHODS]
-    return "\n".join(lines) + "\n"
+    parts = []
+    for model in MODELS:
+        lines = [
+            f"**{model.label}** (`{model.name}`), for {model.data}:\n",
+            "| method | a run ends by | what it is | source |",
+            "|---|---|---|---|",
+        ]
+        lines += [
+            f"| `{row.name}` | {row.converges_by()} | {row.summary} | {row.reference} |"
+            for row in methods_of(model.name)
+        ]
+        parts.append("\n".join(lines) + "\n")
+    return "\n".join(parts)
 
 
 def samples(arguments: argparse.Namespace) -> int:
-    """Print the samples: name, size, origin."""
+    """Print the samples: name, kind, size, origin."""
     from acvb_core.data.samples import SAMPLES
 
     if arguments.json:
@@ -57,17 +71,19 @@ def samples(arguments: argparse.Namespace) -> int:
                 "title": sample.title,
                 "origin": sample.origin,
                 "licence": sample.licence,
-                "shape": [sample.n_rows, sample.n_cols],
+                "kind": sample.kind,
+                "model": sample.model,
+                "shape": list(sample.shape),
             }
             for name, sample in SAMPLES.items()
         ]
         sys.stdout.write(json.dumps({"samples": rows}) + "\n")
     else:
         lines = [
-            (f"sample:{name}", f"{sample.n_rows:,} x {sample.n_cols:,}", f"{sample.title}. {sample.origin}")
+            (f"sample:{name}", sample.kind, sample.size_text, f"{sample.title}. {sample.origin}")
             for name, sample in SAMPLES.items()
         ]
-        sys.stdout.write(table(("FILE", "size", "what it is"), lines))
+        sys.stdout.write(table(("FILE", "kind", "size", "what it is"), lines))
     return 0
 
 

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from acvb_core.cli.model_text import TEXTS
 from acvb_core.engine.fitting import Comparison
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import Verdict
@@ -76,22 +77,14 @@ def _told(result: Result, lines: list[str]) -> list[str]:
 
 def result_text(result: Result, lines: list[str], out: Path | None) -> str:
     """Return a run in some lines of text."""
-    last = result.snapshot
+    last, own = result.snapshot, TEXTS[result.problem.settings.model]
     facts = [
         ("how it ended", _ending(result)),
-        ("clusters", _clusters(result)),
+        ("found", _clusters(result)),
         ("lower bound", _nats(last.lower_bound)),
         ("pseudo leave-one-out", _nats(last.pseudo_loo)),
     ]
-    if last.heldout is not None:
-        score = last.heldout
-        facts.append(
-            (
-                "held-out entries",
-                f"{score.log_likelihood:.4f} nats each, skill {score.skill:.3f}, ROC AUC {score.roc_auc:.3f}, "
-                f"average precision {score.average_precision:.3f}",
-            )
-        )
+    facts += own.facts(result)
     facts.append(
         (
             "time",
@@ -106,7 +99,7 @@ def result_text(result: Result, lines: list[str], out: Path | None) -> str:
         facts.append(("written to", str(out)))
     width = max(len(name) for name, _ in facts)
     body = "".join(f"  {name:<{width}}  {text}\n" for name, text in facts)
-    return f"{_data(result, lines)}{result.problem.label}\n{body}"
+    return f"{_data(result, lines)}{result.problem.label}\n{body}{own.found(result)}"
 
 
 def comparison_text(comparison: Comparison, lines: list[str], out: Path | None) -> str:
@@ -126,8 +119,8 @@ def comparison_text(comparison: Comparison, lines: list[str], out: Path | None) 
 
 
 def _data(result: Result, lines: list[str]) -> str:
-    relation = result.problem.data
-    head = f"{relation.name}: {relation.shape[0]:,} x {relation.shape[1]:,} objects\n"
+    data = result.problem.data
+    head = f"{data.name}: {data.size_text}\n"
     return head + "".join(f"  {line}\n" for line in _told(result, lines)) + "\n"
 
 

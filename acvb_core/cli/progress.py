@@ -68,5 +68,7 @@ class Progress:
         ):
             if value is not None:
                 parts.append(f"{name} {value:,.1f}" if abs(value) >= 100 else f"{name} {value:.3g}")
-        parts.append("clusters " + " x ".join(str(k) for k in snapshot.effective_k.values()))
+        domains = list(problem.model_row.domains.values())
+        what = domains[0] if len(domains) == 1 else "clusters"
+        parts.append(f"{what} " + " x ".join(str(k) for k in snapshot.effective_k.values()))
         return "  ".join(parts)

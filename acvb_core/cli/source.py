@@ -1,4 +1,4 @@
-"""From FILE and the reader's flags to a relation."""
+"""From FILE, the model and the reader's flags to data."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import argparse
 from dataclasses import dataclass, field
 from typing import Any
 
-from acvb_core.cli.arguments import READER
-from acvb_core.data.relation import Relation
+from acvb_core.cli.reading import first_flag, reader_options, reading_of
 from acvb_core.errors import ParameterError
+from acvb_core.registry import MODELS, model_row
+from acvb_core.rows import ModelRow
+
+_SAMPLE = "sample:"
 
 
 @dataclass(frozen=True)
@@ -17,17 +20,36 @@ class Source:
 
     Attributes
     ----------
-    data : Relation
+    data : Relation or Corpus
     lines : list of str
         What reading it found.
     """
 
-    data: Relation
+    data: Any
     lines: list[str] = field(default_factory=list)
 
 
-def load(arguments: argparse.Namespace) -> Source:
-    """Load the file, or the sample, that the arguments name.
+def chosen_model(arguments: argparse.Namespace) -> ModelRow:
+    """Return the model that was asked for; without one, a sample's own, else the first there is.
+
+    Raises
+    ------
+    ParameterError
+        There is no such model or sample.
+    """
+    if arguments.model is not None:
+        return model_row(arguments.model)
+    if arguments.file.startswith(_SAMPLE):
+        from acvb_core.data.samples import SAMPLES
+
+        name = arguments.file.removeprefix(_SAMPLE)
+        if name in SAMPLES:
+            return model_row(SAMPLES[name].model)
+    return MODELS[0]
+
+
+def load(arguments: argparse.Namespace, model: ModelRow) -> Source:
+    """Load the file, or the sample, that the arguments name, as the data of a model.
 
     Raises
     ------
@@ -36,18 +58,22 @@ def load(arguments: argparse.Namespace) -> Source:
     ParameterError
         There is no such sample, or a reader's flag makes no sense.
     """
-    options: dict[str, Any] = {
-        name: getattr(arguments, name) for name in READER if getattr(arguments, name) is not None
-    }
     file: str = arguments.file
-    if file.startswith("sample:"):
+    if file.startswith(_SAMPLE):
         from acvb_core.data.samples import load_sample
 
-        if options:
-            flag = "--" + next(iter(options)).replace("_", "-")
+        flag = first_flag(arguments)
+        if flag is not None:
             raise ParameterError(f"A sample is read as it is; leave {flag} out.")
-        sample = load_sample(file.removeprefix("sample:"))
-        return Source(sample.relation, sample.report.lines())
+        sample = load_sample(file.removeprefix(_SAMPLE))
+        return Source(sample.data, sample.report.lines())
+    reading = reading_of(model.data_type)
+    options = reader_options(arguments, reading)
+    if reading.kind == "corpus":
+        from acvb_core.data.corpus_readers import load_corpus
+
+        documents = load_corpus(file, **options)
+        return Source(documents.corpus, documents.report.lines())
     from acvb_core.data.readers import load_relation
 
     loaded = load_relation(file, **options)

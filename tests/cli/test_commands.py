@@ -93,7 +93,8 @@ def test_without_json_a_summary_for_people(run: Run) -> None:
     done = run("fit", WOMEN, "--heldout", "0.1", *SMALL)
     assert done.code == 0
     for words in (
-        "southern_women: 18 x 14", "ACVB0 · seed 0", "row clusters", "reached the cap", "nats", "ROC AUC", "MB",
+        "southern_women: 18 × 14 · 89 links", "ACVB0 · seed 0", "row clusters", "reached the cap", "nats", "ROC AUC",
+        "MB",
     ):  # fmt: skip
         assert words in done.out
     assert "did its 6 sweeps" in run("fit", WOMEN, "--method", "gibbs", "--burn-in", 1, *SMALL).out

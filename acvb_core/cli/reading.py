@@ -1,0 +1,272 @@
+"""The flags that say how FILE is read: those of every file, of a relation, of a corpus and of its texts."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from acvb_core.data.corpus_layout import CORPUS_FORMATS
+from acvb_core.data.layout import FORMATS
+from acvb_core.data.stop_words import STOP_WORD_LANGUAGES
+from acvb_core.data.tokeniser import TOKENISER_PARAMETERS, Tokeniser
+from acvb_core.errors import ParameterError
+from acvb_core.parameters import Parameter
+
+#: In front of the names of a tokeniser's settings in the parsed arguments, to keep them apart from everything else.
+_TOKENISER = "tokeniser:"
+
+_DELIMITERS = {"tab": "\t", r"\t": "\t", "space": " ", "comma": ",", "semicolon": ";"}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How one kind of data is asked for.
+
+    Attributes
+    ----------
+    kind : str
+        What the data are, in a word; that of the store, and of a model's `data_type`.
+    model : str
+        A model for such data, which a message can propose.
+    formats : tuple of str
+    options : tuple of str
+        Names among the parsed arguments that only this kind has, those of a tokeniser left out.
+    """
+
+    kind: str
+    model: str
+    formats: tuple[str, ...]
+    options: tuple[str, ...]
+
+
+_SHARED = ("format", "name", "delimiter", "encoding", "header")
+READINGS = (
+    Reading(
+        "relation",
+        "irm",
+        FORMATS,
+        (
+            "row_column", "column_column", "value_column", "threshold", "shape", "row_nodes", "column_nodes",
+            "same_nodes", "unlisted",
+        ),
+    ),
+    Reading(
+        "corpus",
+        "lda",
+        tuple(CORPUS_FORMATS),
+        (
+            "vocabulary", "text_column", "name_column", "label_column", "document_column", "word_column",
+            "count_column",
+        ),
+    ),
+)  # fmt: skip
+#: Options whose flag is not their name with dashes.
+_FLAGS = {"vocabulary": "--vocab"}
+
+Add = Callable[..., None]
+
+
+def add_reading(to: argparse.ArgumentParser) -> None:
+    """Add FILE and every flag that says how to read it."""
+    to.add_argument(
+        "file", metavar="FILE",
+        help="a relation (an edge list, a matrix, a MatrixMarket or an npz file) or, with --model lda, a corpus (word "
+        "counts, a table with a column of texts, a text a line, a zip of .txt files), gzipped or not; or sample:NAME",
+    )  # fmt: skip
+    _add_shared(_group(to, "how to read FILE (guessed where not given)"))
+    _add_relation(_group(to, "how to read FILE as a relation"))
+    _add_corpus(_group(to, "how to read FILE as a corpus (--model lda)"))
+    _add_tokeniser(_group(to, "how to cut the texts of a corpus into words"))
+
+
+def _group(to: argparse.ArgumentParser, title: str) -> Add:
+    group = to.add_argument_group(title)
+
+    def add(flag: str, text: str, **more: Any) -> None:
+        group.add_argument(flag, help=text.replace("%", "%%"), default=None, **more)
+
+    return add
+
+
+def _add_shared(add: Add) -> None:
+    formats = [name for reading in READINGS for name in reading.formats]
+    told = "; ".join(f"{', '.join(reading.formats)} for a {reading.kind}" for reading in READINGS)
+    add("--format", f"what kind of file it is: {told}", choices=("auto", *formats), metavar="FORMAT")
+    add("--delimiter", "one character, or tab, space, comma, semicolon", type=lambda t: _DELIMITERS.get(t, t))
+    add("--encoding", "such as latin-1 (default: UTF-8)")
+    add("--header", "whether the first line holds names", action=argparse.BooleanOptionalAction)
+    add("--name", "what to call the data")
+
+
+def _add_relation(add: Add) -> None:
+    for side in ("row", "column"):
+        text = f"edge list: column of the {side} labels, by name or by position from 0"
+        add(f"--{side}-column", text, type=_column)
+    add("--value-column", "edge list: column of the values; `none` when every line is a link", type=_column)
+    add("--threshold", "a number above it is a link (default: 0)", type=real)
+    add("--shape", "size of the relation, as 1892x1892; labels are then indices from 0", type=_shape)
+    add("--row-nodes", "file with all row objects, one a line", metavar="LIST")
+    add("--column-nodes", "file with all column objects, one a line", metavar="LIST")
+    add(
+        "--same-nodes",
+        "rows and columns are the same objects (a network)",
+        action="store_const",
+        const=True,
+    )
+    add("--unlisted", "edge list: what a pair is that is not listed", choices=("zero", "missing"))
+
+
+def _add_corpus(add: Add) -> None:
+    text = "file with the words, one a line: what the numbers in word counts stand for"
+    add(_FLAGS["vocabulary"], text, dest="vocabulary", metavar="FILE")
+    where = "by name or by position from 0"
+    add("--text-column", f"table: column of the texts, {where}", type=_column)
+    add("--name-column", "table: column of the documents' names; `none` numbers them", type=_column)
+    add("--label-column", "table: column of the documents' known groups; `none` for none", type=_column)
+    add("--document-column", f"word counts: column of the documents, {where}", type=_column)
+    add("--word-column", f"word counts: column of the words, {where}", type=_column)
+    add("--count-column", "word counts: column of the counts; `none` when each line is a word", type=_column)
+
+
+def _add_tokeniser(add: Add) -> None:
+    fresh = Tokeniser()
+
+    def default(name: str) -> str:
+        return ", ".join(getattr(fresh, name)) or "none"
+
+    def words(flag: str, name: str, text: str) -> None:
+        shown = f"{text} (default: {default(name)})"
+        add(flag, shown, dest=_TOKENISER + name, type=_words, metavar="A,B,…")
+
+    languages = ", ".join(STOP_WORD_LANGUAGES)
+    words("--stop-words", "stop_words", f"drop the stop words of these languages; none, or of {languages}")
+    words("--extra-stop-words", "extra_stop_words", "further words to drop")
+    text = f"regular expression of a word (default: {fresh.token_pattern})"
+    add("--token-pattern", text, dest=_TOKENISER + "token_pattern", metavar="REGEX")
+    for parameter in TOKENISER_PARAMETERS:
+        add_setting(add, parameter, _TOKENISER + parameter.name, setting_help(parameter))
+
+
+def add_setting(add: Add, parameter: Parameter, dest: str, text: str) -> None:
+    """Add the flag of a setting; its value stays text until it is known whose it is (`typed_value`)."""
+    if parameter.kind == "bool":
+        add(parameter.flag, text, dest=dest, action=argparse.BooleanOptionalAction)
+    else:
+        metavar = {"int": "N", "float": "X"}.get(parameter.kind, parameter.name.upper())
+        add(parameter.flag, text, dest=dest, metavar=metavar)
+
+
+def setting_help(parameter: Parameter) -> str:
+    """Return help, choices and default of a setting."""
+    default = str(parameter.default).lower() if parameter.kind == "bool" else parameter.default
+    choices = f"one of {parameter.range_text()}; " if parameter.kind == "choice" else ""
+    return f"{parameter.help} ({choices}default: {default})"
+
+
+def typed_value(parameter: Parameter, typed: Any) -> Any:
+    """Return what was typed for a setting in the setting's type.
+
+    Raises
+    ------
+    ParameterError
+        It is no number where one is needed.
+    """
+    if parameter.kind in ("choice", "bool"):
+        return typed
+    try:
+        return int(typed) if parameter.kind == "int" else float(typed)
+    except ValueError:
+        wanted = "a whole number" if parameter.kind == "int" else "a number"
+        raise ParameterError(f"{parameter.flag} is {typed!r}; it must be {wanted}.") from None
+
+
+def reading_of(data_type: type) -> Reading:
+    """Return how data of this type are asked for."""
+    kind = data_type.__name__.lower()
+    return next(reading for reading in READINGS if reading.kind == kind)
+
+
+def reader_options(arguments: argparse.Namespace, reading: Reading) -> dict[str, Any]:
+    """Return what was typed about reading FILE, as arguments of the reader of this kind of data.
+
+    Raises
+    ------
+    ParameterError
+        A flag, or the format, is for another kind of data.
+    """
+    for other in READINGS:
+        if other is not reading:
+            for flag in _typed_flags(arguments, other):
+                raise ParameterError(
+                    f"{flag} is for a {other.kind}, but FILE is to be read as a {reading.kind}. Leave it out, or "
+                    f"add --model {other.model}."
+                )
+    options = _given(arguments, (*_SHARED, *reading.options))
+    tokeniser = _tokeniser(arguments)
+    return options | ({} if tokeniser is None else {"tokeniser": tokeniser})
+
+
+def first_flag(arguments: argparse.Namespace) -> str | None:
+    """Return the first flag that says how to read FILE, of any kind; None where there is none."""
+    shared = ["--" + name for name in _given(arguments, _SHARED)]
+    return next(iter([*shared, *(flag for kind in READINGS for flag in _typed_flags(arguments, kind))]), None)
+
+
+def _typed_flags(arguments: argparse.Namespace, reading: Reading) -> list[str]:
+    """Return the flags that were typed and that only one kind of data has."""
+    flags = [_FLAGS.get(name, "--" + name.replace("_", "-")) for name in _given(arguments, reading.options)]
+    if arguments.format in reading.formats:
+        flags.append(f"--format {arguments.format}")
+    if reading.kind == "corpus":
+        flags += ["--" + name.replace("_", "-") for name in _tokeniser_settings(arguments)]
+    return flags
+
+
+def _given(arguments: argparse.Namespace, names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: getattr(arguments, name) for name in names if getattr(arguments, name) is not None}
+
+
+def _tokeniser_settings(arguments: argparse.Namespace) -> dict[str, Any]:
+    return {
+        name.removeprefix(_TOKENISER): value
+        for name, value in vars(arguments).items()
+        if name.startswith(_TOKENISER) and value is not None
+    }
+
+
+def _tokeniser(arguments: argparse.Namespace) -> Tokeniser | None:
+    """Return the tokeniser that was asked for; None where no setting of it was typed."""
+    known = {parameter.name: parameter for parameter in TOKENISER_PARAMETERS}
+    typed = {
+        name: typed_value(known[name], value) if name in known else value
+        for name, value in _tokeniser_settings(arguments).items()
+    }
+    return Tokeniser.from_dict(typed) if typed else None
+
+
+def _words(text: str) -> list[str]:
+    return [] if text == "none" else [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _shape(text: str) -> tuple[int, int]:
+    found = re.fullmatch(r"(\d+)[x×,](\d+)", text.strip().lower())
+    if not found:
+        raise argparse.ArgumentTypeError(f"{text!r} is no size; write it as 1892x1892")
+    return int(found[1]), int(found[2])
+
+
+def real(text: str) -> float:
+    """Return the number that was typed."""
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number") from None
+
+
+def _column(text: str) -> str | int | bool:
+    if text.isascii() and text.isdigit():
+        return int(text)
+    return False if text == "none" else text
