@@ -19,14 +19,24 @@ COLUMNS: dict[str, tuple[str, str, int]] = {
     "sweeps": ("Sweeps", "{:,.0f}", 0),
     "cpu_seconds": ("CPU s", "{:,.2f}", -1),
     "lower_bound": ("Lower bound", "{:,.1f}", 1),
+    "collapsed_bound": ("Collapsed bound", "{:,.1f}", 1),
     "pseudo_loo": ("Pseudo-LOO", "{:,.1f}", 1),
+    "loo_perplexity": ("LOO perplexity", "{:,.1f}", 0),
     "heldout_log_likelihood": ("Held-out log lik.", "{:.4f}", 1),
+    "heldout_perplexity": ("Held-out perplexity", "{:,.1f}", -1),
     "heldout_skill": ("Skill", "{:.3f}", 1),
     "heldout_roc_auc": ("AUC", "{:.3f}", 1),
     "heldout_average_precision": ("AP", "{:.3f}", 1),
     "k_rows": ("Row clusters", "{:,.0f}", 0),
     "k_cols": ("Col. clusters", "{:,.0f}", 0),
+    "k_topics": ("Topics", "{:,.0f}", 0),
 }
+
+#: Columns in which nothing is marked as the best for a model, whatever the sign: the leave-one-out score of topics
+#: goes on rising where alpha is far too small.
+_UNMARKED: dict[str, tuple[str, ...]] = {"lda": ("pseudo_loo", "loo_perplexity")}
+#: What a model holds out, where it is not entries.
+_HELD_OUT = {"lda": "words"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +52,7 @@ class ComparisonTable:
     formats : dict of str to str
         How each column is written.
     same_data : bool
-        All runs are on the same relation.
+        All runs are on the same data.
     notes : list of str
         Why something is not compared, in sentences.
     """
@@ -66,10 +76,12 @@ def comparison_table(results: Sequence[Result], labels: Sequence[str]) -> Compar
     same_data = len({result.problem.data.fingerprint for result in results}) <= 1
     same_split = same_data and len({_split(result) for result in results}) <= 1
     best = pd.DataFrame(False, index=rows.index, columns=keys)
-    if same_split:
+    models = {result.problem.settings.model for result in results}
+    unmarked = {key for model in models for key in _UNMARKED.get(model, ())}
+    if same_split and len(models) == 1:
         for key in keys:
             sign = COLUMNS[key][2]
-            if sign:
+            if sign and key not in unmarked:
                 best[key] = _best(rows[key].to_numpy(dtype=float) * sign, _eligible(results, key))
     titles = {key: COLUMNS[key][0] for key in keys}
     return ComparisonTable(
@@ -108,15 +120,24 @@ def _notes(results: Sequence[Result], same_data: bool, same_split: bool) -> list
         )
     elif not same_split:
         notes.append(
-            "These runs held out different entries, and so learned from different ones: their bounds and scores "
-            "are not comparable, and no value is marked as the best."
+            f"These runs held out different {_held_out(results)}, and so learned from different ones: their bounds and "
+            "scores are not comparable, and no value is marked as the best."
         )
     unconverged = sum(result.verdict is not Verdict.CONVERGED for result in results)
     if same_split and unconverged:
         notes.append("CPU time is compared among converged runs only.")
+    if same_split and any(result.problem.settings.model in _UNMARKED for result in results):
+        notes.append(
+            "Leave-one-out scores are not marked: they favour an alpha that is far too small, so they do not choose "
+            "between runs of different alpha."
+        )
     if same_split and results and _split(results[0])[0] == 0:
         notes.append("Nothing was held out, so there are no held-out scores.")
     return notes
+
+
+def _held_out(results: Sequence[Result]) -> str:
+    return _HELD_OUT.get(results[0].problem.settings.model, "entries")
 
 
 def agreement_tables(

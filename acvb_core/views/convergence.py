@@ -1,4 +1,4 @@
-"""Curves of runs, finished or under way: bound, pseudo leave-one-out, change, clusters, held-out score."""
+"""Curves of runs, finished or under way: bound, leave-one-out, change, clusters or topics, held-out score."""
 
 from __future__ import annotations
 
@@ -35,7 +35,11 @@ class RunCurve:
     tolerance : float or None
         Of the run; drawn in the panel of changes where the run is averaged, for that is what it is held against.
     heldout : bool
-        Entries were held out.
+        Some of the data were held out.
+    model : str
+        Name in the registry; the first run's decides which panels there are.
+    learns : bool or None
+        The run learns the concentrations of its model; None where only its curves can tell.
     """
 
     id: str
@@ -45,6 +49,8 @@ class RunCurve:
     history: History
     tolerance: float | None = None
     heldout: bool = False
+    model: str = "irm"
+    learns: bool | None = None
 
 
 def live_figure(
@@ -59,7 +65,8 @@ def live_figure(
     Parameters
     ----------
     runs : sequence of RunCurve
-        In a constant order: markers that tell runs of one method apart follow it.
+        In a constant order: markers that tell runs of one method apart follow it. Runs of another model than the
+        first's are drawn in its panels as far as they have the values.
     x : "sweep" or "cpu_seconds"
     tolerance : float, optional
         Level to mark in the panel of changes, where any run is averaged; by default those of the averaged runs.
@@ -71,7 +78,13 @@ def live_figure(
     dict
         `data` and `layout` for Plotly.react; `layout["height"]` is the height it is made for.
     """
-    panels = panels_for(any(run.heldout for run in runs))
+    histories = [run.history for run in runs]
+    panels = panels_for(
+        runs[0].model if runs else "irm",
+        histories,
+        heldout=any(run.heldout for run in runs),
+        learns=_learns(runs),
+    )
     styles = run_styles(run.method for run in runs)
     points = MAX_POINTS if len(runs) <= _MANY_RUNS else MAX_POINTS // 2
     data: list[Figure] = []
@@ -83,9 +96,14 @@ def live_figure(
     if tolerance is not None and levels:
         levels = [tolerance]
     layout = figure_layout(panels, x, sorted(set(levels)), uirevision)
-    for axis, extent in axis_ranges(panels, [run.history for run in runs]).items():
+    for axis, extent in axis_ranges(panels, histories).items():
         layout[axis] |= extent
     return {"data": data, "layout": layout}
+
+
+def _learns(runs: Sequence[RunCurve]) -> bool | None:
+    told = [run.learns for run in runs]
+    return True if True in told else None if None in told else False
 
 
 class _Curves:
@@ -169,6 +187,8 @@ class _Curves:
         }
         if opacity < 1:
             trace["opacity"] = opacity
+        if legend and not len(kept):  # Plotly leaves what has no point at all out of the legend
+            trace |= {"x": [None], "y": [None]}
         if len(kept) == 1:  # a line of one point would not be seen
             trace |= {"mode": "markers", "marker": {"symbol": self.style.symbol or "circle", "size": 6}}
             trace["marker"]["color"] = self.style.colour

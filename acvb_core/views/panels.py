@@ -78,35 +78,116 @@ class Panel:
 # Numbers stand left of the left column and right of the right one, so that long ones never meet in the middle.
 _LEFT, _RIGHT = (0.0, 0.48), (0.52, 1.0)
 _THIRD, _FOURTH = (0.52, 0.735), (0.785, 1.0)
+_WHOLE = (0.0, 1.0)
 
 
-def panels_for(heldout: bool) -> list[Panel]:
-    """Return the panels: five, or six when some run holds entries out."""
-    nats = "%{y:,.2f} nats"
-    panels = [
-        Panel(
-            "bound", "Lower bound (nats)", "lower_bound", 1, _LEFT, 0, "left", nats, marked=True, first=True
-        ),
-        Panel("loo", "Pseudo leave-one-out (nats)", "pseudo_loo", 2, _RIGHT, 0, "right", nats, marked=True),
-    ]
-    change = "Change of q"
-    rows, columns = "Row clusters", "Column clusters"
-    if not heldout:
-        return [
-            *panels,
-            Panel("change", change, "", 3, _LEFT, 1, "left"),
-            Panel("k_rows", rows, "effective_k_rows", 4, _THIRD, 1, "right", "%{y}", step=True),
-            Panel("k_cols", columns, "effective_k_cols", 5, _FOURTH, 1, "right", "%{y}", step=True),
-        ]
-    entry = "%{y:.4f} nats an entry"
-    return [
-        *panels,
-        Panel("change", change, "", 3, _LEFT, 1, "left"),
-        Panel("heldout", "Held-out log likelihood (nats an entry)", "heldout_log_likelihood", 6, _RIGHT, 1,
-              "right", entry),
-        Panel("k_rows", rows, "effective_k_rows", 4, _LEFT, 2, "left", "%{y}", step=True),
-        Panel("k_cols", columns, "effective_k_cols", 5, _RIGHT, 2, "right", "%{y}", step=True),
-    ]  # fmt: skip
+@dataclass(frozen=True)
+class _Measure:
+    """What a panel shows, before it has its place; fields as in `Panel`.
+
+    `n` is fixed for each measure, so that a panel keeps its axes, and what the user zoomed, when others join it.
+    Small ones may share a place.
+    """
+
+    key: str
+    title: str
+    column: str
+    n: int
+    hover: str = "%{y}"
+    marked: bool = False
+    step: bool = False
+    first: bool = False
+    small: bool = False
+
+
+_NATS = "%{y:,.2f} nats"
+_BOUND = _Measure("bound", "Lower bound (nats)", "lower_bound", 1, _NATS, marked=True, first=True)
+_LOO = _Measure("loo", "Pseudo leave-one-out (nats)", "pseudo_loo", 2, _NATS, marked=True)
+_CHANGE = _Measure("change", "Change of q", "", 3)
+_IRM = (
+    _BOUND,
+    _LOO,
+    _CHANGE,
+    _Measure("heldout", "Held-out log likelihood (nats an entry)", "heldout_log_likelihood", 6,
+             "%{y:.4f} nats an entry"),
+    _Measure("k_rows", "Row clusters", "effective_k_rows", 4, step=True, small=True),
+    _Measure("k_cols", "Column clusters", "effective_k_cols", 5, step=True, small=True),
+)  # fmt: skip
+_LDA = (
+    _BOUND,
+    _Measure(
+        "loo", "LOO perplexity (lower is better)", "loo_perplexity", 2, "perplexity %{y:,.2f}", marked=True
+    ),
+    _CHANGE,
+    _Measure(
+        "heldout", "Held-out perplexity (lower is better)", "heldout_perplexity", 6, "perplexity %{y:,.2f}"
+    ),
+    _Measure("k_topics", "Topics", "effective_k_topics", 4, step=True, small=True),
+    _Measure("alpha", "Alpha (sum)", "alpha_total", 5, "alpha %{y:,.4g}", small=True),
+    _Measure("beta", "Beta", "beta", 7, "beta %{y:,.4g}", small=True),
+)
+_MEASURES = {"irm": _IRM, "lda": _LDA}
+#: Keys of the measures that a run may hold constant.
+_LEARNED = ("alpha", "beta")
+
+
+def panels_for(
+    model: str, histories: Sequence[History], *, heldout: bool, learns: bool | None = None
+) -> list[Panel]:
+    """Return the panels of a model's runs.
+
+    Parameters
+    ----------
+    model : str
+        Name in the registry; one that is not known here is drawn like the IRM, where the columns are there.
+    histories : sequence of History
+        Of the runs. What is known of them so far decides between measures of one thing.
+    heldout : bool
+        Some run holds something out.
+    learns : bool, optional
+        Some run learns its concentrations; by default judged from whether they ever changed.
+    """
+    chosen = []
+    for measure in _MEASURES.get(model, _IRM):
+        if measure.key == "heldout" and not heldout:
+            continue
+        if measure.key in _LEARNED and not (_varies(histories, measure.column) if learns is None else learns):
+            continue
+        if measure.column == "loo_perplexity" and not _known(histories, "loo_perplexity"):
+            # Methods that know it at every sweep tell the sum in nats before the first perplexity.
+            measure = _LOO if _known(histories, "pseudo_loo") else measure
+        chosen.append(measure)
+    return _placed(chosen)
+
+
+def _known(histories: Sequence[History], column: str) -> bool:
+    return any(bool(np.isfinite(history.column(column)).any()) for history in histories)
+
+
+def _varies(histories: Sequence[History], column: str) -> bool:
+    found = (history.column(column) for history in histories)
+    return any(len(np.unique(values[np.isfinite(values)])) > 1 for values in found)
+
+
+def _placed(measures: Sequence[_Measure]) -> list[Panel]:
+    """Place measures two a row; of an odd number the last two share a place if they are small, else the last is wide."""
+    n = len(measures)
+    sharing = n % 2 == 1 and n > 2 and measures[-1].small and measures[-2].small
+    panels = []
+    for at, measure in enumerate(measures):
+        row, side = at // 2, "left" if at % 2 == 0 else "right"
+        domain = _LEFT if side == "left" else _RIGHT
+        if sharing and at >= n - 2:
+            row, side, domain = (n - 3) // 2, "right", _THIRD if at == n - 2 else _FOURTH
+        elif n % 2 == 1 and at == n - 1:
+            domain = _WHOLE
+        panels.append(
+            Panel(
+                measure.key, measure.title, measure.column, measure.n, domain, row, side, measure.hover,
+                measure.marked, measure.step, measure.first,
+            )
+        )  # fmt: skip
+    return panels
 
 
 def figure_layout(panels: Sequence[Panel], x: str, tolerances: Sequence[float], uirevision: str) -> Figure:
