@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from collections.abc import Callable
+from typing import NoReturn
 
-from acvb_core.cli.reading import add_reading, add_setting, real, setting_help, typed_value
+from acvb_core.cli.reading import add_reading, real
+from acvb_core.cli.settings import add_method_settings, adder
 from acvb_core.errors import ParameterError
-from acvb_core.parameters import Parameter
-from acvb_core.registry import METHODS, MODELS, methods_of
-from acvb_core.rows import Method
-
-#: In front of the names of settings in the parsed arguments, to keep them apart from everything else.
-VALUE = "value:"
+from acvb_core.registry import METHODS, MODELS
 
 
 class Parser(argparse.ArgumentParser):
@@ -94,78 +90,7 @@ def _add_run(to: Parser) -> None:
     to.add_argument("--heldout-seed", type=int, default=0, help="of the held-out split (default: 0)")
     to.add_argument("--out", metavar="DIR", help="folder to write the results to")
     to.add_argument("--quiet", action="store_true", help="no progress on stderr")
-    group = to.add_argument_group("settings of the methods")
-
-    def add(flag: str, text: str, **more: Any) -> None:
-        group.add_argument(flag, help=text.replace("%", "%%"), default=None, **more)
-
-    for name, owners in _settings().items():
-        add_setting(add, owners[0][1], VALUE + name, _help(owners))
-
-
-def _settings() -> dict[str, list[tuple[Method, Parameter]]]:
-    found: dict[str, list[tuple[Method, Parameter]]] = {}
-    for row in METHODS:
-        for parameter in row.parameters:
-            found.setdefault(parameter.name, []).append((row, parameter))
-    return found
-
-
-def _help(owners: list[tuple[Method, Parameter]]) -> str:
-    """Return help, choices and default of a setting; by model and method where they differ."""
-    texts: dict[str, list[Method]] = {}
-    for row, parameter in owners:
-        texts.setdefault(setting_help(parameter), []).append(row)
-    if len(texts) == 1:
-        (text,) = texts
-        return text if len(owners) == len(METHODS) else f"{text} [{_owners(texts[text])}]"
-    return " ".join(f"[{_owners(rows)}] {text}" for text, rows in texts.items())
-
-
-def _owners(rows: list[Method]) -> str:
-    """Return methods by model, or the model's name alone where it is all of them."""
-    parts = []
-    for model in dict.fromkeys(row.model for row in rows):
-        names = [row.name for row in rows if row.model == model]
-        alone = len(names) == len(methods_of(model))
-        parts.append(model if alone else f"{model}: {', '.join(names)}")
-    return "; ".join(parts)
-
-
-def given_values(arguments: argparse.Namespace, model: str, methods: Sequence[str]) -> dict[str, Any]:
-    """Return the settings that were typed, by name.
-
-    Raises
-    ------
-    ParameterError
-        None of `methods` has such a setting; the message names those that have it.
-    """
-    typed = {
-        name.removeprefix(VALUE): value
-        for name, value in vars(arguments).items()
-        if name.startswith(VALUE) and value is not None
-    }
-    return {name: _value(name, value, model, methods) for name, value in typed.items()}
-
-
-def _value(name: str, typed: Any, model: str, methods: Sequence[str]) -> Any:
-    everywhere = _settings()[name]
-    here = {row.name: parameter for row, parameter in everywhere if row.model == model}
-    for method in methods:
-        if method in here:
-            return typed_value(here[method], typed)
-    flag = everywhere[0][1].flag
-    if here:
-        own, others = " and ".join(methods) or "nothing", ", ".join(here)
-        raise ParameterError(f"{flag} is no setting of {own}; {others} {_has(len(here))} it.")
-    models = list(dict.fromkeys(row.model for row, _ in everywhere))
-    raise ParameterError(
-        f"{flag} is no setting of model {model!r}; {', '.join(models)} {_has(len(models))} it (--model)."
-    )
-
-
-def _has(owners: int) -> str:
-    return "has" if owners == 1 else "have"
+    add_method_settings(adder(to, "settings of the methods"))
 
 
 def _list(text: str) -> list[str]:

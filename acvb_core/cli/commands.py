@@ -6,10 +6,10 @@ import argparse
 import sys
 from pathlib import Path
 
-from acvb_core.cli.arguments import given_values
 from acvb_core.cli.interrupt import stoppable
 from acvb_core.cli.output import comparison_json, comparison_text, result_json, result_text
 from acvb_core.cli.progress import Progress
+from acvb_core.cli.settings import given_values
 from acvb_core.cli.source import chosen_model, load
 from acvb_core.engine import fitting
 from acvb_core.engine.problem import pose

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from acvb_core.cli.settings import Add, add_setting, adder, setting_help, typed_value
 from acvb_core.data.corpus_layout import CORPUS_FORMATS
 from acvb_core.data.layout import FORMATS
 from acvb_core.data.stop_words import STOP_WORD_LANGUAGES
 from acvb_core.data.tokeniser import TOKENISER_PARAMETERS, Tokeniser
 from acvb_core.errors import ParameterError
-from acvb_core.parameters import Parameter
 
 #: In front of the names of a tokeniser's settings in the parsed arguments, to keep them apart from everything else.
 _TOKENISER = "tokeniser:"
@@ -66,8 +65,6 @@ READINGS = (
 #: Options whose flag is not their name with dashes.
 _FLAGS = {"vocabulary": "--vocab"}
 
-Add = Callable[..., None]
-
 
 def add_reading(to: argparse.ArgumentParser) -> None:
     """Add FILE and every flag that says how to read it."""
@@ -76,19 +73,10 @@ def add_reading(to: argparse.ArgumentParser) -> None:
         help="a relation (an edge list, a matrix, a MatrixMarket or an npz file) or, with --model lda, a corpus (word "
         "counts, a table with a column of texts, a text a line, a zip of .txt files), gzipped or not; or sample:NAME",
     )  # fmt: skip
-    _add_shared(_group(to, "how to read FILE (guessed where not given)"))
-    _add_relation(_group(to, "how to read FILE as a relation"))
-    _add_corpus(_group(to, "how to read FILE as a corpus (--model lda)"))
-    _add_tokeniser(_group(to, "how to cut the texts of a corpus into words"))
-
-
-def _group(to: argparse.ArgumentParser, title: str) -> Add:
-    group = to.add_argument_group(title)
-
-    def add(flag: str, text: str, **more: Any) -> None:
-        group.add_argument(flag, help=text.replace("%", "%%"), default=None, **more)
-
-    return add
+    _add_shared(adder(to, "how to read FILE (guessed where not given)"))
+    _add_relation(adder(to, "how to read FILE as a relation"))
+    _add_corpus(adder(to, "how to read FILE as a corpus (--model lda)"))
+    _add_tokeniser(adder(to, "how to cut the texts of a corpus into words"))
 
 
 def _add_shared(add: Add) -> None:
@@ -148,39 +136,6 @@ def _add_tokeniser(add: Add) -> None:
     add("--token-pattern", text, dest=_TOKENISER + "token_pattern", metavar="REGEX")
     for parameter in TOKENISER_PARAMETERS:
         add_setting(add, parameter, _TOKENISER + parameter.name, setting_help(parameter))
-
-
-def add_setting(add: Add, parameter: Parameter, dest: str, text: str) -> None:
-    """Add the flag of a setting; its value stays text until it is known whose it is (`typed_value`)."""
-    if parameter.kind == "bool":
-        add(parameter.flag, text, dest=dest, action=argparse.BooleanOptionalAction)
-    else:
-        metavar = {"int": "N", "float": "X"}.get(parameter.kind, parameter.name.upper())
-        add(parameter.flag, text, dest=dest, metavar=metavar)
-
-
-def setting_help(parameter: Parameter) -> str:
-    """Return help, choices and default of a setting."""
-    default = str(parameter.default).lower() if parameter.kind == "bool" else parameter.default
-    choices = f"one of {parameter.range_text()}; " if parameter.kind == "choice" else ""
-    return f"{parameter.help} ({choices}default: {default})"
-
-
-def typed_value(parameter: Parameter, typed: Any) -> Any:
-    """Return what was typed for a setting in the setting's type.
-
-    Raises
-    ------
-    ParameterError
-        It is no number where one is needed.
-    """
-    if parameter.kind in ("choice", "bool"):
-        return typed
-    try:
-        return int(typed) if parameter.kind == "int" else float(typed)
-    except ValueError:
-        wanted = "a whole number" if parameter.kind == "int" else "a number"
-        raise ParameterError(f"{parameter.flag} is {typed!r}; it must be {wanted}.") from None
 
 
 def reading_of(data_type: type) -> Reading:

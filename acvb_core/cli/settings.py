@@ -1,0 +1,132 @@
+"""Flags of settings, made from the tables that name them, and what was typed for them."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from acvb_core.errors import ParameterError
+from acvb_core.parameters import Parameter
+from acvb_core.registry import METHODS, methods_of
+from acvb_core.rows import Method
+
+#: (flag, help, more) adds a flag to a group.
+Add = Callable[..., None]
+
+#: In front of the names of settings in the parsed arguments, to keep them apart from everything else.
+_VALUE = "value:"
+
+
+def adder(to: argparse.ArgumentParser, title: str) -> Add:
+    """Return what adds flags under a title; a flag that is not typed is None."""
+    group = to.add_argument_group(title)
+
+    def add(flag: str, text: str, **more: Any) -> None:
+        group.add_argument(flag, help=text.replace("%", "%%"), default=None, **more)
+
+    return add
+
+
+def add_setting(add: Add, parameter: Parameter, dest: str, text: str) -> None:
+    """Add the flag of a setting; its value stays text until it is known whose it is (`typed_value`)."""
+    if parameter.kind == "bool":
+        add(parameter.flag, text, dest=dest, action=argparse.BooleanOptionalAction)
+    else:
+        metavar = {"int": "N", "float": "X"}.get(parameter.kind, parameter.name.upper())
+        add(parameter.flag, text, dest=dest, metavar=metavar)
+
+
+def setting_help(parameter: Parameter) -> str:
+    """Return help, choices and default of a setting."""
+    default = str(parameter.default).lower() if parameter.kind == "bool" else parameter.default
+    choices = f"one of {parameter.range_text()}; " if parameter.kind == "choice" else ""
+    return f"{parameter.help} ({choices}default: {default})"
+
+
+def typed_value(parameter: Parameter, typed: Any) -> Any:
+    """Return what was typed for a setting in the setting's type.
+
+    Raises
+    ------
+    ParameterError
+        It is no number where one is needed.
+    """
+    if parameter.kind in ("choice", "bool"):
+        return typed
+    try:
+        return int(typed) if parameter.kind == "int" else float(typed)
+    except ValueError:
+        wanted = "a whole number" if parameter.kind == "int" else "a number"
+        raise ParameterError(f"{parameter.flag} is {typed!r}; it must be {wanted}.") from None
+
+
+def add_method_settings(add: Add) -> None:
+    """Add a flag for every setting that a method of the registry has."""
+    for name, owners in _settings().items():
+        add_setting(add, owners[0][1], _VALUE + name, _help(owners))
+
+
+def _settings() -> dict[str, list[tuple[Method, Parameter]]]:
+    found: dict[str, list[tuple[Method, Parameter]]] = {}
+    for row in METHODS:
+        for parameter in row.parameters:
+            found.setdefault(parameter.name, []).append((row, parameter))
+    return found
+
+
+def _help(owners: list[tuple[Method, Parameter]]) -> str:
+    """Return help, choices and default of a setting; by model and method where they differ."""
+    texts: dict[str, list[Method]] = {}
+    for row, parameter in owners:
+        texts.setdefault(setting_help(parameter), []).append(row)
+    if len(texts) == 1:
+        (text,) = texts
+        return text if len(owners) == len(METHODS) else f"{text} [{_owners(texts[text])}]"
+    return " ".join(f"[{_owners(rows)}] {text}" for text, rows in texts.items())
+
+
+def _owners(rows: list[Method]) -> str:
+    """Return methods by model, or the model's name alone where it is all of them."""
+    parts = []
+    for model in dict.fromkeys(row.model for row in rows):
+        names = [row.name for row in rows if row.model == model]
+        alone = len(names) == len(methods_of(model))
+        parts.append(model if alone else f"{model}: {', '.join(names)}")
+    return "; ".join(parts)
+
+
+def given_values(arguments: argparse.Namespace, model: str, methods: Sequence[str]) -> dict[str, Any]:
+    """Return the settings that were typed, by name.
+
+    Raises
+    ------
+    ParameterError
+        None of `methods` has such a setting; the message names those that have it.
+    """
+    typed = {
+        name.removeprefix(_VALUE): value
+        for name, value in vars(arguments).items()
+        if name.startswith(_VALUE) and value is not None
+    }
+    return {name: _value(name, value, model, methods) for name, value in typed.items()}
+
+
+def _value(name: str, typed: Any, model: str, methods: Sequence[str]) -> Any:
+    everywhere = _settings()[name]
+    here = {row.name: parameter for row, parameter in everywhere if row.model == model}
+    for method in methods:
+        if method in here:
+            return typed_value(here[method], typed)
+    flag = everywhere[0][1].flag
+    if here:
+        own, others = " and ".join(methods) or "nothing", ", ".join(here)
+        raise ParameterError(f"{flag} is no setting of {own}; {others} {_has(len(here))} it.")
+    models = list(dict.fromkeys(row.model for row, _ in everywhere))
+    raise ParameterError(
+        f"{flag} is no setting of model {model!r}; {', '.join(models)} {_has(len(models))} it (--model)."
+    )
+
+
+def _has(owners: int) -> str:
+    return "has" if owners == 1 else "have"
