@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from acvb_core.lda.hyper import Concentrations
 from acvb_core.lda.kernels import Singles, add_counts, add_variances
 from acvb_core.lda.state import Counts, Tokens
@@ -118,13 +116,3 @@ def spread(tokens: Tokens, q: Singles, checkpoint: Checkpoint = no_checkpoint) -
             variances.by_document, variances.by_word, variances.totals,
         )  # fmt: skip
     return variances
-
-
-def random_responsibilities(n_pairs: int, n_topics: int, rng: np.random.Generator) -> Singles:
-    """Return uniform random numbers, rows divided by their sum (the start of ACVB17 and TNW07)."""
-    q = rng.random((n_pairs, n_topics), dtype=np.float32)
-    q += np.float32(1e-6)  # no row is all zero
-    for begin in range(0, n_pairs, 1 << 16):
-        part = q[begin : begin + (1 << 16)]
-        part /= part.sum(axis=1, keepdims=True)
-    return q

@@ -8,23 +8,16 @@ from typing import Literal
 import numpy as np
 
 from acvb_core.clusters import Order, renormalise
-from acvb_core.lda.collapsed_state import CollapsedState, Work, counted, random_responsibilities, spread
-from acvb_core.lda.hyper import Concentrations, largest_change, minka_step
+from acvb_core.lda.collapsed_state import CollapsedState, Work, counted, spread
+from acvb_core.lda.hyper import Concentrations, learn_now, minka_step, still_moving
 from acvb_core.lda.kernels import add_log_absences, zeroth_order
 from acvb_core.lda.kernels_second import second_order
+from acvb_core.lda.start import random_responsibilities
 from acvb_core.lda.state import TOPICS, Counts, Tokens, posterior_of
 from acvb_core.protocols import Checkpoint, Posterior, Responsibilities, SweepInfo, Unaveraged, no_checkpoint
 
 #: Sweeps after which the counts are added up anew from the responsibilities, so that rounding cannot pile up.
 REBUILD_EVERY = 50
-#: Hyper-parameters are learned first after this sweep …
-LEARN_FROM = 10
-#: … then every so many sweeps …
-LEARN_EVERY = 5
-#: … until none changes by more than this share …
-LEARNED = 0.01
-#: … and never after this sweep, so that a run can settle.
-LEARN_UNTIL = 150
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +117,7 @@ class CollapsedLda(Unaveraged):
         return smaller, {TOPICS: kept.astype(np.int64)}
 
     def _learn(self, state: CollapsedState) -> CollapsedState:
-        if not state.learning or state.age < LEARN_FROM or state.age % LEARN_EVERY:
+        if not state.learning or not learn_now(state.age):
             return state
         absent = Counts.zeros(self.tokens, state.work.q.shape[1])
         tokens = self.tokens
@@ -137,5 +130,4 @@ class CollapsedLda(Unaveraged):
         hyper = minka_step(
             state.hyper, counts.by_document, counts.by_word, absent.by_document, absent.by_word
         )
-        moving = largest_change(state.hyper, hyper) > LEARNED and state.age < LEARN_UNTIL
-        return replace(state, hyper=hyper, learning=moving)
+        return replace(state, hyper=hyper, learning=still_moving(state.hyper, hyper, state.age))

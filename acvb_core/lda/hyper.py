@@ -12,6 +12,14 @@ Floats = NDArray[np.float64]
 
 #: Fixed points run towards 0 where the data say nothing; they are held between these.
 LOW, HIGH = 1e-4, 1e4
+#: Hyper-parameters are learned first after this sweep …
+LEARN_FROM = 10
+#: … then every so many sweeps …
+LEARN_EVERY = 5
+#: … until none changes by more than this share …
+LEARNED = 0.01
+#: … and never after this sweep, so that a run can settle.
+LEARN_UNTIL = 150
 #: A count that is present with less than this probability adds nothing that could be seen.
 _NEGLIGIBLE = 1e-6
 
@@ -91,6 +99,16 @@ def _gain(counts: NDArray[np.floating], absent: NDArray[np.floating] | None, con
     weight = present[seen]
     terms = weight * (psi(concentration[columns] + n[seen] / weight) - base[columns])
     return np.asarray(np.bincount(columns, weights=terms, minlength=counts.shape[1]), dtype=np.float64)
+
+
+def learn_now(age: int) -> bool:
+    """Whether the hyper-parameters are due after so many sweeps."""
+    return age >= LEARN_FROM and age % LEARN_EVERY == 0
+
+
+def still_moving(old: Concentrations, new: Concentrations, age: int) -> bool:
+    """Whether learning should go on after a step."""
+    return largest_change(old, new) > LEARNED and age < LEARN_UNTIL
 
 
 def largest_change(old: Concentrations, new: Concentrations) -> float:

@@ -7,14 +7,16 @@ from typing import Any
 from acvb_core.averaging import Averaged
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.word_split import hold_out_tokens
-from acvb_core.lda.cvb import LEARN_EVERY, LEARN_FROM, LEARN_UNTIL, CollapsedLda
-from acvb_core.lda.hyper import Concentrations
+from acvb_core.lda.cvb import CollapsedLda
+from acvb_core.lda.gibbs import GibbsLda
+from acvb_core.lda.hyper import LEARN_EVERY, LEARN_FROM, LEARN_UNTIL, Concentrations
 from acvb_core.lda.memory import memory_bytes
 from acvb_core.lda.model import LdaModel
 from acvb_core.lda.state import Tokens
+from acvb_core.lda.vb import VariationalLda
 from acvb_core.parameters import Parameter
 from acvb_core.protocols import Model
-from acvb_core.rows import AUTO_BURN_IN, TOLERANCE, Method, ModelRow, Values, max_sweeps
+from acvb_core.rows import AUTO_BURN_IN, TOLERANCE, Method, ModelRow, Values, burn_in, max_sweeps
 
 
 def _model(corpus: Any) -> Model:
@@ -75,6 +77,12 @@ _TRACK = Parameter(
 )  # fmt: skip
 
 
+_INNER = Parameter(
+    "inner", "int", 1, "Times that a document's topics and its words' are updated in turn in each sweep.",
+    "Passes over a document", 1, 100,
+)  # fmt: skip
+
+
 def _start(values: Values) -> Concentrations:
     return Concentrations.symmetric(values["k"], values["alpha"], values["beta"])
 
@@ -95,6 +103,20 @@ def _averaged_zeroth(data: Any, values: Values) -> Averaged:
 
 def _averaged_second(data: Any, values: Values) -> Averaged:
     return Averaged(_second(data, values), values["burn_in"], values["track"])
+
+
+def _variational(data: Any, values: Values) -> VariationalLda:
+    learn = values["hyper"] == "minka"
+    return VariationalLda(
+        Tokens.of(data), values["k"], _start(values), learn, values["shrink"], values["inner"]
+    )
+
+
+def _gibbs(data: Any, values: Values) -> Averaged:
+    learn_until = values["burn_in"] if values["hyper"] == "minka" else 0
+    sampler = GibbsLda(Tokens.of(data), values["k"], _start(values), learn_until)
+    # The topics of one chain keep their names: samples need no matching, unlike clusters that are born and die.
+    return Averaged(sampler, values["burn_in"], track=False)
 
 
 _COLLAPSED = (*_SIZE, *_PRIOR, _SHRINK)
@@ -127,5 +149,19 @@ LDA_METHODS = (
         "Collapsed variational Bayes with second-order terms for the uncertainty of the counts.",
         "Teh, Newman, Welling, NIPS 19 (2007), eq. 18",
         (*_COLLAPSED, *_RUN), _second, "pseudo_loo",
+    ),
+    Method(
+        "lda", "vb", "VB",
+        "Plain variational Bayes: its lower bound never falls, but the bound is looser.",
+        "Blei, Ng, Jordan, JMLR 3 (2003)",
+        (*_COLLAPSED, _INNER, *_RUN), _variational, "lower_bound",
+    ),
+    Method(
+        "lda", "gibbs", "Gibbs",
+        "Collapsed Gibbs sampling: samples the topic of every token, answers with the mean of the kept samples, "
+        "runs as long as it is told.",
+        "Griffiths, Steyvers, PNAS 101 (2004); Teh, Newman, Welling, NIPS 19 (2007), eq. 8",
+        (*_SIZE, *_PRIOR, burn_in(200, 1, "Sweeps that are not kept."), max_sweeps(400)),
+        _gibbs, None, sampled=True,
     ),
 )  # fmt: skip

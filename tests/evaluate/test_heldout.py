@@ -24,7 +24,11 @@ def test_skill_is_against_the_density_for_every_entry() -> None:
     one_block = (2 * math.log(0.25) + 2 * math.log(0.75)) / 4
     assert score_links(P, TRUTH, 0.25).skill == pytest.approx(1 - log_likelihood / one_block)
     assert score_links(np.full(4, 0.25), TRUTH, 0.25).skill == pytest.approx(0.0, abs=1e-15)
-    assert score_links(np.array([0.01, 0.99, 0.01, 0.99]), TRUTH, 0.25).skill < 0 < score_links(P, TRUTH, 0.25).skill
+    assert (
+        score_links(np.array([0.01, 0.99, 0.01, 0.99]), TRUTH, 0.25).skill
+        < 0
+        < score_links(P, TRUTH, 0.25).skill
+    )
 
 
 def test_ranking_by_hand() -> None:

@@ -1,0 +1,188 @@
+"""Collapsed Gibbs sampling for LDA."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from acvb_core.lda.hyper import Concentrations, learn_now, minka_step
+from acvb_core.lda.kernels import OPTIONS, Floats, Integers, Singles, chunk_pairs
+from acvb_core.lda.state import Counts, Tokens, posterior_of
+from acvb_core.protocols import Checkpoint, Posterior, SweepInfo, Unaveraged, no_checkpoint
+from acvb_core.special import log
+
+_ZERO, _ONE = np.float32(0), np.float32(1)
+
+
+@dataclass(frozen=True, eq=False)
+class SampleState:
+    """One sample; nothing in it changes afterwards.
+
+    Attributes
+    ----------
+    labels : ndarray of int32, shape (n_tokens,)
+        Topic of each token, documents in order.
+    counts : Counts
+        Whole numbers, in single precision by document and by word.
+    hyper : Concentrations
+    age : int
+        Sweeps done.
+    """
+
+    labels: NDArray[np.int32]
+    counts: Counts
+    hyper: Concentrations
+    age: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class GibbsLda(Unaveraged):
+    """The sampler bound to a corpus (an `Inference`).
+
+    Attributes
+    ----------
+    tokens : Tokens
+    n_topics : int
+    start : Concentrations
+        Hyper-parameters to start from.
+    learn_until : int
+        Sweep up to which the hyper-parameters are learned; 0 keeps them.
+
+    References
+    ----------
+    Griffiths and Steyvers, PNAS 101 (2004); TNW07 eq. 8.
+    """
+
+    tokens: Tokens
+    n_topics: int
+    start: Concentrations
+    learn_until: int = 0
+
+    def __post_init__(self) -> None:
+        """Spread the pairs out into tokens."""
+        repeats = self.tokens.counts.astype(np.int64)
+        ends = np.concatenate([[0], np.cumsum(repeats)])
+        object.__setattr__(self, "_words", np.repeat(self.tokens.words, repeats))
+        object.__setattr__(self, "_pointers", ends[self.tokens.pointers])
+
+    def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> SampleState:
+        """Return the first state: every token's topic drawn uniformly."""
+        words: NDArray[np.int32] = self._words  # type: ignore[attr-defined]
+        labels = rng.integers(self.n_topics, size=len(words), dtype=np.int32)
+        counts = Counts.zeros(self.tokens, self.n_topics)
+        tally(self._pointers, words, labels, counts.by_document, counts.by_word, counts.totals)  # type: ignore[attr-defined]
+        return SampleState(labels, counts, self.start)
+
+    def sweep(
+        self, state: SampleState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
+    ) -> tuple[SampleState, SweepInfo]:
+        """Draw the topic of every token given all others."""
+        labels, counts, hyper = state.labels.copy(), state.counts.copy(), state.hyper
+        pointers, words = self._pointers, self._words  # type: ignore[attr-defined]
+        alpha, beta = hyper.alpha.astype(np.float32), np.float32(hyper.beta)
+        moved, loo, begin = 0, 0.0, 0
+        while begin < self.tokens.n_documents:
+            checkpoint()
+            reach = pointers[begin] + chunk_pairs(self.n_topics, 1.5)
+            end = int(max(np.searchsorted(pointers, reach, side="right") - 1, begin + 1))
+            uniforms = rng.random(int(pointers[end] - pointers[begin]), dtype=np.float32)
+            changed, gained = draw(
+                begin, end, pointers, words, labels, counts.by_document, counts.by_word, counts.totals, alpha, beta,
+                self.tokens.n_words * hyper.beta, uniforms,
+            )  # fmt: skip
+            moved, loo, begin = moved + changed, loo + gained, end
+        swept = SampleState(labels, counts, hyper, state.age + 1)
+        if swept.age <= self.learn_until and learn_now(swept.age):
+            swept = replace(swept, hyper=minka_step(hyper, counts.by_document, counts.by_word))
+        return swept, SweepInfo(loo, None, change=2.0 * moved / self.tokens.n_tokens)
+
+    def posterior(self, state: SampleState) -> Posterior:
+        """Return what the sample says; it has no entropy, and means of samples are bounded as if they had none."""
+        found = posterior_of(state.counts, state.hyper, np.zeros(1))
+        return replace(found, averaged=(*found.averaged, "entropy"), derived=())
+
+
+@nb.njit(**OPTIONS)
+def tally(
+    pointers: Integers,
+    words: Integers,
+    labels: Integers,
+    by_document: Singles,
+    by_word: Singles,
+    totals: Floats,
+) -> None:
+    """Count the tokens by document, word and topic, into arrays of zeros."""
+    for d in range(pointers.shape[0] - 1):
+        for i in range(pointers[d], pointers[d + 1]):
+            by_document[d, labels[i]] += _ONE
+            by_word[words[i], labels[i]] += _ONE
+            totals[labels[i]] += 1.0
+
+
+@nb.njit(**OPTIONS)
+def draw(
+    begin: int,
+    end: int,
+    pointers: Integers,
+    words: Integers,
+    labels: Integers,
+    by_document: Singles,
+    by_word: Singles,
+    totals: Floats,
+    alpha: Singles,
+    beta: np.float32,
+    all_beta: float,
+    uniforms: Singles,
+) -> tuple[int, float]:
+    """Draw the topics of the tokens of documents `begin` to `end`, in place.
+
+    Returns
+    -------
+    moved : int
+        Tokens whose topic changed.
+    loo : float
+        Sum of the log of each token's probability given all others (nats).
+    """
+    n_topics = alpha.shape[0]
+    reached = np.empty(n_topics, np.float32)
+    inverse = np.empty(n_topics, np.float32)
+    concentration = 0.0
+    for k in range(n_topics):
+        inverse[k] = 1.0 / (totals[k] + all_beta)
+        concentration += alpha[k]
+    moved = 0
+    loo = 0.0
+    first = pointers[begin]
+    for d in range(begin, end):
+        own = by_document[d]
+        length = pointers[d + 1] - pointers[d]
+        for i in range(pointers[d], pointers[d + 1]):
+            word = by_word[words[i]]
+            old = labels[i]
+            own[old] -= _ONE
+            word[old] -= _ONE
+            totals[old] -= 1.0
+            inverse[old] = 1.0 / (totals[old] + all_beta)
+            s = _ZERO
+            for k in range(n_topics):
+                reached[k] = (own[k] + alpha[k]) * (word[k] + beta) * inverse[k]
+            for k in range(n_topics):
+                s += reached[k]
+                reached[k] = s
+            loo += log(s)
+            mark = uniforms[i - first] * s
+            new = 0
+            while new < n_topics - 1 and reached[new] <= mark:
+                new += 1
+            moved += new != old
+            labels[i] = new
+            own[new] += _ONE
+            word[new] += _ONE
+            totals[new] += 1.0
+            inverse[new] = 1.0 / (totals[new] + all_beta)
+        if length > 0:
+            loo -= length * log(length - 1.0 + concentration)
+    return moved, loo
