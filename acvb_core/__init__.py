@@ -1,9 +1,11 @@
-"""Bayesian clustering of relations, with inference that is certain to converge.
+"""Bayesian clustering of relations and topics of corpora, with inference that is certain to converge.
 
 >>> import acvb_core
 >>> relation = acvb_core.load_sample("southern_women").relation
 >>> result = acvb_core.fit(relation, "acvb0", k_rows=5, k_cols=5)
 >>> result.rows.head()  # doctest: +SKIP
+>>> corpus = acvb_core.load_sample("bars").corpus
+>>> acvb_core.fit(corpus, "acvb0", k=10, max_sweeps=20).topics.head()  # doctest: +SKIP
 
 Names are imported when they are first used, so that `import acvb_core` itself costs nothing.
 """
@@ -16,30 +18,39 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
+    from acvb_core.data.corpus import Corpus
+    from acvb_core.data.corpus_readers import load_corpus
     from acvb_core.data.readers import load_relation
     from acvb_core.data.relation import Relation
     from acvb_core.data.samples import load_sample
+    from acvb_core.data.tokeniser import Tokeniser
     from acvb_core.engine.fitting import compare, fit
     from acvb_core.engine.result import Result
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Corpus",
     "Relation",
     "Result",
+    "Tokeniser",
     "__version__",
     "compare",
     "fit",
+    "load_corpus",
     "load_relation",
     "load_sample",
     "methods",
 ]
 
 _HOME = {
+    "Corpus": "acvb_core.data.corpus",
     "Relation": "acvb_core.data.relation",
     "Result": "acvb_core.engine.result",
+    "Tokeniser": "acvb_core.data.tokeniser",
     "compare": "acvb_core.engine.fitting",
     "fit": "acvb_core.engine.fitting",
+    "load_corpus": "acvb_core.data.corpus_readers",
     "load_relation": "acvb_core.data.readers",
     "load_sample": "acvb_core.data.samples",
 }

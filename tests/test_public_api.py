@@ -24,10 +24,14 @@ def test_every_name_is_there() -> None:
 
 
 def test_the_names_are_those_of_the_modules() -> None:
+    from acvb_core.data.corpus_readers import load_corpus
     from acvb_core.data.relation import Relation
+    from acvb_core.data.tokeniser import Tokeniser
     from acvb_core.engine.fitting import fit
 
     assert acvb_core.fit is fit
+    assert acvb_core.load_corpus is load_corpus
+    assert acvb_core.Tokeniser is Tokeniser
     assert acvb_core.Relation is Relation
 
 
@@ -48,7 +52,9 @@ def test_methods_are_the_registrys() -> None:
     frame = acvb_core.methods()
     assert list(frame["method"]) == [row.name for row in METHODS]
     assert list(frame["ends"]) == [row.converges_by() for row in METHODS]
-    assert all("k_rows=20" in text for text in frame["settings"])
+    size = {"irm": "k_rows=20", "lda": "k=20"}
+    assert set(frame["model"]) == set(size)
+    assert all(size[model] in text for model, text in zip(frame["model"], frame["settings"], strict=True))
 
 
 def test_a_session_in_a_notebook(tmp_path: Path) -> None:
@@ -67,3 +73,23 @@ def test_a_session_in_a_notebook(tmp_path: Path) -> None:
     )
     assert len(comparison.table()) == 4
     assert comparison.agreement("rows").shape == (4, 4)
+
+
+def test_a_session_with_texts(tmp_path: Path) -> None:
+    path = tmp_path / "talks.csv"
+    words = {"sea": "ship sail harbour wave", "farm": "field corn harvest plough"}
+    lines = [f"{kind}{i},{words[kind]} {words[kind]}\n" for i in range(12) for kind in words]
+    path.write_text("name,text\n" + "".join(lines))
+    loaded = acvb_core.load_corpus(path, tokeniser=acvb_core.Tokeniser(min_documents=3))
+    corpus = loaded.corpus
+    assert isinstance(corpus, acvb_core.Corpus)
+    assert corpus.shape == (24, 8)
+    result = acvb_core.fit(corpus, "cvb0", k=2, alpha=0.1, hyper="fixed", heldout=0.1)
+    assert str(result.verdict) == "CONVERGED"
+    assert dict(result.snapshot.effective_k) == {"topics": 2}
+    best = result.topics[result.topics["rank"] <= 4].groupby("topic")["word"].agg(set)
+    assert sorted(map(sorted, best)) == sorted(sorted(kind.split()) for kind in words.values())
+    assert list(result.documents.columns) == ["document", "topic_1", "topic_2"]
+    comparison = acvb_core.compare(corpus, ["cvb0", "acvb0"], seeds=2, k=2, max_sweeps=5)
+    assert len(comparison.table()) == 4
+    assert comparison.agreement("documents").shape == (4, 4)

@@ -32,6 +32,8 @@ class Kind:
         (path, data).
     read : callable
         path -> data.
+    loader : str
+        Public function that reads such data from a user's file; what it returns has them under the kind's name.
     """
 
     name: str
@@ -40,11 +42,12 @@ class Kind:
     key: Callable[[Any], str]
     write: Callable[[Path, Any], None]
     read: Callable[[Path], Any]
+    loader: str
 
 
 KINDS = (
-    Kind("relation", Relation, "relations", relation_key, write_relation, read_relation),
-    Kind("corpus", Corpus, "corpora", corpus_key, write_corpus, read_corpus),
+    Kind("relation", Relation, "relations", relation_key, write_relation, read_relation, "load_relation"),
+    Kind("corpus", Corpus, "corpora", corpus_key, write_corpus, read_corpus, "load_corpus"),
 )
 
 #: Data never change, and a key costs a pass over everything they hold: a corpus has all its texts.

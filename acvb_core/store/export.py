@@ -11,7 +11,9 @@ import csv
 import io
 import json
 import math
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +21,27 @@ import numpy as np
 import pandas as pd
 
 from acvb_core.data.samples import SAMPLES, load_sample
+from acvb_core.data.tokeniser import Tokeniser
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import Verdict
-from acvb_core.errors import ParameterError
-from acvb_core.store.files import labels_bytes
+from acvb_core.registry import model_for
+from acvb_core.store.datasets import kind_of
+from acvb_core.store.export_irm import irm_arrays, responsibilities_frame
+from acvb_core.store.export_lda import lda_arrays, pyldavis_json
+
+__all__ = [
+    "csv_text",
+    "plain",
+    "posterior_arrays",
+    "pyldavis_json",
+    "python_snippet",
+    "responsibilities_frame",
+    "run_json",
+    "write_run",
+]
+
+#: What posterior.npz holds, by model.
+_ARRAYS: dict[str, Callable[[Result], dict[str, Any]]] = {"irm": irm_arrays, "lda": lda_arrays}
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -44,39 +63,6 @@ def csv_text(frame: pd.DataFrame) -> str:
 
 def _guarded(cell: Any) -> Any:
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
-
-
-def responsibilities_frame(result: Result, domain: str) -> pd.DataFrame:
-    """Return who belongs where, and how surely.
-
-    Parameters
-    ----------
-    result : Result
-    domain : "rows" or "cols"
-
-    Returns
-    -------
-    DataFrame, one row an object
-        object, cluster_1 … cluster_K: probability of each cluster, numbered as everywhere.
-
-    Raises
-    ------
-    ParameterError
-        There is no such domain.
-    """
-    labels = _labels(result)
-    if domain not in labels:
-        raise ParameterError(f"there is no domain {domain!r}; there are {', '.join(labels)}.")
-    responsibilities = result.posterior[domain]
-    names = [f"cluster_{k + 1}" for k in range(responsibilities.shape[1])]
-    frame = pd.DataFrame(responsibilities, columns=names)
-    frame.insert(0, "object", labels[domain])
-    return frame
-
-
-def _labels(result: Result) -> dict[str, Any]:
-    relation = result.problem.data
-    return {"rows": relation.row_labels, "cols": relation.column_labels}
 
 
 def plain(value: Any) -> Any:
@@ -108,49 +94,67 @@ def python_snippet(
     ----------
     result : Result
     source : str, optional
-        Path of the file the data came from, or `sample:NAME`. Without it: the sample of the relation's name
-        where the data are that sample's, else a file name to fill in.
+        Path of the file the data came from, or `sample:NAME`. Without it: the sample of the data's name where
+        the data are that sample's, else a file name to fill in.
     reader_options : mapping, optional
-        What `load_relation` was told, beside the path.
+        What the reader (`load_relation`, `load_corpus`) was told, beside the path. How texts were cut is known of
+        a corpus by itself.
     """
-    relation = result.problem.data
-    if source is None and _is_sample(result):
-        source = f"sample:{relation.name}"
+    data = result.problem.data
+    kind = kind_of(data)
+    if source is None and _is_sample(data):
+        source = f"sample:{data.name}"
     if source is not None and source.startswith("sample:"):
         loaded = f"acvb_core.load_sample({source.removeprefix('sample:')!r})"
     else:
-        options = {name: value for name, value in (reader_options or {}).items() if value is not None}
-        given = [repr(source or "FILE.csv"), *(f"{name}={value!r}" for name, value in options.items())]
-        loaded = f"acvb_core.load_relation({', '.join(given)})"
+        options = {"tokeniser": getattr(data, "tokeniser", None), **(reader_options or {})}
+        codes = {name: _code(name, value) for name, value in options.items() if value is not None}
+        given = [repr(source or "FILE.csv"), *(f"{name}={code}" for name, code in codes.items() if code)]
+        loaded = f"acvb_core.{kind.loader}({', '.join(given)})"
     settings = result.problem.settings
-    arguments = {"model": settings.model} if settings.model != "irm" else {}
+    arguments = {} if settings.model == model_for(data).name else {"model": settings.model}
     arguments |= {
         name: getattr(settings, name)
         for name, default in (("seed", 0), ("heldout", 0.0), ("heldout_seed", 0))
         if getattr(settings, name) != default
     }
     arguments |= _changed_values(result)
-    lines = ["relation", repr(settings.method), *(f"{name}={value!r}" for name, value in arguments.items())]
+    lines = [kind.name, repr(settings.method), *(f"{name}={value!r}" for name, value in arguments.items())]
     call = "".join(f"    {line},\n" for line in lines)
     return (
         "import acvb_core\n\n"
-        f"relation = {loaded}.relation\n"
-        f"# {relation.shape[0]:,} x {relation.shape[1]:,} objects, {relation.n_ones:,} links; the same data have "
-        "this fingerprint.\n"
-        f'assert relation.fingerprint == "{relation.fingerprint}"\n'
+        f"{kind.name} = {loaded}.{kind.name}\n"
+        f"# {data.size_text}; the same data have this fingerprint.\n"
+        f'assert {kind.name}.fingerprint == "{data.fingerprint}"\n'
         f"result = acvb_core.fit(\n{call})\n"
         'print(result.verdict, "after", result.snapshot.sweep, "sweeps")\n'
     )
 
 
-def _is_sample(result: Result) -> bool:
-    relation = result.problem.data
-    sample = SAMPLES.get(relation.name)
+def _code(name: str, value: Any) -> str:
+    """Return an argument of a reader as Python; of a tokeniser what differs from the usual one, if anything."""
+    if name != "tokeniser":
+        return repr(os.fspath(value) if isinstance(value, os.PathLike) else value)
+    tokeniser = value if isinstance(value, Tokeniser) else Tokeniser.from_dict(value)
+    usual = Tokeniser().to_dict()
+    changed = {key: found for key, found in tokeniser.to_dict().items() if found != usual[key]}
+    told = ", ".join(f"{key}={found!r}" for key, found in changed.items())
+    return told and f"acvb_core.Tokeniser({told})"
+
+
+def _is_sample(data: Any) -> bool:
+    sample = SAMPLES.get(data.name)
     return (
         sample is not None
-        and (sample.n_rows, sample.n_cols) == relation.shape
-        and load_sample(relation.name).relation.fingerprint == relation.fingerprint
+        and (sample.kind, sample.shape) == (kind_of(data).name, data.shape)
+        and _sample_fingerprint(data.name) == data.fingerprint
     )
+
+
+@lru_cache(maxsize=16)
+def _sample_fingerprint(name: str) -> str:
+    """Return a sample's fingerprint, kept: texts take a second to be cut, and pages ask again and again."""
+    return load_sample(name).data.fingerprint
 
 
 def _changed_values(result: Result) -> dict[str, Any]:
@@ -174,17 +178,19 @@ def write_run(result: Result, folder: Path) -> list[Path]:
     history.csv
         Diagnostics of every sweep.
     rows.csv, columns.csv
-        object, cluster, probability of that cluster, entropy (nats).
+        IRM: object, cluster, probability of that cluster, entropy (nats).
     blocks.csv
-        row_cluster, column_cluster, ones, entries, mean, low, high.
+        IRM: row_cluster, column_cluster, ones, entries, mean, low, high.
+    topics.csv
+        LDA: topic, rank, word, probability of the most probable words.
+    documents.csv
+        LDA: document, topic_1 … topic_K: share of each topic.
     posterior.npz
-        rows, cols: responsibilities, column k - 1 for cluster k; row_cluster, column_cluster: most probable
-        cluster of each object; ones, entries: expected counts of each block, shape (K_rows, K_cols);
-        row_labels, column_labels: names, as the UTF-8 bytes of a JSON list:
-        `json.loads(file["row_labels"].tobytes())`.
+        Arrays without pickle, as `irm_arrays` and `lda_arrays` say. Names are the UTF-8 bytes of a JSON list:
+        `json.loads(file["vocabulary"].tobytes())`.
 
-    Clusters are numbered from 1, largest first, the same number in every file. Text in the CSV files is guarded
-    as `csv_text` says; run.json and posterior.npz hold names as they are.
+    Clusters and topics are numbered from 1, largest first, the same number in every file. Text in the CSV files is
+    guarded as `csv_text` says; run.json and posterior.npz hold names as they are.
 
     Returns
     -------
@@ -209,16 +215,4 @@ def write_run(result: Result, folder: Path) -> list[Path]:
 
 def posterior_arrays(result: Result) -> dict[str, Any]:
     """Return the arrays of posterior.npz (see `write_run`)."""
-    posterior, blocks = result.posterior, result.blocks
-    shape = posterior["rows"].shape[1], posterior["cols"].shape[1]
-    labels = _labels(result)
-    return {
-        "rows": posterior["rows"],
-        "cols": posterior["cols"],
-        "row_cluster": posterior.labels("rows") + 1,
-        "column_cluster": posterior.labels("cols") + 1,
-        "ones": blocks["ones"].to_numpy().reshape(shape),
-        "entries": blocks["entries"].to_numpy().reshape(shape),
-        "row_labels": labels_bytes(labels["rows"]),
-        "column_labels": labels_bytes(labels["cols"]),
-    }
+    return _ARRAYS[result.problem.settings.model](result)

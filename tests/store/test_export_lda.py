@@ -1,0 +1,221 @@
+"""What leaves the program of a run of LDA: one number for each topic in every file, and Python that repeats it."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from acvb_core.clusters import rearrange
+from acvb_core.data.corpus import Corpus
+from acvb_core.data.corpus_readers import load_corpus
+from acvb_core.data.samples import load_sample
+from acvb_core.data.tokeniser import Tokeniser
+from acvb_core.engine.executor import Executor
+from acvb_core.engine.fitting import fit
+from acvb_core.engine.result import Result
+from acvb_core.errors import ParameterError
+from acvb_core.registry import methods_of
+from acvb_core.store.export import pyldavis_json, python_snippet, run_json, write_run
+from acvb_core.store.runs import RunStore
+from tests.store.support import SMALL, WOMEN, assert_same_result
+
+BARS = load_sample("bars").corpus
+FEW = {"k": 6, "max_sweeps": 12}
+
+
+@pytest.fixture(scope="module")
+def result() -> Result:
+    return fit(BARS, "acvb0", k=6, max_sweeps=40, heldout=0.1)
+
+
+def turned_round(result: Result) -> Result:
+    """The same result, with the smallest topic first in what the method left behind."""
+    posterior = result.snapshot.posterior
+    orders = {"topics": np.arange(len(posterior["alpha"]))[::-1]}
+    return replace(result, snapshot=replace(result.snapshot, posterior=rearrange(posterior, orders)))
+
+
+def read(path: Path) -> pd.DataFrame:
+    text = path.read_bytes().decode()
+    return pd.read_csv(
+        io.StringIO(text, newline=""), keep_default_na=False, dtype={"word": str, "document": str}
+    )
+
+
+@pytest.mark.parametrize("turn", [False, True])
+def test_one_topic_number_in_every_file(result: Result, tmp_path: Path, turn: bool) -> None:
+    result = turned_round(result) if turn else result
+    paths = write_run(result, tmp_path / "new" / "folder")
+    folder = tmp_path / "new" / "folder"
+    assert {path.name for path in paths} == {
+        "run.json", "history.csv", "topics.csv", "documents.csv", "posterior.npz",
+    }  # fmt: skip
+    assert sorted(paths) == sorted(folder.iterdir())
+    topics, documents, history = (read(folder / f"{name}.csv") for name in ("topics", "documents", "history"))
+    with np.load(folder / "posterior.npz", allow_pickle=False) as file:
+        arrays = dict(file)
+    n_topics = len(arrays["alpha"])
+    assert list(topics.columns) == ["topic", "rank", "word", "probability"]
+    assert list(documents.columns) == ["document", *(f"topic_{k + 1}" for k in range(n_topics))]
+    vocabulary = json.loads(arrays["vocabulary"].tobytes())
+    assert vocabulary == list(BARS.vocabulary)
+    assert json.loads(arrays["document_names"].tobytes()) == list(documents["document"])
+    # theta and phi are the posterior means of the counts, in the same order.
+    alpha, beta = arrays["alpha"], arrays["beta"]
+    n_dk, n_wk = arrays["document_counts"].astype(float), arrays["word_counts"].astype(float)
+    theta = (n_dk + alpha) / (n_dk.sum(axis=1, keepdims=True) + alpha.sum())
+    phi = (n_wk.T + beta) / (n_wk.sum(axis=0)[:, None] + len(vocabulary) * beta)
+    np.testing.assert_allclose(arrays["theta"], theta, rtol=1e-6)
+    np.testing.assert_allclose(arrays["phi"], phi, rtol=1e-6)
+    shares = documents.iloc[:, 1:].to_numpy(arrays["theta"].dtype)
+    assert np.array_equal(shares, arrays["theta"]), "numbers come back bit for bit"
+    column = [vocabulary.index(word) for word in topics["word"]]
+    phi = arrays["phi"]
+    assert (topics["probability"].astype(phi.dtype) == phi[topics["topic"] - 1, column]).all()
+    assert (np.diff(n_wk.sum(axis=0)) <= 0).all(), "the largest topic comes first"
+    for _, of_topic in topics.groupby("topic"):
+        assert list(of_topic["rank"]) == list(range(1, len(of_topic) + 1))
+        assert (np.diff(of_topic["probability"]) <= 0).all()
+    assert n_dk.sum() == pytest.approx(result.problem.train.n_tokens, rel=1e-4), "held-out words are not in"
+    assert len(history) == result.snapshot.sweep
+    assert history["loo_perplexity"].iloc[-1] == result.snapshot.extras["loo_perplexity"]
+
+
+def test_run_json_has_the_perplexities(result: Result) -> None:
+    told = json.loads(run_json(result))
+    assert told["model"] == "lda"
+    assert told["effective_k"] == {"topics": 6}
+    assert told["heldout"].keys() == {"log_likelihood", "perplexity"}
+    assert told["heldout"]["perplexity"] == pytest.approx(np.exp(-told["heldout"]["log_likelihood"]))
+    assert told["loo_perplexity"] == result.snapshot.extras["loo_perplexity"]
+    assert told["data"]["fingerprint"] == BARS.fingerprint
+
+
+def test_names_and_words_are_guarded_in_csv_only(tmp_path: Path) -> None:
+    words, documents = ["=cmd()", "@x", "-3", "日本"], ["+1", "plain", "two\nlines"]
+    corpus = Corpus.build(np.full((3, 4), 2), vocabulary=words, documents=documents)
+    write_run(fit(corpus, "cvb0", k=1, max_sweeps=2), tmp_path)
+    assert list(read(tmp_path / "documents.csv")["document"]) == ["'+1", "plain", "two\nlines"]
+    assert sorted(read(tmp_path / "topics.csv")["word"]) == sorted(["'=cmd()", "'@x", "'-3", "日本"])
+    with np.load(tmp_path / "posterior.npz") as file:
+        assert json.loads(file["vocabulary"].tobytes()) == words
+        assert json.loads(file["document_names"].tobytes()) == documents
+
+
+def test_pyldavis(result: Result) -> None:
+    told = json.loads(pyldavis_json(result, n_words=5))
+    assert told["R"] == 5
+    assert told["topic.order"] == list(range(1, 7)), "the largest topic comes first, as everywhere"
+    assert sum(told["mdsDat"]["Freq"]) == pytest.approx(100.0)
+    masses = result.posterior.masses()["topics"]
+    np.testing.assert_allclose(told["mdsDat"]["Freq"], 100 * masses / masses.sum(), rtol=0.05)
+    with pytest.raises(ParameterError, match="model 'irm' has no topics"):
+        pyldavis_json(fit(WOMEN, "vb", **SMALL))
+
+
+def repeated(snippet: str) -> Result:
+    names: dict[str, Any] = {}
+    exec(compile(snippet, "snippet", "exec"), names)
+    assert isinstance(names["result"], Result)
+    return names["result"]
+
+
+def assert_same_answer(one: Result, other: Result) -> None:
+    for name in ("documents", "words", "alpha"):
+        assert np.array_equal(one.posterior[name], other.posterior[name])
+    assert one.snapshot.sweep == other.snapshot.sweep
+    assert one.snapshot.heldout == other.snapshot.heldout
+
+
+@pytest.mark.parametrize("method", [row.name for row in methods_of("lda")])
+def test_the_snippet_repeats_the_run(method: str) -> None:
+    given = {"k": 4, "max_sweeps": 7, "alpha": 0.1 + 0.2, "seed": 3, "heldout": 0.2, "heldout_seed": 6}
+    given |= {"burn_in": 2} if method == "gibbs" else {}
+    result = fit(BARS, method, **given)
+    snippet = python_snippet(result)
+    assert "corpus = acvb_core.load_sample('bars').corpus" in snippet
+    assert "model=" not in snippet, "the data say which model it is"
+    for name in given:
+        assert f"    {name}=" in snippet
+    assert_same_answer(result, repeated(snippet))
+
+
+TEXTS = "label;body;who\n" + "".join(
+    f"{i % 2};{'ship sail the wave 1912' if i % 2 else 'Corn field plough harvest'} w{i % 5};d{i}\n"
+    for i in range(20)
+)
+
+
+@pytest.mark.parametrize(
+    "tokeniser",
+    [
+        None,
+        Tokeniser(stop_words=(), numbers=True, extra_stop_words=("corn", "it's"), lowercase=False),
+        Tokeniser(),
+    ],
+    ids=["not given", "given", "usual"],
+)
+def test_the_snippet_reads_a_file_with_its_options(tmp_path: Path, tokeniser: Tokeniser | None) -> None:
+    path = tmp_path / 'it\'s "odd" 日本.csv'
+    path.write_text(TEXTS)
+    options: dict[str, Any] = {
+        "text_column": "body",
+        "name_column": 2,
+        "label_column": None,
+        "tokeniser": tokeniser,
+    }
+    loaded = load_corpus(path, **options)
+    result = fit(loaded.corpus, "cvb0", **{**FEW, "k": 2})
+    snippet = python_snippet(result, str(path), options)
+    assert "label_column" not in snippet
+    assert ("Tokeniser(lowercase=False" in snippet) == (tokeniser not in (None, Tokeniser()))
+    assert_same_answer(result, repeated(snippet))
+    # What was cut knows how: the options need not say it, and may say it in plain values.
+    del options["tokeniser"]
+    assert python_snippet(result, str(path), options).replace(" ", "").count("Tokeniser") == snippet.count(
+        "Tokeniser"
+    )
+    if tokeniser is not None:
+        plain = options | {"tokeniser": tokeniser.to_dict()}
+        assert_same_answer(result, repeated(python_snippet(result, str(path), plain)))
+
+
+def test_the_snippet_reads_counts_with_a_vocabulary(tmp_path: Path) -> None:
+    path, words = tmp_path / "docword.txt", tmp_path / "vocab.txt"
+    path.write_text("3\n2\n4\n1 1 2\n1 2 1\n2 2 3\n3 1 1\n")
+    words.write_text("cat\ndog\n")
+    result = fit(load_corpus(path, vocabulary=words).corpus, "cvb0", k=2, max_sweeps=3)
+    snippet = python_snippet(result, str(path), {"vocabulary": words})
+    assert "Tokeniser" not in snippet
+    assert_same_answer(result, repeated(snippet))
+
+
+def test_a_corpus_that_only_has_a_samples_name_is_no_sample() -> None:
+    other = replace(BARS, counts=BARS.counts * 2)
+    for corpus in (other, Corpus.build(np.ones((3, 3)), name="bars"), replace(BARS, name="southern_women")):
+        snippet = python_snippet(fit(corpus, "cvb0", k=2, max_sweeps=2))
+        assert "load_corpus('FILE.csv')" in snippet
+
+
+@pytest.mark.parametrize("method", [row.name for row in methods_of("lda")])
+def test_a_stored_run_comes_back_and_exports_the_same(tmp_path: Path, method: str) -> None:
+    values = FEW | ({"burn_in": 2} if method == "gibbs" else {})
+    result = fit(BARS, method, heldout=0.1, heldout_seed=5, seed=7, **values)
+    store = RunStore(tmp_path / "store")
+    store.save("mine", "run", 12.5, result)
+    assert store.runs("mine")[0].summary["heldout"]["perplexity"] == result.snapshot.heldout.perplexity
+    stored = RunStore(store.folder).load("run", Executor(1)).result()
+    assert_same_result(result, stored)
+    assert np.array_equal(stored.problem.heldout.words, result.problem.heldout.words)
+    assert stored.problem.train.fingerprint == result.problem.train.fingerprint
+    assert python_snippet(stored) == python_snippet(result)
+    for one, other in zip(write_run(result, tmp_path / "a"), write_run(stored, tmp_path / "b"), strict=True):
+        if one.suffix != ".npz":
+            assert one.read_bytes() == other.read_bytes(), one.name
