@@ -1,0 +1,128 @@
+"""A grid over the number of topics: its runs, its table, and what it refuses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from acvb_core.data.corpus import Corpus
+from acvb_core.data.synthetic_topics import bars
+from acvb_core.engine.fitting import fit
+from acvb_core.engine.grid import COLUMNS, Grid, but_for_k, grid, grid_problems, grid_row
+from acvb_core.engine.problem import pose
+from acvb_core.engine.run import StopRun
+from acvb_core.engine.snapshot import Verdict
+from acvb_core.errors import ParameterError
+from acvb_core.evaluate.coherence import coherence, topic_diversity
+from tests.engine.fakes import small_relation
+
+PLANTED = bars()
+CORPUS = PLANTED.corpus
+
+
+@pytest.fixture(scope="module")
+def found() -> Grid:
+    return grid(CORPUS, [10, 2, 10], seeds=2, heldout=0.2, heldout_seed=3, max_sweeps=30)
+
+
+def test_one_run_for_each_number_and_seed(found: Grid) -> None:
+    table = found.table()
+    assert tuple(table.columns) == COLUMNS
+    assert list(zip(table["k"], table["seed"], strict=True)) == [(2, 0), (2, 1), (10, 0), (10, 1)]
+    shares = {(r.problem.settings.heldout, r.problem.settings.heldout_seed) for r in found.results}
+    assert shares == {(0.2, 3)}
+    assert {result.problem.settings.method for result in found.results} == {"cvb0"}
+
+
+def test_a_row_is_what_the_run_says(found: Grid) -> None:
+    result = fit(CORPUS, "cvb0", k=10, seed=1, heldout=0.2, heldout_seed=3, max_sweeps=30)
+    row = found.table().iloc[3]
+    assert row["verdict"] == str(result.verdict)
+    assert row["sweeps"] == result.snapshot.sweep
+    assert row["effective_k"] == result.posterior["words"].shape[1]
+    np.testing.assert_allclose(row["heldout_perplexity"], np.exp(-result.snapshot.heldout.log_likelihood))
+    # Written out again: the perplexity of the training words, the coherence of the ten most probable ones.
+    per_token = result.snapshot.pseudo_loo / result.problem.train.n_tokens
+    np.testing.assert_allclose(row["loo_perplexity"], np.exp(-per_token), rtol=1e-6)
+    phi = result.posterior["words"] + result.posterior.hyper["beta"]
+    words = np.argsort(-(phi / phi.sum(axis=0)), axis=0, kind="stable")[:10].T
+    expected = coherence(CORPUS.counts, words)
+    np.testing.assert_allclose(row["npmi"], expected.npmi.mean())
+    np.testing.assert_allclose(row["u_mass"], expected.u_mass.mean())
+    assert row["diversity"] == topic_diversity(words)
+
+
+def test_the_planted_number_predicts_better_than_too_few(found: Grid) -> None:
+    means = found.table().groupby("k")[["loo_perplexity", "heldout_perplexity"]].mean()
+    assert (means.loc[10] < means.loc[2]).all()
+
+
+def test_nothing_held_out_is_not_known() -> None:
+    table = grid(CORPUS, [3], heldout=0.0, max_sweeps=2).table()
+    assert np.isnan(table["heldout_perplexity"][0])
+    assert np.isfinite(table["loo_perplexity"][0])
+
+
+def test_topics_of_one_word_have_no_coherence() -> None:
+    corpus = Corpus.build(np.array([[2], [1]]))
+    row = grid_row(fit(corpus, "cvb0", k=1, max_sweeps=2))
+    assert np.isnan(row["npmi"])
+    assert np.isnan(row["u_mass"])
+    assert row["diversity"] == 1.0
+
+
+def test_a_stopped_grid_keeps_what_it_has() -> None:
+    sweeps = 0
+
+    def watch(*_: object) -> None:
+        nonlocal sweeps
+        sweeps += 1
+
+    def checkpoint() -> None:
+        if sweeps >= 7:
+            raise StopRun
+
+    found = grid(CORPUS, [2, 3, 4], max_sweeps=5, watch=watch, checkpoint=checkpoint)
+    assert [result.verdict for result in found.results] == [Verdict.MAX_SWEEPS, Verdict.STOPPED]
+    assert found.table()["k"].tolist() == [2, 3]
+
+
+def test_stopped_before_anything() -> None:
+    def checkpoint() -> None:
+        raise StopRun
+
+    with pytest.raises(StopRun):
+        grid(CORPUS, [2], checkpoint=checkpoint)
+
+
+@pytest.mark.parametrize(
+    ("ks", "options", "says"),
+    [
+        ([], {}, "no number of topics"),
+        ([2], {"seeds": []}, "no seed"),
+        ([2, 0], {}, "Topics|k "),
+        ([2.5], {}, "whole number, not 2.5"),
+        ([2], {"method": "nothing"}, "no method"),
+        ([2], {"wings": 2}, "wings"),
+    ],
+)
+def test_what_is_refused(ks: list[int], options: dict[str, object], says: str) -> None:
+    with pytest.raises(ParameterError, match=says):
+        grid_problems(CORPUS, ks, **options)  # type: ignore[arg-type]
+
+
+def test_a_relation_has_no_topics() -> None:
+    with pytest.raises(ParameterError, match="corpus"):
+        grid_problems(small_relation(), [2])
+
+
+def test_runs_of_one_grid_share_all_but_topics_and_seed() -> None:
+    keys = {but_for_k(problem.settings) for problem in grid_problems(CORPUS, [2, 3], seeds=2)}
+    assert keys == {but_for_k(pose(CORPUS, "cvb0", {"k": 9}, heldout=0.1).settings)}
+    for other in (
+        pose(CORPUS, "acvb0", {"k": 2}, heldout=0.1),
+        pose(CORPUS, "cvb0", {"k": 2}),
+        pose(CORPUS, "cvb0", {"k": 2}, heldout=0.1, heldout_seed=1),
+        pose(CORPUS, "cvb0", {"k": 2, "alpha": 0.5}, heldout=0.1),
+    ):
+        assert but_for_k(other.settings) not in keys
