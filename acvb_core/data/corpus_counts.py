@@ -14,9 +14,9 @@ from acvb_core.data.byte_source import ByteSource, Utf8Stream
 from acvb_core.data.corpus_layout import CorpusLayout
 from acvb_core.data.label_table import LabelTable
 from acvb_core.data.layout import Layout
-from acvb_core.data.nodes import side_as_found, side_from_list
+from acvb_core.data.nodes import Side, side_as_found, side_from_list
 from acvb_core.data.records import RecordBatch, RecordReader
-from acvb_core.data.report import Fact
+from acvb_core.data.report import Fact, plural
 from acvb_core.data.text_facts import reading_facts
 from acvb_core.data.text_lines import Vocabulary
 from acvb_core.errors import DataError
@@ -156,18 +156,33 @@ def read_counts(
             line=1,
             remedy="Load a file with data in it, or say that its first line is data.",
         )
-    words = side_as_found(tables[1].labels())
-    if vocabulary is not None:
-
-        def place(code: int) -> dict[str, Any]:
-            return {"source": source.name, "line": tables[1].first_line(code), "column": used[1] + 1}
-
-        words = side_from_list(tables[1].labels(), vocabulary.words, place)
+    words = _words(tables[1], used[1], vocabulary, source.name)
     rows, columns, counts = (np.concatenate(piece) for piece in pieces)
     facts = reading_facts(reader, _edge_layout(layout))
     if numbers is None:
         facts.append(Fact("lines_as_tokens", len(rows), "There is no count column: each line is one token."))
     return GivenCounts(rows, words.final[columns], counts, tables[0].labels(), words.labels.tolist(), facts)
+
+
+def _words(table: LabelTable, column: int, vocabulary: Vocabulary | None, name: str) -> Side:
+    """Return the words as the file shows them, or those of a vocabulary in its order."""
+    if vocabulary is None:
+        return side_as_found(table.labels())
+
+    def place(code: int) -> dict[str, Any]:
+        return {"source": name, "line": table.first_line(code), "column": column + 1}
+
+    try:
+        return side_from_list(table.labels(), vocabulary.words, place)
+    except DataError as fault:
+        raise DataError(
+            "this word is not in the vocabulary",
+            source=fault.source,
+            line=fault.line,
+            column=fault.column,
+            value=fault.value,
+            remedy=f"Add it to {vocabulary.source} ({plural(len(vocabulary.words), 'word')}), or leave that out.",
+        ) from None
 
 
 def _edge_layout(layout: CorpusLayout) -> Layout:
@@ -212,7 +227,7 @@ def check_size(number: int, what: str, entries: int, place: dict[str, Any]) -> N
     """Refuse a number of documents or words that a few entries claim: each costs memory, used or not."""
     if number > max(1_000_000, 100 * entries):
         raise DataError(
-            f"this claims {number:,} {what} for {entries:,} entries",
+            f"this claims {number:,} {what} for {plural(entries, 'entry', 'entries')}",
             **place,
             remedy="Correct the number; leave out what never occurs.",
         )

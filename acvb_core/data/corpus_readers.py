@@ -171,22 +171,15 @@ def load_corpus(
             "count_column": count_column,
         }
         layout = _with_columns(layout, choices)
-        if layout.has_texts:
-            if vocabulary is not None:
-                raise ParameterError(
-                    f"A vocabulary is for word counts; {opened.name} is read as {layout.format}."
-                )
-            return corpus_of_texts(_texts_of(opened, layout, encoding, name), tokeniser)
-        if tokeniser is not None:
-            raise ParameterError(f"A tokeniser is for texts; {opened.name} is read as {layout.format}.")
-        words = None if vocabulary is None else read_vocabulary(vocabulary)
-        if layout.format == "counts":
-            given = read_counts(opened, layout, encoding, words)
-        elif layout.format == "docword":
-            given = read_docword(opened, encoding, words)
-        else:
-            given = read_ldac(opened, encoding, words)
-        return _of_counts(given, layout, name or opened.stem)
+        if not layout.has_texts:
+            if tokeniser is not None:
+                raise ParameterError(f"A tokeniser is for texts; {opened.name} is read as {layout.format}.")
+            return _counts_of(opened, layout, encoding, vocabulary, name)
+        if vocabulary is not None:
+            raise ParameterError(
+                f"A vocabulary is for word counts; {opened.name} is read as {layout.format}."
+            )
+        return corpus_of_texts(_texts_of(opened, layout, encoding, name), tokeniser)
 
 
 def _inspect(
@@ -217,6 +210,21 @@ def _with_columns(layout: CorpusLayout, choices: dict[str, ColumnChoice]) -> Cor
 
 def _texts_of(source: ByteSource, layout: CorpusLayout, encoding: str | None, name: str | None) -> Texts:
     return _TEXT_READERS[layout.format](source, layout, encoding, name or source.stem)
+
+
+def _counts_of(
+    source: ByteSource,
+    layout: CorpusLayout,
+    encoding: str | None,
+    vocabulary: FileLike | None,
+    name: str | None,
+) -> LoadedCorpus:
+    words = None if vocabulary is None else read_vocabulary(vocabulary)
+    if layout.format == "counts":
+        given = read_counts(source, layout, encoding, words)
+    else:
+        given = {"docword": read_docword, "ldac": read_ldac}[layout.format](source, encoding, words)
+    return _of_counts(given, layout, name or source.stem)
 
 
 def _of_counts(given: GivenCounts, layout: CorpusLayout, name: str) -> LoadedCorpus:

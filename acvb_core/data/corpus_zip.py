@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 from acvb_core.data.byte_source import ByteSource
 from acvb_core.data.report import Fact, plural
-from acvb_core.data.text_lines import MAX_TEXT_BYTES, open_lines, too_large
+from acvb_core.data.text_lines import open_lines, refuse_too_large
 from acvb_core.errors import DataError
 
 _SHOWN = 5
@@ -51,8 +51,7 @@ def read_zip(
             value=files[0].filename if files else None,
             remedy="Put one .txt file for each document into it, or unpack it and load one file.",
         )
-    if sum(file.file_size for file in wanted) > MAX_TEXT_BYTES:
-        raise too_large(source.name)
+    refuse_too_large(sum(file.file_size for file in wanted), source.name)
     texts = []
     with zipfile.ZipFile(source.seekable()) as archive:
         for file in wanted:

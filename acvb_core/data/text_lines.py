@@ -49,18 +49,18 @@ class _Bytes(io.RawIOBase):
             )
         self._line += chunk.count(b"\n")
         self._size += len(chunk)
-        if self._size > MAX_TEXT_BYTES:
-            raise too_large(self._name)
+        refuse_too_large(self._size, self._name)
         return chunk
 
 
-def too_large(name: str) -> DataError:
-    """Return the error for a source that unpacks to more than is held in memory."""
-    return DataError(
-        f"there are more than {MAX_TEXT_BYTES / 2**30:.3g} GB of text in it, unpacked",
-        source=name,
-        remedy="Load a part of it, or count the words elsewhere and load the counts.",
-    )
+def refuse_too_large(size: int, name: str) -> None:
+    """Raise DataError for a source that unpacks to more bytes than are held in memory."""
+    if size > MAX_TEXT_BYTES:
+        raise DataError(
+            f"there are more than {MAX_TEXT_BYTES / 2**30:.3g} GB of text in it, unpacked",
+            source=name,
+            remedy="Load a part of it, or count the words elsewhere and load the counts.",
+        )
 
 
 def open_lines(source: ByteSource, encoding: str | None = None) -> tuple[Iterator[str], str]:

@@ -191,6 +191,7 @@ def test_zip_with_folders():
         "news/sport/b.v2.TXT": "\ufeffthe goal".encode("utf-16"),
         "news/oil/a.txt": b"",
         "news/readme.md": b"x",
+        "news/.draft.txt": b"x",
         "__MACOSX/news/sport/._a.txt": b"\0\0",
         "news/": b"",
     }
@@ -200,7 +201,7 @@ def test_zip_with_folders():
     assert loaded.corpus.labels.tolist() == ["news/sport", "news/sport", "news/oil"]
     assert loaded.corpus.texts == ("the match", "the goal", "")
     assert loaded.corpus.name == "news"
-    assert loaded.report.count("other_files") == 2
+    assert loaded.report.count("other_files") == 3
     assert loaded.report.count("files") == 3
     assert "news/readme.md" in " ".join(loaded.report.lines())
 

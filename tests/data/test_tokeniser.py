@@ -119,6 +119,15 @@ def test_texts_cut_once_serve_every_setting(given_texts, several):
                 cut.select(tokeniser)
 
 
+def test_phrases_follow_the_stop_words():
+    cut = EVERYTHING.cut(["bank of river"] * 2)
+    settings = {"ngrams": 2, "max_share": 1.0}
+    assert "bank river" in Tokeniser(**settings).preview(cut).kept.words
+    assert "bank of" in Tokeniser(**settings, stop_words=()).preview(cut).kept.words
+    assert "bank river" in Tokeniser(**settings).preview(cut).kept.words
+    assert "bank of river" in Tokeniser(**settings | {"ngrams": 3}, stop_words=()).preview(cut).kept.words
+
+
 def test_reasons():
     preview = Tokeniser(min_documents=2, max_share=0.5, extra_stop_words=("boat",), max_words=1).preview(
         TEXTS
