@@ -1,0 +1,165 @@
+"""Names that people give to topics: a small JSON file beside each run.
+
+A name belongs to what a topic says, not to its number: topics are numbered by size, and a run that goes on may change
+their order. So each name is kept with the topic's top words, and given to the topic that has most of them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import threading
+import uuid
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from acvb_core.errors import ParameterError
+from acvb_core.store.files import DAMAGE, StoreError
+
+_VERSION = 1
+#: Characters of a name that are kept.
+MOST_CHARACTERS = 60
+#: Share of the top words that a topic must still have to keep its name.
+LEAST_SHARED = 0.5
+
+Names = tuple[str | None, ...]
+
+
+class TopicNames:
+    """The names of the topics of all runs in a store's folder.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the store; made when it is not there.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = Path(folder) / "topic_names"
+        self._lock = threading.Lock()
+
+    def names(self, run: str, top_words: ArrayLike) -> Names:
+        """Return the name of each topic of a run, None where it has none.
+
+        Parameters
+        ----------
+        run : str
+            Id of the run.
+        top_words : int array, shape (K, n)
+            Indices of the top words of each topic, as the run has them now.
+
+        Raises
+        ------
+        StoreError
+            The file cannot be read, is damaged, or was written by a newer version of the program.
+        """
+        words = np.asarray(top_words)
+        return tuple(
+            None if entry is None else str(entry["name"]) for entry in _given(self._read(run), words)
+        )
+
+    def rename(self, run: str, top_words: ArrayLike, topic: int, name: str) -> Names:
+        """Give a topic a name, or take it away (a blank name); return all names.
+
+        Names of topics that the run does not have any more are kept, in case they come back.
+
+        Parameters
+        ----------
+        run : str
+        top_words : int array, shape (K, n)
+        topic : int
+            From 1.
+        name : str
+            White space is brought to single blanks; what is beyond `MOST_CHARACTERS` is cut off.
+
+        Raises
+        ------
+        ParameterError
+            There is no such topic.
+        StoreError
+            The file cannot be read or written.
+        """
+        words = np.asarray(top_words)
+        if not 1 <= topic <= len(words):
+            raise ParameterError(f"There is no topic {topic}, only {len(words):,}.")
+        short = " ".join(name.split())[:MOST_CHARACTERS].strip()
+        with self._lock:
+            known = self._read(run)
+            old = _given(known, words)[topic - 1]
+            kept = [entry for entry in known if entry is not old]
+            if short:
+                kept.append({"topic": topic, "name": short, "words": words[topic - 1].tolist()})
+            self._write(run, kept)
+        return self.names(run, words)
+
+    def forget(self, run: str) -> None:
+        """Remove the names of a run; one without names is none to forget."""
+        path = self._file(run)
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise StoreError(f"{path} cannot be deleted: {error.strerror or error}.") from error
+
+    def _file(self, run: str) -> Path:
+        if not re.fullmatch(r"[A-Za-z0-9_-]{1,100}", run):
+            raise StoreError(f"{run!r} is no name of a run; letters, digits, - and _ make one.")
+        return self.folder / f"{run}.json"
+
+    def _read(self, run: str) -> list[dict[str, Any]]:
+        path = self._file(run)
+        try:
+            stored = json.loads(path.read_text(encoding="utf-8"))
+            version, found = int(stored["version"]), list(stored["names"])
+            entries = [
+                {"topic": int(e["topic"]), "name": str(e["name"]), "words": [int(w) for w in e["words"]]}
+                for e in found
+            ]
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise StoreError(f"{path} cannot be read: {error.strerror or error}.") from error
+        except DAMAGE as error:
+            raise StoreError(
+                f"{path} is damaged and cannot be read. Delete it to name the topics anew, or put a copy back."
+            ) from error
+        if version > _VERSION:
+            raise StoreError(f"{path} was written by a newer version of the program. Update the program.")
+        return entries
+
+    def _write(self, run: str, entries: Sequence[dict[str, Any]]) -> None:
+        path = self._file(run)
+        temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex}.part")
+        text = json.dumps({"version": _VERSION, "names": list(entries)})
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            temporary.write_text(text, encoding="utf-8")
+            os.replace(temporary, path)
+        except OSError as error:
+            raise StoreError(f"{path} cannot be written: {error.strerror or error}.") from error
+        finally:
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
+
+
+def _given(entries: Sequence[dict[str, Any]], words: NDArray[Any]) -> list[dict[str, Any] | None]:
+    """Return the entry of each topic: the closest pairs first, each topic and each entry once."""
+    pairs = []
+    for number, entry in enumerate(entries):
+        for topic, row in enumerate(words):
+            shared = len(np.intersect1d(entry["words"], row)) / max(len(row), len(entry["words"]), 1)
+            if shared >= LEAST_SHARED:
+                # Topics that are equally close are told apart by the number that the name was given to.
+                pairs.append((-shared, abs(entry["topic"] - 1 - topic), number, topic))
+    found: list[dict[str, Any] | None] = [None] * len(words)
+    used: set[int] = set()
+    for _, _, number, topic in sorted(pairs):
+        if number not in used and found[topic] is None:
+            found[topic] = entries[number]
+            used.add(number)
+    return found

@@ -1,0 +1,92 @@
+"""Names of topics: kept with the run, and with what the topic says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from acvb_core.errors import ParameterError
+from acvb_core.store.files import StoreError
+from acvb_core.store.topic_names import MOST_CHARACTERS, TopicNames
+
+WORDS = np.arange(12).reshape(3, 4)
+
+
+@pytest.fixture
+def names(tmp_path: Path) -> TopicNames:
+    return TopicNames(tmp_path / "kept")
+
+
+def test_names_come_back(names: TopicNames, tmp_path: Path) -> None:
+    assert names.names("run", WORDS) == (None, None, None)
+    assert names.rename("run", WORDS, 2, "  kings \n of Israel ") == (None, "kings of Israel", None)
+    assert names.rename("run", WORDS, 3, "日本 <b>") == (None, "kings of Israel", "日本 <b>")
+    again = TopicNames(tmp_path / "kept")
+    assert again.names("run", WORDS) == (None, "kings of Israel", "日本 <b>")
+    assert again.names("other", WORDS) == (None, None, None)
+
+
+def test_a_name_is_replaced_and_taken_away(names: TopicNames) -> None:
+    names.rename("run", WORDS, 1, "one")
+    assert names.rename("run", WORDS, 1, "first") == ("first", None, None)
+    assert names.rename("run", WORDS, 1, "  ") == (None, None, None)
+
+
+def test_a_name_goes_with_the_words_of_its_topic(names: TopicNames) -> None:
+    names.rename("run", WORDS, 1, "low")
+    names.rename("run", WORDS, 3, "high")
+    assert names.names("run", WORDS[[2, 1, 0]]) == ("high", None, "low")
+    # Half of the words may change, in any order; a topic with fewer of them is another one.
+    assert names.names("run", [[3, 2, 90, 91], [10, 70, 71, 72]]) == ("low", None)
+
+
+def test_a_name_of_a_topic_that_is_gone_is_kept(names: TopicNames) -> None:
+    names.rename("run", WORDS, 3, "high")
+    names.rename("run", WORDS[:2], 1, "low")
+    assert names.names("run", WORDS[:2]) == ("low", None)
+    assert names.names("run", WORDS) == ("low", None, "high")
+
+
+def test_topics_with_the_same_words_are_told_apart_by_number(names: TopicNames) -> None:
+    same = np.zeros((3, 4), dtype=int) + np.arange(4)
+    names.rename("run", same, 2, "middle")
+    assert names.names("run", same) == (None, "middle", None)
+    names.rename("run", same, 3, "last")
+    assert names.names("run", same) == (None, "middle", "last")
+
+
+def test_long_names_are_cut(names: TopicNames) -> None:
+    assert names.rename("run", WORDS, 1, "x" * 500)[0] == "x" * MOST_CHARACTERS
+
+
+def test_a_run_can_be_forgotten(names: TopicNames) -> None:
+    names.rename("run", WORDS, 1, "one")
+    names.forget("run")
+    names.forget("run")
+    assert names.names("run", WORDS) == (None, None, None)
+
+
+def test_what_is_refused(names: TopicNames) -> None:
+    with pytest.raises(ParameterError, match="no topic 4, only 3"):
+        names.rename("run", WORDS, 4, "four")
+    with pytest.raises(StoreError, match="no name of a run"):
+        names.rename("../run", WORDS, 1, "out")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", '{"version": 1, "names": [{}]}', '{"version": 2, "names": []}']
+)
+def test_a_damaged_file_is_told(names: TopicNames, text: str) -> None:
+    names.rename("run", WORDS, 1, "one")
+    (names.folder / "run.json").write_text(text)
+    with pytest.raises(StoreError, match=r"run\.json"):
+        names.names("run", WORDS)
+
+
+def test_a_folder_that_cannot_be_written_is_told(names: TopicNames) -> None:
+    names.folder.parent.mkdir()
+    names.folder.write_text("in the way")
+    with pytest.raises(StoreError, match="cannot be"):
+        names.rename("run", WORDS, 1, "one")
