@@ -170,7 +170,7 @@ def _varies(histories: Sequence[History], column: str) -> bool:
 
 
 def _placed(measures: Sequence[_Measure]) -> list[Panel]:
-    """Place measures two a row; of an odd number the last two share a place if they are small, else the last is wide."""
+    """Place measures two a row; of an odd number the last two share a place where small, else the last is wide."""
     n = len(measures)
     sharing = n % 2 == 1 and n > 2 and measures[-1].small and measures[-2].small
     panels = []

@@ -331,7 +331,7 @@ def _standing(
     values = np.asarray(given, dtype=np.float64)
     n = len(values)
     topics = range(1, n + 1)
-    texts = ["" if np.isnan(x) else percent(x) if percents else f"{x:.3g}" for x in values]
+    texts = ["" if np.isnan(x) else percent(x) if percents else f"{x:.2f}" for x in values]
     bar = {
         "type": "bar",
         "x": list(topics),
