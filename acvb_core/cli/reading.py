@@ -157,7 +157,7 @@ def reader_options(arguments: argparse.Namespace, reading: Reading) -> dict[str,
             for flag in _typed_flags(arguments, other):
                 raise ParameterError(
                     f"{flag} is for a {other.kind}, but FILE is to be read as a {reading.kind}. Leave it out, or "
-                    f"add --model {other.model}."
+                    f"give --model {other.model}."
                 )
     options = _given(arguments, (*_SHARED, *reading.options))
     tokeniser = _tokeniser(arguments)

@@ -85,7 +85,7 @@ def test_one_topic_number_in_every_file(result: Result, tmp_path: Path, turn: bo
         assert (np.diff(of_topic["probability"]) <= 0).all()
     assert n_dk.sum() == pytest.approx(result.problem.train.n_tokens, rel=1e-4), "held-out words are not in"
     assert len(history) == result.snapshot.sweep
-    assert history["loo_perplexity"].iloc[-1] == result.snapshot.extras["loo_perplexity"]
+    assert float(history["loo_perplexity"].iloc[-1]) == result.snapshot.extras["loo_perplexity"]
 
 
 def test_run_json_has_the_perplexities(result: Result) -> None:

@@ -1,0 +1,299 @@
+"""The command line on corpora: read, fitted, compared, printed and written; flags of another kind are refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import acvb_core
+from acvb_core.cli.model_text import TEXTS
+from acvb_core.cli.reading import READINGS, reading_of
+from acvb_core.data.samples import SAMPLES
+from acvb_core.registry import METHODS, MODELS, methods_of
+from tests.cli.support import NUMBER, WOMEN, Run
+
+BARS = "sample:bars"
+FEW = ("--k", "3", "--max-sweeps", "6")
+SEA, FARM = "ship sail harbour wave", "field corn harvest plough"
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> Path:
+    """A table of texts about two things."""
+    path = tmp_path / "talks.csv"
+    lines = [f"sea{i},1912,{SEA} {SEA}\nfarm{i},1913,The {FARM} {FARM}\n" for i in range(15)]
+    path.write_text("title,year,text\n" + "".join(lines))
+    return path
+
+
+@pytest.fixture
+def counts(tmp_path: Path) -> tuple[Path, Path]:
+    """The same as a UCI docword file and its vocabulary."""
+    docword, vocabulary = tmp_path / "docword.talks.txt", tmp_path / "vocab.txt"
+    lines = [f"{d + 1} {4 * (d % 2) + w + 1} 2\n" for d in range(30) for w in range(4)]
+    docword.write_text("30\n8\n120\n" + "".join(lines))
+    vocabulary.write_text("\n".join([*SEA.split(), *FARM.split()]) + "\n")
+    return docword, vocabulary
+
+
+def test_every_model_has_its_text_and_its_reader() -> None:
+    assert [row.name for row in MODELS] == list(TEXTS)
+    for row in MODELS:
+        assert reading_of(row.data_type).kind == row.data_type.__name__.lower()
+    assert {reading.model for reading in READINGS} <= {row.name for row in MODELS}
+
+
+@pytest.mark.parametrize("heldout", [0.0, 0.2])
+@pytest.mark.parametrize("method", [row.name for row in methods_of("lda")])
+def test_fit_prints_one_object_with_these_fields(run: Run, method: str, heldout: float) -> None:
+    more = ("--burn-in", 2) if method == "gibbs" else ()
+    done = run("fit", BARS, "--method", method, "--json", "--heldout", heldout, "--seed", 3, *FEW, *more)
+    assert done.code == 0
+    told = done.json
+    assert (told["model"], told["method"], told["seed"]) == ("lda", method, 3)
+    assert told["verdict"] in ("CONVERGED", "MAX_SWEEPS")
+    for name in ("cpu_seconds", "wall_seconds", "diagnostics_seconds", "peak_memory_mb"):
+        assert isinstance(told[name], NUMBER), name
+    assert told["effective_k"] == {"topics": 3}
+    assert told["data"].keys() == {"name", "documents", "words", "tokens", "fingerprint"}
+    assert 1 < told["loo_perplexity"] < 25
+    if heldout:
+        assert told["heldout"].keys() == {"perplexity", "log_likelihood"}
+        assert told["heldout"]["perplexity"] == pytest.approx(np.exp(-told["heldout"]["log_likelihood"]))
+    else:
+        assert told["heldout"] is None
+
+
+def test_the_numbers_are_the_librarys(run: Run, texts: Path) -> None:
+    told = run(
+        "fit", texts, "--model", "lda", "--method", "cvb0", "--json", "--heldout", "0.1", "--heldout-seed", 4,
+        "--seed", 5, "--k", 2, "--alpha", "0.3", "--beta", "0.02", "--hyper", "fixed", "--max-sweeps", 9,
+        "--stop-words", "none", "--extra-stop-words", "sail,wave", "--numbers", "--no-lowercase", "--ngrams", 2,
+        "--min-documents", 3, "--max-share", "0.6", "--max-words", 7, "--token-pattern", r"[A-Za-z]+",
+        "--text-column", "text", "--name-column", 0, "--label-column", "year", "--name", "talks!",
+    ).json  # fmt: skip
+    tokeniser = acvb_core.Tokeniser(
+        stop_words=(), extra_stop_words=("sail", "wave"), numbers=True, lowercase=False, ngrams=2, min_documents=3,
+        max_share=0.6, max_words=7, token_pattern="[A-Za-z]+",
+    )  # fmt: skip
+    corpus = acvb_core.load_corpus(
+        texts, tokeniser=tokeniser, text_column="text", name_column=0, label_column="year", name="talks!"
+    ).corpus
+    same = acvb_core.fit(
+        corpus,
+        "cvb0",
+        heldout=0.1,
+        heldout_seed=4,
+        seed=5,
+        k=2,
+        alpha=0.3,
+        beta=0.02,
+        hyper="fixed",
+        max_sweeps=9,
+    )
+    assert told["data"] == corpus.identity()
+    assert told["heldout"] == same.snapshot.heldout._asdict()
+    assert told["loo_perplexity"] == same.snapshot.extras["loo_perplexity"]
+    assert told["settings"] == same.problem.settings.to_dict()
+
+
+def test_texts_end_to_end(run: Run, texts: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    done = run(
+        "fit",
+        texts,
+        "--model",
+        "lda",
+        "--k",
+        2,
+        "--alpha",
+        "0.1",
+        "--hyper",
+        "fixed",
+        "--heldout",
+        "0.1",
+        "--out",
+        out,
+    )
+    assert done.code == 0
+    assert done.err.rstrip().endswith("topics 2")
+    for words in (
+        "talks: 30 documents · 8 words", "ACVB0 · seed 0", "converged after", "2 topics", "leave-one-out perplexity",
+        "held-out words", "perplexity 4.", f"written to                {out}",
+    ):  # fmt: skip
+        assert words in done.out, words
+    listed = [line.split("%  ") for line in done.out.splitlines() if "%  " in line]
+    shares = [float(head.split()[1]) for head, _ in listed]
+    assert shares[0] >= shares[1]
+    assert sum(shares) == pytest.approx(100, abs=0.2)
+    best = [set(line.split(", ")[:4]) for _, line in listed]
+    assert {*SEA.split()} in best
+    assert {*FARM.split()} in best
+    assert {path.name for path in out.iterdir()} == {
+        "run.json", "history.csv", "topics.csv", "documents.csv", "posterior.npz",
+    }  # fmt: skip
+    topics, documents = (pd.read_csv(out / f"{name}.csv") for name in ("topics", "documents"))
+    # One number for each topic: on the screen, in the tables and in the arrays.
+    for number, words in enumerate(best, 1):
+        assert set(topics[(topics["topic"] == number) & (topics["rank"] <= 4)]["word"]) == words
+    of_the_sea = 1 + best.index({*SEA.split()})
+    sea = documents[documents["document"].str.startswith("sea")]
+    assert (sea[f"topic_{of_the_sea}"] > 0.9).all()
+    with np.load(out / "posterior.npz", allow_pickle=False) as file:
+        assert np.array_equal(file["theta"], documents.iloc[:, 1:].to_numpy(file["theta"].dtype))
+
+
+def test_counts_end_to_end(run: Run, counts: tuple[Path, Path], tmp_path: Path) -> None:
+    docword, vocabulary = counts
+    done = run(
+        "fit", docword, "--model", "lda", "--vocab", vocabulary, "--format", "docword", "--json", "--method", "vb",
+        "--k", 2, "--out", tmp_path / "out",
+    )  # fmt: skip
+    assert done.code == 0
+    assert done.json["data"]["words"] == 8
+    saved = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert saved == {name: done.json[name] for name in saved}
+    topics = pd.read_csv(tmp_path / "out" / "topics.csv")
+    assert set(topics["word"]) == {*SEA.split(), *FARM.split()}
+
+
+def test_compare(run: Run, tmp_path: Path) -> None:
+    arguments = (
+        "compare",
+        BARS,
+        "--methods",
+        "cvb0,acvb0",
+        "--seeds",
+        2,
+        "--heldout",
+        "0.2",
+        *FEW,
+        "--burn-in",
+        2,
+    )
+    told = run(*arguments, "--json", "--out", tmp_path).json
+    assert [(r["method"], r["seed"]) for r in told["runs"]] == [
+        ("cvb0", 0), ("cvb0", 1), ("acvb0", 0), ("acvb0", 1),
+    ]  # fmt: skip
+    assert all(r["heldout"]["perplexity"] < 25 for r in told["runs"])
+    matrix = np.array(told["agreement"]["documents"]["ari"])
+    assert matrix.shape == (4, 4)
+    assert np.allclose(np.diag(matrix), 1.0)
+    table = pd.read_csv(tmp_path / "comparison.csv")
+    assert list(table["loo_perplexity"]) == [r["loo_perplexity"] for r in told["runs"]]
+    assert (tmp_path / "acvb0-seed1" / "topics.csv").exists()
+    shown = run(*arguments)
+    assert "Agreement on the documents" in shown.out
+    assert "heldout_perplexity" in shown.out
+
+
+def test_a_word_cannot_command_the_terminal(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "counts.csv"
+    # Two that no reader of text files refuses: the eight-bit form of escape [, and a turn to the left.
+    path.write_text("doc,word,count\na,\x9b2Jboo,2\nb,plain,1\nb,\u202eoob,1\n", encoding="utf-8")
+    done = run("fit", path, "--model", "lda", "--k", 1, "--max-sweeps", 2)
+    assert done.code == 0
+    assert "2Jboo" in done.out
+    assert not {"\x9b", "\u202e"} & {*done.out}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["FILE", "--model", "lda", "--row-column", "0"], "--row-column is for a relation, but FILE is to be"),
+        (["FILE", "--model", "lda", "--same-nodes"], "--same-nodes is for a relation"),
+        (["FILE", "--model", "lda", "--format", "edges"], "--format edges is for a relation"),
+        (["FILE", "--vocab", "words"], "but FILE is to be read as a relation. Leave it out, or give --model"),
+        (["FILE", "--text-column", "0"], "give --model lda"),
+        (["FILE", "--format", "docword"], "--format docword is for a corpus"),
+        (["FILE", "--min-documents", "3"], "--min-documents is for a corpus"),
+        (["FILE", "--no-lowercase"], "--lowercase is for a corpus"),
+        (["FILE", "--model", "irm", "--stop-words", "none"], "--stop-words is for a corpus"),
+        ([BARS, "--vocab", "words"], "A sample is read as it is; leave --vocab out"),
+        ([BARS, "--ngrams", "2"], "leave --ngrams out"),
+        ([BARS, "--name", "mine"], "leave --name out"),
+        ([BARS, "--model", "irm"], "model 'irm' is for a relation; this is a corpus"),
+        ([BARS, "--k-rows", "3"], "--k-rows is no setting of model 'lda'; irm has it (--model)"),
+        ([WOMEN, "--k", "3"], "--k is no setting of model 'irm'; lda has it (--model)"),
+        ([BARS, "--method", "magic"], "model 'lda' has no method 'magic'; it has acvb0"),
+        ([BARS, "--method", "cvb0", "--burn-in", "3"], "--burn-in is no setting of cvb0; acvb0, acvb"),
+        ([BARS, "--k", "0"], "k is 0; it must be from 1 to"),
+        ([BARS, "--k", "1.5"], "--k is '1.5'; it must be a whole number"),
+        ([BARS, "--hyper", "tied"], "hyper is 'tied'; it must be one of minka, fixed"),
+        ([WOMEN, "--hyper", "minka"], "hyper is 'minka'; it must be one of tied"),
+        ([BARS, "--heldout", "1"], "at least 0 and below 1"),
+        (["nowhere.csv", "--model", "lda"], "nowhere.csv: the file cannot be opened"),
+        (["FILE", "--model", "lda", "--max-share", "2"], "max_share is 2.0; it must be from 0.01 to 1"),
+        (["FILE", "--model", "lda", "--ngrams", "x"], "--ngrams is 'x'; it must be a whole number"),
+        (["FILE", "--model", "lda", "--stop-words", "klingon"], "no stop words for the language 'klingon'"),
+        (["FILE", "--model", "lda", "--token-pattern", "("], "no regular expression"),
+        (["FILE", "--format", "word"], "invalid choice: 'word'"),
+    ],
+)  # fmt: skip
+def test_every_mistake_is_one_line(run: Run, arguments: list[str], words: str) -> None:
+    for command in ("fit", "compare"):
+        if command == "compare" and "--method" in arguments:
+            continue
+        failed = run(command, *arguments)
+        assert failed.code == 2
+        assert failed.out == ""
+        assert failed.err.startswith("acvb: ")
+        assert failed.err.count("\n") == 1
+        assert words in failed.err
+
+
+def test_flags_that_the_format_has_no_use_for(run: Run, texts: Path, counts: tuple[Path, Path]) -> None:
+    docword, vocabulary = counts
+    for arguments, words in (
+        ((docword, "--ngrams", 2), "A tokeniser is for texts; docword.talks.txt is read as docword"),
+        ((texts, "--vocab", vocabulary), "A vocabulary is for word counts; talks.csv is read as table"),
+        ((texts, "--word-column", 1), "word_column does not apply"),
+        ((texts, "--text-column", "body"), "there is no column of this name"),
+    ):
+        failed = run("fit", *arguments, "--model", "lda")
+        assert (failed.code, failed.out) == (2, "")
+        assert words in failed.err
+
+
+def test_a_fault_in_the_file_is_named_by_line(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "docword.txt"
+    path.write_text("2\n3\n2\n1 1 2\n2 9 1\n")
+    failed = run("fit", path, "--model", "lda")
+    assert failed.code == 2
+    assert failed.err.startswith("acvb: docword.txt, line 5")
+
+
+def test_methods_are_listed_by_model(run: Run) -> None:
+    listed = run("methods", "--json").json["methods"]
+    assert [(row["model"], row["method"]) for row in listed] == [(row.model, row.name) for row in METHODS]
+    for shown, head in ((run("methods").out, "{0.label} (--model {0.name})"), (
+        run("methods", "--markdown").out, "**{0.label}** (`{0.name}`)",
+    )):  # fmt: skip
+        places = [shown.index(head.format(row)) for row in MODELS]
+        assert places == sorted(places)
+        part = shown[places[1] :]
+        assert all(row.reference in part or row.summary[:20] in part for row in methods_of(MODELS[1].name))
+
+
+def test_samples_of_both_kinds_are_listed(run: Run) -> None:
+    listed = run("samples", "--json").json["samples"]
+    assert {row["kind"] for row in listed} == {"relation", "corpus"}
+    for row in listed:
+        sample = SAMPLES[row["name"]]
+        assert (row["model"], row["shape"]) == (sample.model, list(sample.shape))
+        assert sample.size_text in run("samples").out
+
+
+def test_help_tells_the_models_apart(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        acvb_core.cli.main(["fit", "--help"])  # type: ignore[attr-defined]
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "--alpha X [irm] Concentration of the stick-breaking prior" in shown
+    assert "[lda] Concentration of the topics in a document" in shown
+    assert "Number of topics. (default: 20) [lda]" in shown
+    for flag in ("--vocab", "--text-column", "--stop-words", "--min-documents", "--ngrams"):
+        assert flag in shown
