@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 
-from acvb_core.views.theme import TEXT, escape
+from acvb_core.views.theme import escape
 
 #: What people call each topic, the first one topic 1; None or blank for a topic without a name.
 Labels = Sequence[str | None] | None
@@ -73,8 +73,8 @@ def _width(text: str) -> float:
 
 
 def ink_on(colour: str) -> str:
-    """Return the colour of text that is read best on "#rrggbb": white or the text's own."""
-    return "#FFFFFF" if contrast(colour, "#FFFFFF") > contrast(colour, TEXT) else TEXT
+    """Return the colour of text that is read best on "#rrggbb": white or black, of which one is always readable."""
+    return "#FFFFFF" if contrast(colour, "#FFFFFF") > contrast(colour, "#000000") else "#000000"
 
 
 def contrast(one: str, other: str) -> float:

@@ -62,3 +62,53 @@ def history_of(**columns: list[float]) -> History:
         "heldout_log_likelihood": nothing,
     }
     return History.from_frame(pd.DataFrame(full | columns))
+
+
+def lda_history_of(**columns: list[float]) -> History:
+    """Return a history as a run of LDA has it: no clusters of rows and columns, one number of topics."""
+    import pandas as pd
+
+    n = len(next(iter(columns.values())))
+    given = {"alpha_total": [0.8] * n, "beta": [0.01] * n} | columns
+    frame = history_of(**given).frame().drop(columns=["effective_k_rows", "effective_k_cols"])
+    return History.from_frame(
+        pd.DataFrame({"effective_k_topics": [8.0] * n} | frame.to_dict("list"))[
+            [*frame.columns, "effective_k_topics"]
+        ]
+    )
+
+
+#: Words and names that a browser, Plotly or a spreadsheet might take for something else, or that need room.
+AWKWARD_WORDS = [
+    "<b>bold</b>", "%{x}", "$a$", "=1+1", "&amp;", '"quoted"', "naïve", "東京都知事選挙", "كتاب", "a" * 60,
+]  # fmt: skip
+
+
+def texts_of(figure: dict) -> list[str]:
+    """Return every text of a figure that Plotly draws: names, hovers, ticks, titles, notes."""
+    shown = (
+        "text",
+        "hovertext",
+        "ticktext",
+        "name",
+        "title",
+        "hovertemplate",
+        "texttemplate",
+        "x",
+        "y",
+        "label",
+    )
+    found: list[str] = []
+
+    def collect(value: object, inside: bool) -> None:
+        if isinstance(value, dict):
+            for key, part in value.items():
+                collect(part, key in shown)
+        elif isinstance(value, (list, tuple)):
+            for part in value:
+                collect(part, inside)
+        elif isinstance(value, str) and inside:
+            found.append(value)
+
+    collect(figure, False)
+    return found

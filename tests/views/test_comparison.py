@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from acvb_core.data.corpus import Corpus
 from acvb_core.data.samples import load_sample
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
@@ -104,3 +105,51 @@ def test_names_of_runs_are_shown_as_they_are() -> None:
     figure = agreement_figure(values, "ari")
     assert figure["layout"]["xaxis"]["ticktext"][0] == "&lt;i&gt;a"
     go.Figure(figure)
+
+
+def topics_of(corpus: Corpus, **settings: float) -> Result:
+    return fit(corpus, "cvb0", k=3, **({"heldout": 0.1, "max_sweeps": 40, "hyper": "fixed"} | settings))
+
+
+@pytest.fixture(scope="module")
+def corpus() -> Corpus:
+    rng = np.random.default_rng(0)
+    phi = rng.dirichlet(np.full(40, 0.1), 3)
+    return Corpus.build([rng.multinomial(60, share @ phi) for share in rng.dirichlet(np.full(3, 0.3), 30)])
+
+
+def test_topics_are_compared_by_what_is_held_out(corpus: Corpus) -> None:
+    runs = [topics_of(corpus, alpha=0.5), topics_of(corpus, alpha=0.001), topics_of(corpus, seed=1)]
+    table = comparison_table(runs, ["a", "b", "c"])
+    perplexity = table.frame["Held-out perplexity"]
+    assert table.best["Held-out perplexity"].tolist() == (perplexity == perplexity.min()).tolist()
+    scores = table.frame["Held-out log lik."]
+    assert table.best["Held-out log lik."].tolist() == (scores == scores.max()).tolist()
+    assert (table.frame["Topics"] == 3).all()
+    assert table.formats["LOO perplexity"] == "{:,.1f}"
+
+
+def test_scores_that_favour_a_small_alpha_choose_nothing(corpus: Corpus) -> None:
+    table = comparison_table([topics_of(corpus), topics_of(corpus, alpha=0.001)], ["a", "b"])
+    for title in ("LOO perplexity", "Pseudo-LOO", "Collapsed bound", "Topics"):
+        assert title in table.frame
+        assert not table.best[title].any()
+    assert table.frame["LOO perplexity"].nunique() == 2
+    assert any("Leave-one-out scores are not marked" in note for note in table.notes)
+
+
+def test_different_splits_of_words_are_told_as_words(corpus: Corpus, three: list[Result]) -> None:
+    table = comparison_table([topics_of(corpus), topics_of(corpus, heldout=0.2)], ["a", "b"])
+    assert "held out different words" in table.notes[0]
+    assert not table.best.to_numpy().any()
+    mixed = comparison_table([topics_of(corpus), three[0]], ["a", "b"])
+    assert not mixed.same_data
+    assert not mixed.best.to_numpy().any()
+
+
+def test_documents_agree_where_their_main_topics_do(corpus: Corpus) -> None:
+    run = topics_of(corpus)
+    assert agreement_tables([run, run], ["a", "b"], "documents")["ari"].to_numpy().tolist() == [
+        [1, 1],
+        [1, 1],
+    ]

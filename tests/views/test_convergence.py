@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from dataclasses import replace
 
 import numpy as np
 import plotly.graph_objects as go
@@ -11,8 +12,8 @@ import pytest
 
 from acvb_core.engine.result import Result
 from acvb_core.views.convergence import RunCurve, burn_in_end, live_figure
-from acvb_core.views.panels import tick_format
-from tests.views.conftest import history_of
+from acvb_core.views.panels import panels_for, tick_format
+from tests.views.conftest import history_of, lda_history_of
 
 
 def curve(result: Result, **more: object) -> RunCurve:
@@ -156,3 +157,113 @@ def test_labels_are_shown_as_they_are() -> None:
 )
 def test_ticks_have_the_digits_they_need(low: float, high: float, form: str) -> None:
     assert tick_format(low, high) == form
+
+
+NAN = float("nan")
+
+
+def lda_run(**columns: list[float]) -> RunCurve:
+    return RunCurve("t", "topics", "cvb0", 0, lda_history_of(**columns), heldout=True, model="lda")
+
+
+def panel_keys(figure: dict) -> list[str]:
+    return list(dict.fromkeys(t["uid"].split("-")[1] for t in figure["data"]))
+
+
+@pytest.mark.parametrize(
+    ("heldout", "keys", "domains"),
+    [
+        (
+            False,
+            "bound loo change k_rows k_cols",
+            [(0, 0.48), (0.52, 1), (0, 0.48), (0.52, 0.735), (0.785, 1)],
+        ),
+        (True, "bound loo change heldout k_rows k_cols", [(0, 0.48), (0.52, 1)] * 3),
+    ],
+)
+def test_the_irm_has_its_panels(heldout: bool, keys: str, domains: list[tuple[float, float]]) -> None:
+    panels = panels_for("irm", [], heldout=heldout)
+    assert [p.key for p in panels] == keys.split()
+    assert [p.x_domain for p in panels] == domains
+
+
+def test_topics_have_panels_of_their_own() -> None:
+    figure = live_figure([lda_run(lower_bound=[-9.0, -8, -7], loo_perplexity=[50.0, 40, 30])])
+    assert panel_keys(figure) == ["bound", "loo", "change", "heldout", "k_topics"]
+    assert decoded(trace(figure, "loo-main")["y"]).tolist() == [50, 40, 30]
+    assert decoded(trace(figure, "k_topics-main")["y"]).tolist() == [8, 8, 8]
+    titles = " ".join(note["text"] for note in figure["layout"]["annotations"])
+    assert "Held-out perplexity" in titles
+    assert "clusters" not in titles
+    go.Figure(figure)
+
+
+def test_perplexities_evaluated_now_and_then_are_joined() -> None:
+    figure = live_figure(
+        [
+            lda_run(
+                loo_perplexity=[NAN, 50, NAN, 40, NAN, 30], heldout_perplexity=[60.0, NAN, NAN, NAN, 45, NAN]
+            )
+        ]
+    )
+    loo, heldout = trace(figure, "loo-main"), trace(figure, "heldout-main")
+    assert (decoded(loo["x"]).tolist(), decoded(loo["y"]).tolist()) == ([2, 4, 6], [50, 40, 30])
+    assert (decoded(heldout["x"]).tolist(), decoded(heldout["y"]).tolist()) == ([1, 5], [60, 45])
+    assert loo["mode"] == heldout["mode"] == "lines"
+
+
+def test_the_sum_in_nats_stands_in_for_the_perplexity() -> None:
+    figure = live_figure([lda_run(pseudo_loo=[-90.0, -80])])
+    assert decoded(trace(figure, "loo-main")["y"]).tolist() == [-90, -80]
+    assert any("Pseudo leave-one-out (nats)" in note["text"] for note in figure["layout"]["annotations"])
+
+
+def test_concentrations_are_shown_when_they_are_learned() -> None:
+    fixed = lda_run(lower_bound=[-3.0, -2, -1])
+    learned = lda_run(alpha_total=[0.8, 0.8, 1.1], beta=[0.01, 0.01, 0.02])
+    assert "alpha" not in panel_keys(live_figure([fixed]))
+    assert panel_keys(live_figure([fixed, learned]))[-2:] == ["alpha", "beta"]
+    # What the settings say is known before anything has changed, and the page does not jump.
+    assert "beta" in panel_keys(live_figure([replace(fixed, learns=True)]))
+    assert "beta" not in panel_keys(live_figure([replace(learned, learns=False)]))
+
+
+@pytest.mark.parametrize("heldout", [True, False])
+@pytest.mark.parametrize("learns", [True, False])
+@pytest.mark.parametrize("model", ["irm", "lda"])
+def test_panels_do_not_overlap_and_keep_their_axes(model: str, learns: bool, heldout: bool) -> None:
+    panels = panels_for(model, [], heldout=heldout, learns=learns)
+    assert len({p.n for p in panels}) == len(panels)
+    assert panels[0].n == 1  # the axis that all others follow
+    for row in range(1 + max(p.row for p in panels)):
+        ends = sorted(p.x_domain for p in panels if p.row == row)
+        assert ends[0][0] == 0.0
+        assert ends[-1][1] == 1.0
+        assert all(one[1] < other[0] for one, other in zip(ends[:-1], ends[1:], strict=True))
+    everything = {p.key: p.n for p in panels_for(model, [], heldout=True, learns=True)}
+    assert all(everything[p.key] == p.n for p in panels)
+
+
+def test_runs_of_two_models_share_a_figure() -> None:
+    topics = lda_run(lower_bound=[-9.0, -8], loo_perplexity=[50.0, 40])
+    blocks = RunCurve("r", "blocks", "vb", 0, history_of(lower_bound=[-5.0, -4]))
+    for runs in ([topics, blocks], [blocks, topics]):
+        figure = live_figure(runs)
+        go.Figure(figure)
+        bounds = {
+            t["uid"]: decoded(t["y"]).tolist() for t in figure["data"] if t["uid"].endswith("bound-main")
+        }
+        assert bounds == {"t-bound-main": [-9, -8], "r-bound-main": [-5, -4]}
+    assert "k_topics" in panel_keys(live_figure([topics, blocks]))
+    assert "k_rows" in panel_keys(live_figure([blocks, topics]))
+
+
+def test_a_run_without_a_bound_stands_in_the_legend() -> None:
+    found = trace(live_figure([lda_run(change=[0.5, 0.4])]), "bound-main")
+    assert found["showlegend"]
+    assert found["y"] == [None]  # Plotly hides a trace without any point, and its name with it
+
+
+def test_an_unknown_model_is_drawn_as_far_as_it_goes() -> None:
+    run = RunCurve("r", "x", "vb", 0, history_of(lower_bound=[-1.0, 0.0]), model="lfm")
+    go.Figure(live_figure([run]))

@@ -1,0 +1,128 @@
+"""Tinted texts: nothing read is markup, no character lost, every word can be read."""
+
+from __future__ import annotations
+
+import html
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acvb_core.data.tokeniser import Tokeniser
+from acvb_core.views.theme import TEXT, cluster_colour, rgba
+from acvb_core.views.tinted import FAINTEST, STRONGEST, tint, tinted_html, word_topics
+from acvb_core.views.topic_labels import contrast
+
+
+class Reader(HTMLParser):
+    """What a browser would show: tags met, and the text with <br> as a line break."""
+
+    def __init__(self, markup: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(markup)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        self.text += "\n" if tag == "br" else ""
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+    @property
+    def spans(self) -> list[dict[str, str | None]]:
+        return [attributes for tag, attributes in self.tags if tag == "span"]
+
+
+def test_words_are_tinted_by_their_most_probable_topic() -> None:
+    markup = tinted_html("one two three", [(0, 3, 7), (4, 7, 8)], {7: [0.1, 0.9], 8: [0.75, 0.25]})
+    first, second = Reader(markup).spans
+    assert first["title"] == "topic 2 (0.90)"
+    assert rgba(cluster_colour(2), FAINTEST + (STRONGEST - FAINTEST) * 0.9) in (first["style"] or "")
+    assert second["title"] == "topic 1 (0.75)"
+    assert re.search(r">one</span> <span[^>]*>two</span> three</div>$", markup)
+
+
+def test_one_topic_can_be_asked_for() -> None:
+    probabilities = {0: [0.3, 0.7], 1: [0.0, 1.0]}
+    spans = Reader(tinted_html("a b", [(0, 1, 0), (2, 3, 1)], probabilities, topic=1)).spans
+    assert [span["title"] for span in spans] == ["topic 1 (0.30)"]
+
+
+def test_words_that_are_not_known_are_plain() -> None:
+    reader = Reader(tinted_html("a b c", [(0, 1, 0), (2, 3, 1), (4, 5, 2)], {1: [1.0], 2: [float("nan")]}))
+    assert len(reader.spans) == 1
+    assert reader.text == "a b c"
+
+
+def test_hostile_texts_and_names_are_text() -> None:
+    text = '<script>alert("1")</script> & <img src=x onerror=alert(1)>\n%{x} $a$ =1+1 </div>'
+    spans = Tokeniser(stop_words=()).spans(text, {"alert": 0, "img": 1, "div": 2})
+    markup = tinted_html(text, spans, {0: [1.0], 1: [1.0], 2: [1.0]}, labels=['"><script>x'])
+    reader = Reader(markup)
+    assert {tag for tag, _ in reader.tags} == {"div", "span", "br"}
+    assert reader.text == text
+    assert len(reader.spans) == len(spans) > 2
+    assert reader.spans[0]["title"] == 'topic 1 · "><script>x (1.00)'
+    assert all(set(attributes) == {"style", "title"} for attributes in reader.spans)
+
+
+@given(st.text(max_size=200), st.data())
+def test_no_character_is_lost(text: str, data: st.DataObject) -> None:
+    cuts = sorted(set(data.draw(st.lists(st.integers(0, len(text)), max_size=12))))
+    spans = [(a, b, i) for i, (a, b) in enumerate(zip(cuts[::2], cuts[1::2], strict=False))]
+    reader = Reader(tinted_html(text, spans, {i: [0.5, 0.5] for i in range(0, 12, 2)}))
+    shown = text.replace("\r\n", "\n").replace("\r", "\n")
+    # A break between \r and \n counts twice; html.unescape maps what HTML has no character for.
+    if "\r" not in text:
+        assert reader.text == html.unescape(html.escape(shown))
+
+
+def test_line_breaks_are_kept() -> None:
+    markup = tinted_html("a\nb\r\n\r\nc", [], {})
+    assert markup.count("<br>") == 3
+    assert "white-space:pre-wrap" in markup
+
+
+def test_scripts_of_either_direction_and_phrases() -> None:
+    text = "كتاب العربية and 東京都知事選挙"
+    reader = Reader(tinted_html(text, [(0, 12, 0), (17, 24, 1)], {0: [1.0], 1: [1.0]}))
+    assert reader.text == text
+    assert len(reader.spans) == 2
+    assert reader.tags[0][1]["dir"] == "auto"
+
+
+def test_long_texts_are_cut_between_words_and_say_so() -> None:
+    text = "word " * 1000
+    spans = [(5 * i, 5 * i + 4, 0) for i in range(1000)]
+    reader = Reader(tinted_html(text, spans, {0: [1.0]}, limit=102))
+    assert len(reader.spans) == 20
+    assert "cut after 100 of 5,000 characters" in reader.text
+    assert reader.text.count("word") == 20
+    assert "cut after" not in Reader(tinted_html(text, spans, {0: [1.0]})).text
+
+
+def test_a_word_longer_than_the_limit_is_cut() -> None:
+    assert "cut after 10 of 60" in Reader(tinted_html("a" * 60, [(0, 60, 0)], {0: [1.0]}, limit=10)).text
+
+
+@pytest.mark.parametrize("topic", range(1, 17))
+def test_tinted_words_can_be_read(topic: int) -> None:
+    red, green, blue, opacity = (float(x) for x in re.findall(r"[\d.]+", tint(topic, 1.0)))
+    over_white = [round(255 * (1 - opacity) + c * opacity) for c in (red, green, blue)]
+    assert contrast("#" + "".join(f"{c:02x}" for c in over_white), TEXT) >= 4.5
+    assert tint(topic, 2.0) == tint(topic, 1.0) != tint(topic, 0.2)
+
+
+def test_topics_of_words_follow_from_the_document() -> None:
+    phi = np.array([[0.5, 0.5, 0.0, 0.0], [0.1, 0.3, 0.6, 0.0]])
+    found = word_topics([2, 0, 0, 3], [0.25, 0.75], phi)
+    assert sorted(found) == [0, 2]  # a word that no topic has is left out
+    assert found[0] == pytest.approx(np.array([0.125, 0.075]) / 0.2)
+    assert found[2] == pytest.approx([0.0, 1.0])
+    assert word_topics([], [1.0], phi[:1]) == {}

@@ -1,0 +1,175 @@
+"""Two runs' topics and the choice of their number: pairs where they belong, the best where it is."""
+
+from __future__ import annotations
+
+import base64
+import json
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+
+from acvb_core.evaluate.alignment import align_topics
+from acvb_core.views.theme import cluster_colour
+from acvb_core.views.topic_choice import best_k, choose_k_figure, means
+from acvb_core.views.topic_pairs import moved_figure, similarity_figure
+
+RNG = np.random.default_rng(5)
+PHI = RNG.dirichlet(np.full(30, 0.2), 4)
+OTHER = np.vstack([PHI[[2, 0, 3]], RNG.dirichlet(np.full(30, 0.2), 2), PHI[[1]]])
+
+
+def decoded(array: dict) -> np.ndarray:
+    shape = [int(n) for n in array["shape"].split(",")]
+    return np.frombuffer(base64.b64decode(array["bdata"]), dtype=array["dtype"]).reshape(shape)
+
+
+def test_pairs_lie_on_the_diagonal_and_are_framed() -> None:
+    pairs = align_topics(PHI, OTHER)
+    figure = similarity_figure(pairs.distances, pairs.one, pairs.other, ("a", "b"))
+    trace = figure["data"][0]
+    assert trace["y"] == ["1", "2", "3", "4"]
+    assert trace["x"] == ["2", "6", "1", "3", "4", "5"]  # partners in order, then those without one
+    shown = decoded(trace["z"])
+    assert np.diag(shown) == pytest.approx(np.ones(4), abs=1e-6)
+    for i, row in enumerate(trace["y"]):
+        for j, column in enumerate(trace["x"]):
+            assert shown[i, j] == pytest.approx(1 - pairs.distances[int(row) - 1, int(column) - 1], abs=1e-6)
+    assert [(s["x0"], s["y0"]) for s in figure["layout"]["shapes"]] == [(k - 0.5, k - 0.5) for k in range(4)]
+    go.Figure(figure)
+
+
+def test_topics_of_the_larger_first_run_come_after_the_pairs() -> None:
+    pairs = align_topics(OTHER, PHI)
+    trace = similarity_figure(pairs.distances, pairs.one, pairs.other, ("a", "b"))["data"][0]
+    assert trace["y"] == ["1", "2", "3", "6", "4", "5"]
+    assert trace["x"] == ["3", "1", "4", "2"]
+
+
+def test_names_of_runs_and_topics_are_shown_as_they_are() -> None:
+    pairs = align_topics(PHI, OTHER)
+    figure = similarity_figure(
+        pairs.distances, pairs.one, pairs.other, ("<b>a", "%{x}$"), labels=["<i>x", None, None, None]
+    )
+    assert figure["data"][0]["y"][0] == "1 · &lt;i&gt;x"
+    assert "%{x}$" not in figure["data"][0]["hovertemplate"]
+    assert "<b>" not in figure["data"][0]["hovertemplate"]
+    assert "&lt;b&gt;a" in figure["layout"]["yaxis"]["title"]["text"]
+
+
+def test_two_hundred_topics_a_side_stay_small() -> None:
+    phi = RNG.dirichlet(np.full(300, 0.1), 200)
+    pairs = align_topics(phi, phi[::-1])
+    figure = similarity_figure(pairs.distances, pairs.one, pairs.other, ("a", "b"))
+    assert len(json.dumps(figure)) < 300_000
+    go.Figure(figure)
+
+
+def test_one_topic_a_side_is_drawn() -> None:
+    go.Figure(similarity_figure([[0.25]], [0], [0], ("a", "b")))
+    go.Figure(moved_figure(align_topics(PHI[:1], PHI[:1]).table()))
+
+
+def test_what_moved_most_comes_first() -> None:
+    table = pd.DataFrame(
+        [(1, 2, 0.1, 0.9, 0.5, 0.4), (2, 1, 0.6, 0.2, 0.3, 0.4), (3, 3, 0.3, 0.5, 0.2, 0.2)],
+        columns=["topic", "other_topic", "distance", "overlap", "share", "other_share"],
+    )
+    figure = moved_figure(table, ["<b>", None, None])
+    bar = figure["data"][0]
+    assert bar["y"] == [0.6, 0.3, 0.1]
+    assert bar["customdata"] == [2, 3, 1]
+    assert figure["layout"]["xaxis"]["ticktext"] == ["2 → 1", "3 → 3", "1 → 2"]
+    assert bar["marker"]["color"][0] == cluster_colour(2)
+    assert "20 % of their top words" in bar["hovertext"][0]
+    assert "30 % → 40 %" in bar["hovertext"][0]
+    assert "1 · &lt;b&gt;" in bar["hovertext"][2]
+    assert moved_figure(table, most=2)["layout"]["title"]["text"].endswith("the 2 that moved most of 3 pairs")
+    assert (
+        "overlap" not in moved_figure(table[["topic", "other_topic", "distance"]])["data"][0]["hovertext"][0]
+    )
+    go.Figure(figure)
+
+
+def grid() -> pd.DataFrame:
+    nan = float("nan")
+    return pd.DataFrame(
+        [
+            (5, 0, 900.0, 1000.0, 0.10),
+            (5, 1, 910.0, 1020.0, 0.12),
+            (10, 0, 800.0, 940.0, 0.20),
+            (10, 1, 820.0, 930.0, 0.16),
+            (20, 0, 700.0, 990.0, nan),
+            (20, 1, 690.0, 1000.0, 0.15),
+        ],
+        columns=["k", "seed", "loo_perplexity", "heldout_perplexity", "npmi"],
+    )
+
+
+def part(figure: dict, uid: str) -> dict:
+    return next(t for t in figure["data"] if t["uid"] == uid)
+
+
+def test_every_run_is_a_point_and_the_line_their_mean() -> None:
+    figure = choose_k_figure(grid())
+    runs = part(figure, "heldout_perplexity-runs")
+    assert (runs["x"][2], runs["y"][2], runs["customdata"][3]) == (10, 940.0, 1)
+    line = part(figure, "heldout_perplexity-mean")
+    assert (line["x"], line["y"]) == ([5, 10, 20], [1010.0, 935.0, 995.0])
+    assert len(part(figure, "npmi-runs")["x"]) == 5  # what is not known is left out
+    assert part(figure, "npmi-mean")["y"] == pytest.approx([0.11, 0.18, 0.15])
+    json.dumps(figure, allow_nan=False)
+    go.Figure(figure)
+
+
+def test_the_best_is_the_lowest_perplexity_and_the_highest_coherence() -> None:
+    table = grid()
+    assert [best_k(table, name) for name in ("loo_perplexity", "heldout_perplexity", "npmi")] == [20, 10, 10]
+    figure = choose_k_figure(table)
+    assert (part(figure, "loo_perplexity-best")["x"], part(figure, "loo_perplexity-best")["y"]) == (
+        [20],
+        [695.0],
+    )
+    assert "best at 10" in figure["layout"]["annotations"][2]["text"]
+
+
+def test_of_equals_the_fewest_topics_are_best() -> None:
+    table = pd.DataFrame({"k": [20, 10, 5], "seed": 0, "loo_perplexity": [7.0, 7.0, 9.0]})
+    assert best_k(table, "loo_perplexity") == 10
+
+
+def test_panels_share_the_axis_of_topics() -> None:
+    layout = choose_k_figure(grid())["layout"]
+    assert layout["xaxis2"]["matches"] == layout["xaxis3"]["matches"] == "x"
+    assert layout["xaxis"]["tickvals"] == [5, 10, 20]
+    domains = [layout[f"xaxis{n}"]["domain"] for n in ("", 2, 3)]
+    assert all(0 <= low < high <= 1 for low, high in domains)
+    assert all(one[1] < other[0] for one, other in zip(domains[:-1], domains[1:], strict=True))
+
+
+def test_what_nobody_measured_has_no_panel() -> None:
+    figure = choose_k_figure(grid().drop(columns="npmi").assign(heldout_perplexity=float("nan")))
+    assert {t["uid"].split("-")[0] for t in figure["data"]} == {"loo_perplexity"}
+    assert figure["layout"]["xaxis"]["domain"] == [0, 1]
+
+
+def test_one_number_of_topics_has_no_best() -> None:
+    table = grid().query("k == 5")
+    assert best_k(table, "npmi") is None
+    assert not [t for t in choose_k_figure(table)["data"] if t["uid"].endswith("best")]
+    go.Figure(choose_k_figure(table))
+    go.Figure(choose_k_figure(pd.DataFrame({"k": [], "seed": []})))
+
+
+def test_a_run_that_diverged_does_not_decide() -> None:
+    table = grid()
+    table.loc[2, "heldout_perplexity"] = float("inf")
+    assert means(table, "heldout_perplexity")[10] == 930.0
+    json.dumps(choose_k_figure(table), allow_nan=False)
+
+
+def test_wide_grids_are_drawn_on_logarithms() -> None:
+    table = pd.DataFrame({"k": [2, 10, 50, 200], "seed": 0, "loo_perplexity": [4.0, 3, 2, 1]})
+    assert choose_k_figure(table)["layout"]["xaxis"]["type"] == "log"
+    assert "type" not in choose_k_figure(grid())["layout"]["xaxis"]
