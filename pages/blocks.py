@@ -8,12 +8,10 @@ from pages.ui.guard import guard
 
 guard()
 
-import re  # noqa: E402
-from collections.abc import Callable  # noqa: E402
 from typing import Any  # noqa: E402
 
 from acvb_core.data.relation import Relation  # noqa: E402
-from acvb_core.engine.job import Inspection, Job  # noqa: E402
+from acvb_core.engine.job import Job  # noqa: E402
 from acvb_core.engine.result import Result  # noqa: E402
 from acvb_core.registry import model_row  # noqa: E402
 from acvb_core.store import export  # noqa: E402
@@ -23,6 +21,7 @@ from acvb_core.views.blocks import block_figure, size_figure, strength_figure  #
 from acvb_core.views.theme import CHART_CONFIG, STILL_CONFIG, Figure, to_html  # noqa: E402
 from pages.ui import format as say  # noqa: E402
 from pages.ui.empty import comparison_button, empty_state  # noqa: E402
+from pages.ui.picking import Offer, answer, heading, jobs_of, pick, take_away, wait_for_answer  # noqa: E402
 from pages.ui.workspace import Workspace, current  # noqa: E402
 
 CHART: dict[str, Any] = {
@@ -65,19 +64,6 @@ def nothing_yet(workspace: Workspace) -> None:
     )
 
 
-def answer(job: Job) -> Result | None:
-    """Return a run's result, or its answer so far; None before its first sweep."""
-    seen = job.inspect()
-    if seen.snapshot is None or seen.snapshot.sweep == 0:
-        return None
-    return _answer((job.id, seen.snapshot.sweep, str(seen.snapshot.verdict)), job, seen)
-
-
-@st.cache_resource(show_spinner=False, max_entries=24)
-def _answer(key: tuple[str, int, str], _job: Job, _seen: Inspection) -> Result:
-    return Result(_job.problem, _job.history, _seen.snapshot, max_sweeps=_seen.max_sweeps)
-
-
 @st.cache_resource(show_spinner=False, max_entries=8)
 def sorted_relation(key: tuple[str, int], _result: Result) -> Arrangement:
     return arranged(_result)
@@ -88,37 +74,16 @@ def unsorted_figure(key: str, height: int, _relation: Relation) -> Figure:
     return block_figure(as_read(_relation), height=height)
 
 
-def pick(jobs: list[Job]) -> Job:
-    labels = say.run_labels(jobs)
-    states = {job.id: say.state_of(job, job.inspect()).text for job in jobs}
-    order = [job.id for job in reversed(jobs)]
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="picker"):
-        chosen = st.selectbox(
-            "Run",
-            order,
-            format_func=lambda job_id: f"{labels[job_id]} ({states[job_id]})",
-            key="blocks_run",
-            width=380,
-            persist_state="session",
-        )
-        job = next((job for job in jobs if job.id == chosen), jobs[-1])
-        if job.inspect().status.active and st.button(
-            "Refresh", icon=":material/refresh:", key="blocks_refresh"
-        ):
-            st.rerun()
-    return job
-
-
-def heading(job: Job, result: Result) -> None:
+def about(job: Job, result: Result) -> None:
     relation, clusters = result.problem.data, result.posterior.n_clusters()
-    state = say.state_of(job, job.inspect())
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="heading"):
-        st.badge(state.text, icon=state.icon, color=state.colour, help=state.meaning)
-        st.text(
-            f"{relation.name} · {say.shape(*relation.shape)} · {relation.n_ones:,} links · "
-            f"{clusters['rows']} × {clusters['cols']} clusters · {say.count(result.snapshot.sweep, 'sweep')}",
-            width="content",
-        )
+    heading(
+        job,
+        relation.name,
+        say.shape(*relation.shape),
+        f"{relation.n_ones:,} links",
+        f"{clusters['rows']} × {clusters['cols']} clusters",
+        say.count(result.snapshot.sweep, "sweep"),
+    )
     if result.full_domains:
         names = model_row(result.problem.settings.model).domains
         full = " and ".join(names[domain] for domain in result.full_domains)
@@ -238,11 +203,8 @@ def members(result: Result) -> None:
     st.caption(f"{len(shown):,} of {say.count(len(table), 'object')}")
 
 
-def files(job: Job, result: Result, arrangement: Arrangement, window: Window | None) -> None:
-    st.subheader("Take it away", anchor=False)
-    relation, settings = result.problem.data, result.problem.settings
-    name = re.sub(r"[^\w-]+", "_", relation.name).strip("_")[:40] or "relation"
-    title = f"{relation.name}: {result.problem.label}"
+def files(result: Result, arrangement: Arrangement, window: Window | None) -> None:
+    title = f"{result.problem.data.name}: {result.problem.label}"
 
     def soft(domain: str) -> str:
         return export.csv_text(export.responsibilities_frame(result, domain))
@@ -250,49 +212,47 @@ def files(job: Job, result: Result, arrangement: Arrangement, window: Window | N
     def page() -> str:
         return to_html(block_figure(arrangement, window=window, height=900), title)
 
-    offers: list[tuple[str, str, str, Callable[[], str | bytes]]] = [
-        ("Row clusters", "rows.csv", "text/csv", lambda: export.csv_text(result.rows)),
-        ("Column clusters", "columns.csv", "text/csv", lambda: export.csv_text(result.columns)),
-        ("Responsibilities of the rows", "responsibilities-rows.csv", "text/csv", lambda: soft("rows")),
-        ("Responsibilities of the columns", "responsibilities-columns.csv", "text/csv", lambda: soft("cols")),
-        ("Block strengths", "blocks.csv", "text/csv", lambda: export.csv_text(result.blocks)),
-        ("Matrix, interactive", "matrix.html", "text/html", page),
-        (
-            "Matrix, picture",
-            "matrix.png",
-            "image/png",
-            lambda: block_png(arrangement, title=title, window=window),
-        ),
-        ("The run", "run.json", "application/json", lambda: export.run_json(result)),
-    ]
-    with st.container(horizontal=True, gap="small", key="files"):
-        for label, end, kind, make in offers:
-            st.download_button(
-                label, make, f"{name}-{settings.method}-seed{settings.seed}-{end}", kind, key=f"file_{end}",
-                icon=":material/download:", on_click="ignore",
-            )  # fmt: skip
-    with st.expander("Repeat this run in Python", icon=":material/code:", key="snippet"):
-        st.code(export.python_snippet(result), language="python")
+    def picture() -> bytes:
+        return block_png(arrangement, title=title, window=window)
+
+    take_away(
+        result,
+        [
+            Offer("Row clusters", "rows.csv", "text/csv", lambda: export.csv_text(result.rows)),
+            Offer("Column clusters", "columns.csv", "text/csv", lambda: export.csv_text(result.columns)),
+            Offer(
+                "Responsibilities of the rows", "responsibilities-rows.csv", "text/csv", lambda: soft("rows")
+            ),
+            Offer(
+                "Responsibilities of the columns",
+                "responsibilities-columns.csv",
+                "text/csv",
+                lambda: soft("cols"),
+            ),
+            Offer("Block strengths", "blocks.csv", "text/csv", lambda: export.csv_text(result.blocks)),
+            Offer("Matrix, interactive", "matrix.html", "text/html", page),
+            Offer("Matrix, picture", "matrix.png", "image/png", picture),
+            Offer("The run", "run.json", "application/json", lambda: export.run_json(result)),
+        ],
+    )
 
 
 workspace = current()
 st.title("Blocks", anchor=False)
-jobs = [job for job in workspace.jobs if answer(job) is not None]
+jobs = [job for job in jobs_of(workspace, "irm") if answer(job) is not None]
 if not jobs:
-    if workspace.jobs:
-        st.info("The first sweep is still under way.", icon=":material/hourglass_top:")
-        if st.button("Refresh", icon=":material/refresh:", key="blocks_wait"):
-            st.rerun()
-        st.stop()
-    nothing_yet(workspace)
+    if jobs_of(workspace, "irm"):
+        wait_for_answer("blocks")
+    else:
+        nothing_yet(workspace)
     st.stop()
 st.html(STYLE)
-job = pick(jobs)
+job = pick(jobs, "blocks")
 result = answer(job)
 if result is not None:
     arrangement = sorted_relation((job.id, result.snapshot.sweep), result)
-    heading(job, result)
+    about(job, result)
     enlarged = matrices(job, arrangement)
     summary(result)
     members(result)
-    files(job, result, arrangement, enlarged)
+    files(result, arrangement, enlarged)

@@ -1,0 +1,122 @@
+"""What the pages of a run's answer share: which run, how it stands, its answer so far, and its files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import streamlit as st
+
+from acvb_core.engine.job import Inspection, Job
+from acvb_core.engine.result import Result
+from acvb_core.store import export
+from pages.ui import format as say
+from pages.ui.workspace import Workspace
+
+#: What tells answers apart: the run, its sweep, and whether it goes on.
+Key = tuple[str, int, str]
+
+
+class Offer(NamedTuple):
+    """A file to take away.
+
+    Attributes
+    ----------
+    label : str
+        The program's own words.
+    end : str
+        Of the file's name, "topics.csv".
+    kind : str
+        Its MIME type.
+    make : callable
+        Returns the contents; called when the button is pressed.
+    """
+
+    label: str
+    end: str
+    kind: str
+    make: Callable[[], str | bytes]
+
+
+def jobs_of(workspace: Workspace, model: str) -> list[Job]:
+    """Return the runs of one model, oldest first."""
+    return [job for job in workspace.jobs if job.problem.settings.model == model]
+
+
+def answer(job: Job) -> Result | None:
+    """Return a run's result, or its answer so far; None before its first sweep."""
+    seen = job.inspect()
+    if seen.snapshot is None or seen.snapshot.sweep == 0:
+        return None
+    return _answer((job.id, seen.snapshot.sweep, str(seen.snapshot.verdict)), job, seen)
+
+
+@st.cache_resource(show_spinner=False, max_entries=24)
+def _answer(key: Key, _job: Job, _seen: Inspection) -> Result:
+    return Result(_job.problem, _job.history, _seen.snapshot, max_sweeps=_seen.max_sweeps)
+
+
+def key_of(job: Job, result: Result) -> Key:
+    """Return what tells this answer from others of the same run."""
+    return job.id, result.snapshot.sweep, str(result.snapshot.verdict)
+
+
+def wait_for_answer(name: str) -> None:
+    """Say that runs are under way, and nothing can be shown of them yet."""
+    st.info("The first sweep is still under way.", icon=":material/hourglass_top:")
+    if st.button("Refresh", icon=":material/refresh:", key=f"{name}_wait"):
+        st.rerun()
+
+
+def pick(jobs: Sequence[Job], name: str) -> Job:
+    """Draw the choice of a run, the newest first, and return the one chosen.
+
+    Parameters
+    ----------
+    jobs : sequence of Job
+        At least one.
+    name : str
+        The page's; keys of the widgets begin with it.
+    """
+    labels = say.run_labels(jobs)
+    states = {job.id: say.state_of(job, job.inspect()).text for job in jobs}
+    order = [job.id for job in reversed(jobs)]
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="picker"):
+        chosen = st.selectbox(
+            "Run",
+            order,
+            format_func=lambda job_id: f"{labels[job_id]} ({states[job_id]})",
+            key=f"{name}_run",
+            width=380,
+            persist_state="session",
+        )
+        job = next((job for job in jobs if job.id == chosen), jobs[-1])
+        if job.inspect().status.active and st.button(
+            "Refresh", icon=":material/refresh:", key=f"{name}_refresh"
+        ):
+            st.rerun()
+    return job
+
+
+def heading(job: Job, *facts: str) -> None:
+    """Draw how a run stands, and facts about it in one line (shown as they are)."""
+    state = say.state_of(job, job.inspect())
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="heading"):
+        st.badge(state.text, icon=state.icon, color=state.colour, help=state.meaning)
+        st.text(" · ".join(facts), width="content")
+
+
+def take_away(result: Result, offers: Sequence[Offer]) -> None:
+    """Draw the buttons of a run's files, and the Python that repeats it."""
+    st.subheader("Take it away", anchor=False)
+    data, settings = result.problem.data, result.problem.settings
+    name = re.sub(r"[^\w-]+", "_", data.name).strip("_")[:40] or type(data).__name__.lower()
+    with st.container(horizontal=True, gap="small", key="files"):
+        for label, end, kind, make in offers:
+            st.download_button(
+                label, make, f"{name}-{settings.method}-seed{settings.seed}-{end}", kind, key=f"file_{end}",
+                icon=":material/download:", on_click="ignore",
+            )  # fmt: skip
+    with st.expander("Repeat this run in Python", icon=":material/code:", key="snippet"):
+        st.code(export.python_snippet(result), language="python")
