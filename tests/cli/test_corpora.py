@@ -23,9 +23,10 @@ SEA, FARM = "ship sail harbour wave", "field corn harvest plough"
 
 @pytest.fixture
 def texts(tmp_path: Path) -> Path:
-    """A table of texts about two things."""
+    """A table of texts about two things, ten of the sea and twenty of the farm."""
     path = tmp_path / "talks.csv"
-    lines = [f"sea{i},1912,{SEA} {SEA}\nfarm{i},1913,The {FARM} {FARM}\n" for i in range(15)]
+    of_farms = [f"farm{i},1913,The {FARM} {FARM}\n" for i in range(20)]
+    lines = [f"sea{i},1912,{SEA} {SEA}\n" for i in range(10)] + of_farms
     path.write_text("title,year,text\n" + "".join(lines))
     return path
 
@@ -127,12 +128,9 @@ def test_texts_end_to_end(run: Run, texts: Path, tmp_path: Path) -> None:
     ):  # fmt: skip
         assert words in done.out, words
     listed = [line.split("%  ") for line in done.out.splitlines() if "%  " in line]
-    shares = [float(head.split()[1]) for head, _ in listed]
-    assert shares[0] >= shares[1]
-    assert sum(shares) == pytest.approx(100, abs=0.2)
+    assert [float(head.split()[1]) for head, _ in listed] == pytest.approx([66.7, 33.3], abs=1.0)
     best = [set(line.split(", ")[:4]) for _, line in listed]
-    assert {*SEA.split()} in best
-    assert {*FARM.split()} in best
+    assert best == [{*FARM.split()}, {*SEA.split()}], "the largest topic comes first"
     assert {path.name for path in out.iterdir()} == {
         "run.json", "history.csv", "topics.csv", "documents.csv", "posterior.npz",
     }  # fmt: skip
@@ -140,9 +138,8 @@ def test_texts_end_to_end(run: Run, texts: Path, tmp_path: Path) -> None:
     # One number for each topic: on the screen, in the tables and in the arrays.
     for number, words in enumerate(best, 1):
         assert set(topics[(topics["topic"] == number) & (topics["rank"] <= 4)]["word"]) == words
-    of_the_sea = 1 + best.index({*SEA.split()})
     sea = documents[documents["document"].str.startswith("sea")]
-    assert (sea[f"topic_{of_the_sea}"] > 0.9).all()
+    assert (sea["topic_2"] > 0.9).all()
     with np.load(out / "posterior.npz", allow_pickle=False) as file:
         assert np.array_equal(file["theta"], documents.iloc[:, 1:].to_numpy(file["theta"].dtype))
 
