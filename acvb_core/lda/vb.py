@@ -11,7 +11,7 @@ import numpy as np
 from acvb_core.clusters import Order, take
 from acvb_core.lda.hyper import Concentrations, learn_now, minka_step, still_moving
 from acvb_core.lda.kernels import OPTIONS, Floats, Integers, Singles
-from acvb_core.lda.start import random_counts
+from acvb_core.lda.start import noisy_counts
 from acvb_core.lda.state import TOPICS, Counts, Tokens, posterior_of
 from acvb_core.protocols import Checkpoint, Posterior, SweepInfo, Unaveraged, no_checkpoint
 from acvb_core.special import digamma, log
@@ -75,7 +75,7 @@ class VariationalLda(Unaveraged):
 
     def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> VariationalState:
         """Return the first state."""
-        counts = random_counts(self.tokens, self.n_topics, rng, checkpoint)
+        counts = noisy_counts(self.tokens, self.n_topics, rng)
         return VariationalState(counts, None, self.start, learning=self.learn)
 
     def sweep(
