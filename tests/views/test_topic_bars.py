@@ -59,6 +59,8 @@ def test_the_order_is_that_of_the_ranks() -> None:
     expected = by_relevance[by_relevance["topic"] == 1].sort_values("rank")
     figure = topic_bars(by_relevance, 1, tokens=100.0)
     assert trace(figure, "topic")["customdata"] == expected["word"].tolist()
+    # Bars are frequencies, whatever the words are ranked by.
+    assert trace(figure, "topic")["x"] == pytest.approx(100.0 * expected["probability"].to_numpy())
     assert figure["layout"]["yaxis"]["range"][0] > figure["layout"]["yaxis"]["range"][1]  # rank 1 at the top
 
 
