@@ -21,6 +21,7 @@ from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from acvb_core.errors import ParameterError
+from acvb_core.evaluate.pyldavis import pyldavis_data
 from acvb_core.registry import methods_of
 from acvb_core.store.export import pyldavis_json, python_snippet, run_json, write_run
 from acvb_core.store.runs import RunStore
@@ -114,6 +115,9 @@ def test_pyldavis(result: Result) -> None:
     assert told["R"] == 5
     assert told["topic.order"] == list(range(1, 7)), "the largest topic comes first, as everywhere"
     assert sum(told["mdsDat"]["Freq"]) == pytest.approx(100.0)
+    topics, train = result.problem.model.topics(result.posterior), result.problem.train
+    shares = topics.word_probability, topics.document_share
+    assert told == pyldavis_data(*shares, train.lengths, list(BARS.vocabulary), n_words=5)
     masses = result.posterior.masses()["topics"]
     np.testing.assert_allclose(told["mdsDat"]["Freq"], 100 * masses / masses.sum(), rtol=0.05)
     with pytest.raises(ParameterError, match="model 'irm' has no topics"):
