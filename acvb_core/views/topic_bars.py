@@ -78,7 +78,7 @@ def topic_bars(
         text_room(values, 11),
         height=height,
         title=f"<b>{topic_name(topic, labels, long=True, limit=60)}</b>" if title else "",
-        axis="tokens in the topic, over those in the corpus" if counted else "probability in the topic",
+        axis="tokens (light: in the whole corpus)" if counted else "probability in the topic",
         percents=not counted,
     )
     return {"data": data, "layout": layout | {"barmode": "overlay"}}
@@ -313,7 +313,7 @@ def _lying(
             "xanchor": "left", "pad": {"t": 6}, "font": {"size": 13},
         },
         xaxis={
-            "range": [0, top * 1.02 or 1.0], "gridcolor": GRID, "zeroline": False, "nticks": 6,
+            "range": [0, top * 1.02 or 1.0], "gridcolor": GRID, "zeroline": False, "nticks": 5, "tickangle": 0,
             "tickformat": ".2~%" if percents else "~s", "tickfont": {"size": 11},
             "title": {"text": axis, "font": {"size": 12, "color": MUTED}, "standoff": 4},
         },

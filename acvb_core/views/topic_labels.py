@@ -11,7 +11,7 @@ from acvb_core.views.theme import escape
 Labels = Sequence[str | None] | None
 
 #: Characters of a name or a word beside an axis; the whole of it is under the pointer.
-MOST_CHARACTERS = 28
+MOST_CHARACTERS = 24
 _SHARE_OF_SIZE = 0.56  # mean width of a letter as a share of the font's size
 
 

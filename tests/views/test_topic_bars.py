@@ -18,7 +18,15 @@ from acvb_core.views.topic_bars import (
     topic_bars,
     topic_shares_figure,
 )
-from acvb_core.views.topic_labels import contrast, given_name, ink_on, plain_name, text_room, topic_name
+from acvb_core.views.topic_labels import (
+    MOST_CHARACTERS,
+    contrast,
+    given_name,
+    ink_on,
+    plain_name,
+    text_room,
+    topic_name,
+)
 from tests.views.conftest import AWKWARD_WORDS, texts_of
 
 PHI = np.array([[0.5, 0.3, 0.2, 0.0], [0.1, 0.1, 0.2, 0.6]])
@@ -88,17 +96,17 @@ def test_words_are_shown_as_they_are() -> None:
         assert "$" not in text
     # What a click tells is the word itself.
     assert trace(figure, "topic")["customdata"] == AWKWARD_WORDS
-    assert max(len(t) for t in figure["layout"]["yaxis"]["ticktext"] if t.startswith("a")) == 28
+    assert max(len(t) for t in figure["layout"]["yaxis"]["ticktext"] if t.startswith("a")) == MOST_CHARACTERS
     assert any("a" * 60 in text for text in trace(figure, "topic")["hovertext"])
 
 
 def test_there_is_room_for_the_longest_word() -> None:
-    assert text_room(["a" * 60], 12) == text_room(["a" * 28], 12)
+    assert text_room(["a" * 60], 12) == text_room(["a" * MOST_CHARACTERS], 12)
     assert text_room(["東" * 10], 12) >= 120
     assert text_room(["m" * 10], 12) > text_room(["a" * 10], 12) > text_room(["a" * 9], 12)
     assert text_room([], 12) < 5
     wide = topic_bars(ranked().assign(word=["東" * 20] * 8), 1)
-    assert wide["layout"]["margin"]["l"] > 240
+    assert wide["layout"]["margin"]["l"] > 230
 
 
 def test_a_topic_without_words_is_an_empty_figure() -> None:
