@@ -62,7 +62,10 @@ def topic_map_figure(
         "x": place[order, 0].tolist(),
         "y": place[order, 1].tolist(),
         "customdata": topics,
-        "text": [str(topic) if topic in numbered or topic == selected else "" for topic in topics],
+        "text": [
+            str(topic) if topic in numbered or (topic == selected and d >= _ROOM_FOR_A_NUMBER) else ""
+            for topic, d in zip(topics, across[order], strict=True)
+        ],
         "textfont": {
             "size": [float(min(max(0.34 * d, 9.0), 16.0)) for d in across[order]],
             "color": [TEXT if dim else ink_on(colour) for dim, colour in zip(faded, colours, strict=True)],
@@ -81,8 +84,9 @@ def topic_map_figure(
                 "width": [2.5 if topic == selected else 1 for topic in topics],
             },
         },
-        # Plotly fades what a click did not hit; the page says what stands out.
-        "selected": {"marker": {"opacity": 1}},
+        # Plotly fades what a click did not hit, numbers too unless one that is hit has a colour of its own; it is
+        # for the page to say what stands out.
+        "selected": {"marker": {"opacity": 1}, "textfont": {"color": ink_on(cluster_colour(selected or 3))}},
         "unselected": {"marker": {"opacity": 1}},
         "cliponaxis": False,
         "uid": "topic-map",

@@ -63,6 +63,19 @@ def test_the_chosen_topic_stands_out_and_is_named() -> None:
     assert not topic_map_figure(PLACES, SHARES)["layout"]["annotations"]
 
 
+def test_a_click_fades_nothing_by_itself() -> None:
+    trace = bubbles(topic_map_figure(PLACES, SHARES, selected=1))
+    assert trace["unselected"]["marker"]["opacity"] == 1
+    # With a colour here Plotly leaves the numbers of the others as they are.
+    assert trace["selected"]["textfont"]["color"] == "#FFFFFF"
+
+
+def test_a_bubble_too_small_for_its_number_is_named_beside_it() -> None:
+    figure = topic_map_figure(PLACES, [0.9, 0.0999, 0.0001], selected=3)
+    assert bubbles(figure)["text"] == ["1", "2", ""]
+    assert figure["layout"]["annotations"][-1]["text"] == "<b>topic 3</b>"
+
+
 def test_axes_say_how_much_they_show() -> None:
     layout = topic_map_figure(PLACES, SHARES, variance=(0.42, 0.2), shown=0.62)["layout"]
     assert "42 %" in layout["xaxis"]["title"]["text"]
