@@ -42,7 +42,8 @@ DOMAINS = {"rows": "Rows", "cols": "Columns"}
 
 
 def nothing_yet(workspace: Workspace) -> None:
-    has_data = workspace.dataset is not None
+    dataset = workspace.dataset
+    has_data = dataset is not None and dataset.model == "irm"
 
     def actions() -> None:
         if has_data:
@@ -57,7 +58,9 @@ def nothing_yet(workspace: Workspace) -> None:
         + (
             " Start one on the Run page."
             if has_data
-            else " Choose data first, or watch the sample comparison."
+            else " Choose a relation first, or watch the sample comparison."
+            if dataset is None
+            else " The data in use are texts, whose topics are on the Topics page."
         ),
         icon=":material/grid_view:",
         actions=actions,

@@ -15,34 +15,32 @@ import pandas as pd  # noqa: E402
 
 from acvb_core.engine.job import Job  # noqa: E402
 from acvb_core.engine.result import Result  # noqa: E402
-from acvb_core.views.arrangement import arranged  # noqa: E402
-from acvb_core.views.blocks import block_figures  # noqa: E402
+from acvb_core.registry import model_row  # noqa: E402
 from acvb_core.views.comparison import agreement_figure, alluvial_figure, contingency_figure  # noqa: E402
 from acvb_core.views.comparison_table import ComparisonTable, agreement_tables, comparison_table  # noqa: E402
-from acvb_core.views.convergence import RunCurve, live_figure  # noqa: E402
-from acvb_core.views.theme import STILL_CONFIG, Figure  # noqa: E402
+from acvb_core.views.theme import STILL_CONFIG  # noqa: E402
+from pages.ui import compare_topics  # noqa: E402
 from pages.ui import format as say  # noqa: E402
+from pages.ui.compare_relation import blocks  # noqa: E402
 from pages.ui.empty import comparison_button, empty_state  # noqa: E402
-from pages.ui.live_plot import live_plot  # noqa: E402
+from pages.ui.live import choose_axis, draw_curves, model_in_use  # noqa: E402
+from pages.ui.models import FACES, face_of  # noqa: E402
 from pages.ui.workspace import Workspace, current  # noqa: E402
 
 MOST_RUNS = 8
 STILL: dict[str, Any] = dict(STILL_CONFIG)
-DOMAINS = {"rows": "Rows", "cols": "Columns"}
-AXES = {"sweep": "Sweeps", "cpu_seconds": "CPU seconds"}
 Key = tuple[str, int]
 # As many panels side by side as there is room for.
 STYLE = """
 <style>
-.st-key-compare_matrices, .st-key-agreement { display: grid; gap: 1rem 1.5rem; align-items: start; }
-.st-key-compare_matrices { grid-template-columns: repeat(auto-fit, minmax(22rem, 1fr)); }
+.st-key-agreement { display: grid; gap: 1rem 1.5rem; align-items: start; }
 .st-key-agreement { grid-template-columns: repeat(auto-fit, minmax(25rem, 1fr)); }
-.st-key-compare_matrices > div, .st-key-agreement > div { width: 100% !important; min-width: 0; }
+.st-key-agreement > div { width: 100% !important; min-width: 0; }
 </style>
 """
 
 
-def too_few(workspace: Workspace, n: int) -> None:
+def too_few(workspace: Workspace, model: str, n: int) -> None:
     has_data = workspace.dataset is not None
 
     def actions() -> None:
@@ -50,7 +48,7 @@ def too_few(workspace: Workspace, n: int) -> None:
             st.page_link("pages/run.py", label="Start more runs", icon=":material/play_arrow:")
         else:
             st.page_link("pages/data.py", label="Choose data", icon=":material/dataset:")
-        comparison_button(workspace, primary=not has_data)
+        comparison_button(workspace, model, primary=not has_data)
 
     empty_state(
         "Nothing to compare yet",
@@ -66,11 +64,6 @@ def result_of(key: Key, _job: Job) -> Result:
     return _job.result()
 
 
-@st.cache_resource(show_spinner=False, max_entries=8)
-def matrices_of(keys: tuple[Key, ...], _results: Sequence[Result]) -> list[Figure]:
-    return block_figures([arranged(result) for result in _results])
-
-
 @st.cache_resource(show_spinner=False, max_entries=16)
 def agreements_of(
     keys: tuple[Key, ...], labels: tuple[str, ...], domain: str, _results: Sequence[Result]
@@ -78,7 +71,7 @@ def agreements_of(
     return agreement_tables(_results, labels, domain)
 
 
-def choose(workspace: Workspace, jobs: list[Job]) -> list[Job]:
+def choose(workspace: Workspace, jobs: list[Job], model: str) -> list[Job]:
     labels = say.run_labels(jobs)
     by_id = {job.id: job for job in jobs}
     dataset = workspace.dataset
@@ -86,42 +79,27 @@ def choose(workspace: Workspace, jobs: list[Job]) -> list[Job]:
     alike = [job.id for job in jobs if job.problem.data.fingerprint == newest]
     if len(alike) < 2:
         alike = list(by_id)
-    kept = st.session_state.get("compare_runs")
+    key = f"compare_runs_{model}"
+    kept = st.session_state.get(key)
     if kept is not None:  # a run may have been removed since
-        st.session_state["compare_runs"] = [job_id for job_id in kept if job_id in by_id]
+        st.session_state[key] = [job_id for job_id in kept if job_id in by_id]
     chosen = st.multiselect(
         "Runs",
         list(by_id),
         default=alike[-MOST_RUNS:] if kept is None else None,
         format_func=lambda job_id: labels.get(job_id, job_id),
         max_selections=MOST_RUNS,
-        key="compare_runs",
+        key=key,
         persist_state="session",
     )
     return [by_id[job_id] for job_id in by_id if job_id in chosen]
 
 
-def curves(jobs: list[Job], labels: Sequence[str]) -> None:
+def curves(jobs: list[Job]) -> None:
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.subheader("Curves", anchor=False)
-        x = st.segmented_control(
-            "Against", list(AXES), format_func=AXES.get, default="sweep", required=True, key="compare_x",
-            label_visibility="collapsed",
-        )  # fmt: skip
-    runs = [
-        RunCurve(
-            id=job.id,
-            label=label,
-            method=job.problem.row.name,
-            seed=job.problem.settings.seed,
-            history=job.history,
-            tolerance=job.problem.settings.values.get("tol"),
-            heldout=job.problem.heldout is not None,
-        )
-        for job, label in zip(jobs, labels, strict=True)
-    ]
-    figure = live_figure(runs, x=x, uirevision=f"compare-{x}")
-    live_plot(figure, key="compare_curves", height=int(figure["layout"]["height"]))
+        x = choose_axis("compare_x")
+    draw_curves(jobs, x, key="compare_curves", of="compare")
 
 
 def scores(table: ComparisonTable) -> None:
@@ -140,33 +118,21 @@ def scores(table: ComparisonTable) -> None:
         )
 
 
-def blocks(figures: Sequence[Figure], labels: Sequence[str]) -> None:
-    st.subheader("Blocks on one scale", anchor=False)
-    with st.container(key="compare_matrices"):
-        for number, (figure, label) in enumerate(zip(figures, labels, strict=True)):
-            with st.container(gap="xsmall", key=f"compare_matrix_{number}"):
-                st.text(label)
-                st.plotly_chart(
-                    figure,
-                    key=f"compare_matrix_chart_{number}",
-                    theme=None,
-                    config=STILL,
-                    alt=f"The relation sorted by the clusters of {label}.",
-                )
-    st.caption(
-        "Clusters are numbered by size in each run: cluster 1 of one run need not be cluster 1 of another."
-    )
-
-
-def memberships(keys: tuple[Key, ...], results: list[Result], labels: list[str]) -> None:
+def memberships(keys: tuple[Key, ...], results: list[Result], labels: list[str], model: str) -> None:
+    """Draw how alike the clusterings of the model's objects are, and where the objects of one run are in another."""
+    domains = model_row(model).clusterings
+    _, parts = FACES[model].parts
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.subheader("How alike the clusterings are", anchor=False)
-        domain = st.segmented_control(
-            "Objects", list(DOMAINS), format_func=DOMAINS.get, default="rows", required=True, key="compare_domain",
-            label_visibility="collapsed",
-        )  # fmt: skip
+        domain = next(iter(domains))
+        if len(domains) > 1:
+            domain = st.segmented_control(
+                "Objects", list(domains), format_func=lambda name: domains[name].capitalize(), default=domain,
+                required=True, key="compare_domain", label_visibility="collapsed",
+            )  # fmt: skip
+    by = "" if len(domains) > 1 else f"By the largest of each of the {domains[domain]}' {parts}. "
     st.caption(
-        "1: the same clusters, whatever their numbers. Adjusted Rand index: 0 is what chance would "
+        f"{by}1: the same {parts}, whatever their numbers. Adjusted Rand index: 0 is what chance would "
         "give. Normalised mutual information: 0 when one clustering tells nothing of the other."
     )
     tables = agreements_of(keys, tuple(labels), domain, results)
@@ -175,13 +141,9 @@ def memberships(keys: tuple[Key, ...], results: list[Result], labels: list[str])
             st.plotly_chart(
                 agreement_figure(values, measure), key=f"agreement_{measure}", theme=None, config=STILL
             )
-    st.subheader("Where the objects go", anchor=False)
-    order = list(range(len(labels)))
-    with st.container(horizontal=True, gap="medium", key="pair"):
-        one = st.selectbox("From", order, index=0, format_func=labels.__getitem__, key="pair_one", width=300)
-        other = st.selectbox(
-            "To", order, index=1, format_func=labels.__getitem__, key="pair_other", width=300
-        )
+    what = "objects" if len(domains) > 1 else domains[domain]
+    st.subheader(f"Where the {what} go", anchor=False)
+    one, other = choose_pair("pair", labels)
     pair = (results[one].labels(domain), results[other].labels(domain))
     names = (labels[one], labels[other])
     flows, counts = st.tabs(["Flow", "Table"])
@@ -191,14 +153,40 @@ def memberships(keys: tuple[Key, ...], results: list[Result], labels: list[str])
         st.plotly_chart(contingency_figure(*pair, names), key="contingency", theme=None, config=STILL)
 
 
+def topics(keys: tuple[Key, ...], results: list[Result], labels: list[str]) -> None:
+    """Draw which topics of runs are the same."""
+    if not compare_topics.same_words(results):
+        return
+    st.subheader("Which topic is which", anchor=False)
+    one, other = choose_pair("topics", labels)
+    compare_topics.alignment(
+        (keys[one], keys[other]), (results[one], results[other]), (labels[one], labels[other])
+    )
+    compare_topics.returning(keys, results, labels)
+
+
+def choose_pair(key: str, labels: Sequence[str]) -> tuple[int, int]:
+    order = list(range(len(labels)))
+    with st.container(horizontal=True, gap="medium", key=key):
+        return tuple(
+            st.selectbox(
+                label, order, index=index, format_func=labels.__getitem__, key=f"{key}_{end}", width=300
+            )
+            for index, (label, end) in enumerate((("From", "one"), ("To", "other")))
+        )
+
+
 workspace = current()
 st.title("Compare", anchor=False)
 finished = [job for job in workspace.jobs if job.inspect().verdict is not None]
+# Runs of one model at a time: those of the data in use, or else of the newest run.
+model = model_in_use(workspace) or (face_of(finished[-1]).model if finished else "irm")
+finished = [job for job in finished if face_of(job).model == model]
 if len(finished) < 2:
-    too_few(workspace, len(finished))
+    too_few(workspace, model, len(finished))
     st.stop()
 st.html(STYLE)
-chosen = choose(workspace, finished)
+chosen = choose(workspace, finished, model)
 if len(chosen) < 2:
     st.info("Choose two runs or more.", icon=":material/compare_arrows:")
     st.stop()
@@ -209,8 +197,11 @@ results = [result_of(key, job) for key, job in zip(keys, chosen, strict=True)]
 table = comparison_table(results, labels)
 if not table.same_data:
     st.warning(table.notes[0], icon=":material/warning:")
-curves(chosen, labels)
+curves(chosen)
 scores(table)
-blocks(matrices_of(keys, results), labels)
+if model == "irm":
+    blocks(keys, results, labels)
+else:
+    topics(keys, results, labels)
 if table.same_data:
-    memberships(keys, results, labels)
+    memberships(keys, results, labels, model)

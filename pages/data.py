@@ -1,4 +1,4 @@
-"""Data: choose a sample or upload a relation, see what was read, and say what runs hold out."""
+"""Data: choose a sample or upload a relation or texts, see what was read, and say what runs hold out."""
 
 from __future__ import annotations
 
@@ -9,39 +9,65 @@ from pages.ui.guard import guard
 guard()
 
 from acvb_core.data.samples import SAMPLES  # noqa: E402
+from pages.ui.models import FACES  # noqa: E402
 from pages.ui.overview import overview  # noqa: E402
-from pages.ui.upload import is_loaded, show_error, show_layout, upload_form, uploaded_file  # noqa: E402
+from pages.ui.upload import READERS, Reading, show_error, show_layout, upload_form, uploaded_file  # noqa: E402
 from pages.ui.workspace import Dataset, Workspace, current  # noqa: E402
+
+# In the order of the models, so that samples of one kind stand together.
+ORDER = sorted(SAMPLES, key=lambda name: list(FACES).index(SAMPLES[name].model))
 
 
 def choose_sample(workspace: Workspace) -> None:
     key = st.selectbox(
         "Sample",
-        list(SAMPLES),
-        format_func=lambda name: SAMPLES[name].title,
+        ORDER,
+        format_func=lambda name: f"{FACES[SAMPLES[name].model].group} · {SAMPLES[name].title}",
         key="sample",
         persist_state="session",
     )
     sample = SAMPLES[key]
-    st.caption(f"{sample.n_rows:,} × {sample.n_cols:,}. {sample.origin}")
+    st.caption(f"{sample.size_text}. {sample.origin}")
     st.caption(sample.licence)
     if st.button(
         "Use this sample", type="primary", icon=":material/check:", key="use_sample", width="stretch"
     ):
-        workspace.set_dataset(Dataset.of_sample(key))
+        with st.spinner("Reading"):
+            workspace.set_dataset(Dataset.of_sample(key))
         for widget in ("heldout_percent", "heldout_seed"):
             st.session_state.pop(widget, None)
         st.rerun()
+
+
+def upload(workspace: Workspace) -> Reading | None:
+    model = st.segmented_control(
+        "What do you bring?",
+        list(FACES),
+        format_func=lambda name: FACES[name].brought,
+        default="irm",
+        required=True,
+        key="upload_kind",
+        persist_state="session",
+        width="stretch",
+    )
+    reader = READERS[model]
+    st.caption(reader.files)
+    file = uploaded_file(reader)
+    return None if file is None else upload_form(workspace, reader, file)
 
 
 def nothing_yet() -> None:
     with st.container(border=True, key="empty"):
         st.subheader("No data yet", icon=":material/dataset:", anchor=False)
         st.markdown(
-            "Choose a sample on the left and press **Use this sample**, or upload your own. These are understood:\n"
+            "Choose a sample on the left and press **Use this sample**, or upload your own.\n\n"
+            "**A relation**, to be sorted into blocks:\n"
             "- an **edge list**: a line for each link, with its two objects and, if you like, a value;\n"
             "- a **matrix** of 0 and 1, yes and no, or counts; empty cells are unknown;\n"
             "- **MatrixMarket** and **SciPy .npz** files.\n\n"
+            "**Texts**, to find topics in:\n"
+            "- a **table** with a column of texts, **one document a line**, or a **zip** of .txt files;\n"
+            "- **word counts**: document, word, count on each line, UCI docword or LDA-C.\n\n"
             "Delimiter, encoding and columns are recognised; you can correct each before loading."
         )
 
@@ -49,7 +75,7 @@ def nothing_yet() -> None:
 workspace = current()
 st.title("Data", anchor=False)
 left, right = st.columns([2, 3], gap="large")
-layout = error = None
+reading = None
 with left:
     source = st.segmented_control(
         "Source",
@@ -63,21 +89,23 @@ with left:
     )
     if source == "Sample":
         choose_sample(workspace)
-    elif (file := uploaded_file()) is not None:
-        layout, error = upload_form(workspace, file)
+    else:
+        reading = upload(workspace)
 with right:
     dataset = workspace.dataset
+    error = None if reading is None else reading.error
     if error is not None:
         show_error(error)
-    if layout is not None and not is_loaded(file):
-        show_layout(layout)
+    if reading is not None and reading.layout is not None and not reading.loaded:
+        show_layout(reading.reader, reading.layout)
         if error is None:
+            reading.reader.preview(reading.draft)
             st.caption("Press Load when this looks right.")
     elif error is None and dataset is None:
         nothing_yet()
     elif error is None:
         overview(workspace, dataset)
         st.page_link("pages/run.py", label="Go on to Run", icon=":material/arrow_forward:")
-        if layout is not None:
+        if reading is not None and reading.layout is not None:
             with st.expander("The file as it was read", icon=":material/description:"):
-                show_layout(layout)
+                show_layout(reading.reader, reading.layout)

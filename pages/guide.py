@@ -11,47 +11,50 @@ guard()
 import pandas as pd  # noqa: E402
 
 from acvb_core.engine.snapshot import Verdict  # noqa: E402
-from acvb_core.registry import METHODS, MODELS  # noqa: E402
+from acvb_core.registry import methods_of  # noqa: E402
 from pages.ui import words  # noqa: E402
 from pages.ui.format import COMPLETE, VERDICTS  # noqa: E402
+from pages.ui.live import model_in_use  # noqa: E402
+from pages.ui.models import FACES  # noqa: E402
+from pages.ui.words import ModelWords  # noqa: E402
+from pages.ui.workspace import current  # noqa: E402
 
 TEXT_WIDTH = 760
 
 
-def model() -> None:
-    st.markdown(words.MODEL_TEXT, width=TEXT_WIDTH)
-    st.subheader("Held-out entries", anchor=False)
-    st.markdown(words.HELDOUT_TEXT, width=TEXT_WIDTH)
+def model(about: ModelWords) -> None:
+    st.markdown(about.model, width=TEXT_WIDTH)
+    for heading, text in about.asides:
+        st.subheader(heading, anchor=False)
+        st.markdown(text, width=TEXT_WIDTH)
     st.subheader("Where your runs are kept", anchor=False)
     st.markdown(words.KEEPING_TEXT, width=TEXT_WIDTH)
 
 
-def methods() -> None:
-    labels = {row.name: row.label for row in MODELS}
+def methods(about: ModelWords) -> None:
+    rows = methods_of(chosen)
     table = pd.DataFrame(
         {
-            "Method": [row.label for row in METHODS],
+            "Method": [row.label for row in rows],
             "Answers with": [
                 "mean of samples" if row.sampled else "running mean" if row.averaged else "last sweep"
-                for row in METHODS
+                for row in rows
             ],
-            "Ends by": [row.converges_by() for row in METHODS],
-            "Reference": [row.reference for row in METHODS],
+            "Ends by": [row.converges_by() for row in rows],
+            "Reference": [row.reference for row in rows],
         }
     )
-    if len(labels) > 1:
-        table.insert(0, "Model", [labels[row.model] for row in METHODS])
     st.table(table, hide_index=True, border="horizontal")
-    for first in range(0, len(METHODS), 2):
-        for column, row in zip(st.columns(2), METHODS[first : first + 2], strict=False):
+    for first in range(0, len(rows), 2):
+        for column, row in zip(st.columns(2), rows[first : first + 2], strict=False):
             with column.container(border=True, height="stretch", gap="xsmall"):
                 st.markdown(f"**{row.label}**")
-                st.markdown(words.METHOD_TEXT.get(row.name, row.summary))
+                st.markdown(about.methods.get(row.name, row.summary))
 
 
-def curves() -> None:
-    for first in range(0, len(words.CURVES), 2):
-        for column, curve in zip(st.columns(2), words.CURVES[first : first + 2], strict=False):
+def curves(about: ModelWords) -> None:
+    for first in range(0, len(about.curves), 2):
+        for column, curve in zip(st.columns(2), about.curves[first : first + 2], strict=False):
             with column.container(border=True, height="stretch", gap="xsmall"):
                 st.markdown(f"{curve.icon} **{curve.name}**")
                 st.markdown(curve.what)
@@ -59,21 +62,18 @@ def curves() -> None:
                 st.markdown(f":orange[**Beware.**] {curve.beware}")
 
 
-def verdicts() -> None:
+def verdicts(about: ModelWords) -> None:
     st.subheader("How a run ends", anchor=False)
     for verdict in Verdict:
         state = VERDICTS[verdict]
         _verdict(verdict.value, state.text, state.icon, state.colour, state.meaning)
     _verdict("MAX_SWEEPS, Gibbs", COMPLETE.text, COMPLETE.icon, COMPLETE.colour, COMPLETE.meaning)
     st.subheader("How convergence is judged", anchor=False)
-    st.markdown(words.CONVERGENCE_TEXT, width=TEXT_WIDTH)
-    left, right = st.columns(2)
-    with left.container(border=True, height="stretch"):
-        st.markdown("**Burn-in**")
-        st.markdown(words.BURN_IN_TEXT)
-    with right.container(border=True, height="stretch"):
-        st.markdown("**Merging clusters**")
-        st.markdown(words.MERGE_TEXT)
+    st.markdown(about.convergence, width=TEXT_WIDTH)
+    for column, (heading, text) in zip(st.columns(len(about.notes)), about.notes, strict=True):
+        with column.container(border=True, height="stretch"):
+            st.markdown(f"**{heading}**")
+            st.markdown(text)
 
 
 def _verdict(name: str, text: str, icon: str, colour: str, meaning: str) -> None:
@@ -82,13 +82,24 @@ def _verdict(name: str, text: str, icon: str, colour: str, meaning: str) -> None
     explanation.markdown(meaning)
 
 
-def references() -> None:
+def references(about: ModelWords) -> None:
     for work, why, address in words.REFERENCES:
         link = f" [{address.removeprefix('https://')}]({address})" if address else ""
         st.markdown(f"{work}{link}  \n:gray[{why}]", width=TEXT_WIDTH)
 
 
+workspace = current()
 st.title("Guide", anchor=False)
+chosen = st.segmented_control(
+    "What is it about?",
+    list(FACES),
+    format_func=lambda name: FACES[name].brought,
+    default=model_in_use(workspace) or "irm",
+    required=True,
+    key="guide_model",
+    label_visibility="collapsed",
+    persist_state="session",
+)
 SECTIONS = {
     "The model": model,
     "Methods": methods,
@@ -98,4 +109,4 @@ SECTIONS = {
 }
 for tab, show in zip(st.tabs(list(SECTIONS)), SECTIONS.values(), strict=True):
     with tab:
-        show()
+        show(FACES[chosen].words)

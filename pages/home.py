@@ -13,6 +13,7 @@ import pandas as pd  # noqa: E402
 from acvb_core.engine.job import Job  # noqa: E402
 from pages.ui import format as say  # noqa: E402
 from pages.ui.empty import comparison_button  # noqa: E402
+from pages.ui.models import FACES, face_of, has_page  # noqa: E402
 from pages.ui.workspace import current  # noqa: E402
 
 RECENT = 8
@@ -21,7 +22,7 @@ STEPS = (
         "pages/data.py",
         "Data",
         ":material/dataset:",
-        "Take a sample, or upload an edge list, a matrix or a sparse file.",
+        "Take a sample, or upload a relation, texts or word counts.",
     ),
     (
         "pages/run.py",
@@ -33,13 +34,19 @@ STEPS = (
         "pages/blocks.py",
         "Blocks",
         ":material/grid_view:",
-        "See the table sorted by cluster, and who is in which.",
+        "A relation: see it sorted by cluster, and who is in which.",
+    ),
+    (
+        "pages/topics.py",
+        "Topics",
+        ":material/topic:",
+        "Texts: read the topics, and the documents they are in.",
     ),
     (
         "pages/compare.py",
         "Compare",
         ":material/compare_arrows:",
-        "Hold the runs against each other, and export them.",
+        "Hold the runs against each other: scores, and what they agree on.",
     ),
 )
 
@@ -57,7 +64,7 @@ def recent(jobs: list[Job]) -> pd.DataFrame:
                 "Data": job.problem.data.name,
                 "State": say.state_of(job, seen).text,
                 "Sweeps": 0 if last is None else last.sweep,
-                "Clusters": "" if last is None else " × ".join(str(k) for k in last.effective_k.values()),
+                "Found": "" if last is None else face_of(job).found(last.effective_k),
                 "CPU time": "" if last is None else say.duration(last.cpu_seconds),
                 "Started": say.ago(job.created),
             }
@@ -66,21 +73,24 @@ def recent(jobs: list[Job]) -> pd.DataFrame:
 
 
 workspace = current()
-st.title("Find the blocks in a relation", anchor=False)
+st.title("Find the blocks in a relation, the topics in texts", anchor=False)
 st.markdown(
-    "Give it a table of who is linked to what, and it sorts rows and columns into clusters so that every block of the "
-    "table is nearly full or nearly empty. Six Bayesian inference methods do this, among them the averaged ones, whose "
-    "convergence is guaranteed. You watch them converge side by side, compare what they found and how well they "
-    "predict, and take the answer with you.",
+    "Give it a table of who is linked to what, and it sorts rows and columns into clusters so that every **block** of "
+    "the table is nearly full or nearly empty. Give it texts, and it finds the **topics** they are about: the words "
+    "that go together, and how much of each topic is in which document. Six Bayesian inference methods do this, among "
+    "them the averaged ones, whose convergence is guaranteed. You watch them converge side by side, compare what they "
+    "found and how well they predict, and take the answer with you.",
     width=760,
 )
 with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-    comparison_button(workspace)
+    for model in FACES:
+        comparison_button(workspace, model)
     st.page_link("pages/guide.py", label="Read the Guide", icon=":material/menu_book:")
 st.space("small")
-for column, (page, label, icon, text) in zip(st.columns(4), STEPS, strict=True):
+for column, (page, label, icon, text) in zip(st.columns(len(STEPS)), STEPS, strict=True):
     with column.container(border=True, height="stretch", gap="xsmall"):
-        st.page_link(page, label=f"**{label}**", icon=icon)
+        if has_page(page):
+            st.page_link(page, label=f"**{label}**", icon=icon)
         st.caption(text)
 st.space("small")
 st.subheader("Recent runs", anchor=False)
@@ -92,6 +102,6 @@ if jobs:
 else:
     with st.container(border=True, key="no_runs"):
         st.caption(
-            "None yet. Run the sample comparison above, or choose your own data first. Runs go on when you close the "
+            "None yet. Run one of the samples above, or choose your own data first. Runs go on when you close the "
             "tab, and you find them here when you come back."
         )

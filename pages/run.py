@@ -11,7 +11,8 @@ guard()
 from pages.ui import format as say  # noqa: E402
 from pages.ui.empty import comparison_button, empty_state  # noqa: E402
 from pages.ui.explain import explain_curves  # noqa: E402
-from pages.ui.live import live, shown_jobs  # noqa: E402
+from pages.ui.live import live, model_in_use, shown_jobs  # noqa: E402
+from pages.ui.models import FACES, by_model, face_of, has_page  # noqa: E402
 from pages.ui.setup import setup  # noqa: E402
 from pages.ui.workspace import Workspace, current  # noqa: E402
 
@@ -19,11 +20,12 @@ from pages.ui.workspace import Workspace, current  # noqa: E402
 def no_data(workspace: Workspace) -> None:
     def actions() -> None:
         comparison_button(workspace)
+        comparison_button(workspace, "lda", primary=False)
         st.page_link("pages/data.py", label="Choose data", icon=":material/dataset:")
 
     empty_state(
         "No data yet",
-        "Runs need a relation: choose a sample or upload one on the Data page. Or watch the sample comparison.",
+        "Runs need a relation or texts: choose a sample or upload your own on the Data page. Or try a sample at once.",
         icon=":material/dataset:",
         actions=actions,
     )
@@ -34,7 +36,7 @@ def runs(workspace: Workspace) -> None:
     jobs = workspace.jobs
     others = len(jobs) - len(shown_jobs(workspace, False))
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="toolbar"):
-        explain_curves()
+        explain_curves(model_in_use(workspace) or face_of(jobs[-1]).model)
         if others:
             every = st.toggle(
                 f"Also {say.count(others, 'run')} on other data", key="every", persist_state="session"
@@ -43,7 +45,10 @@ def runs(workspace: Workspace) -> None:
     if shown:
         live(workspace, every=every)
         with st.container(horizontal=True, gap="medium"):
-            st.page_link("pages/blocks.py", label="See the blocks", icon=":material/grid_view:")
+            for model in by_model(shown, model_in_use(workspace)):
+                face = FACES[model]
+                if has_page(face.page):
+                    st.page_link(face.page, label=face.page_label, icon=face.page_icon)
             st.page_link("pages/compare.py", label="Compare the runs", icon=":material/compare_arrows:")
 
 

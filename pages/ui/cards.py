@@ -11,6 +11,7 @@ from acvb_core.engine.job import Inspection, Job, Status
 from acvb_core.engine.snapshot import Snapshot, Verdict
 from acvb_core.views.theme import method_style
 from pages.ui import format as say
+from pages.ui.models import face_of
 from pages.ui.workspace import Workspace
 
 # On and off lengths in pixels, after the dash styles of the figures.
@@ -50,12 +51,12 @@ def _card(workspace: Workspace, job: Job, seen: Inspection, label: str) -> None:
 
 
 def _figures(job: Job, seen: Inspection) -> list[tuple[str, str]]:
-    snapshot = seen.snapshot
+    snapshot, face = seen.snapshot, face_of(job)
+    parts = face.parts[1].capitalize()
     if snapshot is None:
-        return [("Clusters", "–"), ("Speed", "–"), ("CPU time", "–"), ("Time left", "–")]
-    clusters = " × ".join(str(k) for k in snapshot.effective_k.values())
+        return [(parts, "–"), ("Speed", "–"), ("CPU time", "–"), ("Time left", "–")]
     figures = [
-        ("Clusters", clusters),
+        (parts, face.sizes(snapshot.effective_k)),
         ("Speed", say.rate(seen.sweeps_per_second)),
         ("CPU time", say.duration(snapshot.cpu_seconds)),
     ]
@@ -63,7 +64,7 @@ def _figures(job: Job, seen: Inspection) -> list[tuple[str, str]]:
         left = "–" if seen.seconds_left is None else f"≤ {say.duration(seen.seconds_left)}"
         return [*figures, ("Time left", left)]
     if snapshot.heldout is not None:
-        return [*figures, ("Held-out skill", say.percent(snapshot.heldout.skill))]
+        return [*figures, (face.score[0], face.score_text(snapshot.heldout))]
     return [*figures, ("Lower bound", _nats(snapshot))]
 
 

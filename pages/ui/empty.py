@@ -7,10 +7,9 @@ from collections.abc import Callable
 import streamlit as st
 
 from acvb_core.engine.problem import pose
+from acvb_core.registry import methods_of
+from pages.ui.models import FACES, Demonstration
 from pages.ui.workspace import Dataset, Workspace
-
-COMPARISON_SAMPLE = "debtag_games"
-COMPARISON_METHODS = ("acvb0", "cvb0", "vb")
 
 
 def empty_state(title: str, text: str, *, icon: str, actions: Callable[[], None]) -> None:
@@ -24,22 +23,33 @@ def empty_state(title: str, text: str, *, icon: str, actions: Callable[[], None]
         st.space("small")
 
 
-def comparison_button(workspace: Workspace, *, primary: bool = True) -> None:
-    """Draw the button that runs the sample comparison, and go to its curves when it is pressed."""
+def comparison_button(workspace: Workspace, model: str = "irm", *, primary: bool = True) -> None:
+    """Draw the button that runs a sample comparison, and go to its curves when it is pressed."""
+    demonstration = FACES[model].demonstration
     if st.button(
-        "Run the sample comparison",
+        demonstration.label,
         type="primary" if primary else "secondary",
         icon=":material/play_arrow:",
-        key="sample_comparison",
-        help="ACVB0, CVB0 and VB side by side on 937 games and the 178 tags that describe them.",
+        key=demonstration.key,
+        help=demonstration.help,
     ):
-        run_comparison(workspace)
+        with st.spinner("Reading the sample"):
+            run_demonstration(workspace, demonstration)
         st.switch_page("pages/run.py")
 
 
-def run_comparison(workspace: Workspace) -> None:
-    """Take the sample as the data in use and start one run of each of the three methods."""
-    dataset = Dataset.of_sample(COMPARISON_SAMPLE)
+def run_demonstration(workspace: Workspace, demonstration: Demonstration) -> None:
+    """Take the sample as the data in use and start one run of each of its methods."""
+    dataset = Dataset.of_sample(demonstration.sample)
     workspace.set_dataset(dataset)
-    for method in COMPARISON_METHODS:
-        workspace.add(pose(dataset.data, method, heldout=dataset.heldout, heldout_seed=dataset.heldout_seed))
+    known = {method.name for method in methods_of(dataset.model)}
+    for method in demonstration.methods:
+        if method in known:
+            problem = pose(
+                dataset.data,
+                method,
+                demonstration.values,
+                heldout=dataset.heldout,
+                heldout_seed=dataset.heldout_seed,
+            )
+            workspace.add(problem)

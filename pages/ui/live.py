@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
@@ -11,6 +11,7 @@ from acvb_core.views.convergence import RunCurve, XAxis, live_figure
 from pages.ui import format as say
 from pages.ui.cards import cards
 from pages.ui.live_plot import live_plot
+from pages.ui.models import by_model
 from pages.ui.sidebar import moving
 from pages.ui.workspace import Workspace
 
@@ -39,30 +40,55 @@ def live(workspace: Workspace, *, every: bool) -> None:
             st.rerun()  # begin or end the refreshing, or show the page as it is without runs
         cards(workspace, jobs, {job.id: job.inspect() for job in jobs})
         # In here, so that switching redraws the panels and not the page around them.
-        x = choose_axis()
-        figure = live_figure(curves(jobs), x=x, uirevision=f"{workspace.id}-{x}")
-        live_plot(figure, key="curves", height=int(figure["layout"].get("height", 620)))
+        draw_curves(jobs, choose_axis("x_axis"), key="curves", of=workspace.id, first=model_in_use(workspace))
 
     panels()
 
 
-def choose_axis() -> XAxis:
-    """Draw the choice of what the curves are drawn against."""
+def model_in_use(workspace: Workspace) -> str | None:
+    """Return the model of the data in use, None where there is none."""
+    dataset = workspace.dataset
+    return None if dataset is None else dataset.model
+
+
+def choose_axis(key: str) -> XAxis:
+    """Draw the choice of what curves are drawn against."""
     return st.segmented_control(
         "Curves against",
         list(AXES),
         format_func=AXES.get,
         default="sweep",
         required=True,
-        key="x_axis",
+        key=key,
         label_visibility="collapsed",
         persist_state="session",
     )
 
 
-def curves(jobs: Sequence[Job]) -> list[RunCurve]:
-    """Return what the figure needs of each run."""
+def draw_curves(jobs: Sequence[Job], x: XAxis, *, key: str, of: str, first: str | None = None) -> None:
+    """Draw the curves of some runs, those of each model in a figure of their own.
+
+    Parameters
+    ----------
+    jobs : sequence of Job
+    x : "sweep" or "cpu_seconds"
+    key : str
+        Of the first figure.
+    of : str
+        What is shown: as long as it is the same, what the user zoomed stays.
+    first : str, optional
+        Model whose runs come first.
+    """
     labels = say.run_labels(jobs)
+    for number, (model, some) in enumerate(by_model(jobs, first).items()):
+        figure = live_figure(curves(some, labels), x=x, uirevision=f"{of}-{model}-{x}")
+        live_plot(
+            figure, key=key if number == 0 else f"{key}_{model}", height=int(figure["layout"]["height"])
+        )
+
+
+def curves(jobs: Sequence[Job], labels: Mapping[str, str]) -> list[RunCurve]:
+    """Return what the figure needs of each run."""
     return [
         RunCurve(
             id=job.id,
@@ -72,6 +98,8 @@ def curves(jobs: Sequence[Job]) -> list[RunCurve]:
             history=job.history,
             tolerance=job.problem.settings.values.get("tol"),
             heldout=job.problem.heldout is not None,
+            model=job.problem.settings.model,
+            learns=job.problem.settings.values.get("hyper") != "fixed",
         )
         for job in jobs
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import streamlit as st
@@ -18,10 +18,10 @@ from acvb_core.registry import methods_of
 from acvb_core.rows import Method
 from pages.ui import format as say
 from pages.ui.forms import Field, fields, show_field, values_of
+from pages.ui.models import FACES
 from pages.ui.services import executor
 from pages.ui.workspace import Dataset, Workspace
 
-MODEL = "irm"
 DEFAULT_METHODS = ("acvb0", "cvb0", "vb")
 MOST_SEEDS = 20
 
@@ -41,22 +41,33 @@ class Plan:
 
     def memory_bytes(self, dataset: Dataset) -> int:
         """Peak memory of the runs that go on at the same time, beyond the data."""
-        each = [problem.memory_bytes for problem in self.problems(dataset)]
-        return sum(sorted(each, reverse=True)[: executor().limit])
+        # Seeds make no difference to it, so that one run a method is put together here.
+        each = [problem.memory_bytes for problem in self.problems(dataset, self.seeds[:1])]
+        return sum(sorted(each * len(self.seeds), reverse=True)[: executor().limit])
 
-    def problems(self, dataset: Dataset) -> list[Problem]:
-        """Return the runs, put together and not started; they share one split of the data."""
+    def with_values(self, **given: Any) -> Plan:
+        """Return the same runs with other settings, for the methods that have these."""
+        values = {
+            name: own | {key: value for key, value in given.items() if key in own}
+            for name, own in self.values.items()
+        }
+        return replace(self, values=values)
+
+    def problems(self, dataset: Dataset, seeds: range | None = None) -> list[Problem]:
+        """Return the runs (those of some seeds only, if asked), put together and not started.
+
+        They share one split of the data.
+        """
         return [
             pose(
                 dataset.data,
                 method.name,
                 self.values[method.name],
-                model=MODEL,
                 seed=seed,
                 heldout=dataset.heldout,
                 heldout_seed=dataset.heldout_seed,
             )
-            for seed in self.seeds
+            for seed in (self.seeds if seeds is None else seeds)
             for method in self.methods
         ]
 
@@ -69,17 +80,18 @@ def start(workspace: Workspace, dataset: Dataset, plan: Plan) -> None:
 
 def setup(workspace: Workspace, dataset: Dataset) -> bool:
     """Draw the form; True when it has just started runs."""
-    methods = {method.name: method for method in methods_of(MODEL)}
-    names = st.pills(
-        "Methods",
-        list(methods),
-        selection_mode="multi",
-        default=list(DEFAULT_METHODS),
-        format_func=lambda name: methods[name].label,
-        key="methods",
-        persist_state="session",
-        help="Each is explained in the Guide. ACVB0 is the one to start with.",
-    )
+    methods = {method.name: method for method in methods_of(dataset.model)}
+    with st.container(key="methods"):
+        names = st.pills(
+            "Methods",
+            list(methods),
+            selection_mode="multi",
+            default=[name for name in DEFAULT_METHODS if name in methods],
+            format_func=lambda name: methods[name].label,
+            key=f"methods_{dataset.model}",
+            persist_state="session",
+            help="Each is explained in the Guide. ACVB0 is the one to start with.",
+        )
     # In the registry's order, whatever the order of the clicks.
     chosen = [method for name, method in methods.items() if name in (names or [])]
     if not chosen:
@@ -97,9 +109,8 @@ def setup(workspace: Workspace, dataset: Dataset) -> bool:
             key="start",
         )
         held = f"{say.percent(dataset.heldout)} held out" if dataset.heldout else "nothing held out"
-        need = say.size(plan.memory_bytes(dataset))
         st.caption(
-            f"About {need} of memory · {held}, seed {dataset.heldout_seed} (set on the Data page)",
+            f"About {_need(plan, dataset)} · {held}, seed {dataset.heldout_seed} (set on the Data page)",
             width="content",
         )
     if not pressed:
@@ -179,14 +190,22 @@ def _promises(plan: Plan) -> None:
         st.caption(text)
 
 
+def _need(plan: Plan, dataset: Dataset) -> str:
+    """Return the memory the runs need in words, with what could be saved."""
+    need = plan.memory_bytes(dataset)
+    less = plan.with_values(track=False).memory_bytes(dataset)
+    saved = f" ({say.size(less)} without averaging every responsibility)" if less < need else ""
+    return f"{say.size(need)} of memory{saved}"
+
+
 def _memory(plan: Plan, dataset: Dataset) -> bool:
     """Warn of runs that will not fit; False until the user wants them nevertheless."""
     need, free = plan.memory_bytes(dataset), available_memory()
     if free is None or need <= free:
         return True
     st.warning(
-        f"These runs need about {say.size(need)}, and {say.size(free)} is free. Fewer clusters, or fewer runs at "
-        "once, need less.",
+        f"These runs need about {say.size(need)}, and {say.size(free)} is free. Fewer "
+        f"{FACES[dataset.model].parts[1]}, or fewer runs at once, need less.",
         icon=":material/memory:",
     )
     return st.checkbox("Start them nevertheless", key="nevertheless")

@@ -40,6 +40,6 @@ def sidebar(workspace: Workspace) -> None:
             else:
                 st.caption("Data")
                 st.text(dataset.name)
-                st.caption(f"{say.shape(*dataset.data.shape)} · {dataset.data.n_ones:,} links")
+                st.caption(dataset.data.size_text)
             jobs()
         remember()

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from acvb_core.data.corpus import Corpus
 from acvb_core.data.relation import Relation
 from acvb_core.data.report import Fact, ReadReport
 from acvb_core.data.samples import SAMPLES, load_sample
 from acvb_core.engine.job import Job
 from acvb_core.engine.problem import Problem
+from acvb_core.registry import model_for
 from acvb_core.store.files import StoreError
 from pages.ui import services
 
@@ -26,16 +28,16 @@ class Dataset:
 
     Attributes
     ----------
-    data : Relation
+    data : Relation or Corpus
     report : ReadReport
         What reading it found.
     name : str
     heldout : float
-        Share of the observed entries that new runs hold out.
+        Share of the observed entries, or of each document's words, that new runs hold out.
     heldout_seed : int
     """
 
-    data: Relation
+    data: Relation | Corpus
     report: ReadReport
     name: str
     heldout: float = HELDOUT
@@ -45,7 +47,12 @@ class Dataset:
     def of_sample(cls, key: str) -> Dataset:
         """Return a sample, with the usual share held out."""
         sample = load_sample(key)
-        return cls(sample.relation, sample.report, SAMPLES[key].title)
+        return cls(sample.data, sample.report, SAMPLES[key].title)
+
+    @property
+    def model(self) -> str:
+        """Name of the model that is for such data."""
+        return model_for(self.data).name
 
 
 @dataclass(frozen=True)
@@ -98,11 +105,11 @@ class Workspace:
             return None  # a damaged copy: choosing the data again replaces it
         if found is None:
             return None
-        relation, lines, settings = found
-        name = str(settings.get("name", relation.name))
+        data, lines, settings = found
+        name = str(settings.get("name", data.name))
         facts = tuple(Fact("stored", 0, line) for line in lines)
         return Dataset(
-            relation,
+            data,
             ReadReport(str(settings.get("source", name)), facts),
             name,
             float(settings.get("heldout", HELDOUT)),

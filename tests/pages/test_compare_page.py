@@ -54,7 +54,7 @@ def test_runs_are_shown_side_by_side(open_app: Open, survey: list[Result]) -> No
 
 def test_fewer_than_two_chosen_asks_for_more(open_app: Open, survey: list[Result]) -> None:
     app = opened(open_app, *survey)
-    app.multiselect(key="compare_runs").set_value([f"{0:012x}"]).run()
+    app.multiselect(key="compare_runs_irm").set_value([f"{0:012x}"]).run()
     assert not app.exception
     assert "Choose two runs" in said(app)
 

@@ -1,30 +1,56 @@
 from __future__ import annotations
 
+import pytest
+from streamlit.testing.v1 import AppTest
+
 from acvb_core.engine.snapshot import Verdict
-from acvb_core.registry import METHODS
-from pages.ui import words
+from acvb_core.registry import methods_of
 from pages.ui.format import VERDICTS
-from tests.pages.session import Open, texts
+from pages.ui.models import FACES
+from tests.pages.session import Open, press, texts
 
 
-def test_guide_explains_every_method_curve_and_verdict(open_app: Open) -> None:
+def guide(open_app: Open, model: str) -> AppTest:
+    """Open the Guide and turn to a model."""
     app = open_app("guide")
+    app.segmented_control(key="guide_model").set_value(model).run()
+    assert not app.exception
+    return app
+
+
+@pytest.mark.parametrize("model", list(FACES))
+def test_guide_explains_every_method_curve_and_verdict(open_app: Open, model: str) -> None:
+    app = guide(open_app, model)
     said = texts(app)
-    for curve in words.CURVES:
+    words = FACES[model].words
+    for curve in words.curves:
         assert curve.name in said
         assert curve.what in said
+    for told in (words.model, words.convergence, *(text for _, text in (*words.asides, *words.notes))):
+        assert told.strip() in said
     for verdict in Verdict:
         assert VERDICTS[verdict].meaning in said
-    for source in ("JMLR", "1409.4757", "Teh", "Asuncion", "Kemp"):
+    for source in ("JMLR", "1409.4757", "Teh", "Asuncion", "Kemp", "Blei"):
         assert source.lower() in (said + str(app.table[0].value)).lower()
 
 
-def test_methods_table_comes_from_the_registry(open_app: Open) -> None:
-    table = open_app("guide").table[0].value
-    assert list(table["Method"]) == [row.label for row in METHODS]
-    assert list(table["Ends by"]) == [row.converges_by() for row in METHODS]
-    assert list(table["Reference"]) == [row.reference for row in METHODS]
+@pytest.mark.parametrize("model", list(FACES))
+def test_methods_table_comes_from_the_registry(open_app: Open, model: str) -> None:
+    rows = methods_of(model)
+    table = guide(open_app, model).table[0].value
+    assert list(table["Method"]) == [row.label for row in rows]
+    assert list(table["Ends by"]) == [row.converges_by() for row in rows]
+    assert list(table["Reference"]) == [row.reference for row in rows]
 
 
-def test_every_method_is_put_in_plain_words() -> None:
-    assert set(words.METHOD_TEXT) == {row.name for row in METHODS if row.model == "irm"}
+@pytest.mark.parametrize("model", list(FACES))
+def test_every_method_is_put_in_plain_words(model: str) -> None:
+    assert {row.name for row in methods_of(model)} <= set(FACES[model].words.methods)
+
+
+def test_guide_opens_at_the_model_of_the_data_in_use(open_app: Open) -> None:
+    app = open_app("data")
+    app.selectbox(key="sample").select("bars").run()
+    press(app, "use_sample")
+    app.switch_page("pages/guide.py").run()
+    assert app.segmented_control(key="guide_model").value == "lda"

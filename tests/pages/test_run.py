@@ -5,7 +5,7 @@ from streamlit.testing.v1 import AppTest
 
 from acvb_core.engine.job import Status
 from acvb_core.engine.snapshot import Verdict
-from acvb_core.registry import METHODS, methods_of
+from acvb_core.registry import methods_of
 from pages.ui import services, setup
 from pages.ui.forms import fields, values_of
 from tests.pages.session import OTHER, Open, jobs_of, keys, press, texts, until
@@ -22,7 +22,7 @@ def enter(app: AppTest, **values: object) -> AppTest:
 
 def endless(app: AppTest, *methods: str) -> AppTest:
     """Start runs that go on until they are stopped."""
-    app.pills(key="methods").set_value(list(methods)).run()
+    app.pills(key="methods_irm").set_value(list(methods)).run()
     enter(app, tol=1e-12, max_sweeps=1_000_000)
     return press(app, "start")
 
@@ -34,8 +34,8 @@ def test_empty_page_says_what_to_do_next(open_app: Open) -> None:
 
 
 def test_form_offers_every_method_and_starts_with_three(with_sample: AppTest) -> None:
-    methods = with_sample.pills(key="methods")
-    assert methods.options == [row.label for row in METHODS]
+    methods = with_sample.pills(key="methods_irm")
+    assert methods.options == [row.label for row in methods_of("irm")]
     assert methods.value == ["acvb0", "cvb0", "vb"]
     assert with_sample.button(key="start").label == "Start 3 runs"
 
@@ -51,7 +51,7 @@ def test_form_holds_every_parameter_of_the_registry(chosen: list) -> None:
 
 def test_what_is_entered_reaches_the_run(with_sample: AppTest) -> None:
     app = with_sample
-    app.pills(key="methods").set_value(["cvb"]).run()
+    app.pills(key="methods_irm").set_value(["cvb"]).run()
     enter(app, k_rows=7, k_cols=5, max_sweeps=3, alpha=2.5)
     app.selectbox(key="set_irm_variance_acvb_cvb").select("exact").run()
     app.number_input(key="first_seed").set_value(11).run()
@@ -75,9 +75,9 @@ def test_before_start_it_says_what_a_run_costs_and_promises(with_sample: AppTest
     said = texts(with_sample)
     assert "20,000 averaged sweeps" in said
     assert "of memory" in said
-    with_sample.pills(key="methods").set_value(["vb"]).run()
+    with_sample.pills(key="methods_irm").set_value(["vb"]).run()
     assert "averaged sweeps" not in texts(with_sample)
-    with_sample.pills(key="methods").set_value([]).run()
+    with_sample.pills(key="methods_irm").set_value([]).run()
     assert "Choose at least one method" in texts(with_sample)
 
 
@@ -125,7 +125,7 @@ def test_pause_resume_stop_extend_and_remove(with_sample: AppTest) -> None:
 
 def test_a_run_that_used_up_its_sweeps_does_not_look_converged(with_sample: AppTest) -> None:
     app = with_sample
-    app.pills(key="methods").set_value(["acvb0", "gibbs"]).run()
+    app.pills(key="methods_irm").set_value(["acvb0", "gibbs"]).run()
     enter(app, max_sweeps=3)
     press(app, "start")
     until(app, lambda: not any(job.inspect().status.active for job in jobs_of(app)))
@@ -172,11 +172,11 @@ def test_runs_on_other_data_are_kept_apart(with_sample: AppTest) -> None:
 
 def test_input_outlives_leaving_the_page(with_sample: AppTest) -> None:
     app = with_sample
-    app.pills(key="methods").set_value(["cvb", "vb"]).run()
+    app.pills(key="methods_irm").set_value(["cvb", "vb"]).run()
     enter(app, k_rows=33, tol=1e-7)
     app.switch_page("pages/guide.py").run()
     app.switch_page("pages/run.py").run()
-    assert app.pills(key="methods").value == ["cvb", "vb"]
+    assert app.pills(key="methods_irm").value == ["cvb", "vb"]
     entered = {str(field.key): field.value for field in app.number_input}
     assert {value for key, value in entered.items() if "k_rows" in key} == {33}
     assert {value for key, value in entered.items() if "_tol_" in key} == {1e-7}

@@ -1,0 +1,110 @@
+"""How files of one kind of data are read: what the upload form asks of each, and choices that they share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, BinaryIO, ClassVar
+
+import streamlit as st
+
+from acvb_core.data.report import ReadReport
+
+
+class Reader:
+    """One kind of data; `upload_form` draws the form around it.
+
+    Attributes
+    ----------
+    model : str
+        The model that is for such data.
+    formats, badges : mapping of str to str
+        Names of the formats: where one is chosen, and short.
+    delimiters : mapping of str to str
+    endings : tuple of str
+        Of file names: not part of the data's name.
+    files : str
+        What may be uploaded, in a sentence.
+    unit : str
+        What a line of the preview is.
+    """
+
+    model: str
+    formats: ClassVar[Mapping[str, str]]
+    badges: ClassVar[Mapping[str, str]]
+    delimiters: ClassVar[Mapping[str, str]]
+    endings: tuple[str, ...]
+    files: str
+    unit: str
+
+    def inspect(self, file: BinaryIO, looking: dict[str, Any]) -> Any:
+        """Propose how to read a file; a layout."""
+        raise NotImplementedError
+
+    def options(self, layout: Any, prefix: str) -> dict[str, Any]:
+        """Draw what is seldom needed and return the arguments of `load` it makes."""
+        raise NotImplementedError
+
+    def columns(self, layout: Any, prefix: str) -> dict[str, Any]:
+        """Draw which column means what and return the arguments of `load` it makes."""
+        raise NotImplementedError
+
+    def draft(
+        self, file: BinaryIO, layout: Any, looking: dict[str, Any], loading: dict[str, Any], prefix: str
+    ) -> Any:
+        """Draw settings whose effect is shown before the file is loaded; None where there are none."""
+        return None
+
+    def preview(self, draft: Any) -> None:
+        """Draw the effect of a draft's settings."""
+
+    def load(
+        self, file: BinaryIO, name: str | None, looking: dict[str, Any], loading: dict[str, Any], draft: Any
+    ) -> tuple[Any, ReadReport]:
+        """Return the data and what reading them found."""
+        raise NotImplementedError
+
+
+def guess_prefix(prefix: str, layout: Any) -> str:
+    """Return a prefix of keys: a new guess, after another delimiter or format was chosen, is a new question."""
+    return f"{prefix}_{layout.format}_{layout.n_fields}_{layout.header}"
+
+
+def column_places(layout: Any) -> list[int]:
+    """Return the positions of the columns that can be chosen."""
+    return list(range(min(layout.n_fields, len(layout.column_names))))
+
+
+def column_choice(
+    layout: Any,
+    prefix: str,
+    label: str,
+    places: Sequence[int],
+    default: int | None,
+    none: str | None = None,
+    help: str | None = None,
+) -> Any:
+    """Draw the choice of one column and return its position, False for none.
+
+    Parameters
+    ----------
+    layout : Layout or CorpusLayout
+    prefix, label : str
+    places : sequence of int
+        Columns to choose among.
+    default : int or None
+    none : str, optional
+        What no column at all is called, where there need not be one.
+    help : str, optional
+    """
+    # None in place of False while it is chosen: False equals the first column's position.
+    options = list(places) if none is None else [None, *places]
+    chosen = st.selectbox(
+        label,
+        options,
+        index=options.index(default) if default in options else 0,
+        format_func=lambda place: none if place is None else layout.column_names[place],
+        key=f"{prefix}_{label}",
+        help=help,
+        persist_state="session",
+    )
+    return False if chosen is None else chosen

@@ -1,0 +1,116 @@
+"""Reading relations: their formats, columns and objects."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, BinaryIO, ClassVar
+
+import streamlit as st
+
+from acvb_core.data.layout import Layout
+from acvb_core.data.readers import inspect_source, load_relation
+from acvb_core.data.relation import Relation
+from acvb_core.data.report import ReadReport
+from pages.ui.reading import Reader, column_choice, column_places, guess_prefix
+
+
+class RelationReader(Reader):
+    """Edge lists, matrices and sparse files."""
+
+    model = "irm"
+    formats: ClassVar[dict[str, str]] = {
+        "edges": "edge list",
+        "matrix": "matrix",
+        "matrix-market": "MatrixMarket",
+        "npz": "SciPy .npz",
+    }
+    badges: ClassVar[dict[str, str]] = formats
+    delimiters: ClassVar[dict[str, str]] = {
+        ",": "comma",
+        ";": "semicolon",
+        "\t": "tab",
+        "|": "bar |",
+        " ": "space",
+    }
+    endings = (".csv", ".tsv", ".txt", ".mtx", ".npz", ".edges")
+    files = "CSV, TSV or other delimited text, MatrixMarket or SciPy .npz; any of them gzipped."
+    unit = "line"
+
+    def inspect(self, file: BinaryIO, looking: dict[str, Any]) -> Layout:
+        """Propose how to read a file."""
+        return inspect_source(file, file.name, **looking)
+
+    def columns(self, layout: Layout, prefix: str) -> dict[str, Any]:
+        """Draw which column means what, and the threshold."""
+        prefix = guess_prefix(prefix, layout)
+        choice = partial(column_choice, layout, prefix)
+        places = column_places(layout)
+        loading: dict[str, Any] = {}
+        if layout.format == "edges":
+            loading["row_column"] = choice("Row objects", places, layout.row_column)
+            loading["column_column"] = choice("Column objects", places, layout.column_column)
+            none = "none: every line is a link"
+            loading["value_column"] = choice("Values", places, layout.value_column, none)
+        elif layout.format == "matrix":
+            loading["row_column"] = choice("Row labels", [0], layout.row_column, "none")
+        if layout.format != "edges" or loading.get("value_column") is not False:
+            loading["threshold"] = st.number_input(
+                "Threshold",
+                0.0,
+                value=None,
+                format="%g",
+                placeholder="0",
+                key=f"{prefix}_threshold",
+                persist_state="session",
+                help="A number above it is a link. Words such as yes and no, and missing marks, are understood.",
+            )
+        return loading
+
+    def options(self, layout: Layout, prefix: str) -> dict[str, Any]:
+        """Draw what the file cannot show by itself: objects without links, and what silence means."""
+        loading: dict[str, Any] = {}
+        if layout.format == "edges":
+            loading["same_nodes"] = st.toggle(
+                "Rows and columns are the same objects",
+                key=f"{prefix}_same",
+                persist_state="session",
+                help="For networks: every object stands on both sides, whether or not the file shows it there.",
+            )
+            missing = st.toggle(
+                "Pairs not listed are unknown",
+                key=f"{prefix}_unlisted",
+                persist_state="session",
+                help="Off: a pair that the file does not list is known not to be linked.",
+            )
+            loading["unlisted"] = "missing" if missing else "zero"
+            rows, columns = st.columns(2, vertical_alignment="bottom")
+            n_rows = rows.number_input(
+                "Rows", 1, value=None, placeholder="as found", key=f"{prefix}_n_rows", persist_state="session"
+            )
+            n_columns = columns.number_input(
+                "Columns",
+                1,
+                value=None,
+                placeholder="as found",
+                key=f"{prefix}_n_columns",
+                persist_state="session",
+            )
+            if n_rows and n_columns:
+                loading["shape"] = (int(n_rows), int(n_columns))
+            st.caption("With a size given, labels are indices from 0: objects without links are counted too.")
+        for side in ("row", "column"):
+            nodes = st.file_uploader(
+                f"List of all {side} objects",
+                key=f"{prefix}_{side}_nodes",
+                help="One label a line. Gives every object its place, those without links too.",
+            )
+            if nodes is not None:
+                loading[f"{side}_nodes"] = nodes.getvalue()
+        return loading
+
+    def load(
+        self, file: BinaryIO, name: str | None, looking: dict[str, Any], loading: dict[str, Any], draft: None
+    ) -> tuple[Relation, ReadReport]:
+        """Read a file."""
+        loaded = load_relation(file, filename=file.name, name=name, **looking, **loading)
+        return loaded.relation, loaded.report
