@@ -20,7 +20,9 @@ page = st.navigation(
         st.Page("pages/data.py", title="Data", icon=":material/dataset:"),
         st.Page("pages/run.py", title="Run", icon=":material/show_chart:"),
         st.Page("pages/blocks.py", title="Blocks", icon=":material/grid_view:"),
+        st.Page("pages/topics.py", title="Topics", icon=":material/topic:"),
         st.Page("pages/compare.py", title="Compare", icon=":material/compare_arrows:"),
+        st.Page("pages/how_many.py", title="How many topics?", icon=":material/stacked_line_chart:"),
         st.Page("pages/guide.py", title="Guide", icon=":material/menu_book:"),
     ]
 )

@@ -1,0 +1,266 @@
+"""How many topics: the same runs with several numbers of topics, and what each measure says of them."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.ui.guard import guard
+
+guard()
+
+import pandas as pd  # noqa: E402
+
+from acvb_core.data.corpus import Corpus  # noqa: E402
+from acvb_core.engine.job import Job  # noqa: E402
+from acvb_core.errors import AcvbError, ParameterError  # noqa: E402
+from acvb_core.registry import methods_of  # noqa: E402
+from acvb_core.views.theme import STILL_CONFIG  # noqa: E402
+from acvb_core.views.topic_choice import MEASURES, best_k, choose_k_figure  # noqa: E402
+from pages.ui import format as say  # noqa: E402
+from pages.ui.empty import comparison_button, empty_state  # noqa: E402
+from pages.ui.how_many_runs import (  # noqa: E402
+    USUAL_SWEEPS,
+    Plan,
+    best_run,
+    finished,
+    grid_label,
+    grids,
+    jobs_on,
+    most_topics,
+    number_of,
+    numbers_of,
+    start,
+    table_of,
+    usual_numbers,
+)
+from pages.ui.how_many_words import INTRODUCTION, MEASURE_TEXTS  # noqa: E402
+from pages.ui.workspace import Dataset, Workspace, current  # noqa: E402
+
+METHOD = "cvb0"
+MOST_SEEDS = 10
+REFRESH_SECONDS = 1.0
+#: Columns of the table: heading, how a value is written, and 1 where more is better, -1 where less is.
+COLUMNS: dict[str, tuple[str, str, int]] = {
+    "k": ("Topics", "{:,.0f}", 0),
+    "seed": ("Seed", "{:.0f}", 0),
+    "state": ("State", "{}", 0),
+    "sweeps": ("Sweeps", "{:,.0f}", 0),
+    "cpu_seconds": ("CPU s", "{:,.1f}", 0),
+    "loo_perplexity": ("Leave-one-out perplexity", "{:,.1f}", -1),
+    "heldout_perplexity": ("Held-out perplexity", "{:,.1f}", -1),
+    "npmi": ("Coherence (NPMI)", "{:.3f}", 1),
+    "u_mass": ("Coherence (u_mass)", "{:.2f}", 1),
+    "diversity": ("Diversity", "{:.2f}", 1),
+    "effective_k": ("Topics in use", "{:,.0f}", 0),
+}
+
+
+def nothing_to_try(workspace: Workspace) -> None:
+    """Say that the question is for texts."""
+    dataset = workspace.dataset
+
+    def actions() -> None:
+        st.page_link("pages/data.py", label="Choose texts", icon=":material/dataset:")
+        comparison_button(workspace, "lda")
+
+    empty_state(
+        "Nothing to try yet",
+        "This page is for texts, or counts of words in documents. "
+        + (
+            "Choose some first."
+            if dataset is None
+            else "The data in use are a relation, whose number of clusters the runs find by themselves."
+        ),
+        icon=":material/stacked_line_chart:",
+        actions=actions,
+    )
+
+
+def form(workspace: Workspace, dataset: Dataset, corpus: Corpus) -> None:
+    """Draw what is to be tried, and start it."""
+    methods = {method.name: method for method in methods_of("lda")}
+    columns = st.columns([2, 3, 1.5, 1.5], vertical_alignment="bottom")
+    method = columns[0].selectbox(
+        "Method",
+        list(methods),
+        index=list(methods).index(METHOD),
+        format_func=lambda name: methods[name].label,
+        key="grid_method",
+        help="CVB0 is the fastest of those that predict well; the number that is best hardly depends on the method.",
+    )
+    text = columns[1].text_input(
+        "Numbers of topics",
+        ", ".join(map(str, usual_numbers(corpus))),
+        key=f"grid_ks_{corpus.fingerprint[:12]}",
+        help=f"With commas between, from 1 to {most_topics(corpus):,}.",
+    )
+    seeds = columns[2].number_input(
+        "Runs per number", 1, MOST_SEEDS, 2, key="grid_seeds",
+        help="From different seeds: how far they lie apart is how much a difference between numbers must be to count.",
+    )  # fmt: skip
+    sweeps = columns[3].number_input("Sweeps at most", 1, 100_000, USUAL_SWEEPS, 50, key="grid_sweeps")
+    try:
+        plan = Plan(method, numbers_of(text, most_topics(corpus)), int(seeds), int(sweeps))
+    except ParameterError as error:
+        plan = None
+        st.text(str(error))
+    share = f"{say.percent(dataset.heldout)} of each document's words" if dataset.heldout else "nothing"
+    with st.container(horizontal=True, vertical_alignment="center"):
+        pressed = st.button(
+            "Start" if plan is None else f"Start {say.count(plan.n_runs, 'run')}",
+            type="primary", icon=":material/play_arrow:", disabled=plan is None, key="grid_start",
+        )  # fmt: skip
+        st.caption(f"Held out: {share}, seed {dataset.heldout_seed} (set on the Data page)", width="content")
+    if pressed and plan is not None:
+        try:
+            with st.spinner("Putting the runs together"):
+                begun = start(workspace, dataset, plan)
+        except AcvbError as error:
+            st.text(str(error))
+            return
+        if not begun:
+            st.caption("All of these runs are there already.")
+
+
+def measures(group: list[Job]) -> None:
+    """Draw how far the runs are and what they say, again and again while they go on."""
+    busy = any(job.inspect().status.active for job in group)
+
+    @st.fragment(run_every=REFRESH_SECONDS if busy else None)
+    def panel() -> None:
+        active = [job for job in group if job.inspect().status.active]
+        if busy and not active:
+            st.rerun()
+        if active:
+            progress(group, active)
+        table = table_of(group)
+        if len(table):
+            figure = choose_k_figure(table, height=330)
+            st.plotly_chart(
+                figure, key="grid_figure", theme=None, config=dict(STILL_CONFIG),
+                alt="Measures over the number of topics.",
+            )  # fmt: skip
+            explain(group)
+        runs_table(group, table)
+
+    panel()
+
+
+def progress(group: list[Job], active: list[Job]) -> None:
+    """Draw how many runs have ended."""
+    done = len(group) - len(active)
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        st.progress(done / len(group), text=f"{done:,} of {say.count(len(group), 'run')} done", width=420)
+        if st.button("Stop the rest", icon=":material/stop:", key="grid_stop"):
+            for job in active:
+                job.stop()
+
+
+def explain(group: list[Job]) -> None:
+    """Draw what each measure is good for."""
+    held_out = group[0].problem.heldout is not None
+    with st.container(key="grid_words"):
+        for name, text in MEASURE_TEXTS.items():
+            if held_out or name != "heldout_perplexity":
+                with st.container(gap=None, key=f"grid_word_{name}"):
+                    st.caption(text)
+    if not held_out:
+        st.caption("Nothing was held out of these runs, so that there is no held-out perplexity.")
+
+
+def runs_table(group: list[Job], table: pd.DataFrame) -> None:
+    """Draw one line a run: what it says where it has ended, how far it is where not."""
+    states = {
+        (number_of(job), job.problem.settings.seed): say.state_of(job, job.inspect()).text for job in group
+    }
+    waiting = []
+    ended = set(zip(table["k"], table["seed"], strict=True))
+    for job in group:
+        seen, at = job.inspect(), (number_of(job), job.problem.settings.seed)
+        if at not in ended:
+            sweeps = 0 if seen.snapshot is None else seen.snapshot.sweep
+            seconds = 0.0 if seen.snapshot is None else seen.snapshot.cpu_seconds
+            waiting.append({"k": at[0], "seed": at[1], "sweeps": sweeps, "cpu_seconds": seconds})
+    whole = pd.DataFrame([*table.to_dict("records"), *waiting], columns=[*table.columns, "state"])
+    whole["state"] = [states[k, seed] for k, seed in zip(whole["k"], whole["seed"], strict=True)]
+    whole = whole.sort_values(["k", "seed"], ignore_index=True)[list(COLUMNS)]
+    best = {
+        heading: (sign * whole[name].astype(float)).max() * sign
+        for name, (heading, _, sign) in COLUMNS.items()
+        if sign and whole[name].notna().sum() > 1
+    }
+    forms = {heading: form for heading, form, _ in COLUMNS.values()}
+    whole.columns = list(forms)
+
+    def shade(column: pd.Series) -> list[str]:
+        wanted = best.get(str(column.name))
+        mark = "background-color: #D7EAF6; font-weight: 600"
+        return [mark if wanted is not None and value == wanted else "" for value in column]
+
+    shown = whole.style.format(forms, na_rep="–").apply(shade)
+    st.dataframe(shown, hide_index=True, key="grid_table", height=38 + 35 * len(whole))
+    st.caption("Shaded: the best run by each measure. Rings in the figures: the best mean over the seeds.")
+
+
+def go_on(group: list[Job]) -> None:
+    """Draw the way to the topics of one number."""
+    numbers = sorted({number_of(job) for job, _ in finished(group)})
+    if not numbers:
+        return
+    table = table_of(group)
+    best = {name: best_k(table, name) for name in MEASURES if table[name].notna().any()}
+    first = best.get("heldout_perplexity") or best.get("loo_perplexity") or numbers[0]
+
+    def label(k: int) -> str:
+        by = [MEASURES[name][0].lower() for name, number in best.items() if number == k]
+        return f"{k:,} topics" + (f" (best {', '.join(by)})" if by else "")
+
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="grid_go"):
+        k = st.selectbox(
+            "Look at the topics of",
+            numbers,
+            index=numbers.index(first),
+            format_func=label,
+            key="grid_k",
+            width=420,
+        )
+        if st.button("See the topics", icon=":material/topic:", key="grid_see"):
+            chosen = best_run(group, k)
+            if chosen is not None:
+                st.session_state["topics_run"] = chosen.id
+                st.switch_page("pages/topics.py")
+
+
+STYLE = """
+<style>
+.st-key-grid_words { display: grid; gap: 0.5rem 1.5rem; align-items: start;
+  grid-template-columns: repeat(auto-fit, minmax(13rem, 1fr)); }
+.st-key-grid_words > div { width: 100% !important; min-width: 0; }
+</style>
+"""
+
+workspace = current()
+st.title("How many topics?", anchor=False)
+dataset = workspace.dataset
+if dataset is None or not isinstance(dataset.data, Corpus):
+    nothing_to_try(workspace)
+    st.stop()
+st.html(STYLE)
+st.markdown(INTRODUCTION, width=860)
+with st.container(border=True, key="grid_form"):
+    form(workspace, dataset, dataset.data)
+found = grids(jobs_on(workspace, dataset))
+if not found:
+    st.caption("Press Start: the measures appear here as the runs end. They go on when you leave the page.")
+    st.stop()
+chosen = found[0]
+if len(found) > 1:
+    labels = [grid_label(group) for group in found]
+    at = st.selectbox(
+        "Runs that differ in nothing else", range(len(found)), format_func=labels.__getitem__, key="grid"
+    )
+    chosen = found[at]
+else:
+    st.caption(grid_label(chosen))
+measures(chosen)
+go_on(chosen)

@@ -1,0 +1,168 @@
+"""Runs over several numbers of topics: which belong together, how far they are, what they say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from acvb_core.data.corpus import Corpus
+from acvb_core.engine.grid import MODEL, but_for_k, grid_problems, grid_row, grid_table
+from acvb_core.engine.job import Job
+from acvb_core.engine.result import Result
+from acvb_core.errors import ParameterError
+from acvb_core.registry import method_row
+from pages.ui import format as say
+from pages.ui.picking import Key, answer, jobs_of, key_of
+from pages.ui.workspace import Dataset, Workspace
+
+#: Numbers of topics that are tried unless others are given.
+USUAL = (5, 10, 20, 40, 80)
+USUAL_SWEEPS = 300
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Runs that were asked for.
+
+    Attributes
+    ----------
+    method : str
+    ks : tuple of int
+    seeds : int
+    max_sweeps : int
+    """
+
+    method: str
+    ks: tuple[int, ...]
+    seeds: int
+    max_sweeps: int
+
+    @property
+    def n_runs(self) -> int:
+        """How many runs these are."""
+        return len(self.ks) * self.seeds
+
+
+def most_topics(corpus: Corpus) -> int:
+    """Return the largest number of topics that makes sense: no more than there are documents, or words."""
+    return min(corpus.shape)
+
+
+def usual_numbers(corpus: Corpus) -> tuple[int, ...]:
+    """Return the numbers of topics that are tried unless others are given; at least two where there can be."""
+    most = most_topics(corpus)
+    fitting = tuple(k for k in USUAL if k <= most)
+    return fitting if len(fitting) > 1 else tuple(sorted({min(2, most), most}))
+
+
+def numbers_of(text: str, most: int) -> tuple[int, ...]:
+    """Return the numbers of topics in a text, "5, 10 20".
+
+    Raises
+    ------
+    ParameterError
+        Something in it is no whole number from 1 to `most`, or there are fewer than two.
+    """
+    numbers = set()
+    for part in re.split(r"[\s,;]+", text.strip()):
+        if not part:
+            continue
+        if not re.fullmatch(r"[0-9]{1,9}", part):
+            raise ParameterError(
+                f"{part[:40]!r} is no whole number. Give numbers with commas between: 5, 10, 20."
+            )
+        if not 1 <= int(part) <= most:
+            raise ParameterError(f"{int(part):,} topics cannot be tried here: from 1 to {most:,} can.")
+        numbers.add(int(part))
+    if len(numbers) < 2:
+        raise ParameterError(
+            "Give at least two numbers, so that there is something to choose from: 5, 10, 20."
+        )
+    return tuple(sorted(numbers))
+
+
+def start(workspace: Workspace, dataset: Dataset, plan: Plan) -> int:
+    """Start the runs of a plan that are not there yet; return how many these are."""
+    there = {_identity(job) for job in jobs_on(workspace, dataset)}
+    begun = 0
+    problems = grid_problems(
+        dataset.data, plan.ks, plan.method, plan.seeds, dataset.heldout, heldout_seed=dataset.heldout_seed,
+        max_sweeps=plan.max_sweeps,
+    )  # fmt: skip
+    for problem in problems:
+        if (but_for_k(problem.settings), problem.settings.values["k"], problem.settings.seed) not in there:
+            workspace.add(problem)
+            begun += 1
+    return begun
+
+
+def _identity(job: Job) -> tuple[Any, ...]:
+    settings = job.problem.settings
+    return but_for_k(settings), settings.values["k"], settings.seed
+
+
+def jobs_on(workspace: Workspace, dataset: Dataset) -> list[Job]:
+    """Return the runs that find topics in the data in use, oldest first."""
+    wanted = dataset.data.fingerprint
+    return [job for job in jobs_of(workspace, MODEL) if job.problem.data.fingerprint == wanted]
+
+
+def grids(jobs: Sequence[Job]) -> list[list[Job]]:
+    """Return runs that differ in the number of topics and the seed alone, the newest grid first.
+
+    One number of topics is no grid; a run that failed is in none.
+    """
+    found: dict[Any, list[Job]] = {}
+    for job in jobs:
+        if job.inspect().error is None:
+            found.setdefault(but_for_k(job.problem.settings), []).append(job)
+    several = [group for group in found.values() if len({number_of(job) for job in group}) > 1]
+    return sorted(several, key=lambda group: -max(job.created for job in group))
+
+
+def number_of(job: Job) -> int:
+    """Return the number of topics that a run was told."""
+    return int(job.problem.settings.values["k"])
+
+
+def grid_label(group: Sequence[Job]) -> str:
+    """Return what a grid is called: method, numbers, what is held out, most sweeps."""
+    settings = group[0].problem.settings
+    numbers = sorted({number_of(job) for job in group})
+    shown = ", ".join(f"{k:,}" for k in numbers)
+    held = f"{say.percent(settings.heldout)} held out" if settings.heldout else "nothing held out"
+    label = method_row(MODEL, settings.method).label
+    return f"{label} · {shown} topics · {held} · at most {settings.values['max_sweeps']:,} sweeps"
+
+
+def finished(group: Iterable[Job]) -> list[tuple[Job, Result]]:
+    """Return the runs that have ended, with their results."""
+    ended = [(job, answer(job)) for job in group if job.inspect().verdict is not None]
+    return [(job, result) for job, result in ended if result is not None]
+
+
+def table_of(group: Iterable[Job]) -> pd.DataFrame:
+    """Return what the runs that have ended say, as `Grid.table` does."""
+    return grid_table(_row(key_of(job, result), result) for job, result in finished(group))
+
+
+@st.cache_resource(show_spinner=False, max_entries=400)
+def _row(key: Key, _result: Result) -> dict[str, Any]:
+    return grid_row(_result)
+
+
+def best_run(group: Iterable[Job], k: int) -> Job | None:
+    """Return the run with a number of topics that predicts best: held-out words, or each word from all others."""
+
+    def perplexity(pair: tuple[Job, Result]) -> float:
+        last = pair[1].snapshot
+        found = last.extras.get("loo_perplexity") if last.heldout is None else last.heldout.perplexity
+        return float("inf") if found is None else float(found)
+
+    fitting = [pair for pair in finished(group) if number_of(pair[0]) == k]
+    return min(fitting, key=perplexity)[0] if fitting else None
