@@ -46,12 +46,12 @@ COLUMNS: dict[str, tuple[str, str, int]] = {
     "state": ("State", "{}", 0),
     "sweeps": ("Sweeps", "{:,.0f}", 0),
     "cpu_seconds": ("CPU s", "{:,.1f}", 0),
-    "loo_perplexity": ("Leave-one-out perplexity", "{:,.1f}", -1),
+    "loo_perplexity": ("LOO perplexity", "{:,.1f}", -1),
     "heldout_perplexity": ("Held-out perplexity", "{:,.1f}", -1),
-    "npmi": ("Coherence (NPMI)", "{:.3f}", 1),
-    "u_mass": ("Coherence (u_mass)", "{:.2f}", 1),
+    "npmi": ("NPMI", "{:.3f}", 1),
+    "u_mass": ("u_mass", "{:.2f}", 1),
     "diversity": ("Diversity", "{:.2f}", 1),
-    "effective_k": ("Topics in use", "{:,.0f}", 0),
+    "effective_k": ("In use", "{:,.0f}", 0),
 }
 
 
@@ -95,8 +95,8 @@ def form(workspace: Workspace, dataset: Dataset, corpus: Corpus) -> None:
         help=f"With commas between, from 1 to {most_topics(corpus):,}.",
     )
     seeds = columns[2].number_input(
-        "Runs per number", 1, MOST_SEEDS, 2, key="grid_seeds",
-        help="From different seeds: how far they lie apart is how much a difference between numbers must be to count.",
+        "Seeds", 1, MOST_SEEDS, 2, key="grid_seeds",
+        help="Runs for each number: how far they lie apart is how much a difference between numbers must be to count.",
     )  # fmt: skip
     sweeps = columns[3].number_input("Sweeps at most", 1, 100_000, USUAL_SWEEPS, 50, key="grid_sweeps")
     try:
@@ -140,6 +140,7 @@ def measures(group: list[Job]) -> None:
                 figure, key="grid_figure", theme=None, config=dict(STILL_CONFIG),
                 alt="Measures over the number of topics.",
             )  # fmt: skip
+            at_the_edge(table)
             explain(group)
         runs_table(group, table)
 
@@ -154,6 +155,20 @@ def progress(group: list[Job], active: list[Job]) -> None:
         if st.button("Stop the rest", icon=":material/stop:", key="grid_stop"):
             for job in active:
                 job.stop()
+
+
+def at_the_edge(table: pd.DataFrame) -> None:
+    """Say where the best number is the largest that was tried, so that it need not be the best there is."""
+    largest = int(table["k"].max())
+    found = [
+        title.lower()
+        for name, (title, _, _) in MEASURES.items()
+        if table[name].notna().any() and best_k(table, name) == largest
+    ]
+    if found:
+        st.caption(
+            f"Best at the largest number tried, so that a larger one may be better still: {', '.join(found)}."
+        )
 
 
 def explain(group: list[Job]) -> None:

@@ -30,7 +30,7 @@ STYLE = """
 <style>
 .st-key-topic_panels, .st-key-document_panels, .st-key-quality_charts {
   display: grid; gap: 1rem 1.5rem; align-items: start; }
-.st-key-topic_panels { grid-template-columns: repeat(auto-fit, minmax(25rem, 1fr)); }
+.st-key-topic_panels { grid-template-columns: repeat(auto-fit, minmax(20rem, 1fr)); }
 .st-key-document_panels, .st-key-quality_charts { grid-template-columns: repeat(auto-fit, minmax(27rem, 1fr)); }
 .st-key-topic_panels > div, .st-key-document_panels > div, .st-key-quality_charts > div {
   width: 100% !important; min-width: 0; }

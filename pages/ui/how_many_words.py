@@ -15,7 +15,7 @@ LOO_TEXT = (
 
 HELDOUT_TEXT = (
     "**Held-out perplexity**: how well the hidden words of each document are predicted, as uncertain as a choice among "
-    "so many words. It judges prediction, and often goes on rising with topics that nobody would want to read."
+    "so many words. It judges prediction, and often goes on getting better with topics that nobody would want to read."
 )
 
 NPMI_TEXT = (

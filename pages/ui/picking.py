@@ -12,6 +12,7 @@ from acvb_core.engine.job import Inspection, Job
 from acvb_core.engine.result import Result
 from acvb_core.store import export
 from pages.ui import format as say
+from pages.ui.models import face_of
 from pages.ui.workspace import Workspace
 
 #: What tells answers apart: the run, its sweep, and whether it goes on.
@@ -80,15 +81,15 @@ def pick(jobs: Sequence[Job], name: str) -> Job:
         The page's; keys of the widgets begin with it.
     """
     labels = say.run_labels(jobs)
-    states = {job.id: say.state_of(job, job.inspect()).text for job in jobs}
+    told = {job.id: _told(job) for job in jobs}
     order = [job.id for job in reversed(jobs)]
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="picker"):
         chosen = st.selectbox(
             "Run",
             order,
-            format_func=lambda job_id: f"{labels[job_id]} ({states[job_id]})",
+            format_func=lambda job_id: f"{labels[job_id]} · {told[job_id]}",
             key=f"{name}_run",
-            width=380,
+            width=420,
             persist_state="session",
         )
         job = next((job for job in jobs if job.id == chosen), jobs[-1])
@@ -97,6 +98,13 @@ def pick(jobs: Sequence[Job], name: str) -> Job:
         ):
             st.rerun()
     return job
+
+
+def _told(job: Job) -> str:
+    """Return what else tells a run from others: how much it found, and how it stands."""
+    seen = job.inspect()
+    found = "" if seen.snapshot is None else f"{face_of(job).found(seen.snapshot.effective_k)} "
+    return f"{found}({say.state_of(job, seen).text})"
 
 
 def heading(job: Job, *facts: str) -> None:

@@ -13,9 +13,11 @@ from acvb_core.views.topic_labels import ink_on
 _HTML = '<div class="topic-cards" role="list"></div>'
 _CSS = """
 .topic-cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(17rem, 1fr)); gap: 0.7rem; }
-.card { display: block; width: 100%; height: 100%; text-align: left; cursor: pointer; padding: 0.6rem 0.75rem;
+.card { display: flex; flex-direction: column; align-items: stretch; width: 100%; height: 100%; text-align: left;
+  cursor: pointer; padding: 0.6rem 0.75rem;
   background: var(--st-background-color); color: var(--st-text-color); font: inherit; font-size: 0.9rem;
   border: 1px solid var(--st-border-color); border-radius: var(--st-base-radius); line-height: 1.4; }
+.words { flex: 1; }
 .card:hover, .card:focus-visible { border-color: var(--st-primary-color); outline: none; }
 .card.chosen { border-color: var(--st-text-color); box-shadow: inset 0 0 0 1px var(--st-text-color); }
 .head { display: flex; align-items: center; gap: 0.5rem; margin-bottom: 0.3rem; }

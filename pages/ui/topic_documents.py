@@ -94,15 +94,13 @@ def _table(view: TopicView, listed: pd.DataFrame, topic: int, state: str) -> Non
         selection_mode="single-cell",
         height=min(560, 38 + 35 * max(len(shown), 1)),
         column_config={
-            "name": st.column_config.TextColumn("Document", width="medium"),
-            "share": st.column_config.ProgressColumn(
-                f"Topic {topic}", min_value=0.0, max_value=1.0, format="percent", width="small"
-            ),
+            "name": st.column_config.TextColumn("Document", width=125),
+            "share": st.column_config.NumberColumn(f"Topic {topic}", format="percent", width=70),
             "tokens": st.column_config.NumberColumn(
-                "Words of it", format="%.0f", width="small", help="Expected number of its words of the topic."
+                "Words of it", format="%.0f", width=78, help="Expected number of its words of the topic."
             ),
-            "length": st.column_config.NumberColumn("All words", format="localized", width="small"),
-            "label": st.column_config.TextColumn("Label", width="small"),
+            "length": st.column_config.NumberColumn("All words", format="localized", width=72),
+            "label": st.column_config.TextColumn("Label", width=85),
             "beginning": st.column_config.TextColumn("Begins", width="large"),
         },
     )

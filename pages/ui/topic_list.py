@@ -137,6 +137,8 @@ def quality(view: TopicView, names: Names) -> None:
         view.topics.share, names, npmi=measures.npmi, u_mass=measures.u_mass, exclusivity=measures.exclusivity,
         uniqueness=measures.uniqueness,
     )  # fmt: skip
+    if not any(names):
+        table = table.drop(columns="name")
     table["words"] = [", ".join(words) for words in _top(view, 8)]
     st.dataframe(
         table,
@@ -145,7 +147,7 @@ def quality(view: TopicView, names: Names) -> None:
         height=min(460, 38 + 35 * len(table)),
         column_config={
             "topic": st.column_config.NumberColumn("Topic", width=60),
-            "name": st.column_config.TextColumn("Name"),
+            "name": st.column_config.TextColumn("Name", width=170),
             "share": st.column_config.NumberColumn("Share", format="percent", width="small"),
             "npmi": st.column_config.NumberColumn("NPMI", format="%.3f", width="small"),
             "u_mass": st.column_config.NumberColumn("u_mass", format="%.2f", width="small"),
@@ -174,16 +176,22 @@ def known_labels(view: TopicView, names: Names) -> None:
     )
     shown = table.iloc[:, :MOST_LABELS].copy()
     shown.columns = _distinct(shown.columns)
-    shown.index = [plain_name(int(topic), names) for topic in shown.index]
-    shown.index.name = "topic"
+    shown.insert(0, "topic", [plain_name(int(topic), names) for topic in shown.index])
 
     def shade(share: float) -> str:
         strength = min(max(share, 0.0), 1.0) if np.isfinite(share) else 0.0
         return f"background-color: rgba(0, 114, 178, {0.75 * strength**0.7:.3f})"
 
+    shares = list(shown.columns[1:])
     st.dataframe(
-        shown.style.format("{:.3f}", na_rep="–").map(shade), key="label_table", height=38 + 35 * min(len(shown), 25)
-    )  # fmt: skip
+        shown.style.format("{:.3f}", na_rep="–", subset=shares).map(shade, subset=shares),
+        hide_index=True,
+        key="label_table",
+        height=38 + 35 * min(len(shown), 25),
+        column_config={
+            "topic": st.column_config.TextColumn("Topic", width=170 if any(names) else 60, pinned=True)
+        },
+    )
 
 
 def _distinct(labels: pd.Index) -> list[str]:

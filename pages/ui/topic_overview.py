@@ -79,7 +79,7 @@ def settings(view: TopicView, names: Names) -> tuple[int, Order]:
         lambda_ = 0.6
         if by == "relevance":
             lambda_ = st.slider(
-                "λ: distinctive to frequent", 0.0, 1.0, 0.6, 0.05, key="topics_lambda", width=210,
+                "λ, distinctive to frequent", 0.0, 1.0, 0.6, 0.05, key="topics_lambda", width=210,
                 persist_state="session",
             )  # fmt: skip
         shown = st.number_input(
