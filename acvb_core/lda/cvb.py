@@ -13,7 +13,7 @@ from acvb_core.lda.hyper import Concentrations, learn_now, minka_step, still_mov
 from acvb_core.lda.kernels import add_log_absences, zeroth_order
 from acvb_core.lda.kernels_second import second_order
 from acvb_core.lda.start import random_responsibilities
-from acvb_core.lda.state import TOPICS, Counts, Tokens, posterior_of
+from acvb_core.lda.state import TOPICS, Counts, Tokens, apart_copy, posterior_of
 from acvb_core.protocols import Checkpoint, Posterior, Responsibilities, SweepInfo, Unaveraged, no_checkpoint
 
 #: Sweeps after which the counts are added up anew from the responsibilities, so that rounding cannot pile up.
@@ -110,7 +110,7 @@ class CollapsedLda(Unaveraged):
         if len(kept) in (0, len(totals)):
             return state, None
         work = state.work
-        work.q = renormalise(np.ascontiguousarray(work.q[:, kept]))
+        work.q = apart_copy(renormalise(work.q[:, kept]))
         hyper = replace(state.hyper, alpha=state.hyper.alpha[kept])
         counts = counted(self.tokens, work.q)
         smaller = replace(state, counts=counts, variances=self._variances(work.q), hyper=hyper)

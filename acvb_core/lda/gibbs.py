@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.lda.hyper import Concentrations, learn_now, minka_step
-from acvb_core.lda.kernels import OPTIONS, Floats, Integers, Singles, chunk_pairs
+from acvb_core.lda.kernels import OPTIONS, Floats, Integers, Singles, chunk_pairs, workspace
 from acvb_core.lda.state import Counts, Tokens, posterior_of
 from acvb_core.protocols import Checkpoint, Posterior, SweepInfo, Unaveraged, no_checkpoint
 from acvb_core.special import log
@@ -147,8 +147,8 @@ def draw(
         Sum of the log of each token's probability given all others (nats).
     """
     n_topics = alpha.shape[0]
-    reached = np.empty(n_topics, np.float32)
-    inverse = np.empty(n_topics, np.float32)
+    rows = workspace(2, n_topics, np.float32)
+    reached, inverse = rows[0], rows[1]
     concentration = 0.0
     for k in range(n_topics):
         inverse[k] = 1.0 / (totals[k] + all_beta)

@@ -6,6 +6,10 @@ precision; the totals of the topics are in double precision and are brought up t
 in single precision and changed at every token they drift by several per cent in 200 sweeps). Inside a
 document the totals are those of its start.
 
+Arrays that a loop reads and writes lie a kilobyte apart (`workspace`, `state.apart`): compiled loops ask first whether
+their arrays lie too close together to be taken several numbers at a time, and whether small arrays on the heap do is
+a matter of chance; the same run would not give the same bits twice.
+
 Constants are written in single precision throughout: one integer or double among them would have the compiler
 carry the whole loop in double precision, at less than half the speed.
 """
@@ -29,6 +33,7 @@ Integers = NDArray[Any]
 
 OPTIONS = {"nogil": True, "cache": True, "fastmath": FAST, "error_model": "numpy"}
 
+GAP = 256
 _LINE = 16  # single-precision numbers in a cache line
 _AHEAD = 2  # pairs that the counts of a word are fetched ahead of their use
 _ZERO, _ONE = np.float32(0), np.float32(1)
@@ -49,6 +54,12 @@ def prefetch(typingctx: Any, array: Any, index: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(array, index), codegen
+
+
+@nb.njit(nogil=True, inline="always")
+def workspace(n_arrays: int, n_topics: int, dtype: Any) -> Any:
+    """Return arrays of some length for a kernel's own use, as rows, each far from the next and from any other."""
+    return np.empty((n_arrays + 2, n_topics + GAP), dtype)[1:, :n_topics]
 
 
 def chunk_pairs(n_topics: int, ns_each: float = 1.0) -> int:
@@ -93,9 +104,8 @@ def zeroth_order(
         Sum over tokens of the log of their probability given all others (nats).
     """
     n_topics = q.shape[1]
-    p = np.empty(n_topics, np.float32)
-    total = np.empty(n_topics, np.float32)
-    own = np.empty(n_topics, np.float32)
+    rows = workspace(3, n_topics, np.float32)
+    p, total, own = rows[0], rows[1], rows[2]
     flat = by_word.reshape(-1)
     last = words.shape[0] - 1
     concentration = 0.0
@@ -160,7 +170,7 @@ def add_counts(
 ) -> None:
     """Add c q of the pairs of documents `begin` to `end` to the counts (which the caller has set to zero)."""
     n_topics = q.shape[1]
-    sums = np.zeros(n_topics, np.float32)
+    sums = workspace(1, n_topics, np.float32)[0]
     for d in range(begin, end):
         sums[:] = _ZERO
         for e in range(pointers[d], pointers[d + 1]):
@@ -204,7 +214,7 @@ def add_variances(
 ) -> None:
     """Add c q (1 - q) of the pairs of documents `begin` to `end` to the variances of the counts."""
     n_topics = q.shape[1]
-    sums = np.zeros(n_topics, np.float32)
+    sums = workspace(1, n_topics, np.float32)[0]
     for d in range(begin, end):
         sums[:] = _ZERO
         for e in range(pointers[d], pointers[d + 1]):
@@ -267,8 +277,8 @@ def leave_one_out(
     q ∝ (alpha_k + n_dk) (beta + n_wk) / (V beta + n_k).
     """
     n_topics = alpha.shape[0]
-    implied = np.empty(n_topics, np.float32)
-    total = np.empty(n_topics, np.float32)
+    rows = workspace(2, n_topics, np.float32)
+    implied, total = rows[0], rows[1]
     concentration = 0.0
     for k in range(n_topics):
         total[k] = totals[k] + all_beta

@@ -7,7 +7,7 @@ from typing import Any
 import numba as nb
 import numpy as np
 
-from acvb_core.lda.kernels import OPTIONS, Floats, Integers, Singles
+from acvb_core.lda.kernels import OPTIONS, Floats, Integers, Singles, workspace
 from acvb_core.special import exp_single, log
 
 _ZERO, _ONE, _HALF = np.float32(0), np.float32(1), np.float32(0.5)
@@ -47,11 +47,8 @@ def second_order(
         As `zeroth_order` gives them; the predictive probability is that without the correction.
     """
     n_topics = q.shape[1]
-    p = np.empty(n_topics, np.float32)
-    total = np.empty(n_topics, np.float32)
-    spread_total = np.empty(n_topics, np.float32)
-    own = np.empty(n_topics, np.float32)
-    spread = np.empty(n_topics, np.float32)
+    rows = workspace(5, n_topics, np.float32)
+    p, total, spread_total, own, spread = rows[0], rows[1], rows[2], rows[3], rows[4]
     concentration = 0.0
     for k in range(n_topics):
         concentration += alpha[k]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from acvb_core.lda.kernels import Singles
-from acvb_core.lda.state import Counts, Tokens
+from acvb_core.lda.state import Counts, Tokens, apart
 
 _ROWS = 1 << 16  # drawn at a time
 
@@ -17,7 +17,7 @@ def random_responsibilities(n_pairs: int, n_topics: int, rng: np.random.Generato
     -------
     ndarray of float32, shape (n_pairs, K)
     """
-    q = np.empty((n_pairs, n_topics), np.float32)
+    q = apart((n_pairs, n_topics), np.float32)
     for begin in range(0, n_pairs, _ROWS):
         part = q[begin : begin + _ROWS]
         rng.random(out=part, dtype=np.float32)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.data.corpus import Corpus
 from acvb_core.lda.hyper import Concentrations
-from acvb_core.lda.kernels import Floats, Singles, chunk_pairs
+from acvb_core.lda.kernels import GAP, Floats, Singles, chunk_pairs
 from acvb_core.protocols import Array, Posterior
 
 TOPICS = "topics"
@@ -90,16 +92,29 @@ class Counts:
 
     def copy(self) -> Counts:
         """Return arrays of its own, to be written to."""
-        return Counts(self.by_document.copy(), self.by_word.copy(), self.totals.copy())
+        return Counts(apart_copy(self.by_document), apart_copy(self.by_word), self.totals.copy())
 
     @classmethod
     def zeros(cls, tokens: Tokens, n_topics: int) -> Counts:
         """Return nothing counted yet, in single precision."""
         return cls(
-            np.zeros((tokens.n_documents, n_topics), np.float32),
-            np.zeros((tokens.n_words, n_topics), np.float32),
+            apart((tokens.n_documents, n_topics), np.float32),
+            apart((tokens.n_words, n_topics), np.float32),
             np.zeros(n_topics),
         )
+
+
+def apart(shape: tuple[int, ...], dtype: Any = np.float64) -> Array:
+    """Return zeros with room on both sides, so that no other array lies close (see `kernels.py`)."""
+    size = math.prod(shape)
+    return np.zeros(size + 2 * GAP, dtype)[GAP : GAP + size].reshape(shape)
+
+
+def apart_copy(array: Array) -> Array:
+    """Return a copy with room on both sides."""
+    copy = apart(array.shape, array.dtype)
+    copy[...] = array
+    return copy
 
 
 def posterior_of(counts: Counts, hyper: Concentrations, entropy: Array | None = None) -> Posterior:

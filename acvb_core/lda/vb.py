@@ -10,9 +10,9 @@ import numpy as np
 
 from acvb_core.clusters import Order, take
 from acvb_core.lda.hyper import Concentrations, learn_now, minka_step, still_moving
-from acvb_core.lda.kernels import OPTIONS, Floats, Integers, Singles
+from acvb_core.lda.kernels import OPTIONS, Floats, Integers, Singles, workspace
 from acvb_core.lda.start import noisy_counts
-from acvb_core.lda.state import TOPICS, Counts, Tokens, posterior_of
+from acvb_core.lda.state import TOPICS, Counts, Tokens, apart, apart_copy, posterior_of
 from acvb_core.protocols import Checkpoint, Posterior, SweepInfo, Unaveraged, no_checkpoint
 from acvb_core.special import digamma, log
 
@@ -83,16 +83,14 @@ class VariationalLda(Unaveraged):
     ) -> tuple[VariationalState, SweepInfo]:
         """Update the documents with the topics fixed, then the topics; nothing is drawn."""
         tokens, hyper = self.tokens, state.hyper
-        log_words = np.empty(state.counts.by_word.shape)
-        words = np.empty_like(log_words)
+        log_words, words = apart(state.counts.by_word.shape), apart(state.counts.by_word.shape)
         for begin in range(0, len(words), 4096):
             checkpoint()
             word_weights(
                 begin, min(begin + 4096, len(words)), state.counts.by_word, state.counts.totals, hyper.beta,
                 log_words, words,
             )  # fmt: skip
-        by_document = state.counts.by_document.copy()
-        by_word = np.zeros_like(words)
+        by_document, by_word = apart_copy(state.counts.by_document), apart(words.shape)
         entropy = 0.0
         for begin, end in tokens.chunks(len(hyper.alpha), 2.0 * self.inner):
             checkpoint()
@@ -147,7 +145,7 @@ def word_weights(
 ) -> None:
     """Write exp E log phi_wk of words `begin` to `end` and its log, relative to the largest of each word's."""
     n_words, n_topics = by_word.shape
-    base = np.empty(n_topics)
+    base = workspace(1, n_topics, np.float64)[0]
     for k in range(n_topics):
         base[k] = digamma(totals[k] + n_words * beta)
     for w in range(begin, end):
@@ -185,8 +183,8 @@ def update_documents(
         The entropy of the responsibilities (nats) plus sum_wk n_wk log words_wk, which the caller takes off at once.
     """
     n_topics = alpha.shape[0]
-    log_own, own, gained = np.empty(n_topics), np.empty(n_topics), np.empty(n_topics)
-    row = np.empty(n_topics)
+    rows = workspace(4, n_topics, np.float64)
+    log_own, own, gained, row = rows[0], rows[1], rows[2], rows[3]
     entropy = 0.0
     for d in range(begin, end):
         for turn in range(inner):
