@@ -4,56 +4,84 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
 
 import numpy as np
 
+from acvb_core.data.corpus import Corpus
+from acvb_core.data.corpus_readers import load_corpus
 from acvb_core.data.readers import load_relation
 from acvb_core.data.relation import Relation
-from acvb_core.data.split import hold_out
 from acvb_core.engine.threads import one_thread
+from acvb_core.evaluate.topic_map import topic_map
 from acvb_core.irm.sweeping import MERGE_FROM
-from acvb_core.registry import METHODS, model_row
+from acvb_core.lda.hyper import LEARN_FROM
+from acvb_core.registry import MODELS, methods_of
+from acvb_core.rows import Method, ModelRow
 from acvb_core.views.binning import count_in_bins
 
 #: Two clusters of row objects, each linked to its own column objects.
 _EDGES = "".join(f"r{i},c{j}\n" for i in range(12) for j in range(10) if (i < 6) == (j < 5) or i == j)
+#: Two topics of five words each, the words of a document repeated now and then.
+_WORDS = "".join(f"d{i},w{(i % 2) * 5 + j},{1 + (i + j) % 3}\n" for i in range(12) for j in range(5))
 
-#: Enough for clusters to be merged, which is not tried before.
-_SWEEPS = MERGE_FROM + 1
+#: Enough for clusters to be merged and for hyper-parameters to be learned, which is not tried before.
+_SWEEPS = max(MERGE_FROM, LEARN_FROM) + 1
+#: Settings of each model under which a run is tiny.
+_TINY: dict[str, dict[str, Any]] = {"irm": {"k_rows": 3, "k_cols": 3}, "lda": {"k": 3}}
+#: Settings that decide which compiled functions are used: all their values are tried.
+_VARIED = ("variance", "track")
 
 
 def warm_up() -> int:
-    """Use every compiled function once on a tiny relation.
+    """Use every compiled function once on tiny data.
 
     Returns
     -------
     int
         Number of runs made.
     """
-    relation = _read()
+    relation, corpus = _read_relation(), _read_corpus()
     runs = 0
-    # Held-out entries are missing in the training data; without any, some sums take another way.
-    for share in (0.0, 0.2):
-        split = hold_out(relation, share, 0)
-        for method in METHODS:
-            choices = next((p.choices for p in method.parameters if p.name == "variance"), (None,))
-            for choice in choices:
-                values = method.values({"k_rows": 3, "k_cols": 3} | ({"variance": choice} if choice else {}))
-                inference = method.build(split.train, values)
-                state = inference.init(np.random.default_rng(0))
-                for sweep in range(_SWEEPS):
-                    state, _ = inference.sweep(state, np.random.default_rng(sweep))
-                posterior = inference.posterior(state)
-                model = model_row(method.model).build(split.train)
-                model.lower_bound(posterior)
-                model.pseudo_loo(posterior)
-                model.predict(posterior, split.heldout)
-                runs += 1
+    for row in MODELS:
+        data = next(one for one in (relation, corpus) if isinstance(one, row.data_type))
+        # Held-out entries are missing in the training data; without any, some sums take another way.
+        for share in (0.0, 0.2):
+            split = row.hold_out(data, share, 0)
+            for method in methods_of(row.name):
+                for values in _settings(method):
+                    _run(row, method, values, split.train, split.heldout)
+                    runs += 1
     _views(relation)
     return runs
 
 
-def _read() -> Relation:
+def _settings(method: Method) -> Iterator[dict[str, Any]]:
+    """Give the settings to try a method with."""
+    known = {p.name: p for p in method.parameters}
+    varied = [known[name] for name in _VARIED if name in known]
+    # Averaging begins at once: at these sizes responsibilities may take long to settle.
+    tiny = _TINY[method.model] | ({"burn_in": 1} if method.averaged else {})
+    for chosen in product(*((True, False) if p.kind == "bool" else p.choices for p in varied)):
+        yield tiny | {p.name: value for p, value in zip(varied, chosen, strict=True)}
+
+
+def _run(row: ModelRow, method: Method, values: dict[str, Any], train: Any, heldout: Any) -> None:
+    """Run a method for some sweeps and evaluate every diagnostic of its model."""
+    inference, model = method.build(train, method.values(values)), row.build(train)
+    state = inference.init(np.random.default_rng(0))
+    for sweep in range(_SWEEPS):
+        state, _ = inference.sweep(state, np.random.default_rng(sweep))
+    posterior = inference.posterior(state)
+    for given in (inference.responsibilities(state), None):
+        model.lower_bound(posterior, given)
+        model.extras(posterior, given, model.pseudo_loo(posterior, responsibilities=given))
+    model.predict(posterior, heldout)
+
+
+def _read_relation() -> Relation:
     """Return the tiny relation, read as people's files are: labels, values, repeated lines, many labels."""
     many = "a,b\n" + "".join(f"x{i},y{i}\n" for i in range(2000)) + "x0,y0\n"
     load_relation(many.encode(), name="many")
@@ -62,8 +90,14 @@ def _read() -> Relation:
     return load_relation(b"row,column\n" + _EDGES.encode(), name="warmup").relation
 
 
+def _read_corpus() -> Corpus:
+    """Return the tiny corpus, read as people's files are."""
+    return load_corpus(b"document,word,count\n" + _WORDS.encode(), name="warmup").corpus
+
+
 def _views(relation: Relation) -> None:
-    """Count the relation in bins, as its picture does."""
+    """Count the relation in bins, as its picture does, and map topics."""
+    topic_map(np.full((2, 3), 1 / 3))
     row_bin, column_bin = (np.arange(n, dtype=np.int32) // 2 for n in relation.shape)
     count_in_bins(relation.ones, row_bin, column_bin, (int(row_bin[-1]) + 1, int(column_bin[-1]) + 1))
 
