@@ -25,11 +25,12 @@ from pages.ui.compare_relation import blocks  # noqa: E402
 from pages.ui.empty import comparison_button, empty_state  # noqa: E402
 from pages.ui.live import choose_axis, draw_curves, model_in_use  # noqa: E402
 from pages.ui.models import FACES, face_of  # noqa: E402
+from pages.ui.picking import Key, answer, jobs_of, key_of  # noqa: E402
+from pages.ui.topic_view import view_of  # noqa: E402
 from pages.ui.workspace import Workspace, current  # noqa: E402
 
 MOST_RUNS = 8
 STILL: dict[str, Any] = dict(STILL_CONFIG)
-Key = tuple[str, int]
 # As many panels side by side as there is room for.
 STYLE = """
 <style>
@@ -57,11 +58,6 @@ def too_few(workspace: Workspace, model: str, n: int) -> None:
         icon=":material/compare_arrows:",
         actions=actions,
     )
-
-
-@st.cache_resource(show_spinner=False, max_entries=24)
-def result_of(key: Key, _job: Job) -> Result:
-    return _job.result()
 
 
 @st.cache_resource(show_spinner=False, max_entries=16)
@@ -153,16 +149,19 @@ def memberships(keys: tuple[Key, ...], results: list[Result], labels: list[str],
         st.plotly_chart(contingency_figure(*pair, names), key="contingency", theme=None, config=STILL)
 
 
-def topics(keys: tuple[Key, ...], results: list[Result], labels: list[str]) -> None:
+def topics(keys: tuple[Key, ...], jobs: list[Job], results: list[Result], labels: list[str]) -> None:
     """Draw which topics of runs are the same."""
-    if not compare_topics.same_words(results):
+    views = [view_of(job, result) for job, result in zip(jobs, results, strict=True)]
+    if not compare_topics.same_words(views):
         return
     st.subheader("Which topic is which", anchor=False)
     one, other = choose_pair("topics", labels)
-    compare_topics.alignment(
-        (keys[one], keys[other]), (results[one], results[other]), (labels[one], labels[other])
-    )
-    compare_topics.returning(keys, results, labels)
+    if one == other:
+        st.info("Choose two different runs.", icon=":material/compare_arrows:")
+    else:
+        pair = (views[one], views[other])
+        compare_topics.alignment((keys[one], keys[other]), pair, (labels[one], labels[other]))
+    compare_topics.returning(keys, views, labels, one)
 
 
 def choose_pair(key: str, labels: Sequence[str]) -> tuple[int, int]:
@@ -178,10 +177,9 @@ def choose_pair(key: str, labels: Sequence[str]) -> tuple[int, int]:
 
 workspace = current()
 st.title("Compare", anchor=False)
-finished = [job for job in workspace.jobs if job.inspect().verdict is not None]
 # Runs of one model at a time: those of the data in use, or else of the newest run.
-model = model_in_use(workspace) or (face_of(finished[-1]).model if finished else "irm")
-finished = [job for job in finished if face_of(job).model == model]
+model = model_in_use(workspace) or (face_of(workspace.jobs[-1]).model if workspace.jobs else "irm")
+finished = [job for job in jobs_of(workspace, model) if job.inspect().verdict is not None and answer(job)]
 if len(finished) < 2:
     too_few(workspace, model, len(finished))
     st.stop()
@@ -192,8 +190,9 @@ if len(chosen) < 2:
     st.stop()
 names = say.run_labels(finished)
 labels = [names[job.id] for job in chosen]
-keys = tuple((job.id, job.inspect().snapshot.sweep) for job in chosen)
-results = [result_of(key, job) for key, job in zip(keys, chosen, strict=True)]
+answers = [(job, answer(job)) for job in chosen]
+results = [result for _, result in answers if result is not None]
+keys = tuple(key_of(job, result) for job, result in answers if result is not None)
 table = comparison_table(results, labels)
 if not table.same_data:
     st.warning(table.notes[0], icon=":material/warning:")
@@ -202,6 +201,6 @@ scores(table)
 if model == "irm":
     blocks(keys, results, labels)
 else:
-    topics(keys, results, labels)
+    topics(keys, chosen, results, labels)
 if table.same_data:
     memberships(keys, results, labels, model)

@@ -13,7 +13,7 @@ import pandas as pd  # noqa: E402
 from acvb_core.engine.job import Job  # noqa: E402
 from pages.ui import format as say  # noqa: E402
 from pages.ui.empty import comparison_button  # noqa: E402
-from pages.ui.models import FACES, face_of, has_page  # noqa: E402
+from pages.ui.models import FACES, face_of  # noqa: E402
 from pages.ui.workspace import current  # noqa: E402
 
 RECENT = 8
@@ -87,11 +87,11 @@ with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         comparison_button(workspace, model)
     st.page_link("pages/guide.py", label="Read the Guide", icon=":material/menu_book:")
 st.space("small")
-for column, (page, label, icon, text) in zip(st.columns(len(STEPS)), STEPS, strict=True):
-    with column.container(border=True, height="stretch", gap="xsmall"):
-        if has_page(page):
+with st.container(key="steps"):
+    for page, label, icon, text in STEPS:
+        with st.container(border=True, height="stretch", gap="xsmall", key=f"step_{label}"):
             st.page_link(page, label=f"**{label}**", icon=icon)
-        st.caption(text)
+            st.caption(text)
 st.space("small")
 st.subheader("Recent runs", anchor=False)
 jobs = workspace.jobs

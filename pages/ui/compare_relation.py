@@ -11,8 +11,8 @@ from acvb_core.engine.result import Result
 from acvb_core.views.arrangement import arranged
 from acvb_core.views.blocks import block_figures
 from acvb_core.views.theme import STILL_CONFIG, Figure
+from pages.ui.picking import Key
 
-Key = tuple[str, int]
 STILL: dict[str, Any] = dict(STILL_CONFIG)
 # As many panels side by side as there is room for.
 _STYLE = """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from acvb_core.engine.job import Job
@@ -144,11 +143,6 @@ FACES: dict[str, Face] = {
         words=TEXTS,
     ),
 }
-
-
-def has_page(page: str) -> bool:
-    """Whether the program has this page."""
-    return (Path(__file__).resolve().parents[2] / page).is_file()
 
 
 def face_of(job: Job) -> Face:

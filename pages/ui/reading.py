@@ -9,6 +9,9 @@ import streamlit as st
 
 from acvb_core.data.report import ReadReport
 
+#: No column. False would equal the first column's position, and None a choice that was not made.
+_NONE = -1
+
 
 class Reader:
     """One kind of data; `upload_form` draws the form around it.
@@ -96,15 +99,14 @@ def column_choice(
         What no column at all is called, where there need not be one.
     help : str, optional
     """
-    # None in place of False while it is chosen: False equals the first column's position.
-    options = list(places) if none is None else [None, *places]
+    options = list(places) if none is None else [_NONE, *places]
     chosen = st.selectbox(
         label,
         options,
         index=options.index(default) if default in options else 0,
-        format_func=lambda place: none if place is None else layout.column_names[place],
+        format_func=lambda place: none if place == _NONE else layout.column_names[place],
         key=f"{prefix}_{label}",
         help=help,
         persist_state="session",
     )
-    return False if chosen is None else chosen
+    return False if chosen == _NONE else chosen

@@ -76,14 +76,15 @@ def tokeniser_preview(preview: TokeniserPreview) -> None:
     figures = (
         ("Words kept", f"{kept.n_words:,}"),
         ("Tokens kept", f"{preview.kept_tokens:,}"),
-        ("of all tokens", say.percent(preview.kept_tokens / total) if total else "–"),
-        ("Documents", f"{preview.n_documents:,}"),
-        ("left empty", f"{len(preview.empty):,}"),
+        ("Of all tokens", say.percent(preview.kept_tokens / total) if total else "–"),
+        ("Left empty", f"{len(preview.empty):,}"),
     )
     with st.container(horizontal=True, gap="medium", key="tokeniser_figures"):
         for name, value in figures:
             st.metric(name, value, width="content")
-    st.dataframe(reasons(preview), hide_index=True, key="tokeniser_reasons")
+    number = st.column_config.NumberColumn(format="localized")
+    numbers: Any = dict.fromkeys(("Words", "Tokens", "Times", "Documents"), number)
+    st.dataframe(reasons(preview), hide_index=True, key="tokeniser_reasons", column_config=numbers)
     shown = st.segmented_control(
         "Words",
         ["Kept", "Dropped"],
@@ -94,10 +95,10 @@ def tokeniser_preview(preview: TokeniserPreview) -> None:
         persist_state="session",
     )
     words = kept_words(preview) if shown == "Kept" else dropped_words(preview)
-    st.dataframe(words, hide_index=True, key="tokeniser_words", height=300)
-    number = kept.n_words if shown == "Kept" else sum(w.n_words for w in preview.dropped.values())
-    if number > len(words):
-        st.caption(f"The {len(words):,} most frequent of {number:,}.")
+    st.dataframe(words, hide_index=True, key="tokeniser_words", height=300, column_config=numbers)
+    n_words = kept.n_words if shown == "Kept" else sum(w.n_words for w in preview.dropped.values())
+    if n_words > len(words):
+        st.caption(f"The {len(words):,} most frequent of {n_words:,}.")
     if len(preview.empty):
         named = ", ".join(f"{at + 1:,}" for at in preview.empty[:_EMPTY_NAMED].tolist())
         more = ", …" if len(preview.empty) > _EMPTY_NAMED else ""

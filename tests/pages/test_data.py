@@ -164,3 +164,24 @@ def test_input_outlives_leaving_the_page(open_app: Open) -> None:
     assert app.segmented_control(key="source").value == "Upload"
     assert box(app, "Row objects").value == 1
     assert box(app, "Column objects").value == 0
+
+
+def test_the_first_column_of_a_matrix_may_hold_labels_or_not(open_app: Open) -> None:
+    app = upload(open_app("data"), "table.csv", b"name,Fair,Ball,Race\nAnn,1,0,1\nBob,0,1,0\nCyd,0,1,1\n")
+    assert box(app, "Row labels").value == 0
+    press(app, "load")
+    dataset = Workspace(WORKSPACE).dataset
+    assert dataset is not None
+    assert list(dataset.data.row_labels) == ["Ann", "Bob", "Cyd"]
+
+
+def test_a_column_at_the_left_may_hold_the_values(open_app: Open) -> None:
+    app = upload(open_app("data"), "turned.csv", b"times,person,event\n2,Ann,Fair\n0,Bob,Fair\n1,Bob,Ball\n")
+    box(app, "Row objects").select(1)
+    box(app, "Column objects").select(2)
+    box(app, "Values").select(0).run()
+    assert box(app, "Values").value == 0
+    press(app, "load")
+    dataset = Workspace(WORKSPACE).dataset
+    assert dataset is not None
+    assert (dataset.data.shape, dataset.data.n_ones) == ((2, 2), 2)

@@ -1,0 +1,271 @@
+"""The Data page with texts: what is read, what a tokeniser keeps, and what becomes of it."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from acvb_core.data.corpus import Corpus
+from acvb_core.data.tokeniser import Tokeniser
+from pages.ui import services, upload_texts
+from pages.ui.workspace import Dataset, Workspace
+from tests.pages.session import WORKSPACE, Open, press, texts
+
+TEXTS = [
+    "The cat and the dog ran to the old house",
+    "A dog and a cat sat in the house by the sea",
+    "Ships sail on the sea in the wind",
+    "Wind and sea and ships in the year 1850",
+    "The and of to",
+]
+TABLE = "title,body,kind\n" + "".join(f"t{i},{t},{'ab'[i % 2]}\n" for i, t in enumerate(TEXTS))
+REMOTE = "![x](http://example.invalid/x.png)"
+
+
+def upload(app: AppTest, name: str, content: bytes) -> AppTest:
+    """Bring a file as texts."""
+    app.segmented_control(key="source").set_value("Upload").run()
+    app.segmented_control(key="upload_kind").set_value("lda").run()
+    app.file_uploader(key="upload").upload(name, content).run()
+    assert not app.exception
+    return app
+
+
+def box(app: AppTest, label: str) -> object:
+    return next(found for found in app.selectbox if found.label == label)
+
+
+def number(app: AppTest, label: str) -> object:
+    return next(found for found in app.number_input if found.label == label)
+
+
+def figures(app: AppTest) -> dict[str, str]:
+    return {metric.label: metric.value for metric in app.metric}
+
+
+def loaded() -> Dataset:
+    dataset = Workspace(WORKSPACE).dataset
+    assert dataset is not None
+    assert isinstance(dataset.data, Corpus)
+    return dataset
+
+
+def words_shown(app: AppTest) -> set[str]:
+    """The words in the table of the preview."""
+    return set(next(frame.value for frame in app.dataframe if "Times" in frame.value)["Word"])
+
+
+def test_a_table_is_recognised_previewed_and_loaded(open_app: Open) -> None:
+    app = upload(open_app("data"), "notes.csv", TABLE.encode())
+    chosen = [box(app, label).value for label in ("Texts", "Names of the documents", "Labels")]
+    assert chosen == [1, 0, 2]
+    preview = Tokeniser().preview(TEXTS)
+    assert words_shown(app) == set(preview.kept.words) == {"cat", "dog", "house", "sea", "ships", "wind"}
+    assert figures(app)["Tokens kept"] == f"{preview.kept_tokens}"
+    assert figures(app)["Left empty"] == "1"
+    assert Workspace(WORKSPACE).dataset is None
+
+    press(app, "load")
+    dataset = loaded()
+    assert (dataset.name, dataset.model, dataset.heldout) == ("notes", "lda", 0.1)
+    assert list(dataset.data.vocabulary) == sorted(preview.kept.words)
+    assert list(dataset.data.documents) == [f"t{i}" for i in range(5)]
+    assert list(dataset.data.labels) == list("ababa")
+    assert dataset.data.texts == tuple(TEXTS)
+    assert figures(app)["Documents"] == "5"
+    assert figures(app)["Empty documents"] == "1"
+    assert all(f"• {line}" in texts(app) for line in dataset.report.lines())
+    first = next(frame.value for frame in app.dataframe if "Text" in frame.value)
+    assert list(first["Text"]) == TEXTS
+    assert dataset.data.size_text in texts(open_app())  # in the sidebar
+
+
+def test_the_first_column_can_name_the_documents_or_not(open_app: Open) -> None:
+    app = upload(open_app("data"), "notes.csv", TABLE.encode())
+    assert box(app, "Names of the documents").value == 0
+    box(app, "Names of the documents").select(-1).run()
+    press(app, "load")
+    assert list(loaded().data.documents) == ["1", "2", "3", "4", "5"]
+
+
+def test_settings_show_their_effect_at_once_without_reading_again(
+    open_app: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads = []
+    read = upload_texts.read_texts
+    monkeypatch.setattr(upload_texts, "read_texts", lambda *a, **k: reads.append(1) or read(*a, **k))
+    app = upload(open_app("data"), "notes.csv", TABLE.encode())
+    number(app, "Fewest documents").set_value(3).run()
+    assert words_shown(app) == {"sea"}
+    number(app, "Fewest documents").set_value(1).run()
+    assert words_shown(app) == {
+        "cat",
+        "dog",
+        "house",
+        "old",
+        "ran",
+        "sail",
+        "sat",
+        "sea",
+        "ships",
+        "wind",
+        "year",
+    }
+    next(found for found in app.multiselect if found.label == "Stop words of").set_value([]).run()
+    assert {"and", "in"} <= words_shown(app)
+    next(found for found in app.text_area if found.label == "Further words to drop").set_value(
+        "sea, wind"
+    ).run()
+    assert not {"sea", "wind"} & words_shown(app)
+    number(app, "Most words").set_value(4).run()
+    assert len(words_shown(app)) == 4
+    assert not app.exception
+    assert len(reads) == 1
+
+    app.segmented_control(key="tokeniser_shown").set_value("Dropped").run()
+    dropped = next(frame.value for frame in app.dataframe if "Why" in frame.value)
+    reasons = dict(zip(dropped["Word"], dropped["Why"], strict=True))
+    assert reasons["sea"] == "stop words"
+    assert reasons["1850"] == "numbers"
+    assert reasons["old"] == "beyond the largest number of words"
+
+    press(app, "load")
+    assert len(loaded().data.vocabulary) == 4
+    assert len(reads) == 1
+
+
+def test_a_setting_changed_after_loading_is_previewed_again(open_app: Open) -> None:
+    app = press(upload(open_app("data"), "notes.csv", TABLE.encode()), "load")
+    assert "Tokens kept" not in figures(app)
+    number(app, "Fewest documents").set_value(3).run()
+    assert "Tokens kept" in figures(app)
+    assert "Press Load" in texts(app)
+    press(app, "load")
+    assert list(loaded().data.vocabulary) == ["sea"]
+
+
+def test_nothing_left_says_which_setting_to_change(open_app: Open) -> None:
+    app = upload(open_app("data"), "notes.csv", TABLE.encode())
+    number(app, "Fewest documents").set_value(100).run()
+    press(app, "load")
+    assert "Lower min_documents" in texts(app)
+    assert Workspace(WORKSPACE).dataset is None
+
+
+def test_a_pattern_that_is_none_is_refused_in_words(open_app: Open) -> None:
+    app = upload(open_app("data"), "notes.csv", TABLE.encode())
+    next(found for found in app.text_input if found.label == "What a word is").set_value("(").run()
+    assert not app.exception
+    assert "no regular expression" in texts(app)
+    assert app.button(key="load").disabled
+
+
+def archive() -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as files:
+        for i, text in enumerate(TEXTS):
+            files.writestr(f"{'ab'[i % 2]}/t{i}.txt", text)
+    return packed.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "badge"),
+    [
+        ("lines.txt", "\n".join(TEXTS).encode(), "one document a line"),
+        ("texts.zip", archive(), "zip of .txt"),
+    ],
+)
+def test_other_forms_of_texts(open_app: Open, name: str, content: bytes, badge: str) -> None:
+    app = upload(open_app("data"), name, content)
+    assert badge in texts(app)
+    press(app, "load")
+    assert loaded().data.shape == (5, 6)
+
+
+def test_counts_need_no_tokeniser(open_app: Open) -> None:
+    app = upload(open_app("data"), "counts.csv", b"doc,word,count\na,cat,2\na,dog,1\nb,cat,1\n")
+    assert [box(app, label).value for label in ("Documents", "Words", "Counts")] == [0, 1, 2]
+    assert not app.multiselect
+    press(app, "load")
+    assert (loaded().data.shape, loaded().data.n_tokens) == ((2, 2), 4)
+    frame = next(frame.value for frame in app.dataframe if "Most frequent words" in frame.value)
+    assert list(frame["Most frequent words"]) == ["cat, dog", "cat"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("docword.kos.txt", b"2\n3\n3\n1 1 2\n1 2 1\n2 3 1\n"), ("kos.ldac", b"2 0:2 1:1\n1 2:1\n")],
+)
+def test_a_list_of_words_may_go_with_counts(open_app: Open, name: str, content: bytes) -> None:
+    app = upload(open_app("data"), name, content)
+    words = next(f for f in app.file_uploader if f.label.startswith("List of words"))
+    words.upload("vocab.txt", b"cat\ndog\nsea\n").run()
+    press(app, "load")
+    assert list(loaded().data.vocabulary) == ["cat", "dog", "sea"]
+    assert loaded().data.n_tokens == 4
+
+
+def test_a_broken_record_is_named_before_loading(open_app: Open) -> None:
+    app = upload(open_app("data"), "notes.csv", (TABLE + f"t9,short,a,{REMOTE}\n").encode())
+    assert "This file cannot be read so" in texts(app)
+    place = next(frame.value for frame in app.dataframe if "Found" in frame.value)
+    assert place["Line"].iloc[0] == "7"
+    assert app.button(key="load").disabled
+
+
+def test_names_and_words_are_never_markdown(open_app: Open) -> None:
+    pattern = r"\S+"
+    rows = "".join(f'{REMOTE}{i},"{REMOTE} word {REMOTE}",{REMOTE}\n' for i in range(3))
+    app = upload(open_app("data"), f"{REMOTE[:9]}.csv", f"title,body,{REMOTE}\n{rows}".encode())
+    next(found for found in app.text_input if found.label == "What a word is").set_value(pattern).run()
+    number(app, "Largest share of documents").set_value(1.0).run()
+    kinds = (app.markdown, app.caption, app.title, app.subheader)
+    rendered = [str(m.value) for kind in kinds for m in kind]
+    assert REMOTE.lower() in words_shown(app)
+    press(app, "load")
+    assert REMOTE.lower() in loaded().data.vocabulary
+    rendered += [str(m.value) for kind in kinds for m in kind]
+    rendered += [str(e.label) for kind in (app.button, app.metric, app.expander) for e in kind]
+    assert not any("![x]" in text for text in rendered)
+
+
+@pytest.mark.parametrize("sample", ["bars", "bible"])
+def test_a_sample_of_texts_becomes_the_data_in_use(open_app: Open, sample: str) -> None:
+    app = open_app("data")
+    assert any(option.startswith("Texts · ") for option in app.selectbox(key="sample").options)
+    app.selectbox(key="sample").select(sample).run()
+    press(app, "use_sample")
+    data = loaded().data
+    assert figures(app)["Documents"] == f"{data.n_documents:,}"
+    assert figures(app)["Tokens"] == f"{data.n_tokens:,}"
+    assert len(app.get("plotly_chart")) == 3  # lengths, frequent words, Zipf
+    assert f"About {round(data.n_tokens / 10):,} words hidden" in texts(app)
+
+
+def test_texts_and_what_is_held_out_are_kept(open_app: Open) -> None:
+    app = press(upload(open_app("data"), "notes.csv", TABLE.encode()), "load")
+    app.number_input(key="heldout_percent").set_value(25.0).run()
+    before = loaded()
+    # Another session, after the server has forgotten what it held in memory.
+    services.datasets().clear()
+    again = open_app("data")
+    dataset = loaded()
+    assert dataset is not before
+    assert (dataset.heldout, dataset.data.fingerprint) == (0.25, before.data.fingerprint)
+    assert dataset.data.tokeniser == Tokeniser()
+    assert figures(again)["Documents"] == "5"
+    assert dataset.report.lines() == before.report.lines()
+
+
+def test_input_outlives_leaving_the_page(open_app: Open) -> None:
+    app = upload(open_app("data"), "notes.csv", TABLE.encode())
+    number(app, "Fewest documents").set_value(3).run()
+    app.switch_page("pages/guide.py").run()
+    app.switch_page("pages/data.py").run()
+    assert not app.exception
+    assert app.segmented_control(key="upload_kind").value == "lda"
+    assert number(app, "Fewest documents").value == 3
+    assert words_shown(app) == {"sea"}

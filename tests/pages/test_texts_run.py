@@ -1,0 +1,215 @@
+"""Runs on texts, on the pages that they share with relations: form, cards, curves, home, comparison."""
+
+from __future__ import annotations
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from acvb_core.data.samples import load_sample
+from acvb_core.engine.fitting import fit
+from acvb_core.engine.result import Result
+from acvb_core.registry import methods_of
+from pages.ui import compare_topics, services
+from tests.pages.session import WORKSPACE, Open, jobs_of, keys, press, texts, until
+
+
+@pytest.fixture
+def with_texts(open_app: Open) -> AppTest:
+    """The Run page, with a small sample of texts as the data in use."""
+    app = open_app("data")
+    app.selectbox(key="sample").select("bars").run()
+    press(app, "use_sample")
+    app.switch_page("pages/run.py").run()
+    assert not app.exception
+    return app
+
+
+def enter(app: AppTest, **values: object) -> AppTest:
+    """Fill number fields of the form by the names of their parameters."""
+    for name, value in values.items():
+        fields = [field for field in app.number_input if str(field.key).startswith(f"set_lda_{name}_")]
+        assert fields, name
+        for field in fields:
+            field.set_value(value)
+    return app.run()
+
+
+def finished(app: AppTest) -> AppTest:
+    until(app, lambda: not any(job.inspect().status.active for job in jobs_of(app)))
+    return app.run()
+
+
+def test_the_form_is_that_of_the_model(with_texts: AppTest) -> None:
+    app = with_texts
+    assert app.pills(key="methods_lda").options == [row.label for row in methods_of("lda")]
+    labels = {field.label for field in app.number_input}
+    assert "Topics" in labels
+    assert {"Topics in a document (alpha)", "Words in a topic (beta)"} <= labels
+    assert not any("cluster" in label.lower() for label in labels)
+    assert "10 % held out" in texts(app)
+
+
+def test_what_is_entered_reaches_the_run(with_texts: AppTest) -> None:
+    app = with_texts
+    app.pills(key="methods_lda").set_value(["acvb0"]).run()
+    enter(app, k=7, alpha=0.3, beta=0.2, max_sweeps=3)
+    next(box for box in app.selectbox if "hyper" in str(box.key)).select("fixed").run()
+    press(app, "start")
+    (job,) = jobs_of(app)
+    settings = job.problem.settings
+    assert settings.model == "lda"
+    values = [settings.values[name] for name in ("k", "alpha", "beta", "max_sweeps", "hyper")]
+    assert values == [7, 0.3, 0.2, 3, "fixed"]
+    assert job.problem.heldout is not None
+    finished(app)
+
+
+def test_memory_is_shown_with_what_can_be_saved(with_texts: AppTest) -> None:
+    app = with_texts
+    app.pills(key="methods_lda").set_value(["acvb0"]).run()
+    assert "without averaging every responsibility" in texts(app)
+    next(toggle for toggle in app.toggle if "track" in str(toggle.key)).set_value(False).run()
+    assert "of memory" in texts(app)
+    assert "without averaging every responsibility" not in texts(app)
+    app.pills(key="methods_lda").set_value(["cvb0"]).run()
+    assert "without averaging every responsibility" not in texts(app)
+
+
+def test_each_model_keeps_its_own_input(with_texts: AppTest) -> None:
+    app = with_texts
+    app.pills(key="methods_lda").set_value(["cvb0"]).run()
+    app.switch_page("pages/data.py").run()
+    app.selectbox(key="sample").select("survey").run()
+    press(app, "use_sample")
+    app.switch_page("pages/run.py").run()
+    assert app.pills(key="methods_irm").value == ["acvb0", "cvb0", "vb"]
+    app.switch_page("pages/data.py").run()
+    app.selectbox(key="sample").select("bars").run()
+    press(app, "use_sample")
+    app.switch_page("pages/run.py").run()
+    assert app.pills(key="methods_lda").value == ["cvb0"]
+
+
+def test_cards_and_recent_runs_speak_of_topics(with_texts: AppTest, open_app: Open) -> None:
+    app = with_texts
+    app.pills(key="methods_lda").set_value(["cvb0"]).run()
+    enter(app, k=10, max_sweeps=30)
+    press(app, "start")
+    finished(app)
+    said = texts(app)
+    score = jobs_of(app)[0].inspect().snapshot.heldout
+    assert "<span>Topics</span>10" in said
+    assert f"<span>Perplexity</span>{score.perplexity:,.0f}" in said
+    assert "LOO perplexity" in said  # what the curves show
+    app.switch_page("pages/home.py").run()
+    recent = app.dataframe[0].value
+    assert list(recent["Found"]) == ["10 topics"]
+    assert "1,000 documents · 25 words · 100,000 tokens" in texts(open_app())
+
+
+def test_runs_of_both_models_have_a_figure_each(with_texts: AppTest) -> None:
+    app = with_texts
+    app.pills(key="methods_lda").set_value(["cvb0"]).run()
+    enter(app, max_sweeps=3)
+    press(app, "start")
+    finished(app)
+    app.switch_page("pages/data.py").run()
+    app.selectbox(key="sample").select("survey").run()
+    press(app, "use_sample")
+    app.switch_page("pages/run.py").run()
+    (first,) = jobs_of(app)
+    assert f"remove_{first.id}" not in keys(app)
+    press(app, "start")
+    finished(app)
+    assert len(app.get("plotly_chart")) == 1  # what loads Plotly for the live figure
+    app.toggle(key="every").set_value(True).run()
+    assert not app.exception
+    assert f"remove_{first.id}" in keys(app)
+    assert len(app.get("plotly_chart")) == 2
+
+
+def test_the_second_sample_button_finds_topics(open_app: Open) -> None:
+    app = press(open_app(), "sample_topics")
+    jobs = jobs_of(app)
+    assert [job.problem.row.name for job in jobs] == ["acvb0", "cvb0", "vb"]
+    assert {job.problem.settings.values["k"] for job in jobs} == {20}
+    assert {job.problem.data.name for job in jobs} == {"bible"}
+    assert all(job.problem.heldout is not None for job in jobs)
+    for job in jobs:
+        job.stop()
+    finished(app)
+
+
+@pytest.fixture(scope="module")
+def bars() -> list[Result]:
+    corpus = load_sample("bars").corpus
+    made = [("cvb0", 10, 0), ("cvb0", 10, 1), ("acvb0", 8, 0)]
+    return [fit(corpus, method, heldout=0.1, k=k, seed=seed, max_sweeps=60) for method, k, seed in made]
+
+
+def compare(open_app: Open, *results: Result) -> AppTest:
+    for number, result in enumerate(results):
+        services.store().save(WORKSPACE, f"{number:012x}", 1e9 + number, result)
+    app = open_app("compare")
+    assert not app.exception
+    return app
+
+
+def test_topics_of_runs_are_aligned(open_app: Open, bars: list[Result]) -> None:
+    app = compare(open_app, *bars)
+    assert [element.value for element in app.subheader] == [
+        "Curves",
+        "Scores",
+        "Which topic is which",
+        "Which topics come back",
+        "How alike the clusterings are",
+        "Where the documents go",
+    ]
+    table = app.dataframe[0].value
+    assert list(table["Topics"]) == [10, 10, 8]
+    assert "Held-out perplexity" in table
+    # The loader of the live component, similarity and distances, two agreements, the flow and its table.
+    assert len(app.get("plotly_chart")) == 1 + 2 + 2 + 2
+    pairs = next(frame.value for frame in app.dataframe if "Pairs with" in frame.value)
+    assert len(pairs) == 10
+    assert pairs["Similarity"].is_monotonic_increasing
+
+    app.selectbox(key="topics_other").set_value(2).run()
+    assert "2 of CVB0" in texts(app)  # topics without a partner
+    app.selectbox(key="topics_one").set_value(2).run()
+    assert not app.exception
+    assert "two different runs" in texts(app)
+
+
+def test_stability_is_over_seeds_where_there_are_any(open_app: Open, bars: list[Result]) -> None:
+    app = compare(open_app, *bars)
+    said = texts(app)
+    assert "looked for in CVB0 · seed 1:" in said
+    stable = next(frame.value for frame in app.dataframe if "Least similar" in frame.value)
+    assert len(stable) == 10
+    assert (stable["Least similar"] <= stable["On average"]).all()
+    back = int((stable["Least similar"] >= compare_topics.ALIKE).sum())
+    assert f"{back} of 10 topics come back everywhere" in said
+    # A run without another seed is looked for in all the others.
+    app.selectbox(key="topics_one").set_value(2).run()
+    assert "ACVB0, looked for in CVB0 · seed 0, CVB0 · seed 1:" in texts(app)
+
+
+def test_runs_of_the_model_in_use_are_compared(open_app: Open, bars: list[Result]) -> None:
+    survey = [fit(load_sample("survey").relation, method, heldout=0.1) for method in ("vb", "cvb0")]
+    app = compare(open_app, *survey, *bars[:2])
+    # No data are in use: the newest runs are of texts.
+    assert len(app.multiselect(key="compare_runs_lda").options) == 2
+    app.switch_page("pages/data.py").run()
+    app.selectbox(key="sample").select("survey").run()
+    press(app, "use_sample")
+    app.switch_page("pages/compare.py").run()
+    assert not app.exception
+    assert len(app.multiselect(key="compare_runs_irm").options) == 2
+    assert "Blocks on one scale" in [element.value for element in app.subheader]
+
+
+def test_too_few_runs_of_texts_offer_the_sample_of_texts(open_app: Open, bars: list[Result]) -> None:
+    app = compare(open_app, bars[0])
+    assert "Nothing to compare yet" in texts(app)
+    assert "sample_topics" in keys(app)
