@@ -12,7 +12,7 @@ from acvb_core.lda.hyper import Concentrations, learn_now, minka_step
 from acvb_core.lda.kernels import OPTIONS, Floats, Integers, Singles, chunk_pairs, workspace
 from acvb_core.lda.state import Counts, Tokens, posterior_of
 from acvb_core.protocols import Checkpoint, Posterior, SweepInfo, Unaveraged, no_checkpoint
-from acvb_core.special import log
+from acvb_core.special import log, log_single
 
 _ZERO, _ONE = np.float32(0), np.float32(1)
 
@@ -148,7 +148,7 @@ def draw(
     """
     n_topics = alpha.shape[0]
     rows = workspace(2, n_topics, np.float32)
-    reached, inverse = rows[0], rows[1]
+    reached, inverse = rows[1], rows[2]
     concentration = 0.0
     for k in range(n_topics):
         inverse[k] = 1.0 / (totals[k] + all_beta)
@@ -172,7 +172,7 @@ def draw(
             for k in range(n_topics):
                 s += reached[k]
                 reached[k] = s
-            loo += log(s)
+            loo += log_single(s)
             mark = uniforms[i - first] * s
             new = 0
             while new < n_topics - 1 and reached[new] <= mark:

@@ -58,8 +58,11 @@ def prefetch(typingctx: Any, array: Any, index: Any) -> Any:
 
 @nb.njit(nogil=True, inline="always")
 def workspace(n_arrays: int, n_topics: int, dtype: Any) -> Any:
-    """Return arrays of some length for a kernel's own use, as rows, each far from the next and from any other."""
-    return np.empty((n_arrays + 2, n_topics + GAP), dtype)[1:, :n_topics]
+    """Return rows 1 … n_arrays for a kernel's own use, longer than asked so that each is far from any other array.
+
+    The rows are not cut to length here: the compiler would then no longer know that they are contiguous.
+    """
+    return np.empty((n_arrays + 2, n_topics + GAP), dtype)
 
 
 def chunk_pairs(n_topics: int, ns_each: float = 1.0) -> int:
@@ -105,7 +108,7 @@ def zeroth_order(
     """
     n_topics = q.shape[1]
     rows = workspace(3, n_topics, np.float32)
-    p, total, own = rows[0], rows[1], rows[2]
+    p, total, own = rows[1], rows[2], rows[3]
     flat = by_word.reshape(-1)
     last = words.shape[0] - 1
     concentration = 0.0
@@ -138,7 +141,7 @@ def zeroth_order(
                 p[k] = value
                 s += value
             inverse = _ONE / s
-            loo += c * log(s)
+            loo += c * log_single(s)
             length += c
             for k in range(n_topics):
                 new = p[k] * inverse
@@ -170,9 +173,9 @@ def add_counts(
 ) -> None:
     """Add c q of the pairs of documents `begin` to `end` to the counts (which the caller has set to zero)."""
     n_topics = q.shape[1]
-    sums = workspace(1, n_topics, np.float32)[0]
+    sums = workspace(1, n_topics, np.float32)[1]
     for d in range(begin, end):
-        sums[:] = _ZERO
+        sums[:n_topics] = _ZERO
         for e in range(pointers[d], pointers[d + 1]):
             c = counts[e]
             row = q[e]
@@ -214,9 +217,9 @@ def add_variances(
 ) -> None:
     """Add c q (1 - q) of the pairs of documents `begin` to `end` to the variances of the counts."""
     n_topics = q.shape[1]
-    sums = workspace(1, n_topics, np.float32)[0]
+    sums = workspace(1, n_topics, np.float32)[1]
     for d in range(begin, end):
-        sums[:] = _ZERO
+        sums[:n_topics] = _ZERO
         for e in range(pointers[d], pointers[d + 1]):
             c = counts[e]
             row = q[e]
@@ -278,7 +281,7 @@ def leave_one_out(
     """
     n_topics = alpha.shape[0]
     rows = workspace(2, n_topics, np.float32)
-    implied, total = rows[0], rows[1]
+    implied, total = rows[1], rows[2]
     concentration = 0.0
     for k in range(n_topics):
         total[k] = totals[k] + all_beta

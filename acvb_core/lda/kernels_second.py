@@ -8,7 +8,7 @@ import numba as nb
 import numpy as np
 
 from acvb_core.lda.kernels import OPTIONS, Floats, Integers, Singles, workspace
-from acvb_core.special import exp_single, log
+from acvb_core.special import exp_single, log, log_single
 
 _ZERO, _ONE, _HALF = np.float32(0), np.float32(1), np.float32(0.5)
 
@@ -48,7 +48,7 @@ def second_order(
     """
     n_topics = q.shape[1]
     rows = workspace(5, n_topics, np.float32)
-    p, total, spread_total, own, spread = rows[0], rows[1], rows[2], rows[3], rows[4]
+    p, total, spread_total, own, spread = rows[1], rows[2], rows[3], rows[4], rows[5]
     concentration = 0.0
     for k in range(n_topics):
         concentration += alpha[k]
@@ -89,7 +89,7 @@ def second_order(
                 p[k] = value
                 s += value
             inverse = _ONE / s
-            loo += c * log(plain)
+            loo += c * log_single(plain)
             length += c
             for k in range(n_topics):
                 new = p[k] * inverse

@@ -145,7 +145,7 @@ def word_weights(
 ) -> None:
     """Write exp E log phi_wk of words `begin` to `end` and its log, relative to the largest of each word's."""
     n_words, n_topics = by_word.shape
-    base = workspace(1, n_topics, np.float64)[0]
+    base = workspace(1, n_topics, np.float64)[1]
     for k in range(n_topics):
         base[k] = digamma(totals[k] + n_words * beta)
     for w in range(begin, end):
@@ -184,7 +184,7 @@ def update_documents(
     """
     n_topics = alpha.shape[0]
     rows = workspace(4, n_topics, np.float64)
-    log_own, own, gained, row = rows[0], rows[1], rows[2], rows[3]
+    log_own, own, gained, row = rows[1], rows[2], rows[3], rows[4]
     entropy = 0.0
     for d in range(begin, end):
         for turn in range(inner):

@@ -1,0 +1,160 @@
+"""What a CVB0 sweep of LDA costs: against the processor's floor, and against tomotopy's Gibbs sampler.
+
+    python benchmarks/topic_sweep_cost.py docword.kos.txt.gz --vocab vocab.kos.txt --k 50
+
+Floors are kernels on so few documents that everything stays in the processor's cache: `floor` is the kernel of the sweep
+itself, and what is above it the price of fetching responsibilities and counts from memory; `bare floor` does nothing
+but the update (no leave-one-out likelihood, no change, no guard against rounding below zero), written here. All of them run on one thread and take turns (A B C A B
+C ...); times are CPU seconds, medians of the rounds. tomotopy (pip install tomotopy==0.14.0) is measured where it is
+installed: its passes sample, ours update expectations.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import time
+from collections.abc import Callable
+
+import numba as nb
+import numpy as np
+
+from acvb_core.data.corpus import Corpus
+from acvb_core.data.corpus_readers import load_corpus
+from acvb_core.engine.threads import one_thread
+from acvb_core.lda.collapsed_state import counted
+from acvb_core.lda.kernels import OPTIONS, zeroth_order
+from acvb_core.lda.start import random_responsibilities
+from acvb_core.lda.state import Tokens
+from acvb_core.registry import method_row
+
+FLOOR_DOCUMENTS, FLOOR_REPEATS = 20, 40
+TOMOTOPY_PASSES = 5
+
+
+def sweeps(corpus: Corpus, k: int, method: str, times: int = 1) -> Callable[[], None]:
+    """Return a call that does so many sweeps, after a first one."""
+    row = method_row("lda", method)
+    values = {"k": k, "alpha": 0.1, "beta": 0.1, "hyper": "fixed"}
+    values |= {"burn_in": 1} if method in ("acvb0", "acvb", "gibbs") else {}
+    inference = row.build(corpus, row.values(values))
+    rng = np.random.default_rng(0)
+    state = inference.init(rng)
+
+    def run() -> None:
+        nonlocal state
+        for _ in range(times):
+            state, _ = inference.sweep(state, rng)
+
+    run()
+    run()
+    return run
+
+
+@nb.njit(**{**OPTIONS, "cache": False})
+def bare(begin, end, pointers, words, counts, q, by_document, by_word, totals, alpha, beta, all_beta):
+    """Update the pairs and nothing else; the reciprocal of the totals is taken once a document."""
+    n_topics = q.shape[1]
+    one, zero = np.float32(1), np.float32(0)
+    p, inverse, own = (
+        np.empty(n_topics, np.float32),
+        np.empty(n_topics, np.float32),
+        np.empty(n_topics, np.float32),
+    )
+    for d in range(begin, end):
+        stored = by_document[d]
+        for k in range(n_topics):
+            inverse[k] = 1.0 / (totals[k] + all_beta)
+            own[k] = stored[k] + alpha[k]
+        for e in range(pointers[d], pointers[d + 1]):
+            row, word, c, s = q[e], by_word[words[e]], counts[e], zero
+            for k in range(n_topics):
+                value = (own[k] - row[k]) * (word[k] - row[k] + beta) * inverse[k]
+                p[k] = value
+                s += value
+            share = one / s
+            for k in range(n_topics):
+                new = p[k] * share
+                step = c * (new - row[k])
+                row[k] = new
+                own[k] += step
+                word[k] += step
+        for k in range(n_topics):
+            totals[k] += own[k] - alpha[k] - stored[k]
+            stored[k] = own[k] - alpha[k]
+
+
+def floor(corpus: Corpus, k: int, kernel: Callable[..., object]) -> Callable[[], None]:
+    """Return a call of a kernel on a few documents, many times."""
+    tokens = Tokens.of(corpus)
+    q = random_responsibilities(len(tokens.words), k, np.random.default_rng(0))
+    counts = counted(tokens, q)
+    means = (counts.by_document, counts.by_word, counts.totals)
+    prior = (np.full(k, 0.1, np.float32), np.float32(0.1), 0.1 * tokens.n_words)
+
+    def run() -> None:
+        for _ in range(FLOOR_REPEATS):
+            kernel(0, tokens.n_documents, tokens.pointers, tokens.words, tokens.counts, q, *means, *prior)
+
+    run()
+    return run
+
+
+def tomotopy_passes(corpus: Corpus, k: int) -> Callable[[], None] | None:
+    """Return a call that does some passes of tomotopy with one worker; None where it is not installed."""
+    try:
+        import tomotopy
+    except ImportError:
+        return None
+    model = tomotopy.LDAModel(k=k, alpha=0.1, eta=0.1, seed=0)
+    model.optim_interval = 0
+    counts = corpus.counts
+    for d in range(corpus.n_documents):
+        part = slice(counts.indptr[d], counts.indptr[d + 1])
+        words = np.repeat(counts.indices[part], counts.data[part])
+        if len(words):
+            model.add_doc([str(corpus.vocabulary[w]) for w in words])
+    model.train(2, workers=1)
+    return lambda: model.train(TOMOTOPY_PASSES, workers=1)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("file")
+    parser.add_argument("--vocab")
+    parser.add_argument("--k", type=int, default=50)
+    parser.add_argument("--rounds", type=int, default=9)
+    given = parser.parse_args()
+    corpus = load_corpus(given.file, vocabulary=given.vocab).corpus
+    few = Corpus.build(corpus.counts[:FLOOR_DOCUMENTS])
+    elements = {name: corpus.n_pairs * given.k for name in ("cvb0", "acvb0", "cvb", "vb", "gibbs")}
+    calls = {name: (sweeps(corpus, given.k, name), 1) for name in elements}
+    for name, kernel in (("floor", zeroth_order), ("bare floor", bare)):
+        calls[name] = (floor(few, given.k, kernel), FLOOR_REPEATS)
+        elements[name] = few.n_pairs * given.k
+    peer = tomotopy_passes(corpus, given.k)
+    if peer is not None:
+        calls["tomotopy"] = (peer, TOMOTOPY_PASSES)
+        elements["tomotopy"] = corpus.n_pairs * given.k
+    taken: dict[str, list[float]] = {name: [] for name in calls}
+    with one_thread():
+        for _ in range(given.rounds):
+            for name, (call, times) in calls.items():
+                begun = time.process_time()
+                call()
+                taken[name].append((time.process_time() - begun) / times)
+    seconds = {name: statistics.median(values) for name, values in taken.items()}
+    print(f"{corpus.name}: {corpus.size_text}, {corpus.n_pairs:,} pairs, K = {given.k}")
+    print(f"{'':10} {'ms a pass':>10} {'ns a pair x topic':>18} {'relative to CVB0':>17}")
+    for name, value in seconds.items():
+        each = 1e9 * value / elements[name]
+        share = each / (1e9 * seconds["cvb0"] / elements["cvb0"])
+        print(f"{name:10} {1e3 * value:10.3f} {each:18.3f} {share:17.2f}")
+    print(f"load average {os.getloadavg()[0]:.2f}")
+
+
+if __name__ == "__main__":
+    main()
