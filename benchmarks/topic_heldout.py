@@ -2,10 +2,10 @@
 
     python benchmarks/topic_heldout.py docword.kos.txt.gz --vocab vocab.kos.txt --k 8 --alpha 0.1 --beta 0.1
 
-Of each document's tokens 10 % are held out, drawn anew for every seed. Concentrations are fixed, all methods do the same
-number of sweeps, Gibbs answers with the mean of its last 20 samples. Prints one JSON object a run, then a table: the
-mean over seeds of the log probability per word (nats), the least and the most, and whether the methods come in the
-order of Teh, Newman and Welling (2007), Figure 1, on every seed: VB < CVB <= Gibbs, CVB0.
+Of each document's tokens 10 % are held out, drawn anew for every seed. Concentrations are fixed, all methods do the
+same number of sweeps, Gibbs answers with the mean of its last 20 samples. Prints one JSON object a run, then a table:
+the mean over seeds of the log probability per word (nats), the least and the most, and whether the methods come in
+the order of Teh, Newman and Welling (2007), Figure 1, on every seed: VB < CVB < Gibbs, CVB0.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ KEPT_SAMPLES = 20
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("file")
     parser.add_argument("--vocab")
     parser.add_argument("--k", type=int, default=8)

@@ -2,11 +2,12 @@
 
     python benchmarks/topic_sweep_cost.py docword.kos.txt.gz --vocab vocab.kos.txt --k 50
 
-Floors are kernels on so few documents that everything stays in the processor's cache: `floor` is the kernel of the sweep
-itself, and what is above it the price of fetching responsibilities and counts from memory; `bare floor` does nothing
-but the update (no leave-one-out likelihood, no change, no guard against rounding below zero), written here. All of them run on one thread and take turns (A B C A B
-C ...); times are CPU seconds, medians of the rounds. tomotopy (pip install tomotopy==0.14.0) is measured where it is
-installed: its passes sample, ours update expectations.
+Floors are kernels on so few documents that everything stays in the processor's cache: `floor` is the kernel of the
+sweep itself, and what is above it the price of fetching responsibilities and counts from memory; `bare floor` does
+nothing but the update (no leave-one-out likelihood, no change, no guard against rounding below zero), written here.
+
+All run on one thread and take turns (A B C A B C …); times are CPU seconds, medians of the rounds. tomotopy (pip
+install tomotopy==0.14.0) is measured where it is installed; its passes sample, ours update expectations.
 """
 
 from __future__ import annotations
@@ -130,7 +131,7 @@ def main() -> None:
     given = parser.parse_args()
     corpus = load_corpus(given.file, vocabulary=given.vocab).corpus
     few = Corpus.build(corpus.counts[:FLOOR_DOCUMENTS])
-    elements = {name: corpus.n_pairs * given.k for name in ("cvb0", "acvb0", "cvb", "vb", "gibbs")}
+    elements = dict.fromkeys(("cvb0", "acvb0", "cvb", "vb", "gibbs"), corpus.n_pairs * given.k)
     calls = {name: (sweeps(corpus, given.k, name), 1) for name in elements}
     for name, kernel in (("floor", zeroth_order), ("bare floor", bare)):
         calls[name] = (floor(few, given.k, kernel), FLOOR_REPEATS)
