@@ -13,6 +13,7 @@ from acvb_core.clusters import order_by_size, rearrange
 from acvb_core.engine.history import History
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.snapshot import Snapshot, Verdict
+from acvb_core.errors import ParameterError
 from acvb_core.protocols import Posterior
 
 
@@ -98,6 +99,46 @@ class Result:
             "rows" or "cols"; for LDA "documents" (the topic most of a document's words are of) or "words".
         """
         return self.posterior.labels(name)
+
+    def transform(self, given: Any) -> pd.DataFrame:
+        """Return the topic shares of documents that were not fitted (LDA): document, tokens, unknown, topic_1 …
+
+        Parameters
+        ----------
+        given : Corpus or sequence of str
+            Over any vocabulary; texts are cut as those that were fitted.
+
+        Raises
+        ------
+        ParameterError
+            The model is none of topics, or texts are given and it is not known how to cut them.
+        """
+        return self._of_topics("transform")(self.posterior, given)
+
+    def completion(self, given: Any, observed: float = 0.8, seed: int = 0) -> Any:
+        """Return how well the topics predict the rest of documents of which a share of the tokens is seen (LDA).
+
+        Parameters
+        ----------
+        given : Corpus or sequence of str
+            Documents that were not fitted.
+        observed : float
+            Share of each document's tokens that is seen.
+        seed : int
+            Of the choice of these tokens.
+
+        Returns
+        -------
+        Completion
+            log_likelihood (nats a token), perplexity, tokens, documents.
+        """
+        return self._of_topics("completion")(self.posterior, given, observed, seed)
+
+    def _of_topics(self, name: str) -> Any:
+        found = getattr(self.problem.model, name, None)
+        if found is None:
+            raise ParameterError(f"model {self.problem.settings.model!r} has no documents to {name}.")
+        return found
 
     def summary(self) -> dict[str, Any]:
         """Return the run in plain values, as the command line prints it."""

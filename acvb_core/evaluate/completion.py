@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from acvb_core.data.corpus import Corpus
@@ -15,12 +15,10 @@ from acvb_core.data.word_split import hold_out_tokens
 from acvb_core.errors import DataError
 from acvb_core.evaluate.distributions import distributions
 from acvb_core.evaluate.heldout import score_words
+from acvb_core.evaluate.products import pair_products
 
 #: From the observed word counts, csr (D, V), to the topic shares of the documents, (D, K).
 Infer = Callable[[sparse.csr_array], ArrayLike]
-
-#: Numbers that are held at once while probabilities are added up.
-_AT_ONCE = 4_000_000
 
 
 class Completion(NamedTuple):
@@ -80,25 +78,5 @@ def document_completion(
         return Completion(math.nan, math.nan, 0, 0)
     # A word that no topic of its document has is infinitely unlikely: an answer, not a fault.
     with np.errstate(divide="ignore"):
-        found = score_words(mixture(theta, phi, rest.documents, rest.words), rest.counts)
+        found = score_words(pair_products(theta, phi.T, rest.documents, rest.words), rest.counts)
     return Completion(found.log_likelihood, found.perplexity, rest.n, len(np.unique(rest.documents)))
-
-
-def mixture(
-    document_share: NDArray[Any], word_probability: NDArray[Any], documents: NDArray[Any], words: NDArray[Any]
-) -> NDArray[np.float64]:
-    """Return the sum over topics of theta_dk phi_kw for pairs of document and word, shape (n,).
-
-    Parameters
-    ----------
-    document_share : ndarray, shape (D, K)
-    word_probability : ndarray, shape (K, V)
-    documents, words : ndarrays of int, shape (n,)
-    """
-    out = np.empty(len(documents))
-    by_word = np.ascontiguousarray(word_probability.T)
-    step = max(1, _AT_ONCE // len(word_probability))
-    for start in range(0, len(out), step):
-        part = slice(start, start + step)
-        out[part] = np.einsum("ik,ik->i", document_share[documents[part]], by_word[words[part]])
-    return out

@@ -5,17 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numba as nb
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betaln, xlogy
 
 from acvb_core.data.relation import Relation
 from acvb_core.data.split import HeldOut
 from acvb_core.evaluate.heldout import LinkScore, score_links
+from acvb_core.evaluate.products import pair_products
 from acvb_core.irm.cvb import DomainPass
 from acvb_core.irm.hyper import Hyper
-from acvb_core.irm.kernels import OPTIONS, Floats
+from acvb_core.irm.kernels import Floats
 from acvb_core.irm.state import DOMAINS, block_counts, hyper_of, stick_log_evidence
 from acvb_core.irm.summary import result_tables
 from acvb_core.protocols import Checkpoint, Posterior, Responsibilities, no_checkpoint
@@ -61,8 +60,9 @@ class IrmModel:
     def predict(self, posterior: Posterior, heldout: HeldOut) -> Floats:
         """Return p(x_ij = 1) = sum_kl q1_ik q2_jl (a + n_kl) / (a + b + T_kl) of each held-out entry."""
         strengths = self.strengths(posterior)
-        by_row = np.ascontiguousarray(posterior["rows"] @ strengths)
-        return _pair_products(by_row, np.ascontiguousarray(posterior["cols"]), heldout.rows, heldout.columns)
+        by_row = posterior["rows"] @ strengths
+        found = pair_products(by_row, posterior["cols"], heldout.rows, heldout.columns)
+        return np.clip(found, 1e-12, 1.0 - 1e-12)
 
     def strengths(self, posterior: Posterior) -> Floats:
         """Return the posterior mean of every block's link probability, shape (K1, K2)."""
@@ -103,18 +103,3 @@ def lower_bound(ones: Floats, entries: Floats, rows: Floats, cols: Floats, hyper
     sticks += stick_log_evidence(cols.sum(axis=0), hyper.alpha_cols)
     entropy = -xlogy(rows, rows).sum() - xlogy(cols, cols).sum()
     return float(blocks + sticks + entropy)
-
-
-@nb.njit(**OPTIONS)
-def _pair_products(
-    left: Floats, right: Floats, rows: NDArray[np.int32], columns: NDArray[np.int32]
-) -> Floats:
-    out = np.empty(rows.shape[0])
-    for e in range(rows.shape[0]):
-        one = left[rows[e]]
-        other = right[columns[e]]
-        total = 0.0
-        for k in range(one.shape[0]):
-            total += one[k] * other[k]
-        out[e] = min(max(total, 1e-12), 1.0 - 1e-12)
-    return out

@@ -316,23 +316,3 @@ def leave_one_out(
         if length > 0.0:
             loo -= length * log(length - 1.0 + concentration)
     return loo
-
-
-@nb.njit(**OPTIONS)
-def pair_products(
-    begin: int,
-    end: int,
-    documents: Integers,
-    words: Integers,
-    shares: Singles,
-    probabilities: Singles,
-    out: Floats,
-) -> None:
-    """Write sum_k theta_dk phi_kw of pairs `begin` to `end`; `probabilities` has a row a word."""
-    for e in range(begin, end):
-        one = shares[documents[e]]
-        other = probabilities[words[e]]
-        s = _ZERO
-        for k in range(one.shape[0]):
-            s += one[k] * other[k]
-        out[e] = s

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,11 +13,14 @@ from scipy.special import gammaln, polygamma
 
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.word_split import HeldOutWords
+from acvb_core.evaluate.completion import Completion, document_completion
 from acvb_core.evaluate.heldout import WordScore, score_words
+from acvb_core.evaluate.products import pair_products
 from acvb_core.lda.collapsed_state import spread
-from acvb_core.lda.kernels import entropies, leave_one_out, pair_products
+from acvb_core.lda.kernels import entropies, leave_one_out
 from acvb_core.lda.state import TOPICS, Tokens
 from acvb_core.lda.topics import Topics, document_table, topics_of, word_table
+from acvb_core.lda.transform import corpus_like, fold_in, onto_vocabulary, shares_table
 from acvb_core.protocols import Array, Checkpoint, Posterior, Responsibilities, no_checkpoint
 
 _NO_RESPONSIBILITIES = np.zeros((0, 1), np.float32)
@@ -121,13 +125,47 @@ class LdaModel:
     def predict(self, posterior: Posterior, heldout: HeldOutWords) -> Array:
         """Return p(word | document) = sum_k theta_dk phi_kw of each held-out (document, word) pair."""
         topics = self.topics(posterior)
-        shares = topics.document_share.astype(np.float32)
-        probabilities = np.ascontiguousarray(topics.word_probability.T, dtype=np.float32)
-        out = np.empty(heldout.n_pairs)
-        for begin in range(0, len(out), 1 << 18):
-            end = min(begin + (1 << 18), len(out))
-            pair_products(begin, end, heldout.documents, heldout.words, shares, probabilities, out)
-        return out
+        shares, probabilities = _singles(topics.document_share), _singles(topics.word_probability.T)
+        return pair_products(shares, probabilities, heldout.documents, heldout.words)
+
+    def transform(self, posterior: Posterior, given: Corpus | Sequence[str]) -> pd.DataFrame:
+        """Return the topic shares of new documents, the topics as they are (see `transform.fold_in`).
+
+        Parameters
+        ----------
+        posterior : Posterior
+        given : Corpus or sequence of str
+            Over any vocabulary; texts are cut as those of the model were.
+
+        Returns
+        -------
+        DataFrame, one row a document
+            document, tokens (of known words), unknown (tokens of words that the model does not know), topic_1 …
+        """
+        corpus = corpus_like(given, self.corpus)
+        mapped = onto_vocabulary(corpus, self.corpus.vocabulary)
+        theta = fold_in(mapped.counts, self.topics(posterior).word_probability, posterior["alpha"])
+        return shares_table(mapped, corpus.documents, theta)
+
+    def completion(
+        self, posterior: Posterior, given: Corpus | Sequence[str], observed: float = 0.8, seed: int = 0
+    ) -> Completion:
+        """Return how well the topics complete new documents of which a share of the tokens is seen."""
+        corpus = corpus_like(given, self.corpus)
+        mapped = Corpus.build(
+            onto_vocabulary(corpus, self.corpus.vocabulary).counts,
+            vocabulary=self.corpus.vocabulary,
+            documents=corpus.documents,
+            name=corpus.name,
+        )
+        probabilities, alpha = self.topics(posterior).word_probability, posterior["alpha"]
+        return document_completion(
+            mapped,
+            probabilities,
+            lambda counts: fold_in(counts, probabilities, alpha),
+            observed=observed,
+            seed=seed,
+        )
 
     @property
     def score_type(self) -> type[WordScore]:

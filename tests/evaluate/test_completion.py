@@ -10,25 +10,11 @@ from scipy import sparse
 
 from acvb_core.data.corpus import Corpus
 from acvb_core.errors import DataError
-from acvb_core.evaluate.completion import document_completion, mixture
+from acvb_core.evaluate.completion import document_completion
 
 
 def even(n_topics: int):
     return lambda counts: np.full((counts.shape[0], n_topics), 1 / n_topics)
-
-
-def test_mixture_by_hand() -> None:
-    theta = np.array([[0.25, 0.75], [1.0, 0.0]])
-    phi = np.array([[0.5, 0.5, 0.0], [0.2, 0.2, 0.6]])
-    found = mixture(theta, phi, np.array([0, 0, 1]), np.array([0, 2, 2]))
-    np.testing.assert_allclose(found, [0.125 + 0.15, 0.45, 0.0])
-
-
-def test_mixture_in_pieces(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
-    theta, phi = rng.dirichlet(np.ones(3), size=8), rng.dirichlet(np.ones(9), size=3)
-    documents, words = rng.integers(8, size=50), rng.integers(9, size=50)
-    monkeypatch.setattr("acvb_core.evaluate.completion._AT_ONCE", 21)
-    np.testing.assert_allclose(mixture(theta, phi, documents, words), (theta @ phi)[documents, words])
 
 
 def test_the_parts_make_up_the_corpus_and_the_score_is_of_the_rest(rng: np.random.Generator) -> None:

@@ -1,0 +1,100 @@
+"""New documents: topics are left as they are, known documents come back, nothing is lost unseen."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from acvb_core.data.corpus import Corpus
+from acvb_core.data.corpus_readers import read_texts
+from acvb_core.data.corpus_texts import corpus_of_texts
+from acvb_core.data.synthetic import planted
+from acvb_core.data.synthetic_topics import planted_topics
+from acvb_core.data.tokeniser import Tokeniser
+from acvb_core.engine.fitting import fit
+from acvb_core.engine.result import Result
+from acvb_core.errors import ParameterError
+from acvb_core.lda.transform import fold_in, onto_vocabulary
+
+
+@pytest.fixture(scope="module")
+def result() -> Result:
+    return fit(planted_topics(150, 60, 4, 60, 0.1, 0.05, 0).corpus, "cvb0", k=4)
+
+
+def shares(result: Result, corpus: Corpus) -> np.ndarray:
+    return result.transform(corpus).filter(like="topic_").to_numpy()
+
+
+def test_fitted_documents_come_back_as_they_were_fitted(result: Result) -> None:
+    found = shares(result, result.problem.data)
+    fitted = result.documents.filter(like="topic_").to_numpy()
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+    # Not the same: the words' own counts are part of the topics, and are taken out only while fitting.
+    assert np.abs(found - fitted).mean() < 0.01
+
+
+def test_a_settled_document_is_a_fixed_point(result: Result) -> None:
+    corpus, alpha = result.problem.data, result.posterior["alpha"]
+    phi = result.problem.model.topics(result.posterior).word_probability
+    theta = fold_in(corpus.counts[:5], phi, alpha)
+    for d in range(5):
+        row = corpus.counts[[d]].toarray().ravel()
+        words, counts = np.flatnonzero(row), row[row > 0]
+        n = theta[d] * (alpha.sum() + counts.sum()) - alpha
+        q = (n + alpha) * phi[:, words].T
+        q /= q.sum(axis=1, keepdims=True)
+        for _ in range(50):  # the q of each word at these counts, its own left out
+            q = (np.maximum(n - q, 0) + alpha) * phi[:, words].T
+            q /= q.sum(axis=1, keepdims=True)
+        np.testing.assert_allclose((counts[:, None] * q).sum(axis=0), n, atol=0.02)
+
+
+def test_the_order_of_the_vocabulary_does_not_matter_and_unknown_words_are_counted(result: Result) -> None:
+    corpus = result.problem.data
+    order = np.random.default_rng(0).permutation(corpus.n_words)
+    counts = np.hstack([corpus.counts.toarray()[:, order], np.full((corpus.n_documents, 1), 2)])
+    other = Corpus.build(counts, vocabulary=[*corpus.vocabulary[order], "never-seen"])
+    table = result.transform(other)
+    assert (table["unknown"] == 2).all()
+    assert (table["tokens"] == corpus.lengths).all()
+    np.testing.assert_allclose(shares(result, other), shares(result, corpus), atol=2e-3)
+
+
+def test_a_document_without_known_words_has_the_shares_of_the_prior(result: Result) -> None:
+    other = Corpus.build(np.array([[3]]), vocabulary=["never-seen"])
+    alpha = result.posterior["alpha"]
+    np.testing.assert_allclose(shares(result, other)[0], alpha / alpha.sum())
+    assert onto_vocabulary(other, result.problem.data.vocabulary).unknown.tolist() == [3]
+
+
+def test_topics_complete_new_documents_better_than_word_frequencies() -> None:
+    drawn = planted_topics(300, 60, 4, 60, 0.1, 0.05, 0).corpus
+    train, test = (Corpus.build(drawn.counts[part]) for part in (slice(0, 200), slice(200, None)))
+    result = fit(train, "cvb0", k=4)
+    found = result.completion(test, seed=1)
+    frequency = (train.frequencies + 0.5) / (train.frequencies + 0.5).sum()
+    even = float((test.frequencies * np.log(frequency)).sum() / test.n_tokens)
+    assert 0.15 * test.n_tokens < found.tokens < 0.25 * test.n_tokens
+    assert found.log_likelihood > even + 0.3
+    assert found.perplexity == pytest.approx(np.exp(-found.log_likelihood))
+
+
+def test_texts_are_cut_as_the_fitted_ones_were() -> None:
+    lines = "\n".join(["sun moon star sky sun", "bread butter milk bread"] * 12).encode()
+    tokeniser = Tokeniser(min_documents=1, max_share=1.0)
+    corpus = corpus_of_texts(read_texts(lines, format="lines"), tokeniser).corpus
+    result = fit(corpus, "cvb0", k=2, hyper="fixed")
+    table = result.transform(["The SUN and the moon!", "Milk, bread, bread.", "nothing of it"])
+    assert table["tokens"].tolist() == [2, 3, 0]
+    main = table.filter(like="topic_").to_numpy().argmax(axis=1)
+    assert main[0] != main[1]
+
+
+def test_texts_need_to_be_cut_and_relations_have_no_documents() -> None:
+    counted = fit(planted_topics(10, 8, 2, 5, 0.1, 0.1, 0).corpus, "vb", k=2, max_sweeps=2)
+    with pytest.raises(ParameterError, match="read as counts"):
+        counted.transform(["a text"])
+    relation = fit(planted(8, 6, 2, 2, 0).relation, "vb", k_rows=2, k_cols=2, max_sweeps=2)
+    with pytest.raises(ParameterError, match="no documents"):
+        relation.transform(["a text"])
