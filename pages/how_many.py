@@ -34,6 +34,7 @@ from pages.ui.how_many_runs import (  # noqa: E402
     usual_numbers,
 )
 from pages.ui.how_many_words import INTRODUCTION, MEASURE_TEXTS  # noqa: E402
+from pages.ui.picking import choose_one  # noqa: E402
 from pages.ui.workspace import Dataset, Workspace, current  # noqa: E402
 
 METHOD = "cvb0"
@@ -218,9 +219,9 @@ def runs_table(group: list[Job], table: pd.DataFrame) -> None:
 
 
 def go_on(group: list[Job]) -> None:
-    """Draw the way to the topics of one number."""
+    """Draw the way to the topics of one number, once it is known which is best."""
     numbers = sorted({number_of(job) for job, _ in finished(group)})
-    if not numbers:
+    if not numbers or any(job.inspect().status.active for job in group):
         return
     table = table_of(group)
     best = {name: best_k(table, name) for name in MEASURES if table[name].notna().any()}
@@ -230,15 +231,10 @@ def go_on(group: list[Job]) -> None:
         by = [MEASURES[name][0].lower() for name, number in best.items() if number == k]
         return f"{k:,} topics" + (f" (best {', '.join(by)})" if by else "")
 
+    key = f"grid_k_{group[0].id}"
+    st.session_state.setdefault(key, first)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="grid_go"):
-        k = st.selectbox(
-            "Look at the topics of",
-            numbers,
-            index=numbers.index(first),
-            format_func=label,
-            key="grid_k",
-            width=420,
-        )
+        k = choose_one("Look at the topics of", numbers, label, key, width=420)
         if st.button("See the topics", icon=":material/topic:", key="grid_see"):
             chosen = best_run(group, k)
             if chosen is not None:
@@ -271,10 +267,7 @@ if not found:
 chosen = found[0]
 if len(found) > 1:
     labels = [grid_label(group) for group in found]
-    at = st.selectbox(
-        "Runs that differ in nothing else", range(len(found)), format_func=labels.__getitem__, key="grid"
-    )
-    chosen = found[at]
+    chosen = found[labels.index(choose_one("Runs that differ in nothing else", labels, str, "grid"))]
 else:
     st.caption(grid_label(chosen))
 measures(chosen)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import streamlit as st
 
@@ -15,6 +15,7 @@ from pages.ui import format as say
 from pages.ui.models import face_of
 from pages.ui.workspace import Workspace
 
+Choice = TypeVar("Choice", str, int)
 #: What tells answers apart: the run, its sweep, and whether it goes on.
 Key = tuple[str, int, str]
 
@@ -70,6 +71,34 @@ def wait_for_answer(name: str) -> None:
         st.rerun()
 
 
+def choose_one(
+    label: str, options: Sequence[Choice], shown: Callable[[Choice], str], key: str, **more: Any
+) -> Choice:
+    """Draw a selectbox whose choice outlives a change of what the options are called, and return it.
+
+    The browser knows an option by its text alone. When a run ends or a topic is renamed, what it sends is no option
+    any more; so the choice is kept apart, and put back.
+
+    Parameters
+    ----------
+    label : str
+    options : sequence
+        At least one; the first is chosen to begin with, and when the one chosen is gone.
+    shown : callable
+        The text of an option, shown as it is.
+    key : str
+        Of the widget; put an option there to choose it.
+    **more
+        For `st.selectbox`.
+    """
+    kept = f"{key}_kept"
+    known = (st.session_state.get(key), st.session_state.get(kept), options[0])
+    st.session_state[key] = next(choice for choice in known if choice in options)
+    chosen: Choice = st.selectbox(label, options, format_func=shown, key=key, persist_state="session", **more)
+    st.session_state[kept] = chosen
+    return chosen
+
+
 def pick(jobs: Sequence[Job], name: str) -> Job:
     """Draw the choice of a run, the newest first, and return the one chosen.
 
@@ -84,15 +113,10 @@ def pick(jobs: Sequence[Job], name: str) -> Job:
     told = {job.id: _told(job) for job in jobs}
     order = [job.id for job in reversed(jobs)]
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="picker"):
-        chosen = st.selectbox(
-            "Run",
-            order,
-            format_func=lambda job_id: f"{labels[job_id]} · {told[job_id]}",
-            key=f"{name}_run",
-            width=420,
-            persist_state="session",
+        chosen = choose_one(
+            "Run", order, lambda job_id: f"{labels[job_id]} · {told[job_id]}", f"{name}_run", width=420
         )
-        job = next((job for job in jobs if job.id == chosen), jobs[-1])
+        job = next(job for job in jobs if job.id == chosen)
         if job.inspect().status.active and st.button(
             "Refresh", icon=":material/refresh:", key=f"{name}_refresh"
         ):

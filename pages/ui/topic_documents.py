@@ -63,7 +63,10 @@ def document_list(view: TopicView, topic: int, by: DocumentOrder, wanted: str) -
     best = top_documents(
         view.topics.document_share[found], lengths[found], topic - 1, MOST_LISTED, by=by, min_length=0
     )
-    return best.assign(document=found[best["document"]])
+    best = best.assign(document=found[best["document"]])
+    # The one of that very name first.
+    other = [str(view.corpus.documents[number]).lower() != low for number in best["document"]]
+    return best.iloc[np.argsort(other, kind="stable")].reset_index(drop=True)
 
 
 def _table(view: TopicView, listed: pd.DataFrame, topic: int, state: str) -> None:

@@ -14,6 +14,7 @@ from acvb_core.views.theme import STILL_CONFIG
 from acvb_core.views.topic_bars import quality_figure, quality_table, topic_shares_figure
 from acvb_core.views.topic_labels import given_name, plain_name
 from pages.ui import format as say
+from pages.ui.picking import choose_one
 from pages.ui.topic_cards import Card, topic_cards
 from pages.ui.topic_overview import choose
 from pages.ui.topic_view import Order, TopicView, decimal
@@ -34,11 +35,11 @@ def all_topics(view: TopicView, names: Names, topic: int, order: Order) -> None:
         found = matching_words(view, wanted)
         word = found[0] if len(found) else None
         if len(found) > 1:
-            word = st.selectbox(
+            word = choose_one(
                 f"{len(found)} words" if len(found) < MOST_FOUND else f"The first {MOST_FOUND} words",
                 found.tolist(),
-                format_func=lambda number: str(view.corpus.vocabulary[number]),
-                key="topics_found",
+                lambda number: str(view.corpus.vocabulary[number]),
+                "topics_found",
                 width=240,
             )
     notes: dict[int, str] = {}

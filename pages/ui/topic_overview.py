@@ -15,6 +15,7 @@ from acvb_core.views.topic_bars import topic_bars
 from acvb_core.views.topic_labels import given_name, ink_on, plain_name
 from acvb_core.views.topic_map import topic_map_figure
 from pages.ui import format as say
+from pages.ui.picking import choose_one
 from pages.ui.topic_view import Order, TopicView, decimal, topic_names
 
 CHOSEN = "topics_topic"
@@ -49,17 +50,14 @@ def forget_clicks() -> None:
 def settings(view: TopicView, names: Names) -> tuple[int, Order]:
     """Draw what is chosen for the whole page; return the topic (from 1) and the order of words."""
     n = view.n_topics
-    if not 1 <= st.session_state.get(CHOSEN, 1) <= n:
-        st.session_state[CHOSEN] = 1
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="topic_settings"):
-        topic = st.selectbox(
+        topic = choose_one(
             "Topic",
             range(1, n + 1),
-            format_func=lambda number: plain_name(number, names, long=True),
-            key=CHOSEN,
+            lambda number: plain_name(number, names, long=True),
+            CHOSEN,
             width=230,
             on_change=forget_clicks,
-            persist_state="session",
         )
         for step, icon, text in ((-1, "chevron_left", "Topic before"), (1, "chevron_right", "Next topic")):
             st.button(
