@@ -21,6 +21,7 @@ from acvb_core.views.blocks import block_figure, size_figure, strength_figure  #
 from acvb_core.views.theme import CHART_CONFIG, STILL_CONFIG, Figure, to_html  # noqa: E402
 from pages.ui import format as say  # noqa: E402
 from pages.ui.empty import comparison_button, empty_state  # noqa: E402
+from pages.ui.models import FACES  # noqa: E402
 from pages.ui.picking import Offer, answer, heading, jobs_of, pick, take_away, wait_for_answer  # noqa: E402
 from pages.ui.workspace import Workspace, current  # noqa: E402
 
@@ -49,8 +50,11 @@ def nothing_yet(workspace: Workspace) -> None:
         if has_data:
             st.page_link("pages/run.py", label="Start a run", icon=":material/play_arrow:")
         else:
+            if dataset is not None:
+                face = FACES[dataset.model]
+                st.page_link(face.page, label=face.page_label, icon=face.page_icon)
             st.page_link("pages/data.py", label="Choose data", icon=":material/dataset:")
-        comparison_button(workspace, primary=not has_data)
+        comparison_button(workspace, primary=dataset is None)
 
     empty_state(
         "No blocks yet",
@@ -60,7 +64,7 @@ def nothing_yet(workspace: Workspace) -> None:
             if has_data
             else " Choose a relation first, or watch the sample comparison."
             if dataset is None
-            else " The data in use are texts, whose topics are on the Topics page."
+            else " The data in use are texts: theirs are topics."
         ),
         icon=":material/grid_view:",
         actions=actions,

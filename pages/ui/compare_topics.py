@@ -146,10 +146,10 @@ def stability_frame(found: Stability, view: TopicView) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "Topic": _names(view),
-            "Words": _words(view),
-            "Share": view.topics.share,
             "Least similar": found.minimum,
             "On average": found.mean,
+            "Share": view.topics.share,
+            "Words": _words(view),
         }
     )
 

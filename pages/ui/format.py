@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 
 from acvb_core.engine.job import Inspection, Job, Status
 from acvb_core.engine.snapshot import Verdict
+from acvb_core.rows import Method
 
 Colour = Literal["red", "orange", "blue", "green", "gray"]
 
@@ -81,19 +82,23 @@ def state_of(job: Job, seen: Inspection) -> State:
 
 
 def run_labels(jobs: Sequence[Job]) -> dict[str, str]:
-    """Return a name for each job by id, no longer than needed to tell them apart: method, seed, number."""
-    methods = Counter(job.problem.row.name for job in jobs)
-    seeded = Counter((job.problem.row.name, job.problem.settings.seed) for job in jobs)
-    counted: Counter[tuple[str, int]] = Counter()
+    """Return a name for each job by id, no longer than needed to tell it from others of its model.
+
+    Method, seed, number.
+    """
+    # Rows of the registry: those of two models are two, whatever they are called.
+    methods = Counter(job.problem.row for job in jobs)
+    seeded = Counter((job.problem.row, job.problem.settings.seed) for job in jobs)
+    counted: Counter[tuple[Method, int]] = Counter()
     labels = {}
     for job in jobs:
         row, seed = job.problem.row, job.problem.settings.seed
-        counted[row.name, seed] += 1
+        counted[row, seed] += 1
         label = row.label
-        if methods[row.name] > 1 or seed:
+        if methods[row] > 1 or seed:
             label += f" · seed {seed}"
-        if seeded[row.name, seed] > 1:
-            label += f" · no. {counted[row.name, seed]}"
+        if seeded[row, seed] > 1:
+            label += f" · no. {counted[row, seed]}"
         labels[job.id] = label
     return labels
 

@@ -38,6 +38,7 @@ def live(workspace: Workspace, *, every: bool) -> None:
         jobs = shown_jobs(workspace, every)
         if now_busy != busy or not jobs:
             st.rerun()  # begin or end the refreshing, or show the page as it is without runs
+        jobs = [job for some in by_model(jobs, model_in_use(workspace)).values() for job in some]
         cards(workspace, jobs, {job.id: job.inspect() for job in jobs})
         # In here, so that switching redraws the panels and not the page around them.
         draw_curves(jobs, choose_axis("x_axis"), key="curves", of=workspace.id, first=model_in_use(workspace))

@@ -9,7 +9,11 @@ from acvb_core.data.samples import load_sample
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from acvb_core.registry import methods_of
+from acvb_core.views.convergence import live_figure
 from pages.ui import compare_topics, services
+from pages.ui import format as say
+from pages.ui.live import curves
+from pages.ui.models import by_model
 from tests.pages.session import WORKSPACE, Open, jobs_of, keys, press, texts, until
 
 
@@ -37,6 +41,21 @@ def enter(app: AppTest, **values: object) -> AppTest:
 def finished(app: AppTest) -> AppTest:
     until(app, lambda: not any(job.inspect().status.active for job in jobs_of(app)))
     return app.run()
+
+
+@pytest.fixture(scope="module")
+def bars() -> list[Result]:
+    corpus = load_sample("bars").corpus
+    made = [("cvb0", 10, 0), ("cvb0", 10, 1), ("acvb0", 8, 0)]
+    return [fit(corpus, method, heldout=0.1, k=k, seed=seed, max_sweeps=60) for method, k, seed in made]
+
+
+def compare(open_app: Open, *results: Result) -> AppTest:
+    for number, result in enumerate(results):
+        services.store().save(WORKSPACE, f"{number:012x}", 1e9 + number, result)
+    app = open_app("compare")
+    assert not app.exception
+    return app
 
 
 def test_the_form_is_that_of_the_model(with_texts: AppTest) -> None:
@@ -128,6 +147,31 @@ def test_runs_of_both_models_have_a_figure_each(with_texts: AppTest) -> None:
     assert len(app.get("plotly_chart")) == 2
 
 
+def test_the_curves_are_those_of_the_model(bars: list[Result], open_app: Open) -> None:
+    app = compare(open_app, *bars[:2])
+    runs = curves(jobs_of(app), {job.id: job.id for job in jobs_of(app)})
+    assert {run.model for run in runs} == {"lda"}
+    assert all(run.learns for run in runs)
+    titles = " ".join(note["text"] for note in live_figure(runs)["layout"]["annotations"])
+    for title in ("LOO perplexity", "Held-out perplexity", "Topics", "Alpha", "Beta"):
+        assert title in titles
+
+
+def test_runs_of_two_models_share_no_numbers(bars: list[Result], open_app: Open) -> None:
+    relation = fit(load_sample("survey").relation, "cvb0")
+    app = compare(open_app, bars[0], relation)
+    assert list(say.run_labels(jobs_of(app)).values()) == ["CVB0", "CVB0"]
+    assert list(by_model(jobs_of(app), "lda")) == ["lda", "irm"]
+    assert list(by_model(jobs_of(app), "irm")) == ["irm", "lda"]
+
+
+def test_blocks_page_leads_to_the_topics(with_texts: AppTest) -> None:
+    app = with_texts
+    app.switch_page("pages/blocks.py").run()
+    assert not app.exception
+    assert "theirs are topics" in texts(app)
+
+
 def test_the_second_sample_button_finds_topics(open_app: Open) -> None:
     app = press(open_app(), "sample_topics")
     jobs = jobs_of(app)
@@ -138,21 +182,6 @@ def test_the_second_sample_button_finds_topics(open_app: Open) -> None:
     for job in jobs:
         job.stop()
     finished(app)
-
-
-@pytest.fixture(scope="module")
-def bars() -> list[Result]:
-    corpus = load_sample("bars").corpus
-    made = [("cvb0", 10, 0), ("cvb0", 10, 1), ("acvb0", 8, 0)]
-    return [fit(corpus, method, heldout=0.1, k=k, seed=seed, max_sweeps=60) for method, k, seed in made]
-
-
-def compare(open_app: Open, *results: Result) -> AppTest:
-    for number, result in enumerate(results):
-        services.store().save(WORKSPACE, f"{number:012x}", 1e9 + number, result)
-    app = open_app("compare")
-    assert not app.exception
-    return app
 
 
 def test_topics_of_runs_are_aligned(open_app: Open, bars: list[Result]) -> None:
