@@ -105,7 +105,7 @@ class CollapsedLda(Unaveraged):
 
     def _drop(self, state: CollapsedState) -> tuple[CollapsedState, dict[str, Order] | None]:
         """Drop the topics that hardly any token is of."""
-        totals = state.counts.totals
+        totals = np.maximum(state.counts.totals, 0.0)  # rounding may leave an empty topic less than nothing
         kept = np.flatnonzero(totals >= self.shrink * totals.sum())
         if len(kept) in (0, len(totals)):
             return state, None

@@ -1,0 +1,126 @@
+"""Corpora for the contract, those with next to nothing in them included, and what holds on any of them."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from acvb_core.data.corpus import Corpus
+from acvb_core.data.synthetic_topics import planted_topics
+from acvb_core.data.word_split import HeldOutWords
+from acvb_core.protocols import Array, Posterior
+
+
+def corpus(counts: Any) -> Corpus:
+    return Corpus.build(np.asarray(counts))
+
+
+class LdaCases:
+    """Corpora, and what any posterior of one keeps to."""
+
+    small: ClassVar[dict[str, Any]] = {"k": 3}
+    usual = "planted"
+    variations: tuple[dict[str, Any], ...] = (
+        {},
+        {"track": False},
+        {"shrink": 0.0, "hyper": "fixed"},
+        {"hyper": "fixed"},
+        {"inner": 3},
+    )
+    fixed = (
+        {"hyper": "fixed", "alpha": 0.7, "beta": 0.3, "shrink": 0.0},
+        {"alpha_total": 3 * 0.7, "beta": 0.3},
+    )
+    learned: ClassVar[dict[str, Any]] = {"hyper": "minka", "alpha": 0.7, "beta": 0.3, "burn_in": 15}
+    sizes = tuple({"k": k} for k in (1, 2, 3, 7, 16, 40))
+    pieces = ("acvb_core.lda.state.chunk_pairs", "acvb_core.lda.gibbs.chunk_pairs")
+
+    def data(self) -> dict[str, Corpus]:
+        some = planted_topics(25, 30, 3, 12, 0.2, 0.1, 4).corpus
+        dense = some.counts.toarray()
+        gaps = dense.copy()
+        gaps[[0, 7, 8, 24]] = 0
+        unused = np.zeros((25, 40), dtype=int)
+        unused[:, 5:35] = dense
+        return {
+            "planted": some,
+            "empty documents": corpus(gaps),
+            "words never used": corpus(unused),
+            "one document": corpus([[3, 1, 0, 2, 7]]),
+            "one word": corpus([[3], [0], [1], [8]]),
+            "one token": corpus([[0, 0], [0, 1], [0, 0]]),
+            "one token, one word": corpus([[1]]),
+            "documents of one token": corpus(np.eye(6, 5, dtype=int)),
+            "one document, one word": corpus([[9]]),
+            "identical documents": corpus(np.tile([2, 0, 1, 4], (7, 1))),
+            "very long counts": corpus([[200_000, 3, 0], [0, 50_000, 1], [1, 0, 0]]),
+            "everything at once": corpus([[0, 0, 0, 0], [1, 0, 0, 0], [0, 30_000, 0, 2], [0, 0, 0, 0]]),
+        }
+
+    def arrays(self, data: Corpus) -> list[np.ndarray]:
+        return [data.counts.data, data.counts.indices, data.counts.indptr]
+
+    def everything(self, data: Corpus) -> HeldOutWords:
+        documents, words = (index.ravel().astype(np.int32) for index in np.indices(data.shape))
+        return HeldOutWords(documents, words, np.ones(len(words), np.int32))
+
+    def check(self, posterior: Posterior, data: Corpus, swept: bool) -> None:
+        assert {"documents", "words"} <= set(posterior.averaged)
+        assert not posterior.normalised
+        (k,) = posterior.n_clusters().values()
+        lengths, frequencies = data.lengths, data.frequencies
+        for name, sizes in (("documents", lengths), ("words", frequencies)):
+            counts = posterior[name]
+            assert counts.shape == (len(sizes), k)
+            # What is left of a count in single precision when all that it was made of has gone.
+            slack = 1e-6 * sizes.max() + 1e-6
+            assert (counts >= -slack).all()
+            # The methods of a first state without responsibilities have no counts of words yet.
+            if swept or name == "documents":
+                np.testing.assert_allclose(counts.sum(axis=1), sizes, rtol=3e-6, atol=slack)
+        assert posterior["alpha"].shape == (k,)
+        assert (posterior["alpha"] > 0).all()
+        assert set(posterior.hyper) == {"alpha_total", "beta"}
+        np.testing.assert_allclose(posterior.hyper["alpha_total"], posterior["alpha"].sum())
+
+    def check_tables(self, tables: dict[str, Any], data: Corpus, posterior: Posterior) -> None:
+        assert set(tables) == {"topics", "documents"}
+        (k,) = posterior.n_clusters().values()
+        topics, documents = tables["topics"], tables["documents"]
+        assert list(topics.columns) == ["topic", "rank", "word", "probability"]
+        assert sorted(set(topics["topic"])) == list(range(1, k + 1))
+        assert set(topics["word"]) <= set(data.vocabulary)
+        for _, one in topics.groupby("topic"):
+            assert one["rank"].tolist() == list(range(1, min(50, data.n_words) + 1))
+            assert one["probability"].is_monotonic_decreasing
+            assert one["word"].is_unique
+            assert one["probability"].between(0, 1 + 1e-6).all()
+            if data.n_words <= 50:
+                np.testing.assert_allclose(one["probability"].sum(), 1.0, rtol=1e-5)
+        assert list(documents.columns) == ["document", *(f"topic_{i + 1}" for i in range(k))]
+        assert documents["document"].tolist() == data.documents.tolist()
+        shares = documents.drop(columns="document").to_numpy()
+        assert (shares >= 0).all()
+        np.testing.assert_allclose(shares.sum(axis=1), 1.0, rtol=1e-5)
+
+    def check_predictions(self, probability: Array, data: Corpus) -> None:
+        by_document = probability.reshape(data.shape)
+        assert (by_document > 0).all()
+        np.testing.assert_allclose(by_document.sum(axis=1), 1.0, rtol=1e-5)
+
+    def medium(self) -> tuple[Corpus, dict[str, Any], int]:
+        medium = planted_topics(4_000, 3_000, 10, 100, 0.1, 0.1, 1).corpus
+        assert medium.n_pairs > 200_000
+        return medium, {"k": 100}, 4
+
+    def long(self) -> tuple[Corpus, int]:
+        long = planted_topics(200, 150, 3, 20, 0.2, 0.1, 5).corpus
+        return long, 150
+
+    def wide(self) -> tuple[Corpus, list[dict[str, Any]]]:
+        wide = planted_topics(2_000, 3_000, 8, 40, 0.1, 0.1, 1).corpus
+        return wide, [{"k": 20}, {"k": 5}, {"k": 20, "track": False}, {"k": 20, "hyper": "fixed"}]
+
+    def due_for_moves(self, state: Any) -> Any:
+        return state

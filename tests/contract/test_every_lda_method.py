@@ -1,0 +1,168 @@
+"""What every method keeps to that finds topics."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+from acvb_core.lda.hyper import Concentrations
+from acvb_core.registry import method_row, model_row
+from acvb_core.rows import Method
+from tests.reference.dense_lda import log_joint, tokens_of
+from tests.reference.lda_cases import triplets_of
+
+from .cases import arrays_in, bits_of, built, course, data_of, last_of, methods_for, variations
+from .test_every_method import assert_posterior
+
+CORPORA = data_of("lda")
+every_method = methods_for("lda")
+AVERAGED = ("acvb0", "acvb")
+COLLAPSED = (*AVERAGED, "cvb0", "cvb")
+
+
+@every_method
+def test_state_swept_twice_is_refused_or_gives_the_same_bits(row: Method) -> None:
+    for values in variations(row):
+        inference = built(row, CORPORA["planted"], **values)
+        states = [state for state, _ in course(inference, 12)]
+        for sweep, state in enumerate(states[:-1]):
+            before = bits_of(inference.posterior(state))
+            if row.name in COLLAPSED:
+                with pytest.raises(ValueError, match=f"after sweep {sweep} was swept already"):
+                    inference.sweep(state, np.random.default_rng([1, sweep + 1]))
+                if getattr(state, "samples", 0) == 0:  # the mean's responsibilities, or those of the sweep
+                    assert inference.responsibilities(state) is None
+            else:
+                again, _ = inference.sweep(state, np.random.default_rng([1, sweep + 1]))
+                for one, other in zip(arrays_in(states[sweep + 1]), arrays_in(again), strict=True):
+                    assert one.tobytes() == other.tobytes()
+            assert bits_of(inference.posterior(state)) == before
+        # A refusal leaves the newest state as it was: it can be gone on with.
+        after, _ = inference.sweep(states[-1], np.random.default_rng([1, 13]))
+        whole = last_of(built(row, CORPORA["planted"], **values), 13)
+        assert bits_of(inference.posterior(after)) == bits_of(inference.posterior(whole))
+
+
+def asymmetric(state: Any, alpha: np.ndarray) -> Any:
+    """Return a first state with other concentrations of the topics."""
+    inner = getattr(state, "inner", state)
+    changed = replace(inner, hyper=Concentrations(alpha, inner.hyper.beta))
+    return changed if inner is state else replace(state, inner=changed)
+
+
+@every_method
+def test_topics_that_are_dropped_leave_their_tokens_to_others(row: Method) -> None:
+    corpus, alpha = CORPORA["planted"], np.linspace(0.02, 0.2, 15)
+    inference = built(row, corpus, k=15, shrink=0.05, hyper="fixed", burn_in=1000)
+    state, dropped, left = asymmetric(inference.init(np.random.default_rng(0)), alpha), 0, np.arange(15)
+    for sweep in range(40):
+        before = inference.current(state)
+        state, info = inference.sweep(state, np.random.default_rng(sweep))
+        after = inference.current(state)
+        assert_posterior(after, row, corpus, True)
+        if info.order is None:
+            assert after.n_clusters() == before.n_clusters()
+            continue
+        order = info.order["topics"]
+        assert set(info.order) == {"topics"}
+        assert len(order) == after.n_clusters()["topics"] < before.n_clusters()["topics"]
+        assert (np.diff(order) > 0).all()
+        left, dropped = left[order], dropped + 1
+        np.testing.assert_array_equal(after["alpha"], alpha[left])
+    assert bool(dropped) == ("shrink" in {p.name for p in row.parameters})
+    np.testing.assert_array_equal(inference.current(state)["alpha"], alpha[left])
+
+
+@every_method
+def test_the_topics_dropped_are_the_small_ones(row: Method) -> None:
+    """Beside a twin that keeps all: the same up to the first drop, which takes out what is small in the twin."""
+    corpus = CORPORA["planted"]
+    twins = [built(row, corpus, k=15, shrink=shrink, hyper="fixed", burn_in=1000) for shrink in (0.05, 0.0)]
+    for (state, info), (whole, _) in zip(*(course(twin, 30) for twin in twins), strict=True):
+        if info is not None and info.order is not None:
+            break
+        assert bits_of(twins[0].current(state)) == bits_of(twins[1].current(whole))
+    else:
+        assert row.name == "gibbs"
+        return
+    order, masses = info.order["topics"], twins[1].current(whole).masses()["topics"]
+    np.testing.assert_array_equal(order, np.flatnonzero(masses >= 0.05 * corpus.n_tokens))
+    given, before = twins[0].responsibilities(state), twins[1].responsibilities(whole)
+    if row.name in COLLAPSED:
+        left = before.q[:, order] / before.q[:, order].sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(given.q, left, rtol=1e-5)
+        documents = np.repeat(np.arange(corpus.n_documents), np.diff(corpus.counts.indptr))
+        counts = np.zeros((corpus.n_documents, len(order)))
+        np.add.at(counts, documents, given.weights[:, None] * left)
+        np.testing.assert_allclose(twins[0].current(state)["documents"], counts, rtol=1e-5, atol=1e-5)
+
+
+@every_method
+@pytest.mark.parametrize("name", CORPORA)
+def test_every_topic_is_kept_if_so_asked(row: Method, name: str) -> None:
+    """Also those that hold next to nothing, or, by rounding, less."""
+    inference = built(row, CORPORA[name], k=40, shrink=0.0)
+    for state, info in course(inference, 60):
+        assert inference.posterior(state).n_clusters() == {"topics": 40}
+        assert info is None or info.order is None
+
+
+@every_method
+@pytest.mark.parametrize("name", CORPORA)
+def test_one_topic_leaves_nothing_to_infer(row: Method, name: str) -> None:
+    """With one topic the labels are known, and every bound is the log evidence itself."""
+    corpus = CORPORA[name]
+    if corpus.n_tokens > 1000:  # the oracle goes token by token
+        return
+    inference, model = built(row, corpus, k=1, hyper="fixed", beta=0.3), model_row("lda").build(corpus)
+    state = last_of(inference, 4)
+    posterior = inference.posterior(state)
+    np.testing.assert_allclose(posterior["documents"][:, 0], corpus.lengths)
+    np.testing.assert_allclose(posterior["words"][:, 0], corpus.frequencies)
+    tokens = tokens_of(triplets_of(corpus))
+    exact = log_joint(tokens, np.zeros(len(tokens.words), dtype=np.int64), np.array([0.1]), 0.3)
+    given = inference.responsibilities(state)
+    assert model.lower_bound(posterior, given) == pytest.approx(exact, rel=1e-6, abs=1e-5)
+    if given is not None:
+        assert model.collapsed_bound(posterior, given) == pytest.approx(exact, rel=1e-6, abs=1e-5)
+
+
+@pytest.mark.parametrize("track", [True, False])
+@pytest.mark.parametrize("name", AVERAGED)
+@pytest.mark.parametrize("data", ["planted", "documents of one token", "very long counts"])
+def test_change_of_the_mean_is_bounded(name: str, data: str, track: bool) -> None:
+    """ACVB17 Lemma 1: at most 2 / s; and that of the counts is at most that of the responsibilities."""
+    row = method_row("lda", name)
+    inference = built(row, CORPORA[data], track=track, burn_in=1, hyper="fixed", shrink=0.0)
+    checked = 0
+    for (before, _), (after, _) in pairwise(course(inference, 80)):
+        phase = inference.phase(after)
+        assert (inference.responsibilities(after) is not None) or not track
+        if phase.samples < 2:
+            assert phase.mean_change is None
+            continue
+        checked += 1
+        assert phase.samples == after.sweeps - 1
+        assert 0 <= phase.mean_change <= 2 / phase.samples * (1 + 1e-5)
+        moved = sum(np.abs(after.mean[n] - before.mean[n]).sum(dtype=float) for n in ("documents", "words"))
+        of_counts = moved / (2 * CORPORA[data].n_tokens)
+        if track:
+            assert of_counts <= phase.mean_change * (1 + 1e-3) + 1e-6
+        else:
+            assert phase.mean_change == pytest.approx(of_counts, rel=1e-3, abs=1e-7)
+    assert checked > 70
+
+
+@pytest.mark.parametrize("name", AVERAGED)
+def test_averages_do_not_feed_back(name: str) -> None:
+    """Whether averaged or not, and whatever of it, the sweeps are those of the plain method."""
+    plain = list(course(built(method_row("lda", name[1:]), CORPORA["planted"]), 25))
+    for track in (True, False):
+        averaged = built(method_row("lda", name), CORPORA["planted"], track=track, burn_in=3)
+        for (state, _), (alone, _) in zip(course(averaged, 25), plain, strict=True):
+            for one, other in zip(arrays_in(state.inner), arrays_in(alone), strict=True):
+                assert one.tobytes() == other.tobytes()

@@ -1,0 +1,85 @@
+"""What every row of the registry says of itself, and what its settings refuse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from acvb_core.errors import ParameterError
+from acvb_core.parameters import Parameter
+from acvb_core.registry import METHODS, method_row
+from acvb_core.rows import Method
+
+from .cases import every_method, name_of
+
+
+@every_method
+def test_row_is_complete(row: Method) -> None:
+    assert method_row(row.model, row.name) is row
+    assert row.summary.endswith(".")
+    assert row.label
+    assert row.reference
+    assert row.converges_by()
+    names = [p.name for p in row.parameters]
+    assert len(set(names)) == len(names)
+    assert "max_sweeps" in names
+    assert ("tol" in names) == (row.monitored is not None)
+    assert row.averaged == (row.monitored == "mean_change")
+    if row.averaged or row.sampled:
+        assert "burn_in" in names
+
+
+def each_parameter() -> list[Any]:
+    return [pytest.param(row, p, id=f"{name_of(row)}-{p.name}") for row in METHODS for p in row.parameters]
+
+
+@pytest.mark.parametrize(("row", "parameter"), each_parameter())
+def test_defaults_pass_their_own_check(row: Method, parameter: Parameter) -> None:
+    checked = parameter.check(parameter.default)
+    assert checked == parameter.default
+    assert type(checked) is {"int": int, "float": float, "choice": str, "bool": bool}[parameter.kind]
+    assert row.values({})[parameter.name] == parameter.default
+    assert parameter.help
+    assert parameter.label
+
+
+def wrong_values(parameter: Parameter) -> list[Any]:
+    if parameter.kind == "choice":
+        return ["no such choice", None, 3]
+    if parameter.kind == "bool":
+        return ["yes", 1, None]
+    wrong = ["many", None, float("nan")]
+    wrong += [] if parameter.low is None else [parameter.low - 1]
+    wrong += [] if parameter.high is None else [parameter.high * 2 + 1]
+    return wrong + ([1.5] if parameter.kind == "int" else [float("inf"), float("-inf")])
+
+
+@pytest.mark.parametrize(("row", "parameter"), each_parameter())
+def test_wrong_values_are_refused_by_name(row: Method, parameter: Parameter) -> None:
+    for value in wrong_values(parameter):
+        with pytest.raises(ParameterError) as caught:
+            row.values({parameter.name: value})
+        message = str(caught.value)
+        assert parameter.name in message
+        assert repr(value) in message
+        if parameter.kind in ("int", "float") and value not in ("many", None, 1.5) and np.isfinite(value):
+            assert parameter.range_text() in message
+        if parameter.kind == "choice":
+            assert parameter.range_text() in message
+
+
+@every_method
+def test_unknown_setting_is_refused_with_those_there_are(row: Method) -> None:
+    with pytest.raises(ParameterError) as caught:
+        row.values({"clusters": 3})
+    assert "'clusters'" in str(caught.value)
+    assert all(p.name in str(caught.value) for p in row.parameters)
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("-inf")])
+@pytest.mark.parametrize(("model", "name"), [("irm", "k_rows"), ("lda", "k")])
+def test_endless_whole_number_is_refused(model: str, name: str, value: Any) -> None:
+    with pytest.raises(ParameterError, match=rf"\b{name}\b"):
+        method_row(model, "acvb0").values({name: value})
