@@ -60,6 +60,9 @@ class Reader:
     def preview(self, draft: Any) -> None:
         """Draw the effect of a draft's settings."""
 
+    def forget(self) -> None:
+        """Let go of what is kept of a file between its drafts."""
+
     def load(
         self, file: BinaryIO, name: str | None, looking: dict[str, Any], loading: dict[str, Any], draft: Any
     ) -> tuple[Any, ReadReport]:

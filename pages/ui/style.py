@@ -15,8 +15,8 @@ _STYLE = """
 .st-key-steps > div { width: 100% !important; min-width: 0; }
 .run-name { display: flex; align-items: center; gap: 0.5rem; white-space: nowrap; font-weight: 600; }
 .run-line { display: inline-block; width: 1.6rem; height: 3px; }
-.run-facts { display: grid; grid-template-columns: 1fr 1fr; gap: 0.4rem 0.5rem; line-height: 1.35; }
-.run-facts span { display: block; font-size: 0.75rem; color: #52606D; }
+.run-facts { display: grid; grid-template-columns: 1fr 1.2fr; gap: 0.4rem 0.5rem; line-height: 1.35; align-items: end; }
+.run-facts span { display: block; font-size: 0.75rem; color: #52606D; white-space: normal; }
 .run-facts div { font-size: 0.95rem; font-variant-numeric: tabular-nums; white-space: nowrap; }
 </style>
 """

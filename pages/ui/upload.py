@@ -61,6 +61,8 @@ def uploaded_file(reader: Reader) -> BinaryIO | None:
 
 def _forget() -> None:
     st.session_state.pop("upload_kept", None)
+    for reader in READERS.values():
+        reader.forget()
 
 
 def upload_form(workspace: Workspace, reader: Reader, file: BinaryIO) -> Reading:

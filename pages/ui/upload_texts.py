@@ -107,7 +107,7 @@ class TextReader(Reader):
         key = repr((prefix, looking, loading))
         known = st.session_state.get(_READ)
         if known is None or known[0] != key:
-            st.session_state.pop(_READ, None)  # two large ones need not be held at once
+            self.forget()  # two large ones need not be held at once
             file.seek(0)
             with st.spinner("Reading"):
                 known = key, read_texts(file, filename=file.name, **looking, **loading)
@@ -118,6 +118,10 @@ class TextReader(Reader):
         """Draw what the tokeniser keeps and drops."""
         if draft is not None:
             tokeniser_preview(draft.texts.preview(draft.tokeniser))
+
+    def forget(self) -> None:
+        """Let go of the texts."""
+        st.session_state.pop(_READ, None)
 
     def load(
         self,

@@ -269,3 +269,7 @@ def test_input_outlives_leaving_the_page(open_app: Open) -> None:
     assert app.segmented_control(key="upload_kind").value == "lda"
     assert number(app, "Fewest documents").value == 3
     assert words_shown(app) == {"sea"}
+    assert "texts_read" in app.session_state
+    press(app, "forget")
+    assert "texts_read" not in app.session_state
+    assert "No data yet" in texts(app)

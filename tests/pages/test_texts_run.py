@@ -118,7 +118,7 @@ def test_cards_and_recent_runs_speak_of_topics(with_texts: AppTest, open_app: Op
     said = texts(app)
     score = jobs_of(app)[0].inspect().snapshot.heldout
     assert "<span>Topics</span>10" in said
-    assert f"<span>Perplexity</span>{score.perplexity:,.0f}" in said
+    assert f"<span>Held-out perplexity</span>{score.perplexity:,.0f}" in said
     assert "LOO perplexity" in said  # what the curves show
     app.switch_page("pages/home.py").run()
     recent = app.dataframe[0].value
