@@ -119,7 +119,9 @@ def form(workspace: Workspace, dataset: Dataset, corpus: Corpus) -> None:
         except AcvbError as error:
             st.text(str(error))
             return
-        if not begun:
+        if begun:
+            st.rerun()  # the sidebar counts them, too
+        else:
             st.caption("All of these runs are there already.")
 
 
@@ -213,8 +215,8 @@ def runs_table(group: list[Job], table: pd.DataFrame) -> None:
         mark = "background-color: #D7EAF6; font-weight: 600"
         return [mark if wanted is not None and value == wanted else "" for value in column]
 
-    shown = whole.style.format(forms, na_rep="–").apply(shade)
-    st.dataframe(shown, hide_index=True, key="grid_table", height=38 + 35 * len(whole))
+    shown = whole.style.format(forms).apply(shade)
+    st.dataframe(shown, hide_index=True, key="grid_table", height=38 + 35 * len(whole), placeholder="–")
     st.caption("Shaded: the best run by each measure. Rings in the figures: the best mean over the seeds.")
 
 

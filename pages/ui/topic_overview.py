@@ -116,11 +116,15 @@ def _map(view: TopicView, names: Names, topic: int, height: int) -> None:
             st.session_state[CHOSEN] = number
 
     placed = view.map
+    figure = topic_map_figure(
+        placed.positions, view.topics.share, names, selected=topic, shown=placed.shown, height=height
+    )
+    # A unit is as long across as up. Where ranges give way to that, a chart that is drawn while its place is still
+    # narrow keeps the wide ranges it then needed; where the frame gives way, it is right as soon as there is room.
+    figure["layout"]["xaxis"] |= {"constrain": "domain", "constraintoward": "left"}
+    figure["layout"]["yaxis"] |= {"constrain": "domain", "constraintoward": "top"}
     st.plotly_chart(
-        topic_map_figure(
-            placed.positions, view.topics.share, names, selected=topic, shown=placed.shown, height=height
-        ),
-        key=key, theme=None, config=_MAP, on_select=clicked, selection_mode="points",
+        figure, key=key, theme=None, config=_MAP, on_select=clicked, selection_mode="points",
         alt="Topics as bubbles on a plane; those that use the same words lie close together.",
     )  # fmt: skip
 
