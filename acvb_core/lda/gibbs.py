@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.lda.hyper import Concentrations, learn_now, minka_step
-from acvb_core.lda.kernels import OPTIONS, Floats, Integers, Singles, chunk_pairs, workspace
+from acvb_core.lda.kernels import GAP, OPTIONS, Floats, Integers, Singles, chunk_pairs, workspace
 from acvb_core.lda.state import Counts, Tokens, posterior_of
 from acvb_core.protocols import Checkpoint, Posterior, SweepInfo, Unaveraged, no_checkpoint
 from acvb_core.special import log, log_single
 
 _ZERO, _ONE = np.float32(0), np.float32(1)
+_BLOCK = 16  # topics
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +149,12 @@ def draw(
     """
     n_topics = alpha.shape[0]
     rows = workspace(2, n_topics, np.float32)
-    reached, inverse = rows[1], rows[2]
+    inverse, gathered = rows[1], rows[2]
+    n_blocks = (n_topics + _BLOCK - 1) // _BLOCK
+    blocks = np.zeros(
+        (n_blocks + GAP // _BLOCK, _BLOCK), np.float32
+    )  # as far from other arrays as the workspace
+    weight = blocks.reshape(-1)
     concentration = 0.0
     for k in range(n_topics):
         inverse[k] = 1.0 / (totals[k] + all_beta)
@@ -162,23 +168,38 @@ def draw(
         for i in range(pointers[d], pointers[d + 1]):
             word = by_word[words[i]]
             old = labels[i]
+            for k in range(n_topics):
+                weight[k] = (own[k] + alpha[k]) * (word[k] + beta) * inverse[k]
+            # The token itself is taken out here alone: most keep their topic, and their counts need not be written.
+            rest = np.float32(1.0 / (totals[old] - 1.0 + all_beta))
+            weight[old] = (own[old] - _ONE + alpha[old]) * (word[old] - _ONE + beta) * rest
+            # Running sums one by one would wait for each addition: topics are gathered in blocks, which add up at once.
+            s = _ZERO
+            for b in range(n_blocks):
+                here = _ZERO
+                for k in range(_BLOCK):
+                    here += blocks[b, k]
+                gathered[b] = here
+                s += here
+            loo += log_single(s)
+            left = uniforms[i - first] * s
+            block = 0
+            while block < n_blocks - 1 and gathered[block] <= left:
+                left -= gathered[block]
+                block += 1
+            new = block * _BLOCK
+            last = min(new + _BLOCK, n_topics) - 1
+            while new < last and weight[new] <= left:
+                left -= weight[new]
+                new += 1
+            if new == old:
+                continue
+            moved += 1
+            labels[i] = new
             own[old] -= _ONE
             word[old] -= _ONE
             totals[old] -= 1.0
             inverse[old] = 1.0 / (totals[old] + all_beta)
-            s = _ZERO
-            for k in range(n_topics):
-                reached[k] = (own[k] + alpha[k]) * (word[k] + beta) * inverse[k]
-            for k in range(n_topics):
-                s += reached[k]
-                reached[k] = s
-            loo += log_single(s)
-            mark = uniforms[i - first] * s
-            new = 0
-            while new < n_topics - 1 and reached[new] <= mark:
-                new += 1
-            moved += new != old
-            labels[i] = new
             own[new] += _ONE
             word[new] += _ONE
             totals[new] += 1.0
