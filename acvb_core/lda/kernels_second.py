@@ -83,9 +83,10 @@ def second_order(
                 va = va if va > _ZERO else _ZERO
                 vb = vb if vb > _ZERO else _ZERO
                 vt = vt if vt > _ZERO else _ZERO
-                value = a * b / t
+                ia, ib, it = _ONE / a, _ONE / b, _ONE / t
+                value = a * b * it
                 plain += value
-                value *= exp_single(_HALF * (vt / (t * t) - va / (a * a) - vb / (b * b)))
+                value *= exp_single(_HALF * (vt * it * it - va * ia * ia - vb * ib * ib))
                 p[k] = value
                 s += value
             inverse = _ONE / s
