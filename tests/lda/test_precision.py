@@ -1,0 +1,118 @@
+"""Single precision: counts do not drift, the same run gives the same bits, and what is not a number is seen."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from acvb_core.data.synthetic_topics import planted_topics
+from acvb_core.engine.problem import pose
+from acvb_core.engine.run import Schedule
+from acvb_core.engine.snapshot import Verdict
+from acvb_core.lda import cvb
+from acvb_core.lda.cvb import CollapsedLda
+from acvb_core.lda.hyper import Concentrations
+from acvb_core.lda.state import Tokens
+from acvb_core.protocols import SweepInfo
+from acvb_core.registry import methods_of
+from tests.contract.cases import arrays_in, known
+from tests.engine.fakes import Wrapped, all_snapshots, with_inference
+
+from .adapters import ORDERS, Order
+
+CORPUS = planted_topics(250, 300, 8, 60, 0.2, 0.1, 2).corpus
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_counts_do_not_drift(order: Order, monkeypatch: pytest.MonkeyPatch) -> None:
+    """240 sweeps without adding them up anew, beside the sums in double precision of the responsibilities."""
+    monkeypatch.setattr(cvb, "REBUILD_EVERY", 10**9)
+    tokens = Tokens.of(CORPUS)
+    inference = CollapsedLda(tokens, 20, Concentrations.symmetric(20, 0.1, 0.01), order, False, 0.0)
+    state = inference.init(np.random.default_rng(0))
+    moved = 0.0
+    for _ in range(240):
+        state, info = inference.sweep(state, np.random.default_rng(0))
+        moved += info.change
+    assert moved > 3  # as far as each token going over to another topic once, and back half the way
+    documents = np.repeat(np.arange(tokens.n_documents), np.diff(tokens.pointers))
+    q = state.work.q.astype(np.float64)
+    kinds = {"counts": q, "variances": q * (1 - q)}
+    for name, rows in kinds.items():
+        if name == "variances" and order == "zeroth":
+            continue
+        found, weighted = getattr(state, name), tokens.counts[:, None] * rows
+        by_document, by_word = np.zeros(found.by_document.shape), np.zeros(found.by_word.shape)
+        np.add.at(by_document, documents, weighted)
+        np.add.at(by_word, tokens.words, weighted)
+        np.testing.assert_allclose(found.by_document, by_document, atol=2e-4)
+        np.testing.assert_allclose(found.by_word, by_word, atol=1e-3)
+        # The totals are sums over all documents, and would show single precision most.
+        np.testing.assert_allclose(found.totals, weighted.sum(axis=0), atol=1e-4 * len(q) ** 0.5)
+        assert abs(found.totals.sum() - weighted.sum()) < 2e-3
+    assert state.counts.totals.dtype == np.float64
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_counts_are_added_up_anew_now_and_then(order: Order, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cvb, "REBUILD_EVERY", 4)
+    tokens = Tokens.of(CORPUS)
+    inference = CollapsedLda(tokens, 6, Concentrations.symmetric(6, 0.1, 0.01), order, False, 0.0)
+    state = inference.init(np.random.default_rng(0))
+    for sweep in range(1, 9):
+        state, _ = inference.sweep(state, np.random.default_rng(0))
+        fresh = cvb.counted(tokens, state.work.q)
+        assert (fresh.by_word.tobytes() == state.counts.by_word.tobytes()) == (sweep % 4 == 0)
+
+
+@pytest.mark.parametrize("k", [3, 4, 7, 12])
+def test_same_bits_whatever_lies_about_in_memory(k: int) -> None:
+    """Which arrays lie close together is chance; what loops over them do must not hang on it."""
+    rng, kept = np.random.default_rng(3), []
+    for row in methods_of("lda"):
+        values = {"k": k, "burn_in": 2}
+        found = set()
+        for _ in range(5):
+            # Small arrays, some let go again: the next ones are put into the holes.
+            kept += [np.empty(int(n), np.float32) for n in rng.integers(1, 3 * k + 40, 300)]
+            kept = [array for array in kept if rng.random() < 0.6]
+            inference = row.build(CORPUS, row.values(known(row, values)))
+            state = inference.init(np.random.default_rng(1))
+            for sweep in range(12):
+                state, info = inference.sweep(state, np.random.default_rng([1, sweep]))
+                kept += [np.empty(int(n), np.float32) for n in rng.integers(1, 3 * k + 40, 20)]
+            bits = b"".join(array.tobytes() for array in arrays_in(state))
+            found.add((bits, info.change, info.pseudo_loo))
+        assert len(found) == 1
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("method", ["acvb0", "acvb", "cvb0", "cvb", "vb"])
+def test_what_is_not_a_number_is_divergence(method: str, bad: float) -> None:
+    """Comparisons in the loops must not take it for a zero and go on."""
+    (row,) = (row for row in methods_of("lda") if row.name == method)
+    problem = pose(
+        CORPUS, method, known(row, {"k": 5, "burn_in": 1, "max_sweeps": 30, "shrink": 0.0}), heldout=0.1
+    )
+
+    def after(state: Any, info: SweepInfo, checkpoint: Any) -> tuple[Any, SweepInfo]:
+        inner = getattr(state, "inner", state)
+        if inner.age != 4:
+            return state, info
+        if hasattr(inner, "work"):
+            inner.work.q[7, 2] = bad
+            return state, info
+        counts = replace(inner.counts, by_word=inner.counts.by_word + 0.0)
+        counts.by_word[7, 2] = bad
+        return replace(inner, counts=counts), info
+
+    spoilt = with_inference(problem, Wrapped(problem.inference, after))
+    with np.errstate(invalid="ignore", over="ignore"):
+        snapshots = all_snapshots(spoilt, schedule=Schedule(1000, 1000))
+    assert snapshots[-1].verdict is Verdict.DIVERGED
+    assert len(snapshots) <= 6
+    assert snapshots[-1].heldout is None
+    assert snapshots[-1].extras == {}
