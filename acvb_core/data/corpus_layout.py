@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from acvb_core.data.columns import column_list, column_position
 from acvb_core.errors import DataError
 
 CorpusFormat = Literal["counts", "docword", "ldac", "table", "lines", "zip"]
@@ -103,7 +104,7 @@ class CorpusLayout:
         """
         needed, optional = ROLES.get(self.format, ((), ()))
         given = {role: choice for role, choice in choices.items() if choice is not None}
-        found = {role: self._position(choice) for role, choice in given.items()}
+        found = {role: column_position(self, choice) for role, choice in given.items()}
         for role in (*needed, *optional):
             guess = getattr(self, role)
             found.setdefault(role, None if guess in found.values() else guess)
@@ -117,30 +118,6 @@ class CorpusLayout:
             raise DataError(
                 f"{what} need a column each",
                 source=self.filename,
-                remedy=f"Choose different columns among {self._column_list()}.",
+                remedy=f"Choose different columns among {column_list(self)}.",
             )
         return replace(self, **found)  # type: ignore[arg-type]
-
-    def _position(self, choice: ColumnChoice) -> int | None:
-        if choice is False or choice is None:
-            return None
-        if isinstance(choice, str):
-            if not self.header or choice not in self.column_names:
-                raise DataError(
-                    "there is no column of this name",
-                    source=self.filename,
-                    line=1,
-                    value=choice,
-                    remedy=f"Choose among {self._column_list()}.",
-                )
-            return self.column_names.index(choice)
-        if not 0 <= choice < self.n_fields:
-            raise DataError(
-                f"there is no column at position {choice} (counted from 0)",
-                source=self.filename,
-                remedy=f"Choose among {self._column_list()}.",
-            )
-        return int(choice)
-
-    def _column_list(self) -> str:
-        return ", ".join(repr(name) for name in self.column_names[:10]) or "the columns of another format"

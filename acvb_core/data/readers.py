@@ -8,6 +8,7 @@ from typing import Literal
 
 from acvb_core.data.assemble import object_facts
 from acvb_core.data.byte_source import ByteSource, FileLike
+from acvb_core.data.columns import column_list, column_position
 from acvb_core.data.dense_matrix import read_matrix
 from acvb_core.data.edge_list import EdgeListReader
 from acvb_core.data.layout import FORMATS, FileFormat, Layout
@@ -157,7 +158,7 @@ def load_relation(
             relation, facts = EdgeListReader(opened, layout, options).read()
         elif layout.format == "matrix":
             if row_column is not None:
-                layout = replace(layout, row_column=_position(layout, row_column))
+                layout = replace(layout, row_column=column_position(layout, row_column))
             relation, facts = read_matrix(opened, layout, options)
         elif layout.format == "matrix-market":
             relation, facts = read_matrix_market(opened, options)
@@ -190,18 +191,22 @@ def _chosen_columns(
     layout: Layout, row: ColumnChoice, column: ColumnChoice, value: ColumnChoice, threshold: float | None
 ) -> Layout:
     """Return the layout with the user's columns; guesses give way to them."""
-    given = {_position(layout, choice) for choice in (row, column, value) if choice not in (None, False)}
+    given = {
+        column_position(layout, choice) for choice in (row, column, value) if choice not in (None, False)
+    }
     free = [i for i in range(layout.n_fields) if i not in given]
-    row_at = _position(layout, row) if row not in (None, False) else _kept(layout.row_column, given, free)
+    row_at = (
+        column_position(layout, row) if row not in (None, False) else _kept(layout.row_column, given, free)
+    )
     free = [i for i in free if i != row_at]
     if column in (None, False):
         column_at = _kept(layout.column_column, given | {row_at}, free)
     else:
-        column_at = _position(layout, column)
+        column_at = column_position(layout, column)
     if value is False:
         value_at = None
     elif value is not None:
-        value_at = _position(layout, value)
+        value_at = column_position(layout, value)
     else:
         value_at = None if layout.value_column in given | {row_at, column_at} else layout.value_column
     chosen = [i for i in (row_at, column_at, value_at) if i is not None]
@@ -209,7 +214,7 @@ def _chosen_columns(
         raise DataError(
             "row labels, column labels and values need a column each",
             source=layout.filename,
-            remedy=f"Choose different columns among {_column_list(layout)}.",
+            remedy=f"Choose different columns among {column_list(layout)}.",
         )
     if threshold is not None and value_at is None:
         raise ParameterError("A threshold needs a column of values; choose one with value_column.")
@@ -223,33 +228,6 @@ def _chosen_columns(
 
 def _kept(guessed: int | None, taken: set[int | None], free: Sequence[int]) -> int | None:
     return guessed if guessed not in taken else (free[0] if free else None)
-
-
-def _position(layout: Layout, choice: ColumnChoice) -> int | None:
-    """Return the 0-based position of a column given by name or position, None for False."""
-    if choice is False or choice is None:
-        return None
-    if isinstance(choice, str):
-        if not layout.header or choice not in layout.column_names:
-            raise DataError(
-                "there is no column of this name",
-                source=layout.filename,
-                line=1,
-                value=choice,
-                remedy=f"Choose among {_column_list(layout)}.",
-            )
-        return layout.column_names.index(choice)
-    if not 0 <= choice < layout.n_fields:
-        raise DataError(
-            f"there is no column at position {choice} (counted from 0)",
-            source=layout.filename,
-            remedy=f"Choose among {_column_list(layout)}.",
-        )
-    return int(choice)
-
-
-def _column_list(layout: Layout) -> str:
-    return ", ".join(repr(name) for name in layout.column_names[:10])
 
 
 def _node_lists(

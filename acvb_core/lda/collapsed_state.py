@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from acvb_core.lda.hyper import Concentrations
-from acvb_core.lda.kernels import Singles, add_counts, add_variances
+from acvb_core.lda.kernels import Singles, add_counts
 from acvb_core.lda.state import Counts, Tokens
 from acvb_core.protocols import Checkpoint, no_checkpoint
 
@@ -94,25 +94,15 @@ class Work:
         self.counts = self.variances = None
 
 
-def counted(tokens: Tokens, q: Singles, checkpoint: Checkpoint = no_checkpoint) -> Counts:
-    """Return the expected counts of responsibilities."""
+def counted(
+    tokens: Tokens, q: Singles, checkpoint: Checkpoint = no_checkpoint, *, spread: bool = False
+) -> Counts:
+    """Return the expected counts of responsibilities, sums of c q; with `spread` their variances, of c q (1 - q)."""
     counts = Counts.zeros(tokens, q.shape[1])
     for begin, end in tokens.chunks(q.shape[1]):
         checkpoint()
         add_counts(
             begin, end, tokens.pointers, tokens.words, tokens.counts, q,
-            counts.by_document, counts.by_word, counts.totals,
+            counts.by_document, counts.by_word, counts.totals, spread,
         )  # fmt: skip
     return counts
-
-
-def spread(tokens: Tokens, q: Singles, checkpoint: Checkpoint = no_checkpoint) -> Counts:
-    """Return the variances of the counts, sums of c q (1 - q)."""
-    variances = Counts.zeros(tokens, q.shape[1])
-    for begin, end in tokens.chunks(q.shape[1]):
-        checkpoint()
-        add_variances(
-            begin, end, tokens.pointers, tokens.words, tokens.counts, q,
-            variances.by_document, variances.by_word, variances.totals,
-        )  # fmt: skip
-    return variances

@@ -8,46 +8,34 @@ from typing import Literal
 import numpy as np
 
 from acvb_core.clusters import Order, renormalise
-from acvb_core.lda.collapsed_state import CollapsedState, Work, counted, spread
-from acvb_core.lda.hyper import Concentrations, learn_now, minka_step, still_moving
+from acvb_core.lda.collapsed_state import CollapsedState, Work, counted
+from acvb_core.lda.hyper import learn_now, minka_step, still_moving
 from acvb_core.lda.kernels import add_log_absences, zeroth_order
 from acvb_core.lda.kernels_second import second_order
+from acvb_core.lda.method import VariationalMethod
 from acvb_core.lda.start import random_responsibilities
-from acvb_core.lda.state import TOPICS, Counts, Tokens, apart_copy, posterior_of
-from acvb_core.protocols import Checkpoint, Posterior, Responsibilities, SweepInfo, Unaveraged, no_checkpoint
+from acvb_core.lda.state import TOPICS, Counts, apart_copy, posterior_of
+from acvb_core.protocols import Checkpoint, Posterior, Responsibilities, SweepInfo, no_checkpoint
 
 #: Sweeps after which the counts are added up anew from the responsibilities, so that rounding cannot pile up.
 REBUILD_EVERY = 50
 
 
 @dataclass(frozen=True, eq=False)
-class CollapsedLda(Unaveraged):
+class CollapsedLda(VariationalMethod):
     """CVB0 or CVB bound to a corpus (an `Inference`).
 
     Attributes
     ----------
-    tokens : Tokens
-    n_topics : int
-    start : Concentrations
-        Hyper-parameters to start from.
     order : "zeroth" or "second"
-        CVB0 or CVB.
-    learn : bool
-        Learn the hyper-parameters.
-    shrink : float
-        A topic with less than this share of the tokens is dropped.
+        CVB0 or CVB. The others: `VariationalMethod`.
 
     References
     ----------
     CVB0: AWST09. CVB: TNW07 eq. 18.
     """
 
-    tokens: Tokens
-    n_topics: int
-    start: Concentrations
     order: Literal["zeroth", "second"] = "zeroth"
-    learn: bool = True
-    shrink: float = 1e-5
 
     def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> CollapsedState:
         """Return the first state."""
@@ -101,7 +89,7 @@ class CollapsedLda(Unaveraged):
         return second_order(*data, *means, *spreads, *prior)
 
     def _variances(self, q: np.ndarray, checkpoint: Checkpoint = no_checkpoint) -> Counts | None:
-        return spread(self.tokens, q, checkpoint) if self.order == "second" else None
+        return counted(self.tokens, q, checkpoint, spread=True) if self.order == "second" else None
 
     def _drop(self, state: CollapsedState) -> tuple[CollapsedState, dict[str, Order] | None]:
         """Drop the topics that hardly any token is of."""

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from acvb_core.lda.hyper import Concentrations, learn_now, minka_step
 from acvb_core.lda.kernels import GAP, OPTIONS, Floats, Integers, Singles, chunk_pairs, workspace
-from acvb_core.lda.state import Counts, Tokens, posterior_of
-from acvb_core.protocols import Checkpoint, Posterior, SweepInfo, Unaveraged, no_checkpoint
+from acvb_core.lda.method import LdaMethod
+from acvb_core.lda.state import Counts, posterior_of
+from acvb_core.protocols import Checkpoint, Posterior, SweepInfo, no_checkpoint
 from acvb_core.special import log, log_single
 
 _ZERO, _ONE = np.float32(0), np.float32(1)
@@ -40,26 +41,19 @@ class SampleState:
 
 
 @dataclass(frozen=True, eq=False)
-class GibbsLda(Unaveraged):
+class GibbsLda(LdaMethod):
     """The sampler bound to a corpus (an `Inference`).
 
     Attributes
     ----------
-    tokens : Tokens
-    n_topics : int
-    start : Concentrations
-        Hyper-parameters to start from.
     learn_until : int
-        Sweep up to which the hyper-parameters are learned; 0 keeps them.
+        Sweep up to which the hyper-parameters are learned; 0 keeps them. The others: `LdaMethod`.
 
     References
     ----------
     Griffiths and Steyvers, PNAS 101 (2004); TNW07 eq. 8.
     """
 
-    tokens: Tokens
-    n_topics: int
-    start: Concentrations
     learn_until: int = 0
 
     def __post_init__(self) -> None:

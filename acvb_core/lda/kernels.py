@@ -170,8 +170,9 @@ def add_counts(
     by_document: Singles,
     by_word: Singles,
     totals: Floats,
+    spread: bool,
 ) -> None:
-    """Add c q of the pairs of documents `begin` to `end` to the counts (which the caller has set to zero)."""
+    """Add c q of the pairs of documents `begin` to `end` to the counts (`spread`: c q (1 - q) to their variances)."""
     n_topics = q.shape[1]
     sums = workspace(1, n_topics, np.float32)[1]
     for d in range(begin, end):
@@ -182,6 +183,8 @@ def add_counts(
             word = by_word[words[e]]
             for k in range(n_topics):
                 x = c * row[k]
+                if spread:
+                    x *= _ONE - row[k]
                 sums[k] += x
                 word[k] += x
         for k in range(n_topics):
@@ -201,36 +204,6 @@ def entropies(begin: int, end: int, pointers: Integers, weights: Singles, q: Sin
             here += x * log_single(x if x > np.float32(1e-30) else np.float32(1e-30))
         total -= weights[e] * here
     return total
-
-
-@nb.njit(**OPTIONS)
-def add_variances(
-    begin: int,
-    end: int,
-    pointers: Integers,
-    words: Integers,
-    counts: Singles,
-    q: Singles,
-    by_document: Singles,
-    by_word: Singles,
-    totals: Floats,
-) -> None:
-    """Add c q (1 - q) of the pairs of documents `begin` to `end` to the variances of the counts."""
-    n_topics = q.shape[1]
-    sums = workspace(1, n_topics, np.float32)[1]
-    for d in range(begin, end):
-        sums[:n_topics] = _ZERO
-        for e in range(pointers[d], pointers[d + 1]):
-            c = counts[e]
-            row = q[e]
-            word = by_word[words[e]]
-            for k in range(n_topics):
-                x = c * row[k] * (_ONE - row[k])
-                sums[k] += x
-                word[k] += x
-        for k in range(n_topics):
-            by_document[d, k] = sums[k]
-            totals[k] += sums[k]
 
 
 @nb.njit(**OPTIONS)

@@ -16,7 +16,7 @@ from acvb_core.data.word_split import HeldOutWords
 from acvb_core.evaluate.completion import Completion, document_completion
 from acvb_core.evaluate.heldout import WordScore, score_words
 from acvb_core.evaluate.products import pair_products
-from acvb_core.lda.collapsed_state import spread
+from acvb_core.lda.collapsed_state import counted
 from acvb_core.lda.kernels import entropies, leave_one_out
 from acvb_core.lda.state import TOPICS, Tokens
 from acvb_core.lda.topics import Topics, document_table, topics_of, word_table
@@ -113,7 +113,7 @@ class LdaModel:
         """
         q, _ = responsibilities
         bound = self.lower_bound(posterior, responsibilities)
-        variances = spread(self.tokens, q)
+        variances = counted(self.tokens, q, spread=True)
         alpha, beta = posterior["alpha"], posterior.hyper["beta"]
         documents, words = _positive(posterior["documents"]), _positive(posterior["words"])
         n_words = words.shape[0]

@@ -90,12 +90,12 @@ def _start(values: Values) -> Concentrations:
 
 def _zeroth(data: Any, values: Values) -> CollapsedLda:
     learn = values["hyper"] == "minka"
-    return CollapsedLda(Tokens.of(data), values["k"], _start(values), "zeroth", learn, values["shrink"])
+    return CollapsedLda(Tokens.of(data), values["k"], _start(values), learn, values["shrink"], "zeroth")
 
 
 def _second(data: Any, values: Values) -> CollapsedLda:
     learn = values["hyper"] == "minka"
-    return CollapsedLda(Tokens.of(data), values["k"], _start(values), "second", learn, values["shrink"])
+    return CollapsedLda(Tokens.of(data), values["k"], _start(values), learn, values["shrink"], "second")
 
 
 def _averaged_zeroth(data: Any, values: Values) -> Averaged:

@@ -11,9 +11,10 @@ import numpy as np
 from acvb_core.clusters import Order, take
 from acvb_core.lda.hyper import Concentrations, learn_now, minka_step, still_moving
 from acvb_core.lda.kernels import OPTIONS, Floats, Integers, Singles, workspace
+from acvb_core.lda.method import VariationalMethod
 from acvb_core.lda.start import noisy_counts
-from acvb_core.lda.state import TOPICS, Counts, Tokens, apart, apart_copy, posterior_of
-from acvb_core.protocols import Checkpoint, Posterior, SweepInfo, Unaveraged, no_checkpoint
+from acvb_core.lda.state import TOPICS, Counts, apart, apart_copy, posterior_of
+from acvb_core.protocols import Checkpoint, Posterior, SweepInfo, no_checkpoint
 from acvb_core.special import digamma, log
 
 
@@ -42,7 +43,7 @@ class VariationalState:
 
 
 @dataclass(frozen=True, eq=False)
-class VariationalLda(Unaveraged):
+class VariationalLda(VariationalMethod):
     """VB bound to a corpus (an `Inference`).
 
     The factors q(theta), q(phi) are functions of the counts, and the responsibilities of the two: none is stored,
@@ -50,27 +51,15 @@ class VariationalLda(Unaveraged):
 
     Attributes
     ----------
-    tokens : Tokens
-    n_topics : int
-    start : Concentrations
-        Hyper-parameters to start from.
-    learn : bool
-        Learn the hyper-parameters.
-    shrink : float
-        A topic with less than this share of the tokens is dropped.
     inner : int
-        Times that a document's topics and the responsibilities of its tokens are updated in turn in a sweep.
+        Times that a document's topics and the responsibilities of its tokens are updated in turn in a sweep. The
+        others: `VariationalMethod`.
 
     References
     ----------
     Blei, Ng and Jordan, Latent Dirichlet allocation, JMLR 3 (2003), with q(phi) as in their section 5.4.
     """
 
-    tokens: Tokens
-    n_topics: int
-    start: Concentrations
-    learn: bool = True
-    shrink: float = 1e-5
     inner: int = 1
 
     def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> VariationalState:

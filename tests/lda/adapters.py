@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from acvb_core.lda.collapsed_state import CollapsedState, Work, counted, spread
+from acvb_core.lda.collapsed_state import CollapsedState, Work, counted
 from acvb_core.lda.cvb import CollapsedLda
 from acvb_core.lda.hyper import Concentrations
 from acvb_core.lda.model import LdaModel
@@ -36,7 +36,7 @@ def hyper_of(case: LdaCase) -> Concentrations:
 def collapsed(case: LdaCase, order: Order, **options: Any) -> CollapsedLda:
     """Return CVB0 or CVB on a case, nothing learned and nothing dropped unless asked for."""
     settings = {"learn": False, "shrink": 0.0} | options
-    return CollapsedLda(entries_of(case.triplets), case.size, hyper_of(case), order, **settings)
+    return CollapsedLda(entries_of(case.triplets), case.size, hyper_of(case), order=order, **settings)
 
 
 def state_of(case: LdaCase, order: Order, age: int = 0, learning: bool = False) -> CollapsedState:
@@ -44,7 +44,7 @@ def state_of(case: LdaCase, order: Order, age: int = 0, learning: bool = False) 
     tokens, q = entries_of(case.triplets), np.ascontiguousarray(case.gamma, dtype=np.float32)
     work = Work(q)
     work.age = age
-    variances = spread(tokens, q) if order == "second" else None
+    variances = counted(tokens, q, spread=True) if order == "second" else None
     return CollapsedState(work, counted(tokens, q), variances, hyper_of(case), age, learning)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from acvb_core.data.word_split import HeldOutWords
-from acvb_core.lda.collapsed_state import counted, spread
+from acvb_core.lda.collapsed_state import counted
 from tests.reference import dense_lda as dense
 from tests.reference.lda_cases import LdaCase, edge_cases, random_case, scaled, small_case
 
@@ -84,7 +84,12 @@ def test_counts_and_variances(name: str) -> None:
     case = CASES[name]
     tokens, q = entries_of(case.triplets), given_of(case).q
     assert_counts(counted(tokens, q), dense.expected_counts(case.triplets, case.gamma), rtol=1e-5, atol=1e-5)
-    assert_counts(spread(tokens, q), dense.count_variances(case.triplets, case.gamma), rtol=1e-4, atol=1e-5)
+    assert_counts(
+        counted(tokens, q, spread=True),
+        dense.count_variances(case.triplets, case.gamma),
+        rtol=1e-4,
+        atol=1e-5,
+    )
 
 
 @every_case
