@@ -27,8 +27,9 @@ def looped(function):
         (ours.log, np.log),
         (ours.lgamma, special.gammaln),
         (ours.trigamma, lambda x: special.polygamma(1, x)),
+        (ours.digamma, special.psi),
     ],
-    ids=["log", "lgamma", "trigamma"],
+    ids=["log", "lgamma", "trigamma", "digamma"],
 )
 def test_function_of_one_argument(function, oracle) -> None:
     x = np.concatenate(
@@ -56,8 +57,29 @@ def test_lbeta() -> None:
     assert (np.abs(found - special.betaln(x, y)) / scale).max() < 2e-13
 
 
-def test_nan_stays_nan() -> None:
+def test_logarithm_in_single_precision() -> None:
+    x = np.concatenate([10.0 ** np.linspace(-37, 38, 200_001), 1 + np.linspace(-0.3, 0.5, 10_001)])
+    x = x.astype(np.float32)
+    found = np.empty_like(x)
+    looped(ours.log_single)(x, found)
+    wanted = np.log(x.astype(np.float64))
+    assert (np.abs(found - wanted) / (3e-7 + 1e-7 * np.abs(wanted))).max() < 1.0
+
+
+def test_exponential_in_single_precision() -> None:
+    x = np.linspace(-60, 60, 200_001).astype(np.float32)
+    found = np.empty_like(x)
+    looped(ours.exp_single)(x, found)
+    assert np.abs(found / np.exp(x.astype(np.float64)) - 1.0).max() < 1e-5
+    beyond = np.array([-1e30, -61.0, 61.0, 1e30], np.float32)
+    ends = np.empty_like(beyond)
+    looped(ours.exp_single)(beyond, ends)
+    np.testing.assert_array_equal(ends, [found[0], found[0], found[-1], found[-1]])
+
+
+@pytest.mark.parametrize("function", [ours.lgamma, ours.digamma], ids=["lgamma", "digamma"])
+def test_nan_stays_nan(function) -> None:
     """A diverged run must show: arithmetic must not assume NaN away."""
     x, out = np.array([np.nan]), np.zeros(1)
-    looped(ours.lgamma)(x, out)
+    looped(function)(x, out)
     assert np.isnan(out[0])

@@ -186,7 +186,7 @@ def test_documents_without_tokens_and_words_that_never_occur_are_there() -> None
     for documents in (case.corpus, more):
         method = collapsed(case, "zeroth")
         model = LdaModel(documents)
-        inference = type(method)(model.tokens, case.size, start, "zeroth", False, 0.0)
+        inference = type(method)(model.tokens, case.size, start, order="zeroth", learn=False, shrink=0.0)
         state = inference.init(np.random.default_rng(0))
         state.work.q[...] = q
         state, _ = inference.sweep(state, RNG)

@@ -1,0 +1,198 @@
+"""The running mean of counts, and of the responsibilities behind them that are too many for a posterior."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acvb_core.averaging import Averaged, blend
+from acvb_core.data.synthetic_topics import planted_topics
+from acvb_core.protocols import (
+    Checkpoint,
+    Posterior,
+    Responsibilities,
+    SweepInfo,
+    Unaveraged,
+    no_checkpoint,
+)
+from acvb_core.registry import method_row
+
+CORPUS = planted_topics(40, 60, 4, 25, 0.2, 0.1, 1).corpus
+DOCUMENTS = np.repeat(np.arange(40), np.diff(CORPUS.counts.indptr))
+WORDS, WEIGHTS = CORPUS.counts.indices, CORPUS.counts.data.astype(np.float64)
+
+
+def counts_of(q: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the expected counts of responsibilities in double precision."""
+    by_document, by_word = np.zeros((40, q.shape[1])), np.zeros((60, q.shape[1]))
+    np.add.at(by_document, DOCUMENTS, WEIGHTS[:, None] * q)
+    np.add.at(by_word, WORDS, WEIGHTS[:, None] * q)
+    return {"documents": by_document, "words": by_word}
+
+
+class ScriptedTopics(Unaveraged):
+    """Responsibilities written down beforehand, of which a posterior has the counts alone, in one working array."""
+
+    def __init__(self, scripts: list[tuple[np.ndarray, np.ndarray | None]]) -> None:
+        self.scripts = scripts
+        self.q = np.empty(0, np.float32)
+
+    def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> int:
+        self.q = self.scripts[0][0].astype(np.float32)
+        return 0
+
+    def sweep(
+        self, state: int, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
+    ) -> tuple[int, SweepInfo]:
+        q, order = self.scripts[state + 1]
+        self.q = q.astype(np.float32)
+        return state + 1, SweepInfo(None, None if order is None else {"topics": order})
+
+    def posterior(self, state: int) -> Posterior:
+        axes: dict[str, Any] = {"documents": (None, "topics"), "words": (None, "topics")}
+        return Posterior(
+            counts_of(self.scripts[state][0]), axes, averaged=("documents", "words"), normalised=False
+        )
+
+    def responsibilities(self, state: int) -> Responsibilities:
+        return Responsibilities(self.q, WEIGHTS.astype(np.float32))
+
+
+def states_of(method: Any, sweeps: int) -> list[Any]:
+    """Return the states after each sweep, with the mean of the responsibilities as it then was."""
+    state, found = method.init(np.random.default_rng(0)), []
+    for _ in range(sweeps):
+        state, _ = method.sweep(state, np.random.default_rng(0))
+        given = method.responsibilities(state)
+        found.append((state, None if given is None else given.q.copy()))
+    return found
+
+
+@given(st.integers(0, 10_000))
+def test_topics_that_change_places_are_followed_in_every_mean(seed: int) -> None:
+    """Shuffled in every sweep or not: the same means, of counts and of responsibilities, and the same change."""
+    rng = np.random.default_rng(seed)
+    true = [rng.dirichlet(np.full(3, 0.4), len(DOCUMENTS)) for _ in range(8)]
+    place, scripts = np.arange(3), [(true[0], None)]
+    places = [place]
+    for q in true[1:]:
+        order = rng.permutation(3)
+        place = place[order]
+        places.append(place)
+        scripts.append((q[:, place], order))
+    plain = states_of(Averaged(ScriptedTopics([(q, None) for q in true]), 2), 7)
+    moved = states_of(Averaged(ScriptedTopics(scripts), 2), 7)
+    for sweep in range(3, 8):
+        (one, q), (other, turned) = plain[sweep - 1], moved[sweep - 1]
+        mean = np.mean(true[3 : sweep + 1], axis=0)
+        np.testing.assert_allclose(q, mean, atol=1e-6)
+        np.testing.assert_allclose(turned, mean[:, places[sweep]], atol=1e-6)
+        for name, wanted in counts_of(mean).items():
+            np.testing.assert_allclose(one.mean[name], wanted, atol=1e-12)
+            np.testing.assert_allclose(other.mean[name], wanted[:, places[sweep]], atol=1e-12)
+        if sweep > 3:
+            before = np.mean(true[3:sweep], axis=0)
+            change = np.average(np.abs(mean - before).sum(axis=1), weights=WEIGHTS)
+            assert one.change == pytest.approx(change, rel=1e-5)
+            assert other.change == pytest.approx(change, rel=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@given(seed=st.integers(0, 10_000), share=st.floats(0.001, 1.0))
+def test_blend(dtype: Any, seed: int, share: float) -> None:
+    rng = np.random.default_rng(seed)
+    mean, new = (rng.dirichlet(np.ones(5), 30).astype(dtype) for _ in range(2))
+    weights = rng.integers(1, 50, 30).astype(np.float32)
+    before, given_new = mean.copy(), new.copy()
+    change = blend(mean, new, weights, share)
+    wanted = before + (given_new.astype(np.float64) - before) * share
+    np.testing.assert_allclose(mean, wanted, atol=1e-6 if dtype is np.float32 else 1e-14)
+    np.testing.assert_array_equal(new, given_new)
+    moved = np.abs(wanted - before).sum(axis=1)
+    assert change == pytest.approx(np.average(moved, weights=weights), rel=1e-4)
+    if share == 1.0:
+        np.testing.assert_allclose(mean, given_new, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", ["acvb0", "acvb"])
+def test_mean_of_counts_is_the_counts_of_the_mean(name: str) -> None:
+    row = method_row("lda", name)
+    method = row.build(CORPUS, row.values({"k": 5, "burn_in": 4, "shrink": 0.0}))
+    for state, q in states_of(method, 60)[4:]:
+        posterior = method.posterior(state)
+        np.testing.assert_allclose(q.sum(axis=1), 1.0, atol=1e-5)
+        for which, wanted in counts_of(q.astype(np.float64)).items():
+            np.testing.assert_allclose(posterior[which], wanted, atol=2e-4)
+
+
+@pytest.mark.parametrize("track", [True, False])
+@pytest.mark.parametrize("name", ["acvb0", "acvb"])
+def test_mean_is_the_recorded_history_averaged_afterwards(name: str, track: bool) -> None:
+    """Also where a topic is dropped on the way, with which the mean begins again."""
+    row = method_row("lda", name)
+    values = {"k": 14, "burn_in": 2, "shrink": 0.04, "hyper": "fixed", "track": track}
+    method = row.build(CORPUS, row.values(values))
+    state = method.init(np.random.default_rng(0))
+    begun = restarts = 0
+    records: list[dict[str, np.ndarray]] = []
+    for sweep in range(1, 41):
+        state, info = method.sweep(state, np.random.default_rng(sweep))
+        current = method.current(state)
+        record = {which: current[which].astype(np.float64) for which in ("documents", "words")}
+        inner = method.inner.responsibilities(state.inner)
+        record["q"] = inner.q.astype(np.float64)
+        if info.order is not None and records:
+            restarts += 1
+            records = []
+        if sweep > 2:
+            records.append(record)
+        assert method.phase(state).samples == len(records)
+        if not records:
+            assert method.posterior(state)["documents"] is current["documents"]
+            continue
+        begun += 1
+        for which in ("documents", "words"):
+            wanted = np.mean([r[which] for r in records], axis=0)
+            np.testing.assert_allclose(method.posterior(state)[which], wanted, rtol=1e-4, atol=1e-5)
+        given = method.responsibilities(state)
+        assert (given is not None) == track
+        if given is not None:
+            np.testing.assert_allclose(given.q, np.mean([r["q"] for r in records], axis=0), atol=1e-6)
+            assert given.q is not inner.q
+    assert begun > 30
+    assert restarts
+
+
+def test_mean_of_samples_is_their_mean() -> None:
+    row = method_row("lda", "gibbs")
+    method = row.build(CORPUS, row.values({"k": 5, "burn_in": 6}))
+    state, kept = method.init(np.random.default_rng(0)), []
+    for sweep in range(1, 30):
+        state, _ = method.sweep(state, np.random.default_rng(sweep))
+        if sweep > 6:
+            kept.append(method.current(state)["documents"])
+            np.testing.assert_allclose(
+                method.posterior(state)["documents"], np.mean(kept, axis=0), rtol=1e-4, atol=1e-5
+            )
+        assert method.responsibilities(state) is None
+
+
+def test_states_of_a_mean_keep_their_answers() -> None:
+    """Responsibilities are handed on and written over; the averaged counts of an old state are not."""
+    row = method_row("lda", "acvb0")
+    method = row.build(CORPUS, row.values({"k": 5, "burn_in": 2}))
+    state, kept = method.init(np.random.default_rng(0)), []
+    for sweep in range(1, 25):
+        state, _ = method.sweep(state, np.random.default_rng(sweep))
+        kept.append((state, method.posterior(state)["words"].copy(), state.change))
+    for old, words, change in kept:
+        np.testing.assert_array_equal(method.posterior(old)["words"], words)
+        assert old.change == change
+    assert all(
+        one[0].shared is None or one[0].shared.q is other[0].shared.q for one, other in pairwise(kept[3:])
+    )
