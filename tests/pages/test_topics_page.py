@@ -16,10 +16,12 @@ from acvb_core.engine.fitting import fit
 from acvb_core.engine.problem import pose
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.ranking import top_words
+from acvb_core.lda.topics import Topics
 from pages.ui import services
 from pages.ui.picking import pick
 from pages.ui.topic_documents import OPENED
-from pages.ui.topic_view import KNOWN_BY, topic_names
+from pages.ui.topic_list import word_notes
+from pages.ui.topic_view import KNOWN_BY, TopicView, topic_names
 from pages.ui.workspace import Workspace
 from tests.pages.session import WORKSPACE, Open, press, texts, until
 
@@ -188,6 +190,18 @@ def test_a_word_is_looked_up(open_app: Open, found: Result) -> None:
     assert "No word of the vocabulary" in texts(app)
     assert len(cards(app)["cards"]) == 2
     assert not app.exception
+
+
+def test_a_words_tokens_are_divided_by_the_sizes_of_the_topics(three: Result) -> None:
+    topics = Topics(
+        np.array([[0.1, 0.9], [0.5, 0.5], [1e-4, 1.0]]), np.ones((1, 3)) / 3, np.array([0.8, 0.1, 0.1])
+    )
+    view = TopicView("run", three, three.problem.data, topics)
+    # 0.08 and 0.05 of 0.13001; the third has less than one in a hundred.
+    assert word_notes(view, 0) == {
+        1: "61.5 % of the word's tokens; 10 % of the topic",
+        2: "38.5 % of the word's tokens; 50 % of the topic",
+    }
 
 
 def test_documents_of_a_topic(open_app: Open, found: Result) -> None:
