@@ -43,7 +43,7 @@ def holding_out(workspace: Workspace, dataset: Dataset) -> None:
     one, many = face.held
     with st.container(border=True, gap="small"):
         st.markdown("**Held out for scoring**")
-        share_at, seed_at = st.columns(2)
+        share_at, seed_at = st.columns(2, vertical_alignment="bottom")
         share = share_at.number_input(
             f"Share of {face.held_out}, %",
             0.0,

@@ -10,9 +10,9 @@ _STYLE = """
 .st-key-data_name .stText { font-size: 1.35rem; font-weight: 600; }
 .st-key-sidebar_state .stText { font-weight: 600; }
 .st-key-run_cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(13.5rem, 1fr)); gap: 0.9rem; }
-.st-key-run_cards > div { width: 100% !important; min-width: 0; max-width: 24rem; }
+.st-key-run_cards > div { width: 100% !important; min-width: 0; max-width: 24rem; height: 100%; }
 .st-key-steps { display: grid; grid-template-columns: repeat(auto-fit, minmax(10.5rem, 1fr)); gap: 0.9rem; }
-.st-key-steps > div { width: 100% !important; min-width: 0; }
+.st-key-steps > div { width: 100% !important; min-width: 0; height: 100%; }
 .run-name { display: flex; align-items: center; gap: 0.5rem; white-space: nowrap; font-weight: 600; }
 .run-line { display: inline-block; width: 1.6rem; height: 3px; }
 .run-facts { display: grid; grid-template-columns: 1fr 1.2fr; gap: 0.4rem 0.5rem; line-height: 1.35; align-items: end; }

@@ -82,6 +82,10 @@ def tokeniser_preview(preview: TokeniserPreview) -> None:
     with st.container(horizontal=True, gap="medium", key="tokeniser_figures"):
         for name, value in figures:
             st.metric(name, value, width="content")
+    if not kept.n_words:
+        reason = preview.blame()
+        most = "" if reason is None else f" What dropped most: {DROP_REASONS[reason]}."
+        st.warning(f"No word is left: loosen a setting.{most}", icon=":material/warning:")
     number = st.column_config.NumberColumn(format="localized")
     numbers: Any = dict.fromkeys(("Words", "Tokens", "Times", "Documents"), number)
     st.dataframe(reasons(preview), hide_index=True, key="tokeniser_reasons", column_config=numbers)

@@ -150,6 +150,7 @@ def test_a_setting_changed_after_loading_is_previewed_again(open_app: Open) -> N
 def test_nothing_left_says_which_setting_to_change(open_app: Open) -> None:
     app = upload(open_app("data"), "notes.csv", TABLE.encode())
     number(app, "Fewest documents").set_value(100).run()
+    assert "No word is left: loosen a setting. What dropped most: in too few documents." in texts(app)
     press(app, "load")
     assert "Lower min_documents" in texts(app)
     assert Workspace(WORKSPACE).dataset is None
