@@ -35,6 +35,7 @@ from pages.ui.how_many_runs import (  # noqa: E402
 )
 from pages.ui.how_many_words import INTRODUCTION, MEASURE_TEXTS  # noqa: E402
 from pages.ui.picking import choose_one  # noqa: E402
+from pages.ui.setup import available_memory  # noqa: E402
 from pages.ui.workspace import Dataset, Workspace, current  # noqa: E402
 
 METHOD = "cvb0"
@@ -87,7 +88,7 @@ def form(workspace: Workspace, dataset: Dataset, corpus: Corpus) -> None:
         index=list(methods).index(METHOD),
         format_func=lambda name: methods[name].label,
         key="grid_method",
-        help="CVB0 is the fastest of those that predict well; the number that is best hardly depends on the method.",
+        help="CVB0 is fast and predicts well.",
     )
     text = columns[1].text_input(
         "Numbers of topics",
@@ -105,13 +106,16 @@ def form(workspace: Workspace, dataset: Dataset, corpus: Corpus) -> None:
     except ParameterError as error:
         plan = None
         st.text(str(error))
+    allowed = plan is not None and fits(plan, corpus)
     share = f"{say.percent(dataset.heldout)} of each document's words" if dataset.heldout else "nothing"
     with st.container(horizontal=True, vertical_alignment="center"):
         pressed = st.button(
             "Start" if plan is None else f"Start {say.count(plan.n_runs, 'run')}",
-            type="primary", icon=":material/play_arrow:", disabled=plan is None, key="grid_start",
+            type="primary", icon=":material/play_arrow:", disabled=not allowed, key="grid_start",
         )  # fmt: skip
-        st.caption(f"Held out: {share}, seed {dataset.heldout_seed} (set on the Data page)", width="content")
+        need = "" if plan is None else f"About {say.size(plan.memory_bytes(corpus))} of memory · "
+        held = f"held out: {share}, seed {dataset.heldout_seed} (set on the Data page)"
+        st.caption(need + held, width="content")
     if pressed and plan is not None:
         try:
             with st.spinner("Putting the runs together"):
@@ -123,6 +127,18 @@ def form(workspace: Workspace, dataset: Dataset, corpus: Corpus) -> None:
             st.rerun()  # the sidebar counts them, too
         else:
             st.caption("All of these runs are there already.")
+
+
+def fits(plan: Plan, corpus: Corpus) -> bool:
+    """Warn of runs that will not fit into memory; False until the user wants them nevertheless."""
+    need, free = plan.memory_bytes(corpus), available_memory()
+    if free is None or need <= free:
+        return True
+    st.warning(
+        f"These runs need about {say.size(need)}, and {say.size(free)} is free. Fewer topics need less.",
+        icon=":material/memory:",
+    )
+    return st.checkbox("Start them nevertheless", key="grid_nevertheless")
 
 
 def measures(group: list[Job]) -> None:

@@ -15,9 +15,10 @@ from acvb_core.engine.grid import MODEL, but_for_k, grid_problems, grid_row, gri
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
 from acvb_core.errors import ParameterError
-from acvb_core.registry import method_row
+from acvb_core.registry import method_row, model_row
 from pages.ui import format as say
 from pages.ui.picking import Key, answer, jobs_of, key_of
+from pages.ui.services import executor
 from pages.ui.workspace import Dataset, Workspace
 
 #: Numbers of topics that are tried unless others are given.
@@ -46,6 +47,16 @@ class Plan:
     def n_runs(self) -> int:
         """How many runs these are."""
         return len(self.ks) * self.seeds
+
+    def memory_bytes(self, corpus: Corpus) -> int:
+        """Peak memory of the runs that go on at the same time, beyond the data."""
+        row = method_row(MODEL, self.method)
+        each = [
+            model_row(MODEL).memory(corpus, self.method, row.values({"k": k, "max_sweeps": self.max_sweeps}))
+            for k in self.ks
+            for _ in range(self.seeds)
+        ]
+        return sum(sorted(each, reverse=True)[: executor().limit])
 
 
 def most_topics(corpus: Corpus) -> int:

@@ -92,7 +92,10 @@ def overview(view: TopicView, names: Names, topic: int, order: Order) -> None:
     with st.container(key="topic_panels"):
         with st.container(key="topic_map", gap="xsmall"):
             st.subheader("Map of the topics", anchor=False)
-            st.caption("Close together: alike in their words. As large as their share. Click one to read it.")
+            st.caption(
+                "Close together: alike in their words, as far as a plane can show it "
+                f"({say.percent(round(view.map.shown, 2))} of the squared distances). Click one to read it."
+            )
             _map(view, names, topic, min(height, 560))
         with st.container(key="topic_words", gap="xsmall"):
             _head(view, names, topic)
@@ -116,9 +119,7 @@ def _map(view: TopicView, names: Names, topic: int, height: int) -> None:
             st.session_state[CHOSEN] = number
 
     placed = view.map
-    figure = topic_map_figure(
-        placed.positions, view.topics.share, names, selected=topic, shown=placed.shown, height=height
-    )
+    figure = topic_map_figure(placed.positions, view.topics.share, names, selected=topic, height=height)
     # A unit is as long across as up. Where ranges give way to that, a chart that is drawn while its place is still
     # narrow keeps the wide ranges it then needed; where the frame gives way, it is right as soon as there is room.
     figure["layout"]["xaxis"] |= {"constrain": "domain", "constraintoward": "left"}

@@ -140,6 +140,15 @@ def test_numbers_that_cannot_be_tried(open_app: Open, text: str, says: str) -> N
         numbers_of(text, most_topics(CORPUS))
 
 
+def test_runs_that_do_not_fit_must_be_wanted(open_app: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pages.ui.setup.available_memory", lambda: 1000)
+    app = opened(open_app)
+    assert "1 kB is free" in texts(app)
+    assert app.button(key="grid_start").disabled
+    app.checkbox(key="grid_nevertheless").check().run()
+    assert not app.button(key="grid_start").disabled
+
+
 def test_a_wrong_number_is_told_on_the_page(open_app: Open) -> None:
     app = opened(open_app)
     app.text_input[0].set_value("5, five").run()
