@@ -26,6 +26,8 @@ class CollapsedState:
         Sweeps done.
     learning : bool
         The hyper-parameters are still being learned.
+    change : float
+        Mean over tokens of the L1 change of the responsibilities in the last sweep.
     """
 
     work: Work
@@ -34,6 +36,7 @@ class CollapsedState:
     hyper: Concentrations
     age: int = 0
     learning: bool = False
+    change: float = 0.0
 
 
 class Work:

@@ -12,7 +12,7 @@ from acvb_core.lda.collapsed_state import CollapsedState, Work, counted
 from acvb_core.lda.hyper import learn_now, minka_step, still_moving
 from acvb_core.lda.kernels import add_log_absences, zeroth_order
 from acvb_core.lda.kernels_second import second_order
-from acvb_core.lda.method import VariationalMethod
+from acvb_core.lda.method import VariationalMethod, is_beginning
 from acvb_core.lda.start import random_responsibilities
 from acvb_core.lda.state import TOPICS, Counts, apart_copy, posterior_of
 from acvb_core.protocols import Checkpoint, Posterior, Responsibilities, SweepInfo, no_checkpoint
@@ -61,12 +61,13 @@ class CollapsedLda(VariationalMethod):
         change, loo = work.moved / self.tokens.n_tokens, work.loo
         work.end()
         # From here on nothing may stop the sweep: the responsibilities belong to the new state.
-        swept = replace(state, counts=counts, variances=variances, age=work.age)
+        swept = replace(state, counts=counts, variances=variances, age=work.age, change=change)
         if work.age % REBUILD_EVERY == 0:
             swept = replace(swept, counts=counted(self.tokens, work.q), variances=self._variances(work.q))
         swept, order = self._drop(swept)
         swept = self._learn(swept)
-        return swept, SweepInfo(loo, order, change=change, settling=swept.learning)
+        settling = swept.learning or is_beginning(swept.age, change, state.change)
+        return swept, SweepInfo(loo, order, change=change, settling=settling)
 
     def posterior(self, state: CollapsedState) -> Posterior:
         """Return what the state says."""

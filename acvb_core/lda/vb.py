@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numba as nb
 import numpy as np
 
-from acvb_core.clusters import Order, take
+from acvb_core.clusters import Order, mean_l1_change, take
 from acvb_core.lda.hyper import Concentrations, learn_now, minka_step, still_moving
 from acvb_core.lda.kernels import OPTIONS, Floats, Integers, Singles, workspace
-from acvb_core.lda.method import VariationalMethod
+from acvb_core.lda.method import VariationalMethod, is_beginning
 from acvb_core.lda.start import noisy_counts
 from acvb_core.lda.state import TOPICS, Counts, apart, apart_copy, posterior_of
 from acvb_core.protocols import Checkpoint, Posterior, SweepInfo, no_checkpoint
@@ -33,6 +33,8 @@ class VariationalState:
         Sweeps done.
     learning : bool
         The hyper-parameters are still being learned.
+    change : float
+        L1 change of the documents' counts in the last sweep, relative to their sum.
     """
 
     counts: Counts
@@ -40,6 +42,7 @@ class VariationalState:
     hyper: Concentrations
     age: int = 0
     learning: bool = False
+    change: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,10 +92,12 @@ class VariationalLda(VariationalMethod):
             )  # fmt: skip
         entropy -= float((by_word * log_words).sum())
         counts = Counts(by_document, by_word, by_word.sum(axis=0))
-        swept = replace(state, counts=counts, entropy=entropy, age=state.age + 1)
+        change = mean_l1_change({"documents": by_document}, {"documents": state.counts.by_document})
+        swept = replace(state, counts=counts, entropy=entropy, age=state.age + 1, change=change)
         swept, order = self._drop(swept)
         swept = self._learn(swept)
-        return swept, SweepInfo(None, order, settling=swept.learning)
+        settling = swept.learning or is_beginning(swept.age, change, state.change)
+        return swept, SweepInfo(None, order, change=change, settling=settling)
 
     def posterior(self, state: VariationalState) -> Posterior:
         """Return what the state says."""

@@ -189,7 +189,7 @@ def test_steps_of_the_hyper_parameters(name: str, order: str) -> None:
         )
     np.testing.assert_allclose(state.hyper.alpha, np.clip(alpha, 1e-4, 1e4), rtol=2e-4)
     assert state.hyper.beta == pytest.approx(np.clip(beta, 1e-4, 1e4), rel=2e-4)
-    assert info.settling == state.learning
+    assert info.settling or not state.learning
     plain = dense.minka_step(dense.plug_in, case.triplets, gamma, case.alpha, case.beta)
     weighted = dense.weighted_minka_step(case.triplets, gamma, case.alpha, case.beta)
     if case.size > 1 and name.startswith("small"):  # the two can be told apart
