@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -128,3 +129,44 @@ def test_rows_at_the_edge_of_the_buffer(n: int) -> None:
         history.append(snapshot(sweep))
         history.append(snapshot(sweep))
     assert history.column("sweep").tolist() == list(range(1, n + 1))
+
+
+def with_extras(sweep: int, **extras: float) -> Snapshot:
+    return replace(snapshot(sweep), extras=extras)
+
+
+@pytest.mark.parametrize("first", [1, 2, 10, 256, 257, 600])
+def test_columns_that_appear_later_are_empty_before(first: int) -> None:
+    """What is evaluated every so many sweeps is first known in the middle of a run, or where the buffer grows."""
+    history = History()
+    for sweep in range(1, 701):
+        earlier, columns = history.column("lower_bound"), history.columns
+        known = {"loo_perplexity": -float(sweep)} if sweep >= first and (sweep - first) % 10 == 0 else {}
+        known |= {"collapsed_bound": 2.0 * sweep} if sweep == 650 else {}
+        history.append(with_extras(sweep, **known))
+        assert history.columns[: len(columns)] == columns
+        np.testing.assert_array_equal(earlier, np.arange(1.0, sweep))
+    sweeps = np.arange(1, 701)
+    due = (sweeps >= first) & ((sweeps - first) % 10 == 0)
+    np.testing.assert_array_equal(history.column("loo_perplexity"), np.where(due, -1.0 * sweeps, np.nan))
+    np.testing.assert_array_equal(history.column("collapsed_bound"), np.where(sweeps == 650, 1300.0, np.nan))
+    np.testing.assert_array_equal(history.column("wall_seconds"), 2.0 * sweeps)
+    frame = history.frame()
+    assert frame["effective_k_rows"].dtype == np.int64
+    again = History.from_frame(frame)
+    again.append(with_extras(701, another=1.0))
+    assert np.isnan(again.column("another")[:700]).all()
+    assert again.column("another")[700] == 1.0
+    np.testing.assert_array_equal(again.column("loo_perplexity")[:700], history.column("loo_perplexity"))
+
+
+def test_column_that_appears_when_a_row_is_replaced() -> None:
+    """A stopped run evaluates its last sweep again, and in full."""
+    history = History()
+    history.append(snapshot(1))
+    history.append(snapshot(2))
+    history.append(with_extras(2, loo_perplexity=5.0))
+    assert len(history) == 2
+    np.testing.assert_array_equal(history.column("loo_perplexity"), [np.nan, 5.0])
+    history.append(snapshot(2))
+    np.testing.assert_array_equal(history.column("loo_perplexity"), [np.nan, np.nan])

@@ -9,6 +9,8 @@ import pytest
 
 from acvb_core.data.word_split import HeldOutWords
 from acvb_core.lda.collapsed_state import counted
+from acvb_core.lda.kernels import add_log_absences
+from acvb_core.lda.state import Counts
 from tests.reference import dense_lda as dense
 from tests.reference.lda_cases import LdaCase, edge_cases, random_case, scaled, small_case
 
@@ -90,6 +92,21 @@ def test_counts_and_variances(name: str) -> None:
         rtol=1e-4,
         atol=1e-5,
     )
+
+
+@every_case
+def test_presence(name: str) -> None:
+    """P(n > 0) from the log probabilities of absence."""
+    case = CASES[name]
+    tokens, absent = entries_of(case.triplets), Counts.zeros(entries_of(case.triplets), case.size)
+    add_log_absences(
+        0, tokens.n_documents, tokens.pointers, tokens.words, tokens.counts, given_of(case).q,
+        absent.by_document, absent.by_word,
+    )  # fmt: skip
+    wanted = dense.presence(case.triplets, case.gamma)
+    np.testing.assert_allclose(-np.expm1(absent.by_document), wanted.documents, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(-np.expm1(absent.by_word), wanted.words, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(-np.expm1(absent.by_word.sum(axis=0)), wanted.topics, rtol=1e-4, atol=1e-5)
 
 
 @every_case

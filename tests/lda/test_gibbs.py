@@ -16,6 +16,9 @@ SWEEPS, BURN_IN = 30_000, 50
 CASES = {
     "8 tokens": random_case(1)._replace(alpha=np.array([0.3, 1.2]), beta=0.4),
     "5 tokens, 3 topics": random_case(2, (3, 0, 2), 3, 3)._replace(alpha=np.array([0.2, 0.6, 1.5]), beta=0.2),
+    "more topics than are gathered at once": random_case(4, (2, 0, 1), 3, 20)._replace(
+        alpha=np.linspace(0.02, 0.4, 20), beta=0.5
+    ),
     "one word often": random_case(3, (6, 1), 2, 2)._replace(alpha=np.array([0.9, 0.3]), beta=0.7),
 }
 
