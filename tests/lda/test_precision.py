@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from acvb_core.data.corpus import Corpus
 from acvb_core.data.synthetic_topics import planted_topics
 from acvb_core.engine.problem import pose
 from acvb_core.engine.run import Schedule
@@ -24,6 +26,9 @@ from tests.engine.fakes import Wrapped, all_snapshots, with_inference
 from .adapters import ORDERS, Order
 
 CORPUS = planted_topics(250, 300, 8, 60, 0.2, 0.1, 2).corpus
+#: All of its arrays find room in the small holes of the heap.
+SMALL = planted_topics(9, 12, 3, 15, 0.2, 0.2, 2).corpus
+MEDIUM = planted_topics(120, 200, 5, 40, 0.2, 0.1, 4).corpus
 
 
 @pytest.mark.parametrize("order", ORDERS)
@@ -68,25 +73,47 @@ def test_counts_are_added_up_anew_now_and_then(order: Order, monkeypatch: pytest
         assert (fresh.by_word.tobytes() == state.counts.by_word.tobytes()) == (sweep % 4 == 0)
 
 
-@pytest.mark.parametrize("k", [3, 4, 7, 12])
-def test_same_bits_whatever_lies_about_in_memory(k: int) -> None:
+class Heap:
+    """Blocks of memory that lie about between those of others, more of them and other ones each time."""
+
+    def __init__(self) -> None:
+        self.library, self.rng = ctypes.CDLL(None), np.random.default_rng(0)
+        self.library.malloc.restype, self.library.malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+        self.library.free.restype, self.library.free.argtypes = None, [ctypes.c_void_p]
+        self.held: list[int] = []
+
+    def stir(self, blocks: int) -> None:
+        """Take some blocks, and let go of half of all that are held."""
+        self.held += [self.library.malloc(int(size)) for size in self.rng.integers(8, 700, blocks)]
+        self.rng.shuffle(self.held)
+        for _ in range(len(self.held) // 2):
+            self.library.free(self.held.pop())
+
+    def clear(self) -> None:
+        while self.held:
+            self.library.free(self.held.pop())
+
+
+@pytest.mark.parametrize("k", [3, 4, 7, 8, 12, 20])
+@pytest.mark.parametrize("corpus", [SMALL, MEDIUM], ids=["small", "medium"])
+def test_same_bits_whatever_lies_about_in_memory(corpus: Corpus, k: int) -> None:
     """Which arrays lie close together is chance; what loops over them do must not hang on it."""
-    rng, kept = np.random.default_rng(3), []
+    heap = Heap()
     for row in methods_of("lda"):
-        values = {"k": k, "burn_in": 2}
+        if row.averaged:  # the sweeps are those of the plain methods
+            continue
         found = set()
-        for _ in range(5):
-            # Small arrays, some let go again: the next ones are put into the holes.
-            kept += [np.empty(int(n), np.float32) for n in rng.integers(1, 3 * k + 40, 300)]
-            kept = [array for array in kept if rng.random() < 0.6]
-            inference = row.build(CORPUS, row.values(known(row, values)))
+        for _ in range(40):
+            inference = row.build(corpus, row.values(known(row, {"k": k, "burn_in": 2})))
+            heap.stir(400)
             state = inference.init(np.random.default_rng(1))
-            for sweep in range(12):
+            for sweep in range(6):
+                heap.stir(60)
                 state, info = inference.sweep(state, np.random.default_rng([1, sweep]))
-                kept += [np.empty(int(n), np.float32) for n in rng.integers(1, 3 * k + 40, 20)]
             bits = b"".join(array.tobytes() for array in arrays_in(state))
             found.add((bits, info.change, info.pseudo_loo))
-        assert len(found) == 1
+        assert len(found) == 1, row.name
+    heap.clear()
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
