@@ -18,6 +18,7 @@ from acvb_core.engine.threads import one_thread
 from acvb_core.evaluate.topic_map import topic_map
 from acvb_core.irm.sweeping import MERGE_FROM
 from acvb_core.lda.hyper import LEARN_FROM
+from acvb_core.lda.model import LdaModel
 from acvb_core.registry import MODELS, methods_of
 from acvb_core.rows import Method, ModelRow
 from acvb_core.views.binning import count_in_bins
@@ -79,6 +80,9 @@ def _run(row: ModelRow, method: Method, values: dict[str, Any], train: Any, held
         model.lower_bound(posterior, given)
         model.extras(posterior, given, model.pseudo_loo(posterior, responsibilities=given))
     model.predict(posterior, heldout)
+    if isinstance(model, LdaModel):
+        model.transform(posterior, train)
+        model.completion(posterior, train)
 
 
 def _read_relation() -> Relation:

@@ -50,6 +50,8 @@ for model, data in DATA.items():
                     fitted, posterior = result.problem.model, result.snapshot.posterior
                     fitted.extras(posterior, None, fitted.pseudo_loo(posterior))
                     topics = fitted.topics(posterior).word_probability
+                    fitted.transform(posterior, data)
+                    fitted.completion(posterior, data)
                     topic_map(topics)
                     align_topics(topics, topics[::-1])
 corpora = [
