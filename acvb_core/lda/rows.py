@@ -45,14 +45,19 @@ LDA = ModelRow(
     {},
 )
 
+#: Sum of the alphas to start from. With 0.1 for any number of topics, hundreds of them would begin with so large a
+#: sum that most die out (K = 320 on 10,622 package descriptions: perplexity 885 from 0.1 each, 694 from 5 in all).
+START_TOTAL = 5.0
+
 _SIZE = (
     Parameter("k", "int", 20, "Number of topics.", "Topics", 1, 5000, advanced=False),
 )  # fmt: skip
 
 _PRIOR = (
     Parameter(
-        "alpha", "float", 0.1, "Concentration of the topics in a document, to start from: the smaller, the fewer "
-        "topics a document is made of.", "Topics in a document (alpha)", 1e-4, 1e3,
+        "alpha", "float", 0.0, "Concentration of each topic in a document, to start from: the smaller, the fewer "
+        f"topics a document is made of. 0 takes {START_TOTAL:g} divided by the number of topics.",
+        "Topics in a document (alpha)", 0.0, 1e3,
     ),
     Parameter(
         "beta", "float", 0.01, "Concentration of the words in a topic, to start from: the smaller, the fewer words "
@@ -85,7 +90,7 @@ _INNER = Parameter(
 
 
 def _start(values: Values) -> Concentrations:
-    return Concentrations.symmetric(values["k"], values["alpha"], values["beta"])
+    return Concentrations.symmetric(values["k"], values["alpha"] or START_TOTAL / values["k"], values["beta"])
 
 
 def _zeroth(data: Any, values: Values) -> CollapsedLda:

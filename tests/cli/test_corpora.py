@@ -290,7 +290,7 @@ def test_help_tells_the_models_apart(run: Run, capsys: pytest.CaptureFixture[str
         acvb_core.cli.main(["fit", "--help"])  # type: ignore[attr-defined]
     shown = " ".join(capsys.readouterr().out.split())
     assert "--alpha X [irm] Concentration of the stick-breaking prior" in shown
-    assert "[lda] Concentration of the topics in a document" in shown
+    assert "[lda] Concentration of each topic in a document" in shown
     assert "Number of topics. (default: 20) [lda]" in shown
     for flag in ("--vocab", "--text-column", "--stop-words", "--min-documents", "--ngrams"):
         assert flag in shown
