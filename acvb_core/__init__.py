@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from acvb_core.data.samples import load_sample
     from acvb_core.data.tokeniser import Tokeniser
     from acvb_core.engine.fitting import compare, fit
+    from acvb_core.engine.grid import grid
     from acvb_core.engine.result import Result
 
 __version__ = "0.1.0"
@@ -37,6 +38,7 @@ __all__ = [
     "__version__",
     "compare",
     "fit",
+    "grid",
     "load_corpus",
     "load_relation",
     "load_sample",
@@ -50,6 +52,7 @@ _HOME = {
     "Tokeniser": "acvb_core.data.tokeniser",
     "compare": "acvb_core.engine.fitting",
     "fit": "acvb_core.engine.fitting",
+    "grid": "acvb_core.engine.grid",
     "load_corpus": "acvb_core.data.corpus_readers",
     "load_relation": "acvb_core.data.readers",
     "load_sample": "acvb_core.data.samples",

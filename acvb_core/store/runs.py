@@ -20,6 +20,7 @@ from acvb_core.store.datasets import KINDS, Kind, dataset_key, kind_called, kind
 from acvb_core.store.files import StoreError, damaged
 from acvb_core.store.results import read_result, write_result
 from acvb_core.store.schema import connected, prepare
+from acvb_core.store.topic_names import TopicNames
 
 _STALE = 24 * 3600.0  # seconds; no write takes that long
 
@@ -149,7 +150,7 @@ class RunStore:
         return Job.restored(result, executor, job_id=job_id, created=created)
 
     def delete(self, job_id: str) -> None:
-        """Forget a run, and its data when nothing else refers to them; an unknown run is no error."""
+        """Forget a run, its names of topics, and its data if nothing else refers to them; an unknown run is no error."""
         with connected(self._database, write=True) as connection:
             found = connection.execute(
                 "SELECT kind, dataset FROM runs WHERE job_id = ?", (job_id,)
@@ -159,6 +160,7 @@ class RunStore:
             connection.execute("DELETE FROM runs WHERE job_id = ?", (job_id,))
             _remove(self._run_file(job_id))
             self._drop_dataset(connection, *found)
+        TopicNames(self.folder).forget(job_id)
 
     def save_dataset(
         self, workspace: str, data: Any, report_lines: Sequence[str], settings: Mapping[str, Any]

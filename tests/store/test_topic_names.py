@@ -7,8 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from acvb_core.engine.result import Result
 from acvb_core.errors import ParameterError
 from acvb_core.store.files import StoreError
+from acvb_core.store.runs import RunStore
 from acvb_core.store.topic_names import MOST_CHARACTERS, TopicNames
 
 WORDS = np.arange(12).reshape(3, 4)
@@ -90,3 +92,13 @@ def test_a_folder_that_cannot_be_written_is_told(names: TopicNames) -> None:
     names.folder.write_text("in the way")
     with pytest.raises(StoreError, match="cannot be"):
         names.rename("run", WORDS, 1, "one")
+
+
+def test_names_go_with_their_run(store: RunStore, women: Result) -> None:
+    names = TopicNames(store.folder)
+    for run in ("one", "two"):
+        store.save("mine", run, 0.0, women)
+        names.rename(run, WORDS, 1, "first")
+    store.delete("one")
+    assert names.names("one", WORDS) == (None, None, None)
+    assert names.names("two", WORDS) == ("first", None, None)
