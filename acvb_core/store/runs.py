@@ -150,7 +150,7 @@ class RunStore:
         return Job.restored(result, executor, job_id=job_id, created=created)
 
     def delete(self, job_id: str) -> None:
-        """Forget a run, its names of topics, and its data if nothing else refers to them; an unknown run is no error."""
+        """Forget a run, its topics' names, and its data if nothing else refers to them; an unknown one is no error."""
         with connected(self._database, write=True) as connection:
             found = connection.execute(
                 "SELECT kind, dataset FROM runs WHERE job_id = ?", (job_id,)
