@@ -27,7 +27,7 @@ class VariationalState:
     counts : Counts
         In double precision, so that the bound can be seen never to fall.
     entropy : float or None
-        Of the responsibilities of all tokens (nats); None before the first sweep.
+        Of the responsibilities of all tokens (nats); None before the first sweep, and where it dropped topics.
     hyper : Concentrations
     age : int
         Sweeps done.
@@ -116,7 +116,8 @@ class VariationalLda(VariationalMethod):
         by_word = _shared_out(old.by_word, take(old.by_word, (None, TOPICS), orders))
         counts = Counts(by_document, by_word, by_word.sum(axis=0))
         hyper = replace(state.hyper, alpha=state.hyper.alpha[kept])
-        return replace(state, counts=counts, hyper=hyper), orders
+        # With what is shared out the responsibilities are others: no bound until the next sweep has counted theirs.
+        return replace(state, counts=counts, entropy=None, hyper=hyper), orders
 
     def _learn(self, state: VariationalState) -> VariationalState:
         if not state.learning or not learn_now(state.age):

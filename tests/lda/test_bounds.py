@@ -48,6 +48,30 @@ def test_bounds_are_below_the_evidence(row: Method, name: str, hyper: str) -> No
         assert bound > limit - 20  # … and not merely far below
 
 
+@pytest.mark.parametrize("name", ["vb", "cvb0", "cvb", "acvb0"])
+def test_bounds_are_below_the_evidence_where_topics_are_dropped(name: str) -> None:
+    """That of the model with the topics that are left; none is given where it is not known."""
+    (row,) = (row for row in methods_of("lda") if row.name == name)
+    dropped = 0
+    for seed in range(12):
+        case = random_case(seed, (3, 0, 1, 2), 4, 4)
+        model = model_row("lda").build(case.corpus)
+        values = {"k": 4, "alpha": 0.05, "beta": 0.1, "hyper": "fixed", "shrink": 0.1, "burn_in": 1}
+        inference = row.build(case.corpus, row.values(known(row, values)))
+        state = inference.init(np.random.default_rng(seed))
+        for sweep in range(40):
+            state, info = inference.sweep(state, np.random.default_rng(sweep))
+            posterior = inference.posterior(state)
+            bound = model.lower_bound(posterior, inference.responsibilities(state))
+            if info.order is None:
+                assert bound is not None
+                continue
+            dropped += 1
+            assert (bound is None) == (name == "vb")
+            assert bound is None or bound <= evidence(case, posterior["alpha"], 0.1) + 1e-4
+    assert dropped > 2
+
+
 @pytest.mark.parametrize("hyper", ["fixed", "minka"])
 @pytest.mark.parametrize("inner", [1, 3])
 @pytest.mark.parametrize("sizes", [(60, 80, 4, 20, 10), (40, 200, 6, 60, 3), (30, 10, 2, 5, 6)], ids=str)
