@@ -19,7 +19,7 @@ LEARN_EVERY = 5
 #: … until none changes by more than this share …
 LEARNED = 0.01
 #: … and never after this sweep, so that a run can settle.
-LEARN_UNTIL = 150
+LEARN_UNTIL = 100
 #: A count that is present with less than this probability adds nothing that could be seen.
 _NEGLIGIBLE = 1e-6
 

@@ -91,7 +91,9 @@ perplexity says how well they were predicted: 1,000 means as uncertain as a fair
 _LOO = """
 Leave-one-out (LOO) perplexity needs nothing held out, which makes it tempting as a judge of everything. It is none of
 **alpha**: it goes on falling as alpha is made smaller, long after held-out perplexity has begun to rise. Do not choose
-between runs of different alpha by it.
+between runs of different alpha by it. Nor is it one of the **number of topics**: it keeps falling past the number that
+predicts held-out words best. Every word's topic was chosen knowing the word, and taking the word out of the counts
+afterwards does not undo that.
 """
 
 _COHERENCE = """
