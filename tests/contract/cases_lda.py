@@ -120,7 +120,13 @@ class LdaCases:
 
     def wide(self) -> tuple[Corpus, list[dict[str, Any]]]:
         wide = planted_topics(2_000, 3_000, 8, 40, 0.1, 0.1, 1).corpus
-        return wide, [{"k": 20}, {"k": 5}, {"k": 20, "track": False}, {"k": 20, "hyper": "fixed"}]
+        far = {"max_sweeps": 11}  # past the first step of the hyper-parameters
+        return wide, [
+            {"k": 20} | far,
+            {"k": 5} | far,
+            {"k": 20, "track": False} | far,
+            {"k": 20, "hyper": "fixed"} | far,
+        ]
 
     def due_for_moves(self, state: Any) -> Any:
         return state

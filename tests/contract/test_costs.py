@@ -91,7 +91,7 @@ def measured() -> list[Any]:
 
 @pytest.mark.parametrize(("row", "values", "heldout"), measured())
 def test_memory_is_as_estimated(row: Method, values: dict[str, Any], heldout: float) -> None:
-    values = values | {"max_sweeps": 3} | ({"burn_in": 1} if row.averaged or row.sampled else {})
+    values = {"max_sweeps": 3} | values | ({"burn_in": 1} if row.averaged or row.sampled else {})
     problem = pose(wide(row.model)[0], row.name, values, model=row.model, heldout=heldout)
     CASES[row.model].arrays(problem.train)  # what is made of the data when it is first asked for
     tracemalloc.start()

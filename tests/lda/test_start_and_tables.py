@@ -1,0 +1,70 @@
+"""Where methods begin, and what a user takes away."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from acvb_core.data.corpus import Corpus
+from acvb_core.data.synthetic_topics import planted_topics
+from acvb_core.lda.start import noisy_counts, random_responsibilities
+from acvb_core.lda.state import Tokens
+from acvb_core.lda.topics import TABLE_WORDS, Topics, document_table, word_table
+
+CORPUS = planted_topics(30, 90, 4, 25, 0.2, 0.1, 1).corpus
+
+
+@pytest.mark.parametrize("n_pairs", [1, 300, 70_000])  # the last is drawn in two pieces
+def test_random_responsibilities(n_pairs: int) -> None:
+    q = random_responsibilities(n_pairs, 5, np.random.default_rng(0))
+    assert q.shape == (n_pairs, 5)
+    assert q.dtype == np.float32
+    assert (q > 0).all()
+    np.testing.assert_allclose(q.sum(axis=1), 1.0, rtol=1e-6)
+    assert len(np.unique(q[:, 0])) > 0.95 * n_pairs
+    if n_pairs > 100:
+        np.testing.assert_allclose(q.mean(axis=0), 0.2, atol=0.03)
+    again = random_responsibilities(n_pairs, 5, np.random.default_rng(0))
+    assert again.tobytes() == q.tobytes()
+
+
+def test_start_of_variational_bayes() -> None:
+    """Documents are even over the topics, which all but agree and do not take sides between frequent and rare words."""
+    counts = noisy_counts(Tokens.of(CORPUS), 6, np.random.default_rng(0))
+    np.testing.assert_allclose(counts.by_document, CORPUS.lengths[:, None] / np.full(6, 6.0))
+    assert counts.by_word.mean() == pytest.approx(1.0, abs=0.02)
+    assert counts.by_word.std() == pytest.approx(0.1, abs=0.02)
+    np.testing.assert_allclose(counts.totals, counts.by_word.sum(axis=0))
+    assert {array.dtype for array in (counts.by_document, counts.by_word)} == {np.dtype(np.float64)}
+
+
+def test_pieces_of_a_pass_cover_every_document_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also empty ones at both ends, and one that is longer than a piece."""
+    dense = np.zeros((9, 40), dtype=int)
+    dense[[1, 2, 5, 7], :] = np.arange(160).reshape(4, 40) % 3
+    dense[4] = 1
+    tokens = Tokens.of(Corpus.build(dense))
+    for length in (1, 7, 39, 40, 41, 10_000):
+        monkeypatch.setattr("acvb_core.lda.state.chunk_pairs", lambda *_, length=length: length)
+        pieces = tokens.chunks(3)
+        assert [d for begin, end in pieces for d in range(begin, end)] == list(range(9))
+        for begin, end in pieces:
+            assert end == begin + 1 or tokens.pointers[end] - tokens.pointers[begin] <= length
+
+
+def test_tables() -> None:
+    rng = np.random.default_rng(0)
+    phi, theta = rng.dirichlet(np.full(90, 0.1), size=4), rng.dirichlet(np.ones(4), size=30)
+    topics = Topics(phi, theta, phi.sum(axis=1) / 4)
+    table = word_table(topics, CORPUS.vocabulary)
+    assert len(table) == 4 * TABLE_WORDS
+    for k in range(4):
+        rows = table[table["topic"] == k + 1]
+        wanted = np.sort(phi[k])[::-1][:TABLE_WORDS]
+        np.testing.assert_array_equal(rows["probability"], wanted)
+        place = {word: w for w, word in enumerate(CORPUS.vocabulary)}
+        np.testing.assert_array_equal(phi[k][[place[word] for word in rows["word"]]], wanted)
+    assert len(word_table(topics, CORPUS.vocabulary, 3)) == 12
+    shares = document_table(topics, CORPUS.documents)
+    np.testing.assert_array_equal(shares[[f"topic_{k}" for k in range(1, 5)]], theta)
+    assert shares["document"].tolist() == CORPUS.documents.tolist()
