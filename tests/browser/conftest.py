@@ -17,7 +17,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwright
+from playwright.sync_api import Browser, Dialog, Page, Playwright, expect, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
 OUTPUT = ROOT / "test-output"
@@ -152,14 +152,20 @@ def browser() -> Iterator[Browser]:
 def watched_page(browser: Browser, width: int = 1440, height: int = 900) -> Iterator[Page]:
     """Open a page with no cookies and no storage; fail on whatever went wrong in it.
 
-    That is: an uncaught exception, an error in the console, and a request to anything but this machine.
+    That is: an uncaught exception, an error in the console, a dialog (the app has none), and a request to anything but
+    this machine.
     """
     context = browser.new_context(viewport={"width": width, "height": height}, accept_downloads=True)
     context.set_default_timeout(WAIT_MS)
     expect.set_options(timeout=WAIT_MS)
     troubles: list[str] = []
 
+    def refuse(dialog: Dialog) -> None:
+        troubles.append(f"a script of somebody's: {dialog.message}")
+        dialog.dismiss()
+
     def watch(page: Page) -> None:
+        page.on("dialog", refuse)
         page.on("pageerror", lambda error: troubles.append(f"exception: {error}"))
         page.on("console", lambda m: troubles.append(f"console: {m.text}") if m.type == "error" else None)
 
@@ -181,7 +187,7 @@ def watched_page(browser: Browser, width: int = 1440, height: int = 900) -> Iter
     assert not troubles, "\n".join(troubles)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def open_page(browser: Browser) -> Callable[..., AbstractContextManager[Page]]:
     """For tests that want more pages, or other sizes: `with open_page(1024, 768) as page: page.goto(server)`."""
     return partial(watched_page, browser)

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-import os
 import re
 import statistics
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from pathlib import Path
 
 import numpy as np
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-ROOT = Path(__file__).resolve().parents[2]
-METHODS = ("ACVB0", "ACVB", "Gibbs")  # with a tiny tolerance, none of these ends by itself for a long time
-WAIT_MS = 60_000  # takes 3 s, and longer on a machine that does other work besides
-OpenPage = Callable[..., AbstractContextManager[Page]]
-StartApp = Callable[[], AbstractContextManager[str]]
+from tests.browser.steps import (
+    POINTS,
+    WAIT_MS,
+    OpenPage,
+    StartApp,
+    bring,
+    cards,
+    cards_that_say,
+    fill,
+    no_page_is_wider,
+    screenshot,
+    take,
+    visit,
+)
 
-POINTS = """() => {
-  const plot = document.querySelector('.st-key-curves .js-plotly-plot');
-  return plot?._fullData ? Math.max(...plot._fullData.map((trace) => trace._length ?? 0)) : 0;
-}"""
 LAST_X = """() => {
   const plot = document.querySelector('.st-key-curves .js-plotly-plot');
   return Math.max(...plot._fullData.filter((t) => t.xaxis === 'x').map((t) => t.x[t.x.length - 1] ?? 0));
@@ -41,34 +44,13 @@ def relation_file(folder: Path, rows: int = 300, columns: int = 200) -> Path:
     return path
 
 
-def visit(page: Page, name: str) -> None:
-    page.get_by_test_id("stSidebarNav").get_by_role("link", name=name, exact=True).click()
-    expect(page.get_by_role("heading", level=1, name=name, exact=True)).to_be_visible()
-
-
-def fill(page: Page, label: str, value: str) -> None:
-    field = page.get_by_role("spinbutton", name=label, exact=True)
-    field.fill(value)
-    field.press("Enter")
-
-
-def cards(page: Page) -> Locator:
-    return page.locator("[class*='st-key-card_']")
-
-
-def cards_that_say(page: Page, text: str) -> Locator:
-    return cards(page).filter(has_text=text)
-
-
 def stop(card: Locator) -> None:
     card.locator("[class*='st-key-stop_']").get_by_role("button").first.click()
     expect(card).to_contain_text("stopped")
 
 
 def upload(page: Page, file: Path) -> None:
-    visit(page, "Data")
-    page.get_by_role("radio", name="Upload").click()
-    page.locator(".st-key-upload input[type=file]").set_input_files(file)
+    bring(page, "A relation", file)
     page.get_by_role("button", name="Load", exact=True).click()
     expect(page.get_by_test_id("stSidebar").get_by_text("made up")).to_be_visible()
 
@@ -117,13 +99,6 @@ SWITCH_AXIS = f"""async (n) => {{
   return await until(() => Object.entries(layout())
     .some(([name, axis]) => name.startsWith('xaxis') && wanted.test(axis?.title?.text ?? '')));
 }}"""
-
-
-def screenshot(page: Page, name: str) -> None:
-    """Keep a picture for the README, where that was asked for."""
-    if os.environ.get("ACVB_SCREENSHOTS"):
-        (ROOT / "docs").mkdir(exist_ok=True)
-        page.screenshot(path=ROOT / "docs" / name)
 
 
 def zoom(page: Page) -> list[float]:
@@ -250,7 +225,7 @@ def test_reload_and_direct_address_of_a_page(browser: Browser, server: str) -> N
         )
         page.goto(f"{server}/guide")
         expect(page.get_by_role("heading", name="Guide")).to_be_visible()
-        expect(page.get_by_test_id("stSidebarNav").get_by_role("link")).to_have_count(6)
+        expect(page.get_by_test_id("stSidebarNav").get_by_role("link")).to_have_count(8)
         page.get_by_role("link", name="Home").first.click()
         page.get_by_role("button", name="Run the sample comparison").click()
         expect(cards_that_say(page, "converged")).to_have_count(3)
@@ -276,10 +251,7 @@ def test_blocks_and_compare_show_the_runs_and_files_can_be_taken(page: Page, tmp
     screenshot(page, "blocks.png")
     files = page.get_by_test_id("stDownloadButton")
     expect(files.first).to_be_visible()
-    with page.expect_download() as taken:
-        files.first.get_by_role("button").click()
-    path = tmp_path / taken.value.suggested_filename
-    taken.value.save_as(path)
+    path = take(files.first.get_by_role("button"), tmp_path)
     assert path.stat().st_size > 100
     visit(page, "Compare")
     expect(page.locator(".js-plotly-plot").first).to_be_visible()
@@ -292,11 +264,5 @@ def test_no_page_is_wider_than_its_window(open_page: OpenPage, server: str, size
         page.goto(server)
         page.get_by_role("button", name="Run the sample comparison").click()
         expect(cards_that_say(page, "converged")).to_have_count(3, timeout=WAIT_MS)
-        for name in ("Home", "Data", "Run", "Blocks", "Compare", "Guide"):
-            page.get_by_test_id("stSidebarNav").get_by_role("link", name=name, exact=True).click()
-            page.wait_for_timeout(300)
-            overflow = page.evaluate(
-                "() => { const m = document.querySelector('.stMain'); return m.scrollWidth - m.clientWidth; }"
-            )
-            assert overflow <= 0, (name, overflow)
-            expect(page.get_by_test_id("stException")).to_have_count(0)
+        pages = ("Home", "Data", "Run", "Blocks", "Topics", "Compare", "How many topics?", "Guide")
+        no_page_is_wider(page, pages)

@@ -1,0 +1,154 @@
+"""What the tests of the app do in the browser: pages, fields, cards, figures, tables, files."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, suppress
+from pathlib import Path
+
+from playwright.sync_api import Locator, Page, TimeoutError, expect
+
+ROOT = Path(__file__).resolve().parents[2]
+WAIT_MS = 60_000  # takes 3 s, and longer on a machine that does other work besides
+OpenPage = Callable[..., AbstractContextManager[Page]]
+StartApp = Callable[[], AbstractContextManager[str]]
+
+POINTS = """() => {
+  const plot = document.querySelector('.st-key-curves .js-plotly-plot');
+  return plot?._fullData ? Math.max(...plot._fullData.map((trace) => trace._length ?? 0)) : 0;
+}"""
+SETTLED = """() => new Promise((done, fail) => {
+  const began = performance.now();
+  let still = began;
+  const look = () => {
+    const now = performance.now();
+    const state = document.querySelector('[data-testid=stApp]')?.dataset.testScriptState;
+    if (state !== 'notRunning') still = now;
+    if (now - still > 400) done();
+    else if (now - began > 60000) fail(new Error(`the page is still ${state}`));
+    else setTimeout(look, 20);
+  };
+  look();
+})"""
+OVERFLOW = "() => { const m = document.querySelector('.stMain'); return m.scrollWidth - m.clientWidth; }"
+
+
+def visit(page: Page, name: str) -> None:
+    page.get_by_test_id("stSidebarNav").get_by_role("link", name=name, exact=True).click()
+    expect(page.get_by_role("heading", level=1, name=name, exact=True)).to_be_visible()
+
+
+def fill(page: Page, label: str, value: str) -> None:
+    field = page.get_by_role("spinbutton", name=label, exact=True)
+    field.fill(value)
+    field.press("Enter")
+
+
+def write(page: Page, label: str, text: str) -> None:
+    field = page.get_by_role("textbox", name=label, exact=True)
+    field.fill(text)
+    field.press("Enter")
+
+
+def press(page: Page, name: str) -> None:
+    page.get_by_role("radio", name=name, exact=True).click()
+
+
+def bring(page: Page, kind: str, file: Path) -> None:
+    """Choose a file of one's own on the Data page."""
+    visit(page, "Data")
+    press(page, "Upload")
+    press(page, kind)
+    page.locator(".st-key-upload input[type=file]").set_input_files(file)
+
+
+def choose(page: Page, label: str, beginning: str) -> None:
+    """Choose in a list the option that begins so."""
+    field = page.get_by_role("combobox", name=label, exact=True)
+    expect(field).to_be_visible()
+    settled(page)  # a list that is drawn anew is closed
+    if field.input_value().startswith(beginning):
+        return
+    options = page.get_by_role("option")
+    for _ in range(5):  # a list closes where something beside it moves, such as a figure that finds its width
+        field.press("ArrowDown")
+        with suppress(TimeoutError):
+            options.first.wait_for(timeout=2000)
+            break
+    wanted = next(text for text in options.all_inner_texts() if text.startswith(beginning))
+    page.get_by_role("option", name=wanted, exact=True).click()
+    expect(field).to_have_value(wanted)
+    settled(page)
+
+
+def cards(page: Page) -> Locator:
+    return page.locator("[class*='st-key-card_']")
+
+
+def cards_that_say(page: Page, text: str) -> Locator:
+    return cards(page).filter(has_text=text)
+
+
+def plot(page: Page, key: str) -> Locator:
+    """The figure with a key, once it is drawn, and the one before it is gone."""
+    one = f".st-key-{key} .js-plotly-plot"
+    page.wait_for_function(
+        "one => { const [plot, ...more] = document.querySelectorAll(one); return plot?._fullData && !more.length; }",
+        arg=one,
+    )
+    return page.locator(one)
+
+
+def table(page: Page, heading: str) -> Locator:
+    """The table that has a column of this name."""
+    found = page.locator("[role=columnheader]").filter(has_text=re.compile(f"^{re.escape(heading)}$"))
+    return page.get_by_test_id("stDataFrame").filter(has=found)
+
+
+def cells(shown: Locator) -> list[list[str]]:
+    """The lines of a table, as far as they are in sight, each a list of what stands in its cells."""
+    shown.scroll_into_view_if_needed()
+    expect(shown.locator("[role=gridcell]").first).to_be_attached()
+    # A table is painted; what stands in it is said beside, to those who cannot see it.
+    lines = shown.locator("[role=row]").evaluate_all(
+        "rows => rows.map((row) => [...row.querySelectorAll('[role=gridcell]')].map((cell) => cell.textContent))"
+    )
+    return [line for line in lines if line]
+
+
+def take(button: Locator, folder: Path) -> Path:
+    """Press a button that gives a file, and return the file."""
+    with button.page.expect_download() as taken:
+        button.click()
+    path = folder / taken.value.suggested_filename
+    taken.value.save_as(path)
+    return path
+
+
+def settled(page: Page) -> None:
+    """Wait until the page has been still for a while: what was asked for is drawn, and has found its width."""
+    page.evaluate(SETTLED)
+
+
+def no_wider_than_its_window(page: Page, name: str) -> None:
+    settled(page)
+    overflow = page.evaluate(OVERFLOW)
+    assert overflow <= 0, (name, overflow)
+    expect(page.get_by_test_id("stException")).to_have_count(0)
+
+
+def no_page_is_wider(page: Page, names: Sequence[str]) -> None:
+    for name in names:
+        page.get_by_test_id("stSidebarNav").get_by_role("link", name=name, exact=True).click()
+        if name != "Home":  # whose heading says what the app is for
+            expect(page.get_by_role("heading", level=1, name=name, exact=True)).to_be_visible()
+        no_wider_than_its_window(page, name)
+
+
+def screenshot(page: Page, name: str) -> None:
+    """Keep a picture for the README, where that was asked for."""
+    if os.environ.get("ACVB_SCREENSHOTS"):
+        (ROOT / "docs").mkdir(exist_ok=True)
+        page.screenshot(path=ROOT / "docs" / name)

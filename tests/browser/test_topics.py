@@ -1,0 +1,409 @@
+"""Topics in a real browser: the sample's tour, and texts of one's own from an upload to the files."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.steps import (
+    POINTS,
+    WAIT_MS,
+    OpenPage,
+    bring,
+    cards,
+    cards_that_say,
+    cells,
+    choose,
+    fill,
+    no_page_is_wider,
+    no_wider_than_its_window,
+    plot,
+    press,
+    screenshot,
+    settled,
+    table,
+    take,
+    visit,
+    write,
+)
+
+K = 20  # topics of the sample comparison
+# Three runs on a quarter of a million words: a quarter of a minute, and longer where other work is done besides.
+LONG_MS = 4 * WAIT_MS
+
+# The words of the chosen topic with their tokens, once they are others than those before, and the old figure is gone.
+BARS = """(before) => {
+  const plots = document.querySelectorAll('.st-key-topic_bars .js-plotly-plot');
+  const bars = (name) => plots[0]?._fullData?.find((trace) => trace.name === name);
+  const inside = bars('in the topic');
+  if (plots.length !== 1 || !inside || `${inside.customdata}` === `${before}`) return null;
+  return { words: [...inside.customdata], tokens: [...inside.x], corpus: [...bars('in the corpus').x] };
+}"""
+BUBBLE = """(topic) => {
+  const plot = document.querySelector('.st-key-topic_map .js-plotly-plot');
+  const { xaxis, yaxis } = plot._fullLayout;
+  const { customdata, x, y } = plot._fullData[0];
+  const at = customdata.indexOf(topic);
+  return [xaxis._offset + xaxis.l2p(x[at]), yaxis._offset + yaxis.l2p(y[at])];
+}"""
+TINTS = """found => found.map((one) => [one.title, getComputedStyle(one).backgroundColor])"""
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+THEMES = {
+    "sea": ("harbour", "sailor", "anchor", "wave", "captain", "island", "storm", "lighthouse"),
+    "garden": ("tulip", "soil", "seed", "gardener", "blossom", "hedge", "spade", "rose"),
+    "kitchen": ("flour", "oven", "butter", "recipe", "sugar", "cook", "spoon", "dough"),
+}
+EACH = 20
+RARE = "zebra"  # stands in a few documents only
+
+
+def planted_file(folder: Path) -> Path:
+    """Sixty short texts on three themes, and one without a word, with all that a field of a CSV may hold."""
+    rng = np.random.default_rng(5)
+    rows = []
+    for number in range(3 * EACH):
+        theme = list(THEMES)[number % 3]
+        words = [str(word) for word in rng.choice(THEMES[theme], size=14)]
+        text = f'The {" ".join(words[:7])}, and "the" {" ".join(words[7:])}.'
+        if number < 6:
+            text += f" {RARE}"
+        rows.append([f"{theme} {number}", text, theme])
+    rows[3][1] = f'{HOSTILE} =1+1 says "the sailor",\nand the harbour and the anchor\n{rows[3][1]}'
+    rows[4][1] = f"{HOSTILE} {rows[4][1]}"
+    rows[4][0] = "=1+1"
+    rows[5][0] = HOSTILE
+    rows.append(["nothing", "", "sea"])
+    path = folder / "planted.csv"
+    with path.open("w", newline="", encoding="utf-8") as out:
+        writer = csv.writer(out)
+        writer.writerow(["title", "body", "theme"])
+        writer.writerows(rows)
+    return path
+
+
+@pytest.fixture(scope="module")
+def sample(open_page: OpenPage, server: str) -> str:
+    """Address of a workspace in which the sample comparison has ended: the first step of the tour."""
+    with open_page() as page:
+        page.goto(server)
+        page.get_by_role("button", name="Find topics in the Bible").click()
+        expect(cards(page)).to_have_count(3)
+        expect(cards_that_say(page, "converged")).to_have_count(3, timeout=LONG_MS)
+        page.wait_for_function(f"({POINTS})() > 5")
+        expect(cards_that_say(page, "Held-out perplexity")).to_have_count(3)
+        expect(page.get_by_role("link", name="See the topics")).to_be_visible()
+        return f"{server}/?{re.findall('ws=[0-9a-f]{32}', page.url)[0]}"
+
+
+def bars(page: Page, unlike: list[str] | None = None) -> dict[str, list[Any]]:
+    """The words of the chosen topic, with their tokens in the topic and in the corpus; once they are others."""
+    return page.wait_for_function(BARS, arg=unlike).json_value()
+
+
+def chosen(page: Page, number: int, name: str | None = None) -> None:
+    """See that a topic is the one whose words are shown."""
+    head = page.locator(".topic-head")
+    expect(head.locator("span")).to_have_text(str(number))
+    expect(head.locator("strong")).to_have_text(name or f"Topic {number}")
+    settled(page)
+
+
+def rename(page: Page, number: int, name: str) -> None:
+    page.get_by_role("button", name="Rename").click()
+    write(page, f"Name of topic {number}", name)
+    chosen(page, number, name)
+    page.keyboard.press("Escape")
+
+
+def open_topics(page: Page, method: str) -> None:
+    """Go to the topics of a method's run, the way the Run page leads there."""
+    visit(page, "Run")
+    page.get_by_role("link", name="See the topics").click()
+    expect(page.get_by_role("heading", level=1, name="Topics", exact=True)).to_be_visible()
+    expect(page.get_by_role("button", name="Arrays")).to_be_visible()  # the last thing on the page
+    choose(page, "Run", f"{method} ·")
+    plot(page, "topic_bars")
+
+
+def tints(page: Page) -> list[tuple[str, str]]:
+    """What is said of each tinted word of the open document, and its colour."""
+    words = page.locator(".st-key-document_text span[title]")
+    expect(words.first).to_be_visible()
+    return [(title, colour) for title, colour in words.evaluate_all(TINTS)]
+
+
+def test_words_are_ranked_and_topics_chosen_and_named(page: Page, sample: str) -> None:
+    page.goto(sample)
+    open_topics(page, "ACVB0")
+    chosen(page, 1)
+    relevant = bars(page)["words"]
+    page.mouse.move(0, 0)
+    screenshot(page, "topics.png")
+
+    # Relevance with lambda 1 is probability, with lambda 0 it is what the topic has for itself.
+    slider = page.get_by_role("slider", name="λ")
+    slider.press("End")
+    probable = bars(page, unlike=relevant)["words"]
+    slider.press("Home")
+    distinctive = bars(page, unlike=probable)
+    assert distinctive["words"] != relevant
+    assert np.divide(distinctive["tokens"], distinctive["corpus"]).min() > 0.8
+    press(page, "FREX")
+    expect(slider).to_have_count(0)
+    frequent = bars(page, unlike=distinctive["words"])["words"]
+    press(page, "Probability")
+    shown = bars(page, unlike=frequent)
+    assert shown["words"] == probable
+    assert shown["tokens"] == sorted(shown["tokens"], reverse=True)
+
+    # The smallest bubble lies on top of the others.
+    box = plot(page, "topic_map").bounding_box()
+    assert box is not None
+    x, y = page.evaluate(BUBBLE, K)
+    page.mouse.click(box["x"] + x, box["y"] + y)
+    chosen(page, K)
+    assert bars(page, unlike=probable)["corpus"]
+    page.locator(".st-key-topic_step_1").get_by_role("button").click()
+    chosen(page, 1)
+    choose(page, "Topic", "topic 3")
+    chosen(page, 3)
+
+    rename(page, 3, "The third")
+    third = page.locator(".st-key-topic_cards .card").nth(2)
+    expect(third).to_contain_text("The third")
+    annotations = page.locator(".st-key-topic_map .annotation-text")
+    expect(annotations.filter(has_text="The third")).to_have_count(1)
+    page.goto(sample)
+    open_topics(page, "ACVB0")
+    expect(third).to_contain_text("The third")
+
+    choose(page, "Topic", "3 · The third")
+    shown = bars(page)
+    word, times = shown["words"][0], shown["corpus"][0]
+    write(page, "Which topics is a word in?", word)
+    found = page.get_by_text(re.compile(rf"In (\d+) topics? of {K}; {times:,} times in the corpus"))
+    expect(found).to_be_visible()
+    listed = page.locator(".st-key-topic_cards .card")
+    expect(listed).to_have_count(int(re.findall(r"In (\d+)", found.inner_text())[0]))
+    expect(listed.first.locator(".note")).to_contain_text("of the word's tokens")
+    last = int(listed.last.locator(".number").inner_text())
+    listed.last.click()
+    chosen(page, last, "The third" if last == 3 else None)
+
+
+def test_documents_are_opened_tinted_and_taken(page: Page, sample: str, tmp_path: Path) -> None:
+    page.goto(sample)
+    open_topics(page, "ACVB0")
+    choose(page, "Topic", "topic 2")
+    chosen(page, 2)
+    press(page, "Documents")
+    listed = cells(table(page, "Document"))
+    name, share = listed[2][:2]
+    assert [float(line[1]) for line in listed] == sorted((float(line[1]) for line in listed), reverse=True)
+    table(page, "Document").click(position={"x": 60, "y": 35 * 3 + 17})
+    expect(page.locator(".document-name")).to_have_text(name)
+    found = tints(page)
+    assert len(found) > 20
+    assert all(re.match(r"topic \d+ .*\(\d\.\d\d\)$", title) for title, _ in found)
+    assert len({colour for _, colour in found}) > 3
+    page.get_by_text("Tint one topic alone").click()
+    expect(page.locator(".st-key-document_open").get_by_text("Words of topic 2")).to_be_visible()
+    assert {title.split(" (")[0] for title, _ in tints(page)} == {"topic 2"}
+
+    press(page, "Probability")
+    settled(page)
+    shown = bars(page)
+    words = pd.read_csv(take(page.get_by_role("button", name="Words of the topics"), tmp_path))
+    assert list(words.columns[:4]) == ["topic", "rank", "word", "probability"]
+    of_topic = words[words["topic"] == 2].head(len(shown["words"]))
+    assert of_topic["word"].tolist() == shown["words"]
+    tokens = np.divide(shown["tokens"], of_topic["probability"].to_numpy())
+    np.testing.assert_allclose(tokens, tokens[0], rtol=1e-6)
+    assert words.groupby("topic").size().index.tolist() == list(range(1, K + 1))
+
+    documents = pd.read_csv(take(page.get_by_role("button", name="Topics of the documents"), tmp_path))
+    assert len(documents) == 1189
+    np.testing.assert_allclose(documents.iloc[:, 1:].sum(axis=1), 1.0, rtol=1e-6)
+    row = documents[documents["document"] == name].iloc[0]
+    assert row.iloc[2] == pytest.approx(float(share))
+    tokens_of_topic = page.locator(".st-key-topic_words").get_by_text(re.compile("% of all words"))
+    expect(tokens_of_topic).to_contain_text(f"{100 * tokens[0] / 244_487:.3g} %")
+
+    prepared = json.loads(take(page.get_by_role("button", name="For pyLDAvis"), tmp_path).read_text())
+    assert sorted(prepared["topic.order"]) == list(range(1, K + 1))
+    assert len(prepared["mdsDat"]["x"]) == K
+    assert sum(prepared["mdsDat"]["Freq"]) == pytest.approx(100)
+
+
+def test_topics_of_two_runs_are_paired_and_several_numbers_tried(page: Page, sample: str) -> None:
+    page.goto(sample)
+    visit(page, "Compare")
+    expect(page.get_by_role("heading", name="Which topic is which")).to_be_visible()
+    figure = plot(page, "topic_similarity")
+    sides = figure.evaluate("plot => [plot._fullData[0].x.length, plot._fullData[0].y.length]")
+    assert sides == [K, K]
+    told = page.get_by_text(re.compile(rf"\d+ of {K} pairs are the same topic")).inner_text()
+    assert int(re.findall(rf"(\d+) of {K} pairs", told)[0]) >= K // 2
+    page.get_by_role("tab", name="Pairs in words").click()
+    pairs = cells(table(page, "Pairs with"))
+    similarity = [float(line[0]) for line in pairs]
+    assert similarity == sorted(similarity)
+    assert all(len(line[2].split(", ")) == 8 for line in pairs)
+    expect(page.get_by_role("heading", name="Which topics come back")).to_be_visible()
+
+    visit(page, "How many topics?")
+    write(page, "Numbers of topics", "3, 6")
+    fill(page, "Seeds", "1")
+    fill(page, "Sweeps at most", "20")
+    page.get_by_role("button", name="Start 2 runs").click()
+    expect(page.get_by_role("button", name="See the topics")).to_be_visible(timeout=WAIT_MS)
+    figure = plot(page, "grid_figure")
+    titles = figure.evaluate("plot => plot._fullLayout.annotations.map((note) => note.text)")
+    for title in ("Leave-one-out perplexity", "Held-out perplexity", "Coherence"):
+        assert sum(title in text for text in titles) == 1, titles
+    tried = cells(table(page, "CPU s"))
+    assert [line[0] for line in tried] == ["3", "6"]
+    assert all(line[3] == "20" for line in tried)
+    assert float(tried[1][5].replace(",", "")) < float(tried[0][5].replace(",", ""))
+    page.get_by_role("button", name="See the topics").click()
+    expect(page.get_by_role("combobox", name="Run", exact=True)).to_have_value(re.compile("6 topics"))
+    expect(page.locator(".st-key-topic_cards .card")).to_have_count(6)
+
+
+def figure_of(page: Page, name: str) -> str:
+    """What stands below one of the Data page's headings."""
+    return page.get_by_test_id("stMetric").filter(has_text=name).get_by_test_id("stMetricValue").inner_text()
+
+
+def words_listed(page: Page) -> dict[str, list[str]]:
+    """The words in the preview's table, each with the rest of its line."""
+    return {line[0]: line[1:] for line in cells(table(page, "Word"))}
+
+
+def themes_found(page: Page) -> set[str]:
+    """The planted themes of the topics whose first words are all of one."""
+    texts = page.locator(".st-key-topic_cards .card .words").all_inner_texts()
+    firsts = [text.split(", ")[:6] for text in texts]
+    return {theme for theme, words in THEMES.items() for first in firsts if set(first) <= set(words)}
+
+
+def test_texts_of_ones_own_from_upload_to_files(page: Page, tmp_path: Path) -> None:
+    planted = [word for words in THEMES.values() for word in words]
+    bring(page, "Texts", planted_file(tmp_path))
+    expect(page.get_by_text("table with texts")).to_be_visible()
+    expect(page.get_by_role("combobox", name="Texts", exact=True)).to_have_value("body")
+    expect(page.get_by_role("combobox", name="Labels", exact=True)).to_have_value("theme")
+    expect(page.get_by_text("Press Load when this looks right.")).to_be_visible()
+    settled(page)
+    before = int(figure_of(page, "Words kept"))
+    assert before == len(planted) + len({"says", RARE} | set(re.findall("[a-z]{2,}", HOSTILE))) - 1
+    assert figure_of(page, "Left empty") == "1"
+    # Most frequent first, so that a table in sight has a good part of the planted words.
+    assert set(words_listed(page)) & set(planted)
+    fill(page, "Fewest documents", "7")
+    expect(page.get_by_test_id("stMetric").filter(has_text="Words kept")).to_contain_text(str(len(planted)))
+    press(page, "Dropped")
+    expect(table(page, "Why")).to_be_visible()
+    dropped = words_listed(page)
+    assert dropped["the"][-1] == "stop words"
+    assert dropped[RARE] == ["6", "6", "in too few documents"]
+    fill(page, "Fewest documents", "2")
+    expect(page.get_by_test_id("stMetric").filter(has_text="Words kept")).to_contain_text(str(before))
+    page.get_by_role("button", name="Load", exact=True).click()
+    expect(page.get_by_test_id("stSidebar").get_by_text("planted")).to_be_visible()
+    expect(page.get_by_test_id("stSidebar").get_by_text("61 documents")).to_be_visible()
+
+    page.get_by_role("link", name="Go on to Run").click()
+    page.locator(".st-key-methods").get_by_role("button", name="CVB0", exact=True).click()
+    fill(page, "Topics", "3")
+    page.get_by_role("button", name="Start 2 runs").click()
+    expect(cards(page)).to_have_count(2)
+    expect(cards_that_say(page, "converged")).to_have_count(2, timeout=WAIT_MS)
+
+    for method in ("VB", "ACVB0"):
+        open_topics(page, method)
+        press(page, "Probability")
+        settled(page)
+        expect(page.locator(".st-key-topic_cards .card")).to_have_count(3)
+        assert themes_found(page) == set(THEMES)
+    rename(page, 1, HOSTILE)
+
+    press(page, "Documents")
+    write(page, "Any document", "sea 3")
+    expect(page.locator(".document-name")).to_have_text("sea 3")
+    text = page.locator(".st-key-document_text")
+    expect(text).to_contain_text(f'{HOSTILE} =1+1 says "the sailor",')
+    expect(text.locator("br")).not_to_have_count(0)
+    assert len(tints(page)) > 10
+    press(page, "Known labels")
+    expect(table(page, "garden")).to_be_visible()
+
+    words = pd.read_csv(take(page.get_by_role("button", name="Words of the topics"), tmp_path))
+    assert words["topic"].nunique() == 3
+    assert set(words.loc[words["topic"] == 1, "name"]) == {HOSTILE}
+    documents = pd.read_csv(take(page.get_by_role("button", name="Topics of the documents"), tmp_path))
+    assert len(documents) == 3 * EACH + 1
+    assert documents["document"].tolist()[3:6] == ["sea 3", "'=1+1", HOSTILE]
+
+    visit(page, "Compare")
+    expect(page.get_by_text("3 of 3 pairs are the same topic")).to_be_visible()
+    assert plot(page, "topic_similarity").evaluate("plot => plot._fullData[0].y.length") == 3
+    expect(page.locator("img[src='x']")).to_have_count(0)
+
+
+def refused(page: Page, file: Path) -> tuple[dict[str, str], str]:
+    """What the error about a file says of the place, and all that it says in words."""
+    shown = page.locator(".st-key-problem")
+    place = table(page, "File").filter(has=page.locator("[role=gridcell]").filter(has_text=file.name))
+    expect(place).to_be_visible()
+    names = place.locator("[role=columnheader]").all_text_contents()
+    return dict(zip(names, cells(place)[0], strict=True)), shown.inner_text()
+
+
+def test_a_broken_file_is_refused_with_place_and_remedy(page: Page, tmp_path: Path) -> None:
+    counts = tmp_path / "counts.csv"
+    counts.write_text("doc,word,count\na,cat,2\na,dog,three\nb,cat,1\n")
+    bring(page, "Texts", counts)
+    page.get_by_role("button", name="Load", exact=True).click()
+    place, said = refused(page, counts)
+    assert place == {"File": "counts.csv", "Line": "3", "Column": "3", "Found": "three"}
+    assert "The count is no number." in said
+    assert "Or choose another count column." in said
+    expect(page.get_by_test_id("stSidebar").get_by_text("No data chosen yet")).to_be_visible()
+
+    latin = tmp_path / "latin.csv"
+    lines = ["title,body\n", *(f"t{i},The café by the {['sea', 'harbour'][i % 2]}\n" for i in range(9))]
+    latin.write_bytes("".join(lines).encode("cp1252"))
+    page.locator(".st-key-upload input[type=file]").set_input_files(latin)
+    place, said = refused(page, latin)
+    assert (place["Line"], place["Found"][:2]) == ("2", "e9")
+    assert "not UTF-8" in said
+    assert "Choose the file's encoding" in said
+    # What it tells to do helps.
+    choose(page, "Encoding", "cp1252")
+    expect(page.get_by_role("button", name="Load", exact=True)).to_be_enabled()
+    expect(page.locator(".st-key-problem")).to_have_count(0)
+    page.get_by_role("button", name="Load", exact=True).click()
+    expect(page.get_by_test_id("stSidebar").get_by_text("9 documents")).to_be_visible()
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (1024, 768)])
+def test_no_page_of_topics_is_wider_than_its_window(
+    open_page: OpenPage, sample: str, size: tuple[int, int]
+) -> None:
+    with open_page(*size) as page:
+        page.goto(sample)
+        names = ("Home", "Data", "Run", "Blocks", "Compare", "How many topics?", "Guide", "Topics")
+        no_page_is_wider(page, names)
+        for part in ("Documents", "Quality", "Known labels"):
+            press(page, part)
+            no_wider_than_its_window(page, f"Topics, {part}")
