@@ -67,7 +67,9 @@ def test_stop_keeps_what_there_is_or_says_there_is_nothing() -> None:
 def test_unknown_names_are_refused() -> None:
     with pytest.raises(ParameterError, match="no method 'cvb1'"):
         fit(small_relation(), "cvb1")
-    with pytest.raises(ParameterError, match="no model 'lda'"):
+    with pytest.raises(ParameterError, match="no model 'slda'"):
+        fit(small_relation(), "cvb0", model="slda")
+    with pytest.raises(ParameterError, match="model 'lda' is for a corpus; this is a relation"):
         fit(small_relation(), "cvb0", model="lda")
     with pytest.raises(ParameterError, match="'burn_in'"):
         fit(small_relation(), "cvb0", burn_in=3)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
+from acvb_core.averaging import BURN_IN_CAP
 from acvb_core.data.synthetic_topics import PlantedTopics, topics_10
 from acvb_core.engine.fitting import fit
 from acvb_core.lda import cvb
@@ -124,3 +125,5 @@ def test_when_they_are_learned() -> None:
         assert still_moving(one, other, LEARN_UNTIL - 1)
         assert not still_moving(one, other, LEARN_UNTIL)
     assert not still_moving(one, near, 20)
+    # An average that begins by itself is of one model throughout.
+    assert LEARN_UNTIL <= BURN_IN_CAP
