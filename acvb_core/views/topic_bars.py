@@ -58,8 +58,9 @@ def topic_bars(
     shown = words[words["topic"] == topic].sort_values("rank").head(n)
     probability = shown["probability"].to_numpy(dtype=np.float64)
     counted = tokens is not None and "frequency" in shown
-    inside = probability * float(tokens or 0.0) if counted else probability
-    whole = shown["frequency"].to_numpy(dtype=np.float64) if counted else inside
+    whole = shown["frequency"].to_numpy(dtype=np.float64) if counted else probability
+    # A probability has the prior's share in it, which is no token of the corpus.
+    inside = np.minimum(probability * float(tokens or 0.0), whole) if counted else probability
     if counted:
         values = [f"{number(a)} of {number(b)}" for a, b in zip(inside, whole, strict=True)]
     else:

@@ -79,9 +79,12 @@ def test_without_the_number_of_tokens_bars_are_probabilities() -> None:
     assert not [t for t in figure["data"] if t["uid"] == "corpus"]
 
 
-def test_values_stand_behind_the_longer_bar() -> None:
+def test_no_topic_has_more_of_a_word_than_the_corpus() -> None:
+    """The prior's share in a probability is no token."""
     smoothed = ranked().assign(frequency=1)
-    assert trace(topic_bars(smoothed, 1, tokens=100.0), "values")["x"] == pytest.approx([50, 30, 20, 1])
+    shown = trace(topic_bars(smoothed, 1, tokens=100.0), "values")
+    assert shown["x"] == pytest.approx([1, 1, 1, 1])
+    assert shown["text"][0] == "1 of 1"
 
 
 def test_words_are_shown_as_they_are() -> None:
