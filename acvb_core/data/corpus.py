@@ -151,13 +151,14 @@ class Corpus:
         return f"{self.n_documents:,} documents · {self.n_words:,} words · {self.n_tokens:,} tokens"
 
     def identity(self) -> dict[str, Any]:
-        """Return name, size and fingerprint as plain values: what tells these data from others."""
+        """Return name, size, fingerprint and how texts were cut as plain values: what tells these data from others."""
         return {
             "name": self.name,
             "documents": self.n_documents,
             "words": self.n_words,
             "tokens": self.n_tokens,
             "fingerprint": self.fingerprint,
+            "tokeniser": None if self.tokeniser is None else self.tokeniser.to_dict(),
         }
 
     def with_counts(self, counts: sparse.csr_array) -> Corpus:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -157,6 +157,13 @@ class Tokeniser:
         """Return the settings as JSON-able values."""
         found = asdict(self)
         return found | {name: list(found[name]) for name in ("stop_words", "extra_stop_words")}
+
+    def without_limits(self) -> Tokeniser:
+        """Return the tokeniser that cuts alike, but drops no word for how often it stands in the texts.
+
+        For texts beside those that a vocabulary was made of: that vocabulary says which words matter.
+        """
+        return replace(self, min_documents=1, max_share=1.0, max_words=None)
 
     def cut(self, texts: Sequence[str]) -> CutTexts:
         """Return texts cut into words and counted: what `preview` filters without cutting again."""

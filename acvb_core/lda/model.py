@@ -6,21 +6,23 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy.special import gammaln, polygamma
 
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.word_split import HeldOutWords
-from acvb_core.evaluate.completion import Completion, document_completion
+from acvb_core.evaluate.completion import Completion
 from acvb_core.evaluate.heldout import WordScore, score_words
 from acvb_core.evaluate.products import pair_products
 from acvb_core.lda.collapsed_state import counted
 from acvb_core.lda.kernels import entropies, leave_one_out
 from acvb_core.lda.state import TOPICS, Tokens
 from acvb_core.lda.topics import Topics, document_table, topics_of, word_table
-from acvb_core.lda.transform import corpus_like, fold_in, onto_vocabulary, shares_table
+from acvb_core.lda.transform import completed, corpus_like, transformed
 from acvb_core.protocols import Array, Checkpoint, Posterior, Responsibilities, no_checkpoint
 
 _NO_RESPONSIBILITIES = np.zeros((0, 1), np.float32)
@@ -142,30 +144,20 @@ class LdaModel:
         DataFrame, one row a document
             document, tokens (of known words), unknown (tokens of words that the model does not know), topic_1 …
         """
-        corpus = corpus_like(given, self.corpus)
-        mapped = onto_vocabulary(corpus, self.corpus.vocabulary)
-        theta = fold_in(mapped.counts, self.topics(posterior).word_probability, posterior["alpha"])
-        return shares_table(mapped, corpus.documents, theta)
+        return transformed(self._documents(given), *self._known(posterior))
 
     def completion(
         self, posterior: Posterior, given: Corpus | Sequence[str], observed: float = 0.8, seed: int = 0
     ) -> Completion:
         """Return how well the topics complete new documents of which a share of the tokens is seen."""
-        corpus = corpus_like(given, self.corpus)
-        mapped = Corpus.build(
-            onto_vocabulary(corpus, self.corpus.vocabulary).counts,
-            vocabulary=self.corpus.vocabulary,
-            documents=corpus.documents,
-            name=corpus.name,
-        )
-        probabilities, alpha = self.topics(posterior).word_probability, posterior["alpha"]
-        return document_completion(
-            mapped,
-            probabilities,
-            lambda counts: fold_in(counts, probabilities, alpha),
-            observed=observed,
-            seed=seed,
-        )
+        return completed(self._documents(given), *self._known(posterior), observed=observed, seed=seed)
+
+    def _documents(self, given: Corpus | Sequence[str]) -> Corpus:
+        return corpus_like(given, self.corpus.tokeniser, self.corpus.name)
+
+    def _known(self, posterior: Posterior) -> tuple[NDArray[Any], Array, Array]:
+        """Return what new documents are read with: words, their probabilities, concentrations."""
+        return self.corpus.vocabulary, self.topics(posterior).word_probability, posterior["alpha"]
 
     @property
     def score_type(self) -> type[WordScore]:

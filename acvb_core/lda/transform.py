@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from acvb_core.data.corpus import Corpus
-from acvb_core.errors import ParameterError
+from acvb_core.data.tokeniser import Tokeniser
+from acvb_core.errors import DataError, ParameterError
+from acvb_core.evaluate.completion import Completion, document_completion
 from acvb_core.lda.kernels import OPTIONS, Floats, Integers, Singles, workspace
 from acvb_core.lda.state import Tokens, apart
 from acvb_core.protocols import Array
@@ -83,41 +85,105 @@ def fold_in(counts: sparse.csr_array, word_probability: Array, alpha: Array) -> 
     return np.asarray(theta / theta.sum(axis=1, keepdims=True))
 
 
-def shares_table(mapped: Mapped, documents: NDArray[Any], theta: Floats) -> pd.DataFrame:
-    """Return one row a document: document, tokens, unknown, topic_1 … topic_K."""
+def transformed(
+    corpus: Corpus, vocabulary: NDArray[Any], word_probability: Array, alpha: Array
+) -> pd.DataFrame:
+    """Return one row a document: document, tokens (of known words), unknown, topic_1 … topic_K (see `fold_in`).
+
+    Parameters
+    ----------
+    corpus : Corpus
+        Over any vocabulary.
+    vocabulary : ndarray of str, shape (V,)
+        The words of the topics.
+    word_probability : ndarray, shape (K, V)
+    alpha : ndarray, shape (K,)
+    """
+    mapped = onto_vocabulary(corpus, vocabulary)
+    theta = fold_in(mapped.counts, word_probability, alpha)
     frame = pd.DataFrame(theta, columns=[f"topic_{k + 1}" for k in range(theta.shape[1])])
     frame.insert(0, "unknown", mapped.unknown)
     frame.insert(0, "tokens", np.asarray(mapped.counts.sum(axis=1, dtype=np.int64)).ravel())
-    frame.insert(0, "document", documents)
+    frame.insert(0, "document", corpus.documents)
     return frame
 
 
-def corpus_like(given: Corpus | Sequence[str], model: Corpus) -> Corpus:
+def completed(
+    corpus: Corpus,
+    vocabulary: NDArray[Any],
+    word_probability: Array,
+    alpha: Array,
+    *,
+    observed: float = 0.8,
+    seed: int = 0,
+) -> Completion:
+    """Return how well topics predict the rest of documents of which a share of the tokens is seen.
+
+    Parameters
+    ----------
+    corpus, vocabulary, word_probability, alpha
+        As in `transformed`; words that are not in the vocabulary are left out.
+    observed : float
+        Share of each document's tokens that is seen.
+    seed : int
+        Of the choice of these tokens.
+
+    Raises
+    ------
+    DataError
+        No word of the corpus is in the vocabulary.
+    """
+    mapped = onto_vocabulary(corpus, vocabulary)
+    if not mapped.counts.nnz:
+        raise DataError(
+            "no word of these documents is one of the topics' words",
+            source=corpus.name,
+            remedy="Give documents in the same language, with words written the same way.",
+        )
+    known = Corpus.build(mapped.counts, vocabulary=vocabulary, documents=corpus.documents, name=corpus.name)
+    return document_completion(
+        known,
+        word_probability,
+        lambda counts: fold_in(counts, word_probability, alpha),
+        observed=observed,
+        seed=seed,
+    )
+
+
+def corpus_like(given: Corpus | Sequence[str], tokeniser: Tokeniser | None, name: str) -> Corpus:
     """Return documents as a corpus; texts are cut as those that the topics were learned from.
+
+    Parameters
+    ----------
+    given : Corpus or sequence of str
+    tokeniser : Tokeniser or None
+        How the texts of the topics were cut; its limits on how often a word must stand are not for other texts.
+    name : str
+        What the user calls the corpus of the topics.
 
     Raises
     ------
     ParameterError
-        Texts were given, and it is not known how the corpus of the model was cut.
+        Texts were given, and it is not known how the corpus of the topics was cut.
     DataError
-        No word is left of the texts.
+        There is no word in the texts.
     """
     if isinstance(given, Corpus):
         return given
-    if model.tokeniser is None:
-        raise ParameterError(
-            f"{model.name} was read as counts, so it is not known how to cut texts into its words; give a Corpus."
-        )
-    place = {word: w for w, word in enumerate(model.vocabulary)}
-    rows, columns = [], []
-    for d, text in enumerate(given):
-        found = [w for _, _, w in model.tokeniser.spans(text, place)]
-        rows += [d] * len(found)
-        columns += found
-    counts = sparse.csr_array(
-        (np.ones(len(rows), np.int32), (rows, columns)), shape=(len(given), model.n_words)
+    free = how_to_cut(tokeniser, name)
+    selection = free.cut(given).select(free)
+    return Corpus.build(
+        selection.counts, vocabulary=selection.vocabulary, name="texts", texts=given, tokeniser=free
     )
-    return Corpus.build(counts, vocabulary=model.vocabulary, name="texts", texts=given)
+
+
+def how_to_cut(tokeniser: Tokeniser | None, name: str) -> Tokeniser:
+    """Return the tokeniser for texts beside those of a corpus; the arguments and errors are those of `corpus_like`."""
+    if tokeniser is None:
+        raise ParameterError(
+            f"{name} was read as counts, so it is not known how to cut texts into its words; give word counts."
+        )
+    return tokeniser.without_limits()
 
 
 @nb.njit(**OPTIONS)

@@ -60,7 +60,7 @@ def test_fit_prints_one_object_with_these_fields(run: Run, method: str, heldout:
     for name in ("cpu_seconds", "wall_seconds", "diagnostics_seconds", "peak_memory_mb"):
         assert isinstance(told[name], NUMBER), name
     assert told["effective_k"] == {"topics": 3}
-    assert told["data"].keys() == {"name", "documents", "words", "tokens", "fingerprint"}
+    assert told["data"].keys() == {"name", "documents", "words", "tokens", "fingerprint", "tokeniser"}
     assert 1 < told["loo_perplexity"] < 25
     if heldout:
         assert told["heldout"].keys() == {"perplexity", "log_likelihood"}

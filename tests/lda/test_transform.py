@@ -13,7 +13,7 @@ from acvb_core.data.synthetic_topics import planted_topics
 from acvb_core.data.tokeniser import Tokeniser
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
-from acvb_core.errors import ParameterError
+from acvb_core.errors import DataError, ParameterError
 from acvb_core.lda.transform import fold_in, onto_vocabulary
 
 
@@ -89,6 +89,34 @@ def test_texts_are_cut_as_the_fitted_ones_were() -> None:
     assert table["tokens"].tolist() == [2, 3, 0]
     main = table.filter(like="topic_").to_numpy().argmax(axis=1)
     assert main[0] != main[1]
+    table = result.transform(["unheard moon of the unseen", "the and of"])
+    assert table["unknown"].tolist() == [2, 0], "a stop word is not unknown"
+    assert table["tokens"].tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("ngrams", [1, 2])
+def test_texts_give_what_their_corpus_gives(ngrams: int) -> None:
+    lines = ["sun moon star sky sun", "bread butter milk bread", "", "new york bread"] * 5
+    tokeniser = Tokeniser(ngrams=ngrams, min_documents=1, max_share=1.0)
+    corpus = corpus_of_texts(read_texts("\n".join(lines).encode(), format="lines"), tokeniser).corpus
+    result = fit(corpus, "cvb0", k=2, hyper="fixed")
+    table = result.transform(lines)
+    assert (table["tokens"] == corpus.lengths).all(), "phrases are counted beside their words"
+    np.testing.assert_array_equal(table.filter(like="topic_").to_numpy(), shares(result, corpus))
+
+
+def test_what_drops_words_of_a_corpus_drops_none_of_other_texts() -> None:
+    lines = ["sun moon star", "sun moon sky", "sun bread", "sun milk bread"] * 3
+    tokeniser = Tokeniser(min_documents=2, max_share=0.9, max_words=3)
+    corpus = corpus_of_texts(read_texts("\n".join(lines).encode(), format="lines"), tokeniser).corpus
+    assert "sun" not in corpus.vocabulary
+    table = fit(corpus, "cvb0", k=2, hyper="fixed").transform(["moon sun"])
+    assert table[["tokens", "unknown"]].to_numpy().tolist() == [[1, 1]]
+
+
+def test_nothing_can_be_completed_without_known_words(result: Result) -> None:
+    with pytest.raises(DataError, match="no word of these documents is one of the topics' words"):
+        result.completion(Corpus.build(np.array([[3]]), vocabulary=["never-seen"]))
 
 
 def test_texts_need_to_be_cut_and_relations_have_no_documents() -> None:
