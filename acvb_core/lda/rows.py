@@ -8,9 +8,10 @@ from typing import Any
 from acvb_core.averaging import Averaged
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.word_split import hold_out_tokens
+from acvb_core.errors import ParameterError
 from acvb_core.lda.cvb import CollapsedLda
 from acvb_core.lda.gibbs import GibbsLda
-from acvb_core.lda.hyper import LEARN_EVERY, LEARN_FROM, LEARN_UNTIL, Concentrations
+from acvb_core.lda.hyper import LEARN_EVERY, LEARN_FROM, LEARN_UNTIL, LOW, Concentrations
 from acvb_core.lda.memory import memory_bytes
 from acvb_core.lda.model import LdaModel
 from acvb_core.lda.state import Tokens
@@ -90,7 +91,12 @@ _INNER = Parameter(
 
 
 def _start(values: Values) -> Concentrations:
-    return Concentrations.symmetric(values["k"], values["alpha"] or START_TOTAL / values["k"], values["beta"])
+    alpha = values["alpha"]
+    if 0.0 < alpha < LOW:
+        raise ParameterError(
+            f"alpha is {alpha:g}; it must be 0, for {START_TOTAL:g} / k, or at least {LOW:g}."
+        )
+    return Concentrations.symmetric(values["k"], alpha or START_TOTAL / values["k"], values["beta"])
 
 
 def _zeroth(data: Any, values: Values) -> CollapsedLda:
@@ -169,7 +175,7 @@ LDA_METHODS = (
         "Collapsed Gibbs sampling: samples the topic of every token, answers with the mean of the kept samples, "
         "runs as long as it is told.",
         "Griffiths, Steyvers, PNAS 101 (2004); Teh, Newman, Welling, NIPS 19 (2007), eq. 8",
-        (*_SIZE, *_PRIOR, burn_in(200, 1, "Sweeps that are not kept."), max_sweeps(400)),
+        (*_SIZE, *_PRIOR, burn_in(200, 1, f"Sweeps that are not kept; the concentrations are learned in them, from the {LEARN_FROM}th on."), max_sweeps(400)),
         _gibbs, None, sampled=True,
     ),
 )  # fmt: skip

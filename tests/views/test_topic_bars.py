@@ -84,7 +84,7 @@ def test_no_topic_has_more_of_a_word_than_the_corpus() -> None:
     smoothed = ranked().assign(frequency=1)
     shown = trace(topic_bars(smoothed, 1, tokens=100.0), "values")
     assert shown["x"] == pytest.approx([1, 1, 1, 1])
-    assert shown["text"][0] == "1 of 1"
+    assert shown["text"][0].strip() == "1 of 1"
 
 
 def test_words_are_shown_as_they_are() -> None:
