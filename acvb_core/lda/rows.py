@@ -77,6 +77,10 @@ _SHRINK = Parameter(
     "Drop topics below", 0.0, 0.1,
 )  # fmt: skip
 
+_KEPT_FROM = burn_in(
+    200, 1, f"Sweeps that are not kept; the concentrations are learned in them, from the {LEARN_FROM}th on."
+)
+
 _TRACK = Parameter(
     "track", "bool", True, "Average the responsibilities of every pair of document and word as well, for the exact "
     "change of the mean and its bound. Without it a run needs about half the memory, and the change is that of the "
@@ -175,7 +179,7 @@ LDA_METHODS = (
         "Collapsed Gibbs sampling: samples the topic of every token, answers with the mean of the kept samples, "
         "runs as long as it is told.",
         "Griffiths, Steyvers, PNAS 101 (2004); Teh, Newman, Welling, NIPS 19 (2007), eq. 8",
-        (*_SIZE, *_PRIOR, burn_in(200, 1, f"Sweeps that are not kept; the concentrations are learned in them, from the {LEARN_FROM}th on."), max_sweeps(400)),
+        (*_SIZE, *_PRIOR, _KEPT_FROM, max_sweeps(400)),
         _gibbs, None, sampled=True,
     ),
 )  # fmt: skip
