@@ -77,7 +77,7 @@ def planted_file(folder: Path) -> Path:
         if number < 6:
             text += f" {RARE}"
         rows.append([f"{theme} {number}", text, theme])
-    rows[3][1] = f'{HOSTILE} =1+1 says "the sailor",\nand the harbour and the anchor\n{rows[3][1]}'
+    rows[3][1] = f'{HOSTILE} =1+1 says "the sailor" <u>I</u>,\nand the harbour and the anchor\n{rows[3][1]}'
     rows[4][1] = f"{HOSTILE} {rows[4][1]}"
     rows[4][0] = "=1+1"
     rows[5][0] = HOSTILE
@@ -99,7 +99,6 @@ def sample(open_page: OpenPage, server: str) -> str:
         expect(cards(page)).to_have_count(3)
         expect(cards_that_say(page, "converged")).to_have_count(3, timeout=LONG_MS)
         page.wait_for_function(f"({POINTS})() > 5")
-        expect(cards_that_say(page, "Held-out perplexity")).to_have_count(3)
         expect(page.get_by_role("link", name="See the topics")).to_be_visible()
         return f"{server}/?{re.findall('ws=[0-9a-f]{32}', page.url)[0]}"
 
@@ -194,7 +193,6 @@ def test_words_are_ranked_and_topics_chosen_and_named(page: Page, sample: str) -
     expect(found).to_be_visible()
     listed = page.locator(".st-key-topic_cards .card")
     expect(listed).to_have_count(int(re.findall(r"In (\d+)", found.inner_text())[0]))
-    expect(listed.first.locator(".note")).to_contain_text("of the word's tokens")
     last = int(listed.last.locator(".number").inner_text())
     listed.last.click()
     chosen(page, last, "The third" if last == 3 else None)
@@ -219,24 +217,24 @@ def test_documents_are_opened_tinted_and_taken(page: Page, sample: str, tmp_path
     expect(page.locator(".st-key-document_open").get_by_text("Words of topic 2")).to_be_visible()
     assert {title.split(" (")[0] for title, _ in tints(page)} == {"topic 2"}
 
+    relevant = bars(page)["words"]
     press(page, "Probability")
-    settled(page)
-    shown = bars(page)
+    shown = bars(page, unlike=relevant)
     words = pd.read_csv(take(page.get_by_role("button", name="Words of the topics"), tmp_path))
     assert list(words.columns[:4]) == ["topic", "rank", "word", "probability"]
     of_topic = words[words["topic"] == 2].head(len(shown["words"]))
     assert of_topic["word"].tolist() == shown["words"]
     tokens = np.divide(shown["tokens"], of_topic["probability"].to_numpy())
     np.testing.assert_allclose(tokens, tokens[0], rtol=1e-6)
-    assert words.groupby("topic").size().index.tolist() == list(range(1, K + 1))
+    assert set(words["topic"]) == set(range(1, K + 1))
 
     documents = pd.read_csv(take(page.get_by_role("button", name="Topics of the documents"), tmp_path))
     assert len(documents) == 1189
     np.testing.assert_allclose(documents.iloc[:, 1:].sum(axis=1), 1.0, rtol=1e-6)
     row = documents[documents["document"] == name].iloc[0]
     assert row.iloc[2] == pytest.approx(float(share))
-    tokens_of_topic = page.locator(".st-key-topic_words").get_by_text(re.compile("% of all words"))
-    expect(tokens_of_topic).to_contain_text(f"{100 * tokens[0] / 244_487:.3g} %")
+    part = f"{100 * tokens[0] / 244_487:.3g} % of all words"
+    expect(page.locator(".st-key-topic_words")).to_contain_text(part)
 
     prepared = json.loads(take(page.get_by_role("button", name="For pyLDAvis"), tmp_path).read_text())
     assert sorted(prepared["topic.order"]) == list(range(1, K + 1))
@@ -247,18 +245,13 @@ def test_documents_are_opened_tinted_and_taken(page: Page, sample: str, tmp_path
 def test_topics_of_two_runs_are_paired_and_several_numbers_tried(page: Page, sample: str) -> None:
     page.goto(sample)
     visit(page, "Compare")
-    expect(page.get_by_role("heading", name="Which topic is which")).to_be_visible()
     figure = plot(page, "topic_similarity")
-    sides = figure.evaluate("plot => [plot._fullData[0].x.length, plot._fullData[0].y.length]")
-    assert sides == [K, K]
+    assert figure.evaluate("plot => [plot._fullData[0].x.length, plot._fullData[0].y.length]") == [K, K]
     told = page.get_by_text(re.compile(rf"\d+ of {K} pairs are the same topic")).inner_text()
     assert int(re.findall(rf"(\d+) of {K} pairs", told)[0]) >= K // 2
     page.get_by_role("tab", name="Pairs in words").click()
-    pairs = cells(table(page, "Pairs with"))
-    similarity = [float(line[0]) for line in pairs]
+    similarity = [float(line[0]) for line in cells(table(page, "Pairs with"))]
     assert similarity == sorted(similarity)
-    assert all(len(line[2].split(", ")) == 8 for line in pairs)
-    expect(page.get_by_role("heading", name="Which topics come back")).to_be_visible()
 
     visit(page, "How many topics?")
     write(page, "Numbers of topics", "3, 6")
@@ -307,8 +300,7 @@ def test_texts_of_ones_own_from_upload_to_files(page: Page, tmp_path: Path) -> N
     before = int(figure_of(page, "Words kept"))
     assert before == len(planted) + len({"says", RARE} | set(re.findall("[a-z]{2,}", HOSTILE))) - 1
     assert figure_of(page, "Left empty") == "1"
-    # Most frequent first, so that a table in sight has a good part of the planted words.
-    assert set(words_listed(page)) & set(planted)
+    assert set(list(words_listed(page))[:5]) <= set(planted)  # the most frequent first
     fill(page, "Fewest documents", "7")
     expect(page.get_by_test_id("stMetric").filter(has_text="Words kept")).to_contain_text(str(len(planted)))
     press(page, "Dropped")
@@ -319,7 +311,6 @@ def test_texts_of_ones_own_from_upload_to_files(page: Page, tmp_path: Path) -> N
     fill(page, "Fewest documents", "2")
     expect(page.get_by_test_id("stMetric").filter(has_text="Words kept")).to_contain_text(str(before))
     page.get_by_role("button", name="Load", exact=True).click()
-    expect(page.get_by_test_id("stSidebar").get_by_text("planted")).to_be_visible()
     expect(page.get_by_test_id("stSidebar").get_by_text("61 documents")).to_be_visible()
 
     page.get_by_role("link", name="Go on to Run").click()
@@ -341,7 +332,7 @@ def test_texts_of_ones_own_from_upload_to_files(page: Page, tmp_path: Path) -> N
     write(page, "Any document", "sea 3")
     expect(page.locator(".document-name")).to_have_text("sea 3")
     text = page.locator(".st-key-document_text")
-    expect(text).to_contain_text(f'{HOSTILE} =1+1 says "the sailor",')
+    expect(text).to_contain_text(f'{HOSTILE} =1+1 says "the sailor" <u>I</u>,')
     expect(text.locator("br")).not_to_have_count(0)
     assert len(tints(page)) > 10
     press(page, "Known labels")
