@@ -84,7 +84,7 @@ def solve(problem: Problem, watch: Watcher | None = None, checkpoint: Checkpoint
             watch(problem, snapshot)
     if last is None:
         raise StopRun
-    return Result(problem, history, last, max_sweeps=int(problem.settings.values["max_sweeps"]))
+    return Result(problem, history, last.kept(), max_sweeps=int(problem.settings.values["max_sweeps"]))
 
 
 def compare(

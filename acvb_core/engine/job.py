@@ -199,7 +199,7 @@ class Job:
                 self.problem, resume=last, max_sweeps=self._max_sweeps, checkpoint=self._checkpoint
             ):
                 self.history.append(snapshot)
-                self._publish(Status.RUNNING, snapshot)
+                self._publish(Status.RUNNING, snapshot.kept())
             self._publish(Status.FINISHED)
         except Exception as error:
             traceback.print_exc()

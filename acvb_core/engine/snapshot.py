@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -79,6 +79,13 @@ class Snapshot:
     posterior: Posterior = field(repr=False)
     state: Any = field(repr=False)
     memory: Any = field(repr=False, default=None)
+
+    def kept(self) -> Snapshot:
+        """Return what is worth keeping after the run: a state only where there is something to go on with.
+
+        The state may be by far the largest part, and a run that has converged or diverged is not extended.
+        """
+        return replace(self, state=None) if self.verdict in (Verdict.CONVERGED, Verdict.DIVERGED) else self
 
     def row(self) -> dict[str, float]:
         """Return the diagnostics as one flat row; NaN, or no entry, where there is none."""

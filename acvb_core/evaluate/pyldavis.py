@@ -29,6 +29,7 @@ def pyldavis_data(
     n_words: int = 30,
     lambda_step: float = 0.01,
     positions: ArrayLike | None = None,
+    sort: bool = True,
 ) -> dict[str, Any]:
     """Return what pyLDAvis's `PreparedData.to_dict()` returns, as plain lists: `json.dump` writes it as it is.
 
@@ -53,6 +54,9 @@ def pyldavis_data(
         Places of the topics on the map, in the order of `word_probability`. Default: `topic_map`, whose distance is a
         metric, the square root of the divergence that pyLDAvis takes.
 
+    sort : bool
+        Whether the largest topic comes first; otherwise topics keep the numbers they have.
+
     Raises
     ------
     DataError, ParameterError
@@ -63,7 +67,7 @@ def pyldavis_data(
     Sievert and Shirley 2014. Chuang, Manning and Heer 2012, eq. 1-2 (saliency).
     """
     phi, tokens, words = _checked(word_probability, document_share, lengths, vocabulary, n_words, lambda_step)
-    order = np.argsort(-tokens, kind="stable")
+    order = np.argsort(-tokens, kind="stable") if sort else np.arange(len(tokens))
     phi, tokens = phi[order], tokens[order]
     places = topic_map(phi).positions if positions is None else _places(positions, len(phi))[order]
     shown = min(n_words, len(words))

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,14 +39,16 @@ class Tokens:
 
     @classmethod
     def of(cls, corpus: Corpus) -> Tokens:
-        """Return a corpus's pairs."""
-        matrix = corpus.counts
-        return cls(
-            matrix.indptr.astype(np.int64),
-            matrix.indices.astype(np.int32, copy=False),
-            matrix.data.astype(np.float32),
-            corpus.n_words,
-        )
+        """Return a corpus's pairs; runs on the same corpus share them."""
+        if corpus not in _known:
+            matrix = corpus.counts
+            _known[corpus] = cls(
+                matrix.indptr.astype(np.int64),
+                matrix.indices.astype(np.int32, copy=False),
+                matrix.data.astype(np.float32),
+                corpus.n_words,
+            )
+        return _known[corpus]
 
     @property
     def n_documents(self) -> int:
@@ -72,6 +75,9 @@ class Tokens:
             found.append((begin, end))
             begin = end
         return found
+
+
+_known: WeakKeyDictionary[Corpus, Tokens] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)

@@ -135,11 +135,7 @@ def completed(
     """
     mapped = onto_vocabulary(corpus, vocabulary)
     if not mapped.counts.nnz:
-        raise DataError(
-            "no word of these documents is one of the topics' words",
-            source=corpus.name,
-            remedy="Give documents in the same language, with words written the same way.",
-        )
+        raise nothing_known(corpus.name)
     known = Corpus.build(mapped.counts, vocabulary=vocabulary, documents=corpus.documents, name=corpus.name)
     return document_completion(
         known,
@@ -147,6 +143,16 @@ def completed(
         lambda counts: fold_in(counts, word_probability, alpha),
         observed=observed,
         seed=seed,
+    )
+
+
+def nothing_known(source: str) -> DataError:
+    """Return the error for documents that share no word with the topics."""
+    return DataError(
+        "no word of these documents is one of the topics' words",
+        source=source,
+        remedy="Give documents in the same language with words written the same way; word numbers need their "
+        "vocabulary.",
     )
 
 

@@ -52,7 +52,7 @@ def pyldavis_json(result: Result, n_words: int = 30) -> str:
         )
     topics = topics_of(result.posterior)
     train = result.problem.train
-    data = pyldavis_data(
-        topics.word_probability, topics.document_share, train.lengths, train.vocabulary, n_words=n_words
-    )
+    shares = topics.word_probability, topics.document_share
+    # Not sorted anew: a topic has the number that it has everywhere.
+    data = pyldavis_data(*shares, train.lengths, train.vocabulary, n_words=n_words, sort=False)
     return json.dumps(data, allow_nan=False) + "\n"
