@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import NoReturn
 
-from acvb_core.cli.reading import add_reading, real
+from acvb_core.cli.reading import add_documents, add_reading, real
 from acvb_core.cli.settings import add_method_settings, adder
 from acvb_core.errors import ParameterError
 from acvb_core.registry import METHODS, MODELS
@@ -62,6 +62,24 @@ def parser() -> Parser:
         help="number of seeds, counted from 0, or the seeds themselves, with commas between (default: 1)",
     )  # fmt: skip
     _add_run(compare)
+
+    transform = command(
+        "transform", "Say which topics documents are of, with the topics as a run left them.",
+        _later("transform", "transform"),
+    )  # fmt: skip
+    transform.add_argument(
+        "folder",
+        metavar="RUN",
+        help="folder that `acvb fit --model lda … --out` wrote; texts are cut as its were",
+    )
+    add_documents(transform)
+    transform.add_argument(
+        "--completion", action="store_true",
+        help="also score how well four fifths of each document's words predict the rest",
+    )  # fmt: skip
+    transform.add_argument(
+        "--out", metavar="CSV", help="file to write the table to (default: standard output)"
+    )
     return top
 
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import pandas as pd
 
 from acvb_core.cli.model_text import TEXTS
+from acvb_core.data.corpus import Corpus
 from acvb_core.engine.fitting import Comparison
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import Verdict
+from acvb_core.evaluate.completion import Completion
 from acvb_core.store.export import plain
 
 _ENDED = {
@@ -19,6 +23,27 @@ _ENDED = {
     Verdict.STOPPED: "stopped",
     Verdict.DIVERGED: "diverged",
 }
+
+
+class Transformed(NamedTuple):
+    """Documents that were not fitted, and what topics say of them.
+
+    Attributes
+    ----------
+    topics : str
+        Name of the corpus that the topics are of.
+    corpus : Corpus
+        The documents.
+    table : DataFrame
+        As `Result.transform` gives it.
+    completion : Completion or None
+        Where it was asked for.
+    """
+
+    topics: str
+    corpus: Corpus
+    table: pd.DataFrame
+    completion: Completion | None
 
 
 def peak_memory_mb() -> float | None:
@@ -97,9 +122,8 @@ def result_text(result: Result, lines: list[str], out: Path | None) -> str:
         facts.append(("peak memory", f"{memory:,.0f} MB"))
     if out is not None:
         facts.append(("written to", str(out)))
-    width = max(len(name) for name, _ in facts)
-    body = "".join(f"  {name:<{width}}  {text}\n" for name, text in facts)
-    return f"{_data(result, lines)}{result.problem.label}\n{body}{own.found(result)}"
+    data = _data(result.problem.data, _told(result, lines))
+    return f"{data}{result.problem.label}\n{_listed(facts)}{own.found(result)}"
 
 
 def comparison_text(comparison: Comparison, lines: list[str], out: Path | None) -> str:
@@ -108,7 +132,7 @@ def comparison_text(comparison: Comparison, lines: list[str], out: Path | None) 
     table = comparison.table().to_string(
         index=False, na_rep="-", float_format=lambda x: f"{x:,.1f}" if abs(x) >= 100 else f"{x:.4g}"
     )
-    parts = [_data(first, lines), table, "\n"]
+    parts = [_data(first.problem.data, _told(first, lines)), table, "\n"]
     if len(comparison.results) > 1:
         for name, objects in first.problem.model_row.clusterings.items():
             matrix = comparison.agreement(name).to_string(float_format=lambda x: f"{x:.2f}")
@@ -118,10 +142,44 @@ def comparison_text(comparison: Comparison, lines: list[str], out: Path | None) 
     return "".join(parts)
 
 
-def _data(result: Result, lines: list[str]) -> str:
-    data = result.problem.data
+def transform_json(found: Transformed, lines: list[str], out: Path | None) -> str:
+    """Return documents with their topics as one JSON object on one line; the table is there unless it was written."""
+    table = found.table
+    return _json(
+        {
+            "topics": found.topics,
+            "data": found.corpus.identity(),
+            "tokens": table["tokens"].sum(),
+            "unknown": table["unknown"].sum(),
+            "completion": found.completion and found.completion._asdict(),
+            "table": None if out else table.to_dict("records"),
+            "report": lines,
+            "out": out and str(out),
+        }
+    )
+
+
+def transform_text(found: Transformed, lines: list[str], out: Path | None) -> str:
+    """Return what is to be said of documents beside their table."""
+    known, unknown = int(found.table["tokens"].sum()), int(found.table["unknown"].sum())
+    facts = [("words", f"{known:,} that the topics know, {unknown:,} that they do not")]
+    if found.completion is not None:
+        score = found.completion
+        text = f"{score.log_likelihood:.4f} nats a word, perplexity {score.perplexity:,.1f} ({score.tokens:,} words)"
+        facts.append(("completion", text))
+    if out is not None:
+        facts.append(("written to", str(out)))
+    return f"{_data(found.corpus, lines)}topics of {found.topics}\n{_listed(facts)}"
+
+
+def _listed(facts: list[tuple[str, str]]) -> str:
+    width = max(len(name) for name, _ in facts)
+    return "".join(f"  {name:<{width}}  {text}\n" for name, text in facts)
+
+
+def _data(data: Any, lines: list[str]) -> str:
     head = f"{data.name}: {data.size_text}\n"
-    return head + "".join(f"  {line}\n" for line in _told(result, lines)) + "\n"
+    return head + "".join(f"  {line}\n" for line in lines) + "\n"
 
 
 def _ending(result: Result) -> str:

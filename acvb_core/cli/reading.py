@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,6 +42,7 @@ class Reading:
     options: tuple[str, ...]
 
 
+_SHARED_TITLE = "how to read FILE (guessed where not given)"
 _SHARED = ("format", "name", "delimiter", "encoding", "header")
 READINGS = (
     Reading(
@@ -73,15 +75,26 @@ def add_reading(to: argparse.ArgumentParser) -> None:
         help="a relation (an edge list, a matrix, a MatrixMarket or an npz file) or, with --model lda, a corpus (word "
         "counts, a table with a column of texts, a text a line, a zip of .txt files), gzipped or not; or sample:NAME",
     )  # fmt: skip
-    _add_shared(adder(to, "how to read FILE (guessed where not given)"))
+    _add_shared(adder(to, _SHARED_TITLE), READINGS)
     _add_relation(adder(to, "how to read FILE as a relation"))
     _add_corpus(adder(to, "how to read FILE as a corpus (--model lda)"))
     _add_tokeniser(adder(to, "how to cut the texts of a corpus into words"))
 
 
-def _add_shared(add: Add) -> None:
-    formats = [name for reading in READINGS for name in reading.formats]
-    told = "; ".join(f"{', '.join(reading.formats)} for a {reading.kind}" for reading in READINGS)
+def add_documents(to: argparse.ArgumentParser) -> None:
+    """Add FILE, which is a corpus, and the flags that say how to read it; its texts are not to be cut at will."""
+    to.add_argument(
+        "file", metavar="FILE",
+        help="documents: word counts, a table with a column of texts, a text a line, a zip of .txt files, gzipped or "
+        "not; or sample:NAME",
+    )  # fmt: skip
+    _add_shared(adder(to, _SHARED_TITLE), [reading for reading in READINGS if reading.kind == "corpus"])
+    _add_corpus(adder(to, "how to read FILE as a corpus"))
+
+
+def _add_shared(add: Add, readings: Sequence[Reading]) -> None:
+    formats = [name for reading in readings for name in reading.formats]
+    told = "; ".join(f"{', '.join(reading.formats)} for a {reading.kind}" for reading in readings)
     add("--format", f"what kind of file it is: {told}", choices=("auto", *formats), metavar="FORMAT")
     add("--delimiter", "one character, or tab, space, comma, semicolon", type=lambda t: _DELIMITERS.get(t, t))
     add("--encoding", "such as latin-1 (default: UTF-8)")
@@ -181,7 +194,9 @@ def _typed_flags(arguments: argparse.Namespace, reading: Reading) -> list[str]:
 
 
 def _given(arguments: argparse.Namespace, names: tuple[str, ...]) -> dict[str, Any]:
-    return {name: getattr(arguments, name) for name in names if getattr(arguments, name) is not None}
+    """Return those of some arguments that were typed; a command need not have all."""
+    typed = vars(arguments)
+    return {name: typed[name] for name in names if typed.get(name) is not None}
 
 
 def _tokeniser_settings(arguments: argparse.Namespace) -> dict[str, Any]:

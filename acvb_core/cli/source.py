@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from acvb_core.cli.reading import first_flag, reader_options, reading_of
+from acvb_core.data.tokeniser import Tokeniser
 from acvb_core.errors import ParameterError
 from acvb_core.registry import MODELS, model_row
 from acvb_core.rows import ModelRow
@@ -48,8 +50,17 @@ def chosen_model(arguments: argparse.Namespace) -> ModelRow:
     return MODELS[0]
 
 
-def load(arguments: argparse.Namespace, model: ModelRow) -> Source:
+def load(
+    arguments: argparse.Namespace, model: ModelRow, cutter: Callable[[], Tokeniser] | None = None
+) -> Source:
     """Load the file, or the sample, that the arguments name, as the data of a model.
+
+    Parameters
+    ----------
+    arguments : Namespace
+    model : ModelRow
+    cutter : callable, optional
+        Gives the tokeniser of a file of texts; asked only where there are texts. Without it: what was typed.
 
     Raises
     ------
@@ -70,8 +81,16 @@ def load(arguments: argparse.Namespace, model: ModelRow) -> Source:
     reading = reading_of(model.data_type)
     options = reader_options(arguments, reading)
     if reading.kind == "corpus":
-        from acvb_core.data.corpus_readers import load_corpus
+        from acvb_core.data.corpus_readers import inspect_corpus, load_corpus
 
+        if cutter is not None:
+            seen = {
+                name: options[name]
+                for name in ("format", "encoding", "delimiter", "header")
+                if name in options
+            }
+            if inspect_corpus(file, **seen).has_texts:
+                options["tokeniser"] = cutter()
         documents = load_corpus(file, **options)
         return Source(documents.corpus, documents.report.lines())
     from acvb_core.data.readers import load_relation

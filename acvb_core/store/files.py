@@ -90,6 +90,25 @@ def write_arrays(path: Path, arrays: Mapping[str, Any], *, version: int) -> None
         temporary.unlink(missing_ok=True)
 
 
+def read_npz(path: Path, names: Sequence[str] | None = None) -> Arrays:
+    """Return arrays of an npz file: those of some names, or all.
+
+    Raises
+    ------
+    StoreError
+        The file is not there, or is damaged: one of the arrays is missing.
+    """
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+            return {name: stored[name] for name in (stored.files if names is None else names)}
+    except FileNotFoundError:
+        raise StoreError(f"{path} is not there any more; it was deleted or moved.") from None
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read: {error.strerror or error}.") from error
+    except DAMAGE as error:
+        raise damaged(path) from error
+
+
 def read_arrays(path: Path, *, version: int) -> Arrays:
     """Return all arrays of an npz file.
 
@@ -104,14 +123,9 @@ def read_arrays(path: Path, *, version: int) -> Arrays:
     StoreError
         The file is not there, is damaged, or was written by a newer version of the program.
     """
+    arrays = read_npz(path)
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
         found = int(arrays.pop("version"))
-    except FileNotFoundError:
-        raise StoreError(f"{path} is not there any more; it was deleted or moved.") from None
-    except OSError as error:
-        raise StoreError(f"{path} cannot be read: {error.strerror or error}.") from error
     except DAMAGE as error:
         raise damaged(path) from error
     if found > version:

@@ -1,0 +1,52 @@
+"""`acvb transform`: the topics of documents that were not fitted."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from acvb_core.cli.output import Transformed, transform_json, transform_text
+from acvb_core.cli.source import Source, load
+from acvb_core.data.corpus import Corpus
+from acvb_core.errors import ParameterError
+from acvb_core.lda.transform import corpus_like, how_to_cut, nothing_known
+from acvb_core.registry import model_row
+from acvb_core.store.export import csv_text
+from acvb_core.store.topic_model import SavedTopics, load_topics
+
+
+def transform(arguments: argparse.Namespace) -> int:
+    """Write the topic shares of documents; return the exit code."""
+    topics = load_topics(Path(arguments.folder))
+    source = _documents(arguments, topics)
+    corpus: Corpus = source.data
+    table = topics.transform(corpus)
+    if not table["tokens"].any():
+        raise nothing_known(corpus.name)
+    score = topics.completion(corpus) if arguments.completion else None
+    found = Transformed(topics.name, corpus, table, score)
+    out = None if arguments.out is None else Path(arguments.out)
+    if out is not None:
+        out.write_text(csv_text(table), encoding="utf-8", newline="")
+    if arguments.json:
+        sys.stdout.write(transform_json(found, source.lines, out))
+        return 0
+    if out is None:
+        sys.stdout.write(csv_text(table))
+    # Where the table goes to standard output, nothing else does.
+    (sys.stderr if out is None else sys.stdout).write(transform_text(found, source.lines, out))
+    return 0
+
+
+def _documents(arguments: argparse.Namespace, topics: SavedTopics) -> Source:
+    """Load FILE; its texts, and those of a sample, are cut as the topics' own were."""
+    source = load(arguments, model_row("lda"), cutter=lambda: how_to_cut(topics.tokeniser, topics.name))
+    if not isinstance(source.data, Corpus):
+        raise ParameterError(f"{arguments.file} is a relation; topics are of documents. Give a corpus.")
+    sample = source.data
+    if sample.texts is None or not arguments.file.startswith("sample:"):
+        return source
+    cut = corpus_like(sample.texts, topics.tokeniser, topics.name)
+    return Source(replace(cut, documents=sample.documents, name=sample.name), [])
