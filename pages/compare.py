@@ -107,7 +107,7 @@ def scores(table: ComparisonTable) -> None:
         return table.best.map(lambda best: "background-color: #D7EAF6; font-weight: 600" if best else "")
 
     shown = table.frame.style.format(table.formats, na_rep="–").apply(marks, axis=None)
-    st.dataframe(shown, key="compare_table", height=38 + 35 * len(table.frame))
+    st.dataframe(shown, key="compare_table", height=38 + 35 * len(table.frame), placeholder="–")
     if table.best.to_numpy().any():
         st.caption(
             "Shaded: the best of the values that may be held against each other. Log likelihoods in nats."

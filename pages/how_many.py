@@ -176,11 +176,16 @@ def progress(group: list[Job], active: list[Job]) -> None:
                 job.stop()
 
 
+def in_a_sentence(title: str) -> str:
+    """Return a title as it stands inside a sentence: abbreviations keep their capitals."""
+    return title[:1].lower() + title[1:]
+
+
 def at_the_edge(table: pd.DataFrame) -> None:
     """Say where the best number is the largest that was tried, so that it need not be the best there is."""
     largest = int(table["k"].max())
     found = [
-        title.lower()
+        in_a_sentence(title)
         for name, (title, _, _) in MEASURES.items()
         if table[name].notna().any() and best_k(table, name) == largest
     ]
@@ -246,7 +251,7 @@ def go_on(group: list[Job]) -> None:
     first = best.get("heldout_perplexity") or best.get("loo_perplexity") or numbers[0]
 
     def label(k: int) -> str:
-        by = [MEASURES[name][0].lower() for name, number in best.items() if number == k]
+        by = [in_a_sentence(MEASURES[name][0]) for name, number in best.items() if number == k]
         return f"{k:,} topics" + (f" (best {', '.join(by)})" if by else "")
 
     key = f"grid_k_{group[0].id}"

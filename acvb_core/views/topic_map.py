@@ -130,7 +130,8 @@ def _view(place: Floats) -> tuple[Floats, Floats]:
         return np.zeros(2), np.full(2, 0.5)
     low, high = place.min(axis=0), place.max(axis=0)
     reach = (high - low) / 2
-    reach = np.maximum(1.22 * reach, 0.15 * float(reach.max()))
+    # A bubble at the edge of a narrow map takes a seventh of its width to that side.
+    reach = np.maximum(1.36 * reach, 0.5 * float(reach.max()))
     # Topics that all lie in one place are shown in the middle of some room.
     return (low + high) / 2, reach if reach.max() > 0.0 else np.full(2, 0.5)
 
