@@ -1,4 +1,4 @@
-"""Topics: what a run found in a corpus, as a map and words, in its documents, by measures, and as files."""
+"""Topics: what a run found in a corpus, as a map and words, in its documents and new texts, by measures, as files."""
 
 from __future__ import annotations
 
@@ -20,19 +20,21 @@ from pages.ui.picking import Offer, answer, heading, jobs_of, pick, take_away, w
 from pages.ui.topic_documents import documents  # noqa: E402
 from pages.ui.topic_list import all_topics, known_labels, quality  # noqa: E402
 from pages.ui.topic_overview import CHOSEN, overview, settings  # noqa: E402
+from pages.ui.topic_try import try_text  # noqa: E402
 from pages.ui.topic_view import TopicView, names_of, view_of  # noqa: E402
 from pages.ui.workspace import Workspace, current  # noqa: E402
 
 PARTS = ("All topics", "Documents", "Quality")
-LABELS = "Known labels"
+LABELS, TRY = "Known labels", "Try a text"
 # As many panels side by side as there is room for.
 STYLE = """
 <style>
-.st-key-topic_panels, .st-key-document_panels, .st-key-quality_charts {
+.st-key-topic_panels, .st-key-document_panels, .st-key-quality_charts, .st-key-try_panels {
   display: grid; gap: 1rem 1.5rem; align-items: start; }
 .st-key-topic_panels { grid-template-columns: repeat(auto-fit, minmax(20rem, 1fr)); }
-.st-key-document_panels, .st-key-quality_charts { grid-template-columns: repeat(auto-fit, minmax(27rem, 1fr)); }
-.st-key-topic_panels > div, .st-key-document_panels > div, .st-key-quality_charts > div {
+.st-key-document_panels, .st-key-quality_charts, .st-key-try_panels {
+  grid-template-columns: repeat(auto-fit, minmax(27rem, 1fr)); }
+.st-key-topic_panels > div, .st-key-document_panels > div, .st-key-quality_charts > div, .st-key-try_panels > div {
   width: 100% !important; min-width: 0; }
 .topic-head { display: flex; align-items: center; gap: 0.6rem; font-size: 1.35rem; line-height: 1.7rem; }
 .topic-head span { min-width: 2rem; padding: 0 0.4rem; border-radius: 1rem; text-align: center; font-weight: 600;
@@ -78,7 +80,7 @@ def body(view: TopicView) -> None:
     names = names_of(view)
     topic, order = settings(view, names)
     overview(view, names, topic, order)
-    parts = [*PARTS, LABELS] if view.corpus.labels is not None else list(PARTS)
+    parts = [*PARTS, *([LABELS] if view.corpus.labels is not None else []), TRY]
     part = st.segmented_control(
         "Part of the page",
         parts,
@@ -93,6 +95,8 @@ def body(view: TopicView) -> None:
         quality(view, names)
     elif part == LABELS and view.corpus.labels is not None:
         known_labels(view, names)
+    elif part == TRY:
+        try_text(view, names, topic)
     else:
         all_topics(view, names, topic, order)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,17 +10,13 @@ import streamlit as st
 
 from acvb_core.evaluate.topic_documents import DocumentOrder, top_documents
 from acvb_core.store.topic_names import Names
-from acvb_core.views.theme import CHART_CONFIG
-from acvb_core.views.tinted import tinted_html, word_topics
-from acvb_core.views.topic_bars import document_topics_figure
-from acvb_core.views.topic_labels import plain_name
 from pages.ui import format as say
-from pages.ui.topic_overview import CHOSEN, clicked_topic, forget_clicks
+from pages.ui.topic_overview import choose
+from pages.ui.topic_text import Spans, share_bars, tinted_words
 from pages.ui.topic_view import TopicView
 
 OPENED = "topics_document"
 MOST_LISTED = 100
-_BARS: dict[str, Any] = {**CHART_CONFIG, "displayModeBar": False}
 _BY: dict[DocumentOrder, str] = {"share": "Share of the topic", "tokens": "Words of the topic"}
 
 
@@ -135,32 +130,14 @@ def document(view: TopicView, names: Names, topic: int, number: int) -> None:
         facts.append(f"label {corpus.labels[number]}")
     st.html(f"<div class='document-name'>{html.escape(str(corpus.documents[number]))}</div>")
     st.text(" · ".join(facts))
-    key = f"document_topics_{view.run}_{number}_{topic}"
 
-    def clicked() -> None:
-        points = st.session_state[key].selection.points
-        chosen = clicked_topic(points[0]) if points else None
-        if chosen is not None and chosen <= view.n_topics:
-            st.session_state[CHOSEN] = chosen
-            st.session_state[OPENED] = (view.run, chosen, number)
-            forget_clicks()
+    def go_to(chosen: int) -> None:
+        st.session_state[OPENED] = (view.run, chosen, number)
+        choose(chosen)
 
-    figure = document_topics_figure(view.topics.document_share[number], names, n=6)
-    figure["layout"]["clickmode"] = "event+select"
-    figure["layout"]["dragmode"] = False
-    st.plotly_chart(
-        figure, key=key, theme=None, config=_BARS, on_select=clicked, selection_mode="points",
-        alt="Share of each topic in the document.",
-    )  # fmt: skip
-    alone = st.toggle(
-        "Tint one topic alone",
-        key="tint_alone",
-        help="The chosen one. Otherwise each word has its most probable topic's colour.",
-    )
-    if alone:
-        st.text(f"Words of {plain_name(topic, names, long=True)}")
-    with st.container(height=420, border=True, key="document_text"):
-        st.html(tinted(view, names, number, topic if alone else None))
+    shares, (text, spans) = view.topics.document_share[number], _text(view, number)
+    share_bars(view, names, shares, key=f"document_topics_{view.run}_{number}_{topic}", choose=go_to)
+    tinted_words(view, names, topic, text, spans, shares)
     if corpus.texts is None:
         st.caption("The text is not known: the document's words, the most frequent first.")
     elif corpus.tokeniser is None:
@@ -169,30 +146,13 @@ def document(view: TopicView, names: Names, topic: int, number: int) -> None:
         st.caption("The stronger the colour, the more probable the topic. Point at a word for its topic.")
 
 
-def tinted(view: TopicView, names: Names, number: int, topic: int | None = None) -> str:
-    """Return a document as HTML, everything of the user's escaped, its words on the colours of their topics.
-
-    Parameters
-    ----------
-    view : TopicView
-    names : sequence of str or None
-    number : int
-        Of the document, 0-based.
-    topic : int, optional
-        Tint by this topic (from 1) alone.
-    """
+def _text(view: TopicView, number: int) -> tuple[str, Spans]:
+    """Return a document's text, or its words where the text is not known, and where words stand in it."""
     corpus = view.corpus
-    spans: list[tuple[int, int, int]] = []
     if corpus.texts is None:
-        text, spans = _listed(view, number)
-    else:
-        text = corpus.texts[number]
-        if corpus.tokeniser is not None:
-            spans = corpus.tokeniser.spans(text, view.index)
-    chances = word_topics(
-        (word for _, _, word in spans), view.topics.document_share[number], view.topics.word_probability
-    )
-    return tinted_html(text, spans, chances, labels=names, topic=topic)
+        return _listed(view, number)
+    text = corpus.texts[number]
+    return text, [] if corpus.tokeniser is None else corpus.tokeniser.spans(text, view.index)
 
 
 def _listed(view: TopicView, number: int) -> tuple[str, list[tuple[int, int, int]]]:

@@ -24,54 +24,17 @@ from pages.ui.topic_list import word_notes
 from pages.ui.topic_view import KNOWN_BY, TopicView, topic_names
 from pages.ui.workspace import Workspace
 from tests.pages.session import WORKSPACE, Open, press, texts, until
-
-EVIL = "<b>x</b> ![i](http://example.org/x.png) $a$"
-SENTENCES = (
-    ["the cat and the dog play", "a dog and a cat eat", "dog cat dog cat fur"] * 4
-    + ["stars and planets shine", "a planet and a star", "star light, star bright; planets shine"] * 4
-    + [""]
-)
-
-
-def small_corpus(**more: Any) -> Corpus:
-    tokeniser = Tokeniser(min_documents=1, max_share=1.0)
-    counts = tokeniser.cut(SENTENCES).select(tokeniser)
-    return Corpus.build(
-        counts.counts,
-        vocabulary=counts.preview.kept.words,
-        documents=[f"text {i}" for i in range(len(SENTENCES))],
-        name="small",
-        **more,
-    )
+from tests.pages.topics import EVIL, fitted, opened, part, small_corpus
 
 
 @pytest.fixture(scope="module")
 def found() -> Result:
-    tokeniser = Tokeniser(min_documents=1, max_share=1.0)
-    labels = ["pets"] * 12 + ["sky"] * 12 + ["none"]
-    corpus = small_corpus(texts=SENTENCES, labels=labels, tokeniser=tokeniser)
-    return fit(corpus, "cvb0", k=2, hyper="fixed", seed=1)
+    return fitted()
 
 
 @pytest.fixture(scope="module")
 def three() -> Result:
     return fit(small_corpus(), "vb", k=3, hyper="fixed")
-
-
-def opened(open_app: Open, *results: Result) -> AppTest:
-    """Open the page in a workspace that has these finished runs, oldest first."""
-    for number, result in enumerate(results):
-        services.store().save(WORKSPACE, f"{number:012x}", 1e9 + number, result)
-    app = open_app("topics")
-    assert not app.exception
-    return app
-
-
-def part(app: AppTest, name: str) -> AppTest:
-    chosen = next(group for group in app.get("button_group") if group.key == "topics_part")
-    chosen.set_value(name).run()
-    assert not app.exception
-    return app
 
 
 def cards(app: AppTest) -> dict[str, Any]:
