@@ -57,9 +57,7 @@ def _found(view: TopicView, names: Names, topic: int, text: str, tokeniser: Toke
     known, unknown = (int(table[name].iloc[0]) for name in ("tokens", "unknown"))
     one, many = ("word", "words") if tokeniser.ngrams == 1 else ("word or phrase", "words and phrases")
     if not known:
-        st.caption(
-            f"The topics know none of its {say.count(unknown, one, many)}, so they say nothing of this text."
-        )
+        st.caption(f"The topics know none of its {many} ({unknown:,}), so they say nothing of this text.")
         return
     shares = table.filter(like="topic_").to_numpy()[0]
     st.text(f"{say.count(known, one, many)} that the topics know, {unknown:,} that they do not")

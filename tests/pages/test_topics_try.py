@@ -77,8 +77,8 @@ def test_its_words_are_tinted_by_topic(open_app: Open, found: Result) -> None:
         (" \n\t", "There is no text yet"),
         ("?! — …", "There is no word in this text"),
         ("the and of 1912", "There is no word in this text"),
-        ("unheard", "The topics know none of its 1 word,"),
-        ("unheard of, quite unseen", "The topics know none of its 3 words,"),
+        ("unheard", "The topics know none of its words (1),"),
+        ("unheard of, quite unseen", "The topics know none of its words (3),"),
     ],
 )
 def test_where_nothing_can_be_said_that_is_said(open_app: Open, found: Result, text: str, said: str) -> None:
