@@ -31,9 +31,9 @@ STYLE = """
 <style>
 .st-key-topic_panels, .st-key-document_panels, .st-key-quality_charts, .st-key-try_panels {
   display: grid; gap: 1rem 1.5rem; align-items: start; }
-.st-key-topic_panels { grid-template-columns: repeat(auto-fit, minmax(20rem, 1fr)); }
+.st-key-topic_panels { grid-template-columns: repeat(auto-fit, minmax(min(20rem, 100%), 1fr)); }
 .st-key-document_panels, .st-key-quality_charts, .st-key-try_panels {
-  grid-template-columns: repeat(auto-fit, minmax(27rem, 1fr)); }
+  grid-template-columns: repeat(auto-fit, minmax(min(27rem, 100%), 1fr)); }
 .st-key-topic_panels > div, .st-key-document_panels > div, .st-key-quality_charts > div, .st-key-try_panels > div {
   width: 100% !important; min-width: 0; }
 .topic-head { display: flex; align-items: center; gap: 0.6rem; font-size: 1.35rem; line-height: 1.7rem; }
