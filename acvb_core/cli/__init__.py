@@ -42,7 +42,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         place = f"{error.filename}: " if error.filename else ""
         return _fail(f"{place}{error.strerror or error}", WRONG)
     except MemoryError as error:
-        return _fail(f"there is not enough memory ({error or 'for this'}); try fewer clusters or topics", WRONG)
+        return _fail(
+            f"there is not enough memory ({error or 'for this'}); try fewer clusters or topics", WRONG
+        )
     except AcvbError as error:
         return _fail(str(error), WRONG)
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
 
 from acvb_core.clusters import order_by_size
 from acvb_core.data.relation import Relation
@@ -18,6 +16,8 @@ from acvb_core.protocols import Checkpoint, no_checkpoint
 #: Subspace iterations, and vectors carried along beside those asked for: k-means can tell no finer ones (measured on
 #: planted and real relations), and products with a whole block of vectors cost a tenth of ARPACK's one by one.
 _ITERATIONS, _EXTRA = 7, 10
+#: Decimals that tell points apart.
+_DIGITS = 10
 
 
 @dataclass(frozen=True)
@@ -117,8 +117,8 @@ def _inverse_root_degree(degree: np.ndarray) -> Floats:
 
 
 def _k_means(points: Floats, n_clusters: int, seed: int) -> np.ndarray:
-    n_clusters = min(n_clusters, len(points))
-    with warnings.catch_warnings():
-        # Fewer distinct points than clusters: the clusters left over start empty, which is what is wanted.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return KMeans(n_clusters, n_init=3, random_state=seed).fit_predict(points)
+    # Of clusters beyond the number of distinct points k-means would warn; they start empty, which is what is wanted.
+    # Silencing the warning would not do: filters belong to the process, and runs begin on several threads at once.
+    points = points.round(_DIGITS)
+    distinct = len(np.unique(points, axis=0))
+    return np.asarray(KMeans(min(n_clusters, distinct), n_init=3, random_state=seed).fit_predict(points))
