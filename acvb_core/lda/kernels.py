@@ -60,9 +60,13 @@ def prefetch(typingctx: Any, array: Any, index: Any) -> Any:
 def workspace(n_arrays: int, n_topics: int, dtype: Any) -> Any:
     """Return rows 1 … n_arrays for a kernel's own use, longer than asked so that each is far from any other array.
 
-    The rows are not cut to length here: the compiler would then no longer know that they are contiguous.
+    The rows are not cut to length here: the compiler would then no longer know that they are contiguous. Each begins
+    a cache line: where the heap happened to put them, a sweep could take a third longer.
     """
-    return np.empty((n_arrays + 2, n_topics + GAP), dtype)
+    length = (n_topics + _LINE - 1) // _LINE * _LINE + GAP
+    numbers = np.empty((n_arrays + 2) * length + _LINE, dtype)
+    first = (-(numbers.ctypes.data // numbers.itemsize)) % _LINE
+    return numbers[first : first + (n_arrays + 2) * length].reshape(n_arrays + 2, length)
 
 
 def chunk_pairs(n_topics: int, ns_each: float = 1.0) -> int:
