@@ -19,8 +19,9 @@ from acvb_core.evaluate.completion import Completion
 from acvb_core.evaluate.heldout import WordScore, score_words
 from acvb_core.evaluate.products import pair_products
 from acvb_core.lda.collapsed_state import counted
+from acvb_core.lda.evidence import log_gamma_gain, trigamma_sum
 from acvb_core.lda.kernels import entropies, leave_one_out
-from acvb_core.lda.state import TOPICS, Tokens
+from acvb_core.lda.state import TOPICS, Counts, Tokens
 from acvb_core.lda.topics import Topics, document_table, topics_of, word_table
 from acvb_core.lda.transform import completed, corpus_like, transformed
 from acvb_core.protocols import Array, Checkpoint, Posterior, Responsibilities, no_checkpoint
@@ -51,14 +52,23 @@ class LdaModel:
         entropy = self._entropy(posterior, responsibilities)
         if entropy is None:
             return None
-        alpha, beta = posterior["alpha"], posterior.hyper["beta"]
-        documents, words = _positive(posterior["documents"]), _positive(posterior["words"])
-        n_words = words.shape[0]
-        joint = (gammaln(documents + alpha) - gammaln(alpha)).sum()
-        joint -= (gammaln(documents.sum(axis=1) + alpha.sum()) - gammaln(alpha.sum())).sum()
-        joint += (gammaln(words + beta) - gammaln(beta)).sum()
-        joint -= (gammaln(words.sum(axis=0) + n_words * beta) - gammaln(n_words * beta)).sum()
-        return float(joint + entropy)
+        counts, alpha, beta = self._counts(posterior)
+        all_beta = counts.by_word.shape[0] * posterior.hyper["beta"]
+        joint = log_gamma_gain(counts.by_document, alpha) + log_gamma_gain(counts.by_word, beta)
+        lengths = counts.by_document.sum(axis=1, dtype=np.float64)
+        joint -= float((gammaln(lengths + alpha.sum()) - gammaln(alpha.sum())).sum())
+        joint -= float((gammaln(counts.totals + all_beta) - gammaln(all_beta)).sum())
+        return joint + entropy
+
+    def _counts(self, posterior: Posterior) -> tuple[Counts, Array, Array]:
+        """Return the counts of a posterior, alpha, and beta as often as there are topics."""
+        by_word, alpha = np.ascontiguousarray(posterior["words"]), posterior["alpha"]
+        counts = Counts(
+            np.ascontiguousarray(posterior["documents"]),
+            by_word,
+            np.maximum(by_word, 0.0).sum(axis=0, dtype=np.float64),
+        )
+        return counts, alpha, np.full(len(alpha), posterior.hyper["beta"])
 
     def _entropy(self, posterior: Posterior, responsibilities: Responsibilities | None) -> float | None:
         if "entropy" in posterior.arrays:
@@ -116,13 +126,12 @@ class LdaModel:
         q, _ = responsibilities
         bound = self.lower_bound(posterior, responsibilities)
         variances = counted(self.tokens, q, spread=True)
-        alpha, beta = posterior["alpha"], posterior.hyper["beta"]
-        documents, words = _positive(posterior["documents"]), _positive(posterior["words"])
-        n_words = words.shape[0]
-        total = (polygamma(1, documents + alpha) * variances.by_document).sum()
-        total += (polygamma(1, words + beta) * variances.by_word).sum()
-        total -= (polygamma(1, words.sum(axis=0) + n_words * beta) * variances.totals).sum()
-        return float((0.0 if bound is None else bound) + 0.5 * total)
+        counts, alpha, beta = self._counts(posterior)
+        all_beta = counts.by_word.shape[0] * posterior.hyper["beta"]
+        total = trigamma_sum(counts.by_document, alpha, variances.by_document)
+        total += trigamma_sum(counts.by_word, beta, variances.by_word)
+        total -= float((polygamma(1, counts.totals + all_beta) * variances.totals).sum())
+        return (0.0 if bound is None else bound) + 0.5 * total
 
     def predict(self, posterior: Posterior, heldout: HeldOutWords) -> Array:
         """Return p(word | document) = sum_k theta_dk phi_kw of each held-out (document, word) pair."""
@@ -179,10 +188,6 @@ class LdaModel:
             "topics": word_table(topics, self.corpus.vocabulary),
             "documents": document_table(topics, self.corpus.documents),
         }
-
-
-def _positive(counts: Array) -> Array:
-    return np.maximum(counts, 0.0).astype(np.float64)
 
 
 def _singles(counts: Array) -> Array:
