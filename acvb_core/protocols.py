@@ -226,8 +226,9 @@ class Model(Protocol):
         posterior: Posterior,
         responsibilities: Responsibilities | None = None,
         pseudo_loo: float | None = None,
+        lower_bound: float | None = None,
     ) -> dict[str, float]:
-        """Return further diagnostics of this model, by name; the dearer ones only where they can be had."""
+        """Return further diagnostics of this model, by name; what is known already is given, to be used again."""
         ...
 
     def predict(self, posterior: Posterior, heldout: Any) -> Array:

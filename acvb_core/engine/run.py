@@ -169,7 +169,7 @@ class _Runner:
             last,
             lower_bound=bound,
             pseudo_loo=loo,
-            extras=last.extras or self.problem.model.extras(last.posterior, given, loo),
+            extras=last.extras or self.problem.model.extras(last.posterior, given, loo, bound),
             heldout=heldout,
             verdict=Verdict.STOPPED,
         )
@@ -210,7 +210,7 @@ class _Runner:
         if (verdict is not None or due) and verdict is not Verdict.DIVERGED:
             given = inference.responsibilities(state)
             bound, loo = self._bound_and_loo(posterior, given, bound, loo)
-            extras = problem.model.extras(posterior, given, loo)
+            extras = problem.model.extras(posterior, given, loo, bound)
         predicted = self._sampled_predictions(last, current, phase.samples)
         heldout = None
         # Nothing can be ranked by predictions that are not numbers.

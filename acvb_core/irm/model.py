@@ -75,6 +75,7 @@ class IrmModel:
         posterior: Posterior,
         responsibilities: Responsibilities | None = None,
         pseudo_loo: float | None = None,
+        lower_bound: float | None = None,
     ) -> dict[str, float]:
         """Return nothing: the IRM has no diagnostics of its own."""
         return {}

@@ -108,23 +108,26 @@ class LdaModel:
         posterior: Posterior,
         responsibilities: Responsibilities | None = None,
         pseudo_loo: float | None = None,
+        lower_bound: float | None = None,
     ) -> dict[str, float]:
         """Return the leave-one-out perplexity, and the collapsed bound where the responsibilities are known."""
         found = {}
         if pseudo_loo is not None:
             found["loo_perplexity"] = math.exp(min(-pseudo_loo / self.tokens.n_tokens, 700.0))
         if responsibilities is not None:
-            found["collapsed_bound"] = self.collapsed_bound(posterior, responsibilities)
+            found["collapsed_bound"] = self.collapsed_bound(posterior, responsibilities, lower_bound)
         return found
 
-    def collapsed_bound(self, posterior: Posterior, responsibilities: Responsibilities) -> float:
+    def collapsed_bound(
+        self, posterior: Posterior, responsibilities: Responsibilities, lower_bound: float | None = None
+    ) -> float:
         """Return E log p(words, topics of tokens) + H(q) to second order, in nats (TNW07, their Figure 1).
 
         E lgamma(c + n) is taken as lgamma(c + E n) + psi1(c + E n) Var n / 2. An approximation: where counts are
         small it can be above log p(words), which `lower_bound` never is.
         """
         q, _ = responsibilities
-        bound = self.lower_bound(posterior, responsibilities)
+        bound = self.lower_bound(posterior, responsibilities) if lower_bound is None else lower_bound
         variances = counted(self.tokens, q, spread=True)
         counts, alpha, beta = self._counts(posterior)
         all_beta = counts.by_word.shape[0] * posterior.hyper["beta"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, BinaryIO, ClassVar
 
@@ -13,7 +14,7 @@ from acvb_core.data.report import ReadReport
 _NONE = -1
 
 
-class Reader:
+class Reader(ABC):
     """One kind of data; `upload_form` draws the form around it.
 
     Attributes
@@ -39,17 +40,17 @@ class Reader:
     files: str
     unit: str
 
+    @abstractmethod
     def inspect(self, file: BinaryIO, looking: dict[str, Any]) -> Any:
         """Propose how to read a file; a layout."""
-        raise NotImplementedError
 
+    @abstractmethod
     def options(self, layout: Any, prefix: str) -> dict[str, Any]:
         """Draw what is seldom needed and return the arguments of `load` it makes."""
-        raise NotImplementedError
 
+    @abstractmethod
     def columns(self, layout: Any, prefix: str) -> dict[str, Any]:
         """Draw which column means what and return the arguments of `load` it makes."""
-        raise NotImplementedError
 
     def draft(
         self, file: BinaryIO, layout: Any, looking: dict[str, Any], loading: dict[str, Any], prefix: str
@@ -58,16 +59,18 @@ class Reader:
         return None
 
     def preview(self, draft: Any) -> None:
-        """Draw the effect of a draft's settings."""
+        """Draw the effect of a draft's settings; there are none unless a reader says otherwise."""
+        return
 
     def forget(self) -> None:
-        """Let go of what is kept of a file between its drafts."""
+        """Let go of what is kept of a file between its drafts; nothing unless a reader says otherwise."""
+        return
 
+    @abstractmethod
     def load(
         self, file: BinaryIO, name: str | None, looking: dict[str, Any], loading: dict[str, Any], draft: Any
     ) -> tuple[Any, ReadReport]:
         """Return the data and what reading them found."""
-        raise NotImplementedError
 
 
 def guess_prefix(prefix: str, layout: Any) -> str:
