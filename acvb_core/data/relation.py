@@ -1,9 +1,10 @@
-"""The validated relation between two sets of objects: which pairs are linked, which are unknown."""
+"""The validated relation between two sets of objects, or within one: which pairs are linked, which are unknown."""
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,11 +16,36 @@ from acvb_core.data.names import unique_names
 from acvb_core.errors import DataError
 
 
+@dataclass(frozen=True)
+class Network:
+    """What kind of network a relation is whose two sides are the same objects.
+
+    Attributes
+    ----------
+    directed : bool
+        Whether a link from i to j is another one than a link from j to i.
+    self_links : bool
+        Whether links of an object to itself count; where not, the diagonal is missing.
+    """
+
+    directed: bool = True
+    self_links: bool = False
+
+    @property
+    def text(self) -> str:
+        """The kind in words."""
+        return ("directed" if self.directed else "undirected") + (
+            ", self-links count" if self.self_links else ""
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Relation:
     """Binary relation between row objects and column objects.
 
-    An entry is 1 (stored in `ones`), missing (stored in `missing`) or 0 (stored nowhere).
+    An entry is 1 (stored in `ones`), missing (stored in `missing`) or 0 (stored nowhere). Where both sides are
+    the same objects (`network`), the entries of an undirected network are stored both ways round, and the
+    diagonal is missing unless self-links count.
 
     Attributes
     ----------
@@ -31,6 +57,11 @@ class Relation:
         What the user calls the relation.
     row_kind, column_kind : str
         What a row and a column are ("person", "event"), used as axis titles.
+    network : Network or None
+        What kind of network this is; None where the two sides are two sets of objects.
+    attributes : mapping of str to ndarray of str (object dtype), shape (n_rows,)
+        What is known of the row objects beforehand, by name ("department"): to compare clusters with, never used
+        by the inference. "" where nothing is known of an object.
     """
 
     ones: sparse.csr_array
@@ -40,6 +71,8 @@ class Relation:
     name: str = "relation"
     row_kind: str = "row"
     column_kind: str = "column"
+    network: Network | None = None
+    attributes: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
     @classmethod
     def build(
@@ -52,6 +85,8 @@ class Relation:
         name: str = "relation",
         row_kind: str = "row",
         column_kind: str = "column",
+        network: Network | None = None,
+        attributes: Mapping[str, ArrayLike] | None = None,
     ) -> Relation:
         """Validate and normalise a relation.
 
@@ -63,11 +98,17 @@ class Relation:
             Non-zero entries are unknown.
         row_labels, column_labels : sequences of str, optional
             Default: "0", "1", …
+        network : Network, optional
+            Both sides are the same objects. Of an undirected network either triangle will do, or both; the diagonal
+            of a network whose self-links do not count is made missing.
+        attributes : mapping of str to sequence of str, optional
+            One label for each row object.
 
         Raises
         ------
         DataError
-            Shapes disagree, an entry is both 1 and missing, a label is repeated, or a side is empty.
+            Shapes disagree, an entry is both 1 and missing, a label is repeated, or a side is empty; a network is
+            not square, has other labels for its columns than for its rows, or self-links that do not count.
         """
         links = as_pattern(ones)
         unknown = as_pattern(sparse.csr_array(links.shape, dtype=np.bool_) if missing is None else missing)
@@ -84,6 +125,10 @@ class Relation:
                 source=name,
                 remedy="Give at least one row object and one column object.",
             )
+        if network is not None:
+            links, unknown = _as_network(links, unknown, network, name)
+            column_labels = _same_labels(row_labels, column_labels, name)
+            column_kind = row_kind
         overlap = links.multiply(unknown).nnz if links.nnz and unknown.nnz else 0
         if overlap:
             raise DataError(
@@ -99,6 +144,8 @@ class Relation:
             name,
             row_kind,
             column_kind,
+            network,
+            _checked_attributes(attributes or {}, links.shape[0], name),
         )
 
     @property
@@ -123,6 +170,13 @@ class Relation:
         return self.shape[0] * self.shape[1] - self.n_missing
 
     @property
+    def n_links(self) -> int:
+        """Number of links, those of an undirected network counted once."""
+        if self.network is None or self.network.directed:
+            return self.n_ones
+        return (self.n_ones + int(self.ones.diagonal().sum())) // 2
+
+    @property
     def density(self) -> float:
         """Share of ones among the observed entries (0 when nothing is observed)."""
         return self.n_ones / self.n_observed if self.n_observed else 0.0
@@ -130,6 +184,8 @@ class Relation:
     @property
     def size_text(self) -> str:
         """Size in words: objects of both sides, links."""
+        if self.network is not None:
+            return f"{self.shape[0]:,} nodes · {self.n_links:,} links · {self.network.text}"
         return f"{self.shape[0]:,} × {self.shape[1]:,} · {self.n_ones:,} links"
 
     def identity(self) -> dict[str, Any]:
@@ -140,11 +196,13 @@ class Relation:
             "ones": self.n_ones,
             "missing": self.n_missing,
             "fingerprint": self.fingerprint,
-        }
+        } | ({} if self.network is None else {"network": self.network.text})
 
     @cached_property
     def transposed(self) -> Relation:
-        """The same relation with the two sides swapped."""
+        """The same relation with the two sides swapped; what is known of the objects stays behind."""
+        if self.network is not None and not self.network.directed:
+            return self
         turned = replace(
             self,
             ones=as_pattern(self.ones.T),
@@ -153,18 +211,71 @@ class Relation:
             column_labels=self.row_labels,
             row_kind=self.column_kind,
             column_kind=self.row_kind,
+            attributes={},
         )
         turned.__dict__["transposed"] = self
         return turned
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 (hex) of the shape, the ones and the missing entries: equal data, equal fingerprint."""
-        digest = hashlib.sha256(repr(self.shape).encode())
+        """SHA-256 (hex) of shape, ones, missing entries and kind of network: equal data, equal fingerprint."""
+        kind = "" if self.network is None else self.network.text
+        digest = hashlib.sha256((repr(self.shape) + kind).encode())
         for pattern in (self.ones, self.missing):
             digest.update(pattern.indptr.astype("<i8").tobytes())
             digest.update(pattern.indices.astype("<i4", copy=False).tobytes())
         return digest.hexdigest()
+
+
+def _as_network(
+    links: sparse.csr_array, unknown: sparse.csr_array, network: Network, name: str
+) -> tuple[sparse.csr_array, sparse.csr_array]:
+    """Return the patterns of a network: both ways round where undirected, the diagonal missing if it does not count."""
+    if links.shape[0] != links.shape[1]:
+        raise DataError(
+            f"a network has the same objects on both sides, but this relation is {links.shape[0]:,} x "
+            f"{links.shape[1]:,}",
+            source=name,
+            remedy="Give a square relation, or no network.",
+        )
+    if not network.directed:
+        links, unknown = as_pattern(links + links.T), as_pattern(unknown + unknown.T)
+    if not network.self_links:
+        own = int(links.diagonal().sum())
+        if own:
+            raise DataError(
+                f"{own:,} objects are linked to themselves, but self-links are not to count",
+                source=name,
+                remedy="Remove these links, or let self-links count.",
+            )
+        unknown = as_pattern(unknown + sparse.eye_array(links.shape[0], dtype=np.bool_, format="csr"))
+    return links, unknown
+
+
+def _same_labels(rows: ArrayLike | None, columns: ArrayLike | None, name: str) -> ArrayLike | None:
+    if rows is not None and columns is not None and list(map(str, rows)) != list(map(str, columns)):  # type: ignore[arg-type]
+        raise DataError(
+            "a network has the same objects on both sides, but rows and columns have other labels",
+            source=name,
+            remedy="Give the same labels in the same order, or no network.",
+        )
+    if rows is None and columns is not None:
+        raise DataError("the columns of a network have labels, but its rows have none", source=name)
+    return rows
+
+
+def _checked_attributes(given: Mapping[str, ArrayLike], n_objects: int, name: str) -> dict[str, NDArray[Any]]:
+    found = {}
+    for attribute, values in given.items():
+        labels = np.array([str(value) for value in np.asarray(values, dtype=object)], dtype=object)
+        if len(labels) != n_objects:
+            raise DataError(
+                f"the attribute {attribute!r} has {len(labels):,} values for {n_objects:,} row objects",
+                source=name,
+                remedy="Give one value for each.",
+            )
+        found[str(attribute)] = labels
+    return found
 
 
 def as_pattern(array: Any) -> sparse.csr_array:

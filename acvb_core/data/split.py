@@ -73,7 +73,8 @@ def check_share(share: float, seed: int) -> None:
 def hold_out(relation: Relation, share: float, seed: int, *, max_entries: int = MAX_ENTRIES) -> Split:
     """Set a share of the observed entries aside, drawn uniformly without replacement.
 
-    Time and memory grow with the ones, the missing entries and the entries drawn, not with the cells.
+    Time and memory grow with the ones, the missing entries and the entries drawn, not with the cells. A pair of an
+    undirected network is held out once, as the entry above the diagonal, and is missing from both sides of it.
 
     Parameters
     ----------
@@ -93,22 +94,38 @@ def hold_out(relation: Relation, share: float, seed: int, *, max_entries: int = 
     check_share(share, seed)
     if max_entries < 0:
         raise ParameterError(f"max_entries must be at least 0, not {max_entries}.")
-    wanted = round(share * relation.n_observed)
+    undirected = relation.network is not None and not relation.network.directed
+    ones, missing = relation.ones, relation.missing
+    if undirected:
+        ones, missing = as_pattern(sparse.triu(ones)), as_pattern(sparse.triu(missing))
+    starts = _row_starts(relation.shape, upper=undirected)
+    n_observed = int(starts[-1]) - int(missing.nnz)
+    wanted = round(share * n_observed)
     number = min(wanted, max_entries)
     note = None
     if number < wanted:
         note = f"Held out {number:,} entries, the most that are used, in place of {wanted:,}."
     elif share > 0 and number == 0:
         note = "The share is less than half an entry: nothing is held out."
-    ranks = _distinct(relation.n_observed, number, np.random.default_rng(seed))
-    rows, columns = _cells(relation, ranks)
+    ranks = _distinct(n_observed, number, np.random.default_rng(seed))
+    rows, columns = _cells(missing, starts, ranks)
     values = np.zeros(number, dtype=np.bool_)
-    keep = np.ones(relation.n_ones, dtype=np.bool_)
-    _take(relation.ones.indptr, relation.ones.indices, rows, columns, values, keep)
-    train = replace(
-        relation, ones=_kept(relation.ones, keep), missing=_joined(relation.missing, rows, columns)
-    )
-    return Split(train, HeldOut(rows, columns, values), note)
+    keep = np.ones(ones.nnz, dtype=np.bool_)
+    _take(ones.indptr, ones.indices, rows, columns, values, keep)
+    ones, missing = _kept(ones, keep), _joined(missing, rows, columns)
+    if undirected:
+        ones, missing = as_pattern(ones + ones.T), as_pattern(missing + missing.T)
+    return Split(replace(relation, ones=ones, missing=missing), HeldOut(rows, columns, values), note)
+
+
+def _row_starts(shape: tuple[int, int], *, upper: bool) -> NDArray[np.int64]:
+    """Return where each row begins when the cells are counted row by row, shape (n_rows + 1,).
+
+    `upper` counts the cells on and above the diagonal only.
+    """
+    n_rows, n_cols = shape
+    lengths = n_cols - np.arange(n_rows, dtype=np.int64) if upper else np.full(n_rows, n_cols, dtype=np.int64)
+    return np.concatenate([[0], np.cumsum(lengths)])
 
 
 def _distinct(population: int, number: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -129,18 +146,18 @@ def _distinct(population: int, number: int, rng: np.random.Generator) -> NDArray
         drawn = more[np.sort(first)[:number]]
 
 
-def _cells(relation: Relation, ranks: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def _cells(
+    missing: sparse.csr_array, starts: NDArray[np.int64], ranks: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Return row and column of the observed entries with these ranks (row by row, missing ones passed over)."""
-    width = relation.shape[1]
-    missing = relation.missing
-    holes = (
-        np.repeat(np.arange(relation.shape[0], dtype=np.int64), np.diff(missing.indptr)) * width
-        + missing.indices
-    )
+    n_cols = missing.shape[1]
+    # Where a row is cut off on the left (the lower triangle), its last cell still is the last column's.
+    shift = starts[1:] - n_cols
+    holes = np.repeat(shift, np.diff(missing.indptr)) + missing.indices
     # Hole j has j holes before it, so it stands in front of the observed entry of rank holes[j] - j.
     cells = ranks + np.searchsorted(holes - np.arange(len(holes)), ranks, side="right")
-    rows, columns = np.divmod(cells, width)
-    return rows.astype(np.int32), columns.astype(np.int32)
+    rows = np.searchsorted(starts, cells, side="right") - 1
+    return rows.astype(np.int32), (cells - shift[rows]).astype(np.int32)
 
 
 def _kept(pattern: sparse.csr_array, keep: NDArray[np.bool_]) -> sparse.csr_array:
