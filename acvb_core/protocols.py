@@ -120,6 +120,8 @@ class SweepInfo(NamedTuple):
     settling : bool
         True while the method may still make moves that are not part of its fixed point (merging clusters): a
         run is not judged converged, and an average does not begin by itself, before they are over.
+    moves : mapping of str to int, or None
+        How many such moves were made at the end of this sweep, by kind ("merged", "split"); None when none was.
     """
 
     pseudo_loo: float | None
@@ -127,6 +129,7 @@ class SweepInfo(NamedTuple):
     progress: float = 1.0
     change: float | None = None
     settling: bool = False
+    moves: Mapping[str, int] | None = None
 
 
 @runtime_checkable

@@ -260,7 +260,11 @@ def _same_labels(rows: ArrayLike | None, columns: ArrayLike | None, name: str) -
             remedy="Give the same labels in the same order, or no network.",
         )
     if rows is None and columns is not None:
-        raise DataError("the columns of a network have labels, but its rows have none", source=name)
+        raise DataError(
+            "the columns of a network have labels, but its rows have none",
+            source=name,
+            remedy="Give the labels as those of the rows.",
+        )
     return rows
 
 
