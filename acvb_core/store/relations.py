@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from acvb_core.data.relation import Relation
+from acvb_core.data.relation import Network, Relation, as_pattern
 from acvb_core.errors import DataError
 from acvb_core.store.files import (
     DAMAGE,
+    Arrays,
     damaged,
     from_labels_bytes,
     from_text_bytes,
@@ -23,11 +25,12 @@ from acvb_core.store.files import (
     write_arrays,
 )
 
-VERSION = 1
+#: Version 2 may say what kind of network a relation is, and what is known of its objects.
+VERSION = 2
 
 
 def relation_key(relation: Relation) -> str:
-    """Return a SHA-256 (hex) of the links, the missing entries, the labels and the names of a relation.
+    """Return a SHA-256 (hex) of the links, the missing entries, the labels, the names and all else of a relation.
 
     The fingerprint alone is not enough: two relations may have the same links and other objects.
     """
@@ -35,15 +38,27 @@ def relation_key(relation: Relation) -> str:
 
 
 def _texts(relation: Relation) -> dict[str, NDArray[np.uint8]]:
-    return {
+    texts = {
         "names": text_bytes([relation.name, relation.row_kind, relation.column_kind]),
         "row_labels": labels_bytes(relation.row_labels),
         "column_labels": labels_bytes(relation.column_labels),
     }
+    # Left out where there is nothing to say: such relations have the key and the file they always had.
+    if relation.network is not None or relation.attributes:
+        texts["about"] = text_bytes(_about(relation))
+    return texts
+
+
+def _about(relation: Relation) -> dict[str, Any]:
+    network = relation.network
+    return {
+        "network": None if network is None else asdict(network),
+        "attributes": {name: list(values) for name, values in relation.attributes.items()},
+    }
 
 
 def write_relation(path: Path, relation: Relation) -> None:
-    """Write a relation to an npz file.
+    """Write a relation to an npz file; of an undirected network one triangle, from which the other follows.
 
     Raises
     ------
@@ -51,9 +66,12 @@ def write_relation(path: Path, relation: Relation) -> None:
         It cannot be written.
     """
     arrays: dict[str, Any] = {"shape": np.array(relation.shape, dtype=np.int64), **_texts(relation)}
+    undirected = relation.network is not None and not relation.network.directed
     for name, pattern in (("ones", relation.ones), ("missing", relation.missing)):
-        arrays[f"{name}_indptr"], arrays[f"{name}_indices"] = pattern.indptr, pattern.indices
-    write_arrays(path, arrays, version=VERSION)
+        stored = as_pattern(sparse.triu(pattern)) if undirected else pattern
+        arrays[f"{name}_indptr"], arrays[f"{name}_indices"] = stored.indptr, stored.indices
+    # Earlier programs go on reading what they have always understood, and say of the rest that it is newer.
+    write_arrays(path, arrays, version=VERSION if "about" in arrays else 1)
 
 
 def read_relation(path: Path) -> Relation:
@@ -68,6 +86,7 @@ def read_relation(path: Path) -> Relation:
     try:
         shape = tuple(int(n) for n in arrays["shape"])
         name, row_kind, column_kind = from_text_bytes(arrays["names"])
+        network, attributes = _from_about(arrays)
         return Relation.build(
             _pattern(arrays["ones_indptr"], arrays["ones_indices"], shape),
             _pattern(arrays["missing_indptr"], arrays["missing_indices"], shape),
@@ -76,9 +95,34 @@ def read_relation(path: Path) -> Relation:
             name=name,
             row_kind=row_kind,
             column_kind=column_kind,
+            network=network,
+            attributes=attributes,
         )
     except (*DAMAGE, DataError) as error:
         raise damaged(path) from error
+
+
+def _from_about(arrays: Arrays) -> tuple[Network | None, dict[str, NDArray[Any]]]:
+    """Return the kind of network, and what is known of the objects.
+
+    Raises
+    ------
+    ValueError, KeyError, TypeError
+        This is not what `_about` gave.
+    """
+    if "about" not in arrays:
+        return None, {}
+    about = from_text_bytes(arrays["about"])
+    kind, network, attributes = about["network"], None, {}
+    if kind is not None:
+        network = Network(**kind)
+        if asdict(network) != kind or not all(isinstance(value, bool) for value in kind.values()):
+            raise ValueError(f"no kind of network: {kind}")
+    for name, values in dict(about["attributes"]).items():
+        if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+            raise ValueError(f"no labels: {name}")
+        attributes[name] = np.array(values, dtype=object)
+    return network, attributes
 
 
 def _pattern(pointers: NDArray[Any], indices: NDArray[Any], shape: tuple[int, ...]) -> sparse.csr_array:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.relation import Relation
+from acvb_core.data.relation import Network, Relation
 from acvb_core.data.samples import load_sample
 from acvb_core.data.tokeniser import Tokeniser
 from acvb_core.engine.result import Result
@@ -28,6 +28,31 @@ def odd_relation(last: str = "last") -> Relation:
     missing[-1, :2] = True
     return Relation.build(
         ones, missing, row_labels=labels, column_labels=["x", "X", "ｘ"], name="odd 日", row_kind="行"
+    )
+
+
+def network(
+    directed: bool, self_links: bool, *, n: int = 24, groups: int = 3, labels: str = "group"
+) -> Relation:
+    """A small network of groups that are linked among themselves, with unknown pairs and a known label each."""
+    rng = np.random.default_rng(4)
+    group = np.arange(n) % groups
+    ones = rng.random((n, n)) < np.where(group[:, None] == group, 0.7, 0.08)
+    missing = rng.random((n, n)) < 0.05
+    if not directed:
+        ones, missing = np.triu(ones), np.triu(missing)
+    if not self_links:
+        np.fill_diagonal(ones, False)
+    known = [f"g{k}" for k in group]
+    known[3] = ""
+    return Relation.build(
+        ones & ~missing,
+        missing,
+        row_labels=[f"n{i}" for i in range(n)],
+        name="net",
+        row_kind="person",
+        network=Network(directed, self_links),
+        attributes={labels: known},
     )
 
 
@@ -67,8 +92,12 @@ def assert_same_relation(one: Relation, other: Relation) -> None:
     assert list(one.row_labels) == list(other.row_labels)
     assert list(one.column_labels) == list(other.column_labels)
     assert one.row_labels.dtype == other.row_labels.dtype == object
-    for name in ("name", "row_kind", "column_kind"):
+    for name in ("name", "row_kind", "column_kind", "network"):
         assert getattr(one, name) == getattr(other, name)
+    assert list(one.attributes) == list(other.attributes)
+    for name, values in one.attributes.items():
+        assert list(values) == list(other.attributes[name])
+        assert other.attributes[name].dtype == object
 
 
 def assert_same_result(one: Result, other: Result) -> None:
