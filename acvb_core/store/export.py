@@ -28,20 +28,28 @@ from acvb_core.registry import model_for
 from acvb_core.store.datasets import kind_of
 from acvb_core.store.export_irm import irm_arrays, responsibilities_frame
 from acvb_core.store.export_lda import lda_arrays, pyldavis_json
+from acvb_core.store.known_labels import known_labels, with_known_labels
 
 __all__ = [
     "csv_text",
+    "known_labels",
     "plain",
     "posterior_arrays",
     "pyldavis_json",
     "python_snippet",
     "responsibilities_frame",
+    "run_dict",
     "run_json",
+    "run_tables",
     "write_run",
 ]
 
 #: What posterior.npz holds, by model.
-_ARRAYS: dict[str, Callable[[Result], dict[str, Any]]] = {"irm": irm_arrays, "lda": lda_arrays}
+_ARRAYS: dict[str, Callable[[Result], dict[str, Any]]] = {
+    "irm": irm_arrays,
+    "network": irm_arrays,
+    "lda": lda_arrays,
+}
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -82,7 +90,21 @@ def plain(value: Any) -> Any:
 
 def run_json(result: Result) -> str:
     """Return the run as JSON: how it ended, its scores, its settings and the identity of its data."""
-    return json.dumps(plain(result.to_dict()), indent=2, allow_nan=False) + "\n"
+    return json.dumps(plain(run_dict(result)), indent=2, allow_nan=False) + "\n"
+
+
+def run_dict(result: Result) -> dict[str, Any]:
+    """Return what run.json holds; `known_labels` is the agreement with them, where the data have any."""
+    known = known_labels(result).set_index("attribute").to_dict("index")
+    return result.to_dict() | ({"known_labels": known} if known else {})
+
+
+def run_tables(result: Result) -> dict[str, pd.DataFrame]:
+    """Return the tables of a run by the name of their file: the model's own, and what is known of the objects."""
+    tables, known = dict(result.tables), known_labels(result)
+    if len(known):
+        tables |= {"rows": with_known_labels(result), "agreement": known}
+    return tables
 
 
 def python_snippet(
@@ -178,9 +200,12 @@ def write_run(result: Result, folder: Path) -> list[Path]:
     history.csv
         Diagnostics of every sweep.
     rows.csv, columns.csv
-        IRM: object, cluster, probability of that cluster, entropy (nats).
+        IRM: object, cluster, probability of that cluster, entropy (nats); of a network rows.csv alone. Where labels
+        of the row objects are known, a column known_ATTRIBUTE for each attribute.
     blocks.csv
-        IRM: row_cluster, column_cluster, ones, entries, mean, low, high.
+        IRM: row_cluster, column_cluster, ones, entries, mean, low, high; of an undirected network each block once.
+    agreement.csv
+        IRM, where labels are known: attribute, objects, groups, ari, nmi (see `known_labels`).
     topics.csv
         LDA: topic, rank, word, probability of the most probable words.
     documents.csv
@@ -203,7 +228,7 @@ def write_run(result: Result, folder: Path) -> list[Path]:
     """
     folder.mkdir(parents=True, exist_ok=True)
     texts = {"run.json": run_json(result), "history.csv": csv_text(result.history)}
-    texts |= {f"{name}.csv": csv_text(table) for name, table in result.tables.items()}
+    texts |= {f"{name}.csv": csv_text(table) for name, table in run_tables(result).items()}
     paths = []
     for name, text in texts.items():
         paths.append(folder / name)

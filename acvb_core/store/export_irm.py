@@ -1,10 +1,12 @@
-"""What a run of the infinite relational model leaves beside its tables: responsibilities and counts of blocks."""
+"""What a run of the infinite relational model, of one domain or two, leaves beside its tables: as arrays."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from acvb_core.engine.result import Result
 from acvb_core.errors import ParameterError
@@ -17,7 +19,8 @@ def responsibilities_frame(result: Result, domain: str) -> pd.DataFrame:
     Parameters
     ----------
     result : Result
-    domain : "rows" or "cols"
+    domain : str
+        "rows" or "cols"; of a network "rows".
 
     Returns
     -------
@@ -29,38 +32,51 @@ def responsibilities_frame(result: Result, domain: str) -> pd.DataFrame:
     ParameterError
         There is no such domain.
     """
-    labels = _labels(result)
-    if domain not in labels:
-        raise ParameterError(f"there is no domain {domain!r}; there are {', '.join(labels)}.")
+    sides = result.posterior.averaged
+    if domain not in sides:
+        raise ParameterError(f"there is no domain {domain!r}; there are {', '.join(sides)}.")
     responsibilities = result.posterior[domain]
     names = [f"cluster_{k + 1}" for k in range(responsibilities.shape[1])]
     frame = pd.DataFrame(responsibilities, columns=names)
-    frame.insert(0, "object", labels[domain])
+    frame.insert(0, "object", _labels(result, domain))
     return frame
 
 
-def _labels(result: Result) -> dict[str, Any]:
-    relation = result.problem.data
-    return {"rows": relation.row_labels, "cols": relation.column_labels}
+#: What one object of a domain is called in the names of arrays.
+_ONE = {"rows": "row", "cols": "column"}
+
+
+def _labels(result: Result, domain: str) -> NDArray[Any]:
+    found: NDArray[Any] = getattr(result.problem.data, f"{_ONE[domain]}_labels")
+    return found
 
 
 def irm_arrays(result: Result) -> dict[str, Any]:
-    """Return the arrays of posterior.npz.
+    """Return the arrays of posterior.npz, of one domain (a network: rows alone) or of two (rows and cols).
 
     rows, cols: responsibilities, column k - 1 for cluster k; row_cluster, column_cluster: most probable cluster of
-    each object; ones, entries: expected counts of each block, shape (K_rows, K_cols); row_labels, column_labels:
-    names (`labels_bytes`).
+    each object; ones, entries: expected counts of each block, and strengths: posterior mean of its link probability,
+    shape (K_rows, K_cols), or (K_rows, K_rows) for a network, symmetric where it is undirected, in which case each
+    pair of objects counts once; row_labels, column_labels: names (`labels_bytes`).
     """
-    posterior, blocks = result.posterior, result.blocks
-    shape = posterior["rows"].shape[1], posterior["cols"].shape[1]
-    labels = _labels(result)
-    return {
-        "rows": posterior["rows"],
-        "cols": posterior["cols"],
-        "row_cluster": posterior.labels("rows") + 1,
-        "column_cluster": posterior.labels("cols") + 1,
-        "ones": blocks["ones"].to_numpy().reshape(shape),
-        "entries": blocks["entries"].to_numpy().reshape(shape),
-        "row_labels": labels_bytes(labels["rows"]),
-        "column_labels": labels_bytes(labels["cols"]),
-    }
+    posterior = result.posterior
+    sides = posterior.averaged
+    arrays: dict[str, Any] = {domain: posterior[domain] for domain in sides}
+    arrays |= {f"{_ONE[domain]}_cluster": posterior.labels(domain) + 1 for domain in sides}
+    arrays |= _blocks(result, sides)
+    return arrays | {f"{_ONE[domain]}_labels": labels_bytes(_labels(result, domain)) for domain in sides}
+
+
+def _blocks(result: Result, sides: tuple[str, ...]) -> dict[str, NDArray[np.float64]]:
+    """Return the numbers of the table of blocks as matrices."""
+    table, posterior = result.blocks, result.posterior
+    row, column = table["row_cluster"].to_numpy() - 1, table["column_cluster"].to_numpy() - 1
+    found = {}
+    for name, values in (("ones", "ones"), ("entries", "entries"), ("strengths", "mean")):
+        matrix = np.full((posterior[sides[0]].shape[1], posterior[sides[-1]].shape[1]), np.nan)
+        if len(sides) == 1:
+            # The table of an undirected network has each block once; of a directed one the next line has the last say.
+            matrix[column, row] = table[values]
+        matrix[row, column] = table[values]
+        found[name] = matrix
+    return found

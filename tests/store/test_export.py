@@ -165,6 +165,7 @@ def test_one_cluster_number_in_every_file(result: Result, tmp_path: Path, turn: 
     at = blocks["row_cluster"] - 1, blocks["column_cluster"] - 1
     assert (arrays["ones"][at] == blocks["ones"]).all()
     assert (arrays["entries"][at] == blocks["entries"]).all()
+    assert (arrays["strengths"][at] == blocks["mean"]).all()
     assert len(blocks) == q_rows.shape[1] * q_cols.shape[1] > 1
     # Numbers come back bit for bit.
     assert (rows["entropy"] == result.rows["entropy"]).all()
