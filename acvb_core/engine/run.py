@@ -220,7 +220,7 @@ class _Runner:
             sweep, 0.0, 0.0, 0.0, bound, loo, change, mean_change,
             None if mean_change is None else phase.samples * mean_change,
             phase.samples, phase.burn_in, posterior.n_clusters(), dict(posterior.hyper), extras, heldout, verdict,
-            posterior, state, _Memory(watched, predicted),
+            posterior, state, _Memory(watched, predicted), info.moves,
         )  # fmt: skip
 
     def _loo(self, posterior: Posterior, given: Responsibilities | None) -> float | None:

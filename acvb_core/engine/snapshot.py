@@ -19,6 +19,10 @@ class Verdict(StrEnum):
     DIVERGED = "DIVERGED"
 
 
+#: Kinds of moves that a sweep may tell of, as columns of a history: clusters put together, clusters taken apart.
+MOVES = ("merged", "split")
+
+
 @dataclass(frozen=True)
 class Snapshot:
     """The run after a sweep.
@@ -58,6 +62,8 @@ class Snapshot:
         What the run goes on from.
     memory : Any
         What the engine itself keeps between sweeps.
+    moves : mapping of str to int, or None
+        Clusters merged and split at the end of this sweep (`MOVES`); None where there were none.
     """
 
     sweep: int
@@ -79,6 +85,7 @@ class Snapshot:
     posterior: Posterior = field(repr=False)
     state: Any = field(repr=False)
     memory: Any = field(repr=False, default=None)
+    moves: Mapping[str, int] | None = None
 
     def kept(self) -> Snapshot:
         """Return what is worth keeping after the run: a state only where there is something to go on with.
@@ -109,6 +116,7 @@ class Snapshot:
         row |= {f"effective_k_{domain}": float(k) for domain, k in self.effective_k.items()}
         row |= {name: float(value) for name, value in self.hyper.items()}
         row |= {name: float(value) for name, value in self.extras.items()}
+        row |= {kind: float(count) for kind, count in (self.moves or {}).items() if count}
         if self.heldout is not None:
             row |= {f"heldout_{name}": number(value) for name, value in self.heldout._asdict().items()}
         return row

@@ -10,12 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.engine.history import History
+from acvb_core.engine.snapshot import MOVES
 from acvb_core.views.panels import Panel, axis_ranges, figure_layout, panels_for
 from acvb_core.views.theme import Figure, Style, b64, decimate, escape, rgba, run_styles
 
 XAxis = Literal["sweep", "cpu_seconds"]
 MAX_POINTS = 400
 _MANY_RUNS = 6
+_NOWHERE: NDArray[np.int64] = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -117,6 +119,7 @@ class _Curves:
         self.sweep = history.column("sweep")[: self.length]
         self.x = history.column(x)[: self.length]
         self.burn_in_end = burn_in_end(history)
+        self.moves = _moves(history, self.length)
 
     def column(self, name: str) -> NDArray[np.float64]:
         return self.run.history.column(name)[: self.length]
@@ -126,9 +129,11 @@ class _Curves:
         if panel.key == "change":
             return self._change(panel)
         values = self.column(panel.column)
-        traces = [
-            self._line(panel, values, "main", panel.hover, width=2.0, legend=panel.first, step=panel.step)
-        ]
+        moved = self._moved(panel, values)
+        main = self._line(
+            panel, values, "main", panel.hover, width=2.0, legend=panel.first, step=panel.step, through=moved
+        )
+        traces = [main, *self._move_marks(panel, values, moved)]
         return traces + (self._burn_in_mark(panel, values) if panel.marked else [])
 
     def _change(self, panel: Panel) -> list[Figure]:
@@ -165,9 +170,13 @@ class _Curves:
         positive: bool = False,
         step: bool = False,
         customdata: NDArray[np.float64] | None = None,
+        through: NDArray[np.int64] = _NOWHERE,
     ) -> Figure:
-        kept = np.flatnonzero(np.isfinite(values) & ((values > 0) if positive else True))
-        kept = kept[decimate(np.log(values[kept]) if positive else values[kept], self.points)]
+        """Return a curve, thinned to what can be seen; the sweeps `through` stay in it."""
+        known = np.flatnonzero(np.isfinite(values) & ((values > 0) if positive else True))
+        kept = known[decimate(np.log(values[known]) if positive else values[known], self.points)]
+        if len(through):
+            kept = np.union1d(kept, np.intersect1d(through, known))
         line = {"color": self.style.colour, "width": width, "dash": self.style.dash}
         if step:
             line["shape"] = "hv"
@@ -209,6 +218,50 @@ class _Curves:
         del trace["hovertemplate"]
         return trace
 
+    def _moved(self, panel: Panel, values: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return where clusters were merged or split, as far as the panel shows it.
+
+        The bound shows all of it. A number of clusters is marked where it changed: with two kinds of objects, the
+        move may have been one of the others'.
+        """
+        moved = np.flatnonzero(self.moves.any(axis=1))
+        if panel.step:
+            return moved[(moved > 0) & (values[moved] != values[moved - 1])]
+        return moved if panel.key == "bound" else _NOWHERE
+
+    def _move_marks(
+        self, panel: Panel, values: NDArray[np.float64], moved: NDArray[np.int64]
+    ) -> list[Figure]:
+        """Return a small sign on the curve for each sweep with moves: never thinned, for each may matter."""
+        known = np.flatnonzero(np.isfinite(values))
+        if not len(moved) or not len(known):
+            return []
+        # A bound that is evaluated every few sweeps only is a straight line in between.
+        height = np.interp(self.x[moved], self.x[known], values[known])
+        counts = self.moves[moved]
+        return [
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "uid": f"{self.run.id}-{panel.key}-moves",
+                "name": escape(self.run.label, 48),
+                "legendgroup": self.run.id,
+                "showlegend": False,
+                "x": b64(self.x[moved]),
+                "y": b64(height),
+                "xaxis": panel.x,
+                "yaxis": panel.y,
+                "marker": {
+                    "symbol": [_move_sign(*pair) for pair in counts],
+                    "size": 7,
+                    "color": "white",
+                    "line": {"width": 1.2, "color": self.style.colour},
+                },
+                "text": [_move_text(*pair) for pair in counts],
+                "hovertemplate": "%{text}",
+            }
+        ]
+
     def _burn_in_mark(self, panel: Panel, values: NDArray[np.float64]) -> list[Figure]:
         """Return an open circle at the last sweep of the burn-in that has a value."""
         if self.burn_in_end is None:
@@ -238,6 +291,30 @@ class _Curves:
                 "hovertemplate": f"burn-in ended at sweep {int(self.sweep[self.burn_in_end])}",
             }
         ]
+
+
+def _moves(history: History, length: int) -> NDArray[np.int64]:
+    """Return how many clusters were merged and split in each sweep, shape (length, 2)."""
+    columns = np.stack([history.column(kind)[:length] for kind in MOVES], axis=1)
+    return np.nan_to_num(columns).astype(np.int64)
+
+
+def _move_sign(merged: int, split: int) -> str:
+    """Return a triangle that points to where the number of clusters goes, a diamond for both ways at once."""
+    if merged and split:
+        return "diamond"
+    return "triangle-down" if merged else "triangle-up"
+
+
+def _move_text(merged: int, split: int) -> str:
+    """Return "2 clusters merged, 1 split"."""
+    if not merged:
+        return f"{_clusters(split)} split"
+    return f"{_clusters(merged)} merged" + (f", {split} split" if split else "")
+
+
+def _clusters(number: int) -> str:
+    return f"{number} {'cluster' if number == 1 else 'clusters'}"
 
 
 def is_averaged(history: History) -> bool:

@@ -170,3 +170,16 @@ def test_column_that_appears_when_a_row_is_replaced() -> None:
     np.testing.assert_array_equal(history.column("loo_perplexity"), [np.nan, 5.0])
     history.append(snapshot(2))
     np.testing.assert_array_equal(history.column("loo_perplexity"), [np.nan, np.nan])
+
+
+def test_moves_are_columns_once_there_are_some() -> None:
+    history = History()
+    history.append(snapshot(1))
+    history.append(replace(snapshot(2), moves={"merged": 0, "split": 0}))
+    assert not {"merged", "split"} & set(history.columns)
+    history.append(replace(snapshot(3), moves={"merged": 2, "split": 0}))
+    history.append(replace(snapshot(4), moves={"split": 1}))
+    again = History.from_frame(history.frame())
+    for table in (history, again):
+        assert np.nan_to_num(table.column("merged")).tolist() == [0, 0, 2, 0]
+        assert np.nan_to_num(table.column("split")).tolist() == [0, 0, 0, 1]

@@ -19,7 +19,7 @@ from acvb_core.engine.snapshot import Snapshot, Verdict
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.evaluate.heldout import mean_log_likelihood
 from acvb_core.irm.state import block_counts
-from acvb_core.protocols import Posterior, SweepInfo
+from acvb_core.protocols import Checkpoint, Posterior, SweepInfo
 from tests.engine.fakes import QUICK, Wrapped, all_snapshots, bits, small_problem, with_inference
 
 METHODS = list(QUICK)
@@ -448,3 +448,15 @@ def test_runs_on_one_relation_share_their_split() -> None:
     again = pose(relation, "cvb0", heldout=0.1, heldout_seed=4)
     assert again.train is not one.train
     assert (pose(relation, "cvb0", heldout=0.1, heldout_seed=3).heldout.rows == one.heldout.rows).all()
+
+
+def test_moves_of_a_sweep_reach_snapshot_and_history() -> None:
+    def after(state: Any, info: SweepInfo, checkpoint: Checkpoint) -> tuple[Any, SweepInfo]:
+        return state, info._replace(moves={"merged": 2, "split": 1} if state.age == 3 else None)
+
+    plain = small_problem("vb", merge=False, max_sweeps=5, tol=1e-12)
+    snapshots = all_snapshots(with_inference(plain, Wrapped(plain.inference, after)))
+    assert [s.moves for s in snapshots] == [None, None, {"merged": 2, "split": 1}, None, None]
+    assert [bits(s) for s in snapshots if s.moves is None] == [
+        bits(s) for s in all_snapshots(plain) if s.sweep != 3
+    ]

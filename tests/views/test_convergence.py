@@ -267,3 +267,54 @@ def test_a_run_without_a_bound_stands_in_the_legend() -> None:
 def test_an_unknown_model_is_drawn_as_far_as_it_goes() -> None:
     run = RunCurve("r", "x", "vb", 0, history_of(lower_bound=[-1.0, 0.0]), model="lfm")
     go.Figure(live_figure([run]))
+
+
+def moving(n: int, moves: dict[int, tuple[float, float]], **columns: list[float]) -> RunCurve:
+    """Return a run of n sweeps with (merged, split) clusters at some, counted from 1."""
+    merged, split = [NAN] * n, [NAN] * n
+    for sweep, pair in moves.items():
+        merged[sweep - 1], split[sweep - 1] = pair
+    return RunCurve("m", "x", "vb", 0, history_of(merged=merged, split=split, **columns))
+
+
+def test_moves_are_marked_on_the_bound() -> None:
+    run = moving(6, {2: (2, 1), 4: (1, NAN), 5: (0, 3)}, lower_bound=[-9.0, -7, -6, -4, -3, -2])
+    figure = live_figure([run, RunCurve("n", "y", "vb", 1, history_of(lower_bound=[-1.0]))])
+    mark = trace(figure, "m-bound-moves")
+    assert decoded(mark["x"]).tolist() == [2, 4, 5]
+    assert decoded(mark["y"]).tolist() == [-7, -4, -3]
+    assert mark["text"] == ["2 clusters merged, 1 split", "1 cluster merged", "3 clusters split"]
+    assert mark["marker"]["symbol"] == ["diamond", "triangle-down", "triangle-up"]
+    assert mark["legendgroup"] == "m"
+    assert not any(t["uid"].startswith("n-") and t["uid"].endswith("moves") for t in figure["data"])
+    go.Figure(figure)
+
+
+def test_moves_are_marked_where_the_number_of_clusters_changed() -> None:
+    run = moving(
+        4, {2: (1, NAN), 3: (1, NAN)}, effective_k_rows=[5.0, 4, 4, 4], effective_k_cols=[5.0, 5, 4, 4]
+    )
+    figure = live_figure([run])
+    assert decoded(trace(figure, "k_rows-moves")["x"]).tolist() == [2]
+    assert decoded(trace(figure, "k_cols-moves")["x"]).tolist() == [3]
+
+
+def test_marks_outlast_the_thinning_and_lie_on_the_curve() -> None:
+    n = 5000
+    bound = np.cumsum(np.random.default_rng(1).exponential(size=n)).tolist()
+    sweeps = {
+        int(s): (1.0, 1.0) for s in np.random.default_rng(2).choice(np.arange(1, n + 1), 40, replace=False)
+    }
+    figure = live_figure([moving(n, sweeps, lower_bound=bound)])
+    mark, line = trace(figure, "bound-moves"), trace(figure, "bound-main")
+    assert decoded(mark["x"]).tolist() == sorted(sweeps)
+    drawn = dict(zip(decoded(line["x"]).tolist(), decoded(line["y"]).tolist(), strict=True))
+    assert [drawn[s] for s in sorted(sweeps)] == decoded(mark["y"]).tolist()
+    assert len(drawn) <= 440
+
+
+def test_a_move_between_two_bounds_lies_on_the_line() -> None:
+    run = moving(5, {3: (1, NAN)}, lower_bound=[-8.0, NAN, NAN, NAN, -4])
+    assert decoded(trace(live_figure([run]), "bound-moves")["y"]).tolist() == [-6]
+    nothing_yet = moving(2, {1: (1, NAN)}, change=[1.0, 0.5])
+    go.Figure(live_figure([nothing_yet]))
