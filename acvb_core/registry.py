@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from acvb_core.errors import ParameterError
-from acvb_core.irm.rows import IRM, IRM_METHODS
+from acvb_core.irm.rows import IRM, IRM_METHODS, NETWORK, NETWORK_METHODS
 from acvb_core.lda.rows import LDA, LDA_METHODS
 from acvb_core.rows import Method, ModelRow
 
-MODELS: tuple[ModelRow, ...] = (IRM, LDA)
-METHODS: tuple[Method, ...] = (*IRM_METHODS, *LDA_METHODS)
+MODELS: tuple[ModelRow, ...] = (IRM, NETWORK, LDA)
+METHODS: tuple[Method, ...] = (*IRM_METHODS, *NETWORK_METHODS, *LDA_METHODS)
 
 
 def model_row(name: str) -> ModelRow:
@@ -28,15 +28,15 @@ def model_row(name: str) -> ModelRow:
 
 
 def model_for(data: Any) -> ModelRow:
-    """Return the row of the first model for such data.
+    """Return the row of the model for such data; of several the last, which is the most special.
 
     Raises
     ------
     ParameterError
         No model is for such data.
     """
-    for row in MODELS:
-        if isinstance(data, row.data_type):
+    for row in reversed(MODELS):
+        if row.fits(data):
             return row
     kinds = ", ".join(dict.fromkeys(row.data_type.__name__.lower() for row in MODELS))
     raise ParameterError(f"there is no model for a {type(data).__name__}; there are models for: {kinds}.")

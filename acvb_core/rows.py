@@ -94,6 +94,10 @@ class ModelRow:
         Array of posteriors whose rows can be told by their largest entry -> what its objects are called.
     caps : dict of str to str
         Domain -> the parameter that is only a limit to its clusters, which die out when they are not needed.
+    accepts : callable
+        Whether data of that type are of the kind the model is for.
+    wanted : str
+        What that kind is, in words.
     """
 
     name: str
@@ -108,6 +112,12 @@ class ModelRow:
     scoring_bytes: int
     clusterings: dict[str, str]
     caps: dict[str, str]
+    accepts: Callable[[Any], bool] = lambda data: True
+    wanted: str = ""
+
+    def fits(self, data: Any) -> bool:
+        """Whether the model is for such data."""
+        return isinstance(data, self.data_type) and self.accepts(data)
 
     def accept(self, data: Any) -> None:
         """Raise a ParameterError when the data are not of the model's kind."""
@@ -116,6 +126,8 @@ class ModelRow:
                 f"model {self.name!r} is for a {self.data_type.__name__.lower()}; this is a "
                 f"{type(data).__name__.lower()}."
             )
+        if not self.accepts(data):
+            raise ParameterError(f"model {self.name!r} is for {self.wanted}; {getattr(data, 'name', 'this')!r} is not one.")
 
 
 TOLERANCE = Parameter(

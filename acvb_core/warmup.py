@@ -16,7 +16,7 @@ from acvb_core.data.readers import load_relation
 from acvb_core.data.relation import Relation
 from acvb_core.engine.threads import one_thread
 from acvb_core.evaluate.topic_map import topic_map
-from acvb_core.irm.sweeping import MERGE_FROM
+from acvb_core.irm.moves import MOVES_FROM
 from acvb_core.lda.hyper import LEARN_FROM
 from acvb_core.lda.model import LdaModel
 from acvb_core.registry import MODELS, methods_of
@@ -29,9 +29,11 @@ _EDGES = "".join(f"r{i},c{j}\n" for i in range(12) for j in range(10) if (i < 6)
 _WORDS = "".join(f"d{i},w{(i % 2) * 5 + j},{1 + (i + j) % 3}\n" for i in range(12) for j in range(5))
 
 #: Enough for clusters to be merged and for hyper-parameters to be learned, which is not tried before.
-_SWEEPS = max(MERGE_FROM, LEARN_FROM) + 1
+_SWEEPS = max(MOVES_FROM, LEARN_FROM) + 1
 #: Settings of each model under which a run is tiny.
-_TINY: dict[str, dict[str, Any]] = {"irm": {"k_rows": 3, "k_cols": 3}, "lda": {"k": 3}}
+_TINY: dict[str, dict[str, Any]] = {
+    "network": {"k_rows": 3}, "irm": {"k_rows": 3, "k_cols": 3}, "lda": {"k": 3},
+}  # fmt: skip
 #: Settings that decide which compiled functions are used: all their values are tried.
 _VARIED = ("variance", "track")
 

@@ -12,9 +12,9 @@ from acvb_core.irm.kernels import Floats, block_bases, chunk_length, zeroth_orde
 from acvb_core.irm.kernels_second import second_order
 from acvb_core.irm.neighbours import neighbour_sums
 from acvb_core.irm.state import IrmState, observed_sums
-from acvb_core.irm.sweeping import VariationalMethod, finish_sweep
+from acvb_core.irm.sweeping import VariationalMethod
 from acvb_core.irm.variance import count_variances
-from acvb_core.protocols import Checkpoint, SweepInfo, no_checkpoint
+from acvb_core.protocols import Checkpoint, no_checkpoint
 
 Order = Literal["zeroth", "paper", "exact"]
 
@@ -35,22 +35,22 @@ class CollapsedIrm(VariationalMethod):
 
     order: Order = "zeroth"
 
-    def sweep(
-        self, state: IrmState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
-    ) -> tuple[IrmState, SweepInfo]:
+    def update(
+        self, state: IrmState, rng: np.random.Generator, checkpoint: Checkpoint
+    ) -> tuple[IrmState, float | None]:
         """Update every row object, then every column object, each in a fresh random order."""
         hyper = state.hyper
         a, b = hyper.blocks(state.ones.shape)
-        rows = DomainPass(self.relation, state.rows.copy(), state.cols, a, b, hyper.alpha_rows, checkpoint)
+        of_rows, of_cols = (state.q[domain] for domain in self.layout.axes)
+        rows = DomainPass(self.relation, of_rows.copy(), of_cols, a, b, hyper.alpha["rows"], checkpoint)
         pseudo_loo = rows.run(self.order, rng.permutation(self.relation.shape[0]), checkpoint)
         turned = self.relation.transposed
         a, b = np.ascontiguousarray(a.T), np.ascontiguousarray(b.T)
-        cols = DomainPass(turned, state.cols.copy(), rows.own, a, b, hyper.alpha_cols, checkpoint)
+        cols = DomainPass(turned, of_cols.copy(), rows.own, a, b, hyper.alpha["cols"], checkpoint)
         pseudo_loo += cols.run(self.order, rng.permutation(self.relation.shape[1]), checkpoint)
         ones, entries = (np.ascontiguousarray(counts.T) for counts in cols.counts())
-        swept = replace(state, rows=rows.own, cols=cols.own, ones=ones, entries=entries)
-        swept, order = finish_sweep(swept, self.relation, self.shrink, self.hyper_rule, checkpoint)
-        return swept, SweepInfo(pseudo_loo, order, settling=not swept.moves_over)
+        q = {"rows": rows.own, "cols": cols.own}
+        return replace(state, q=q, ones=ones, entries=entries), pseudo_loo
 
 
 class DomainPass:

@@ -24,8 +24,9 @@ from acvb_core.irm.kernels import (
     normalise,
     total_of,
 )
+from acvb_core.irm.layout import TWO_DOMAINS, Layout
 from acvb_core.irm.start import Start
-from acvb_core.irm.state import DOMAINS, IrmState, block_counts, observed_sums, posterior_of
+from acvb_core.irm.state import IrmState, block_counts, observed_sums, posterior_of
 from acvb_core.protocols import Checkpoint, Posterior, SweepInfo, Unaveraged, no_checkpoint
 
 Labels = NDArray[np.int64]
@@ -33,16 +34,15 @@ Labels = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class GibbsState:
-    """One sample: the cluster of every object (numbered without gaps) and the hyper-parameters."""
+    """One sample: the cluster of every object of each domain (numbered without gaps) and the hyper-parameters."""
 
-    rows: Labels
-    cols: Labels
+    labels: dict[str, Labels]
     hyper: Hyper
 
 
 @dataclass(frozen=True)
-class GibbsIrm(Unaveraged):
-    """Collapsed Gibbs sampler bound to a relation (an `Inference`).
+class SamplingMethod(Unaveraged):
+    """What the Gibbs samplers of two domains and of one have in common.
 
     Attributes
     ----------
@@ -53,6 +53,63 @@ class GibbsIrm(Unaveraged):
         Hyper-parameters to start from.
     hyper_rule : "tied" or "fixed"
         Whether they are sampled, under Gamma(1, 1) priors.
+    layout : Layout
+        Which clusterings there are.
+    """
+
+    relation: Relation
+    start: Start
+    hyper: Hyper
+    hyper_rule: str = "tied"
+    layout: Layout = TWO_DOMAINS
+
+    def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> GibbsState:
+        """Return the first sample."""
+        q = self.start.responsibilities(self.relation, self.layout, rng, checkpoint)
+        labels = {domain: without_gaps(array.argmax(axis=1)) for domain, array in q.items()}
+        return GibbsState(labels, self.hyper)
+
+    def draw(
+        self, state: GibbsState, rng: np.random.Generator, checkpoint: Checkpoint
+    ) -> tuple[dict[str, Labels], int]:
+        """Draw every object's cluster; return them, and how many objects changed company."""
+        raise NotImplementedError
+
+    def sweep(
+        self, state: GibbsState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
+    ) -> tuple[GibbsState, SweepInfo]:
+        """Draw every object's cluster, then the hyper-parameters."""
+        hyper = state.hyper
+        labels, moved = self.draw(state, rng, checkpoint)
+        if self.hyper_rule == "tied":
+            q = {domain: one_hot(found) for domain, found in labels.items()}
+            ones, entries = block_counts(self.relation, q, self.layout, checkpoint)
+            distinct = np.broadcast_to(self.layout.distinct(len(ones)), ones.shape) > 0
+            a, b = sample_beta_prior(
+                float(hyper.a[0, 0]), float(hyper.b[0, 0]), ones[distinct], entries[distinct], rng
+            )
+            alpha = {
+                domain: sample_concentration(value, int(labels[domain].max()) + 1, len(labels[domain]), rng)
+                for domain, value in hyper.alpha.items()
+            }
+            hyper = Hyper(alpha, np.full((1, 1), a), np.full((1, 1), b))
+        change = 2.0 * moved / sum(map(len, labels.values()))
+        return GibbsState(labels, hyper), SweepInfo(None, None, change=change)
+
+    def posterior(self, state: GibbsState) -> Posterior:
+        """Return the sample as one-hot responsibilities, largest cluster first."""
+        q = {domain: one_hot(labels) for domain, labels in state.labels.items()}
+        q = {
+            domain: take(array, (None, domain), {domain: order_by_size(array.sum(axis=0))})
+            for domain, array in q.items()
+        }
+        ones, entries = block_counts(self.relation, q, self.layout)
+        return posterior_of(IrmState(q, ones, entries, state.hyper, self.layout))
+
+
+@dataclass(frozen=True)
+class GibbsIrm(SamplingMethod):
+    """Collapsed Gibbs sampler of two domains bound to a relation (an `Inference`).
 
     References
     ----------
@@ -60,55 +117,19 @@ class GibbsIrm(Unaveraged):
     the concentrations; Neal, Annals of Statistics 2003, for slice sampling of a and b.
     """
 
-    relation: Relation
-    start: Start
-    hyper: Hyper
-    hyper_rule: str = "tied"
-
-    def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> GibbsState:
-        """Return the first sample."""
-        rows, cols = self.start.responsibilities(self.relation, rng, checkpoint)
-        return GibbsState(_without_gaps(rows.argmax(axis=1)), _without_gaps(cols.argmax(axis=1)), self.hyper)
-
-    def sweep(
-        self, state: GibbsState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
-    ) -> tuple[GibbsState, SweepInfo]:
-        """Draw every row object's cluster, every column object's, then the hyper-parameters."""
-        hyper = state.hyper
-        a, b = float(hyper.a[0, 0]), float(hyper.b[0, 0])
-        turned = self.relation.transposed
+    def draw(
+        self, state: GibbsState, rng: np.random.Generator, checkpoint: Checkpoint
+    ) -> tuple[dict[str, Labels], int]:
+        """Draw every row object's cluster, then every column object's."""
+        a, b = float(state.hyper.a[0, 0]), float(state.hyper.b[0, 0])
+        alpha, labels = state.hyper.alpha, state.labels
         rows, moved_rows = sample_domain(
-            self.relation, state.rows, one_hot(state.cols), a, b, hyper.alpha_rows, rng, checkpoint
+            self.relation, labels["rows"], one_hot(labels["cols"]), a, b, alpha["rows"], rng, checkpoint
         )
         cols, moved_cols = sample_domain(
-            turned, state.cols, one_hot(rows), a, b, hyper.alpha_cols, rng, checkpoint
+            self.relation.transposed, labels["cols"], one_hot(rows), a, b, alpha["cols"], rng, checkpoint
         )
-        if self.hyper_rule == "tied":
-            ones, entries = block_counts(self.relation, one_hot(rows), one_hot(cols), checkpoint)
-            a, b = sample_beta_prior(a, b, ones, entries, rng)
-            hyper = Hyper(
-                sample_concentration(hyper.alpha_rows, int(rows.max()) + 1, len(rows), rng),
-                sample_concentration(hyper.alpha_cols, int(cols.max()) + 1, len(cols), rng),
-                np.full((1, 1), a),
-                np.full((1, 1), b),
-            )
-        change = 2.0 * (moved_rows + moved_cols) / (len(rows) + len(cols))
-        return GibbsState(rows, cols, hyper), SweepInfo(None, None, change=change)
-
-    def posterior(self, state: GibbsState) -> Posterior:
-        """Return the sample as one-hot responsibilities, largest cluster first."""
-        rows, cols = one_hot(state.rows), one_hot(state.cols)
-        orders = {"rows": order_by_size(rows.sum(axis=0)), "cols": order_by_size(cols.sum(axis=0))}
-        ones, entries = block_counts(self.relation, rows, cols)
-        return posterior_of(
-            IrmState(
-                take(rows, (None, "rows"), orders),
-                take(cols, (None, "cols"), orders),
-                take(ones, DOMAINS, orders),
-                take(entries, DOMAINS, orders),
-                state.hyper,
-            )
-        )
+        return {"rows": rows, "cols": cols}, moved_rows + moved_cols
 
 
 def one_hot(labels: Labels) -> Floats:
@@ -118,7 +139,8 @@ def one_hot(labels: Labels) -> Floats:
     return out
 
 
-def _without_gaps(labels: Labels) -> Labels:
+def without_gaps(labels: Labels) -> Labels:
+    """Return labels 0..K-1 of the same clusters, every number in use."""
     return np.unique(labels, return_inverse=True)[1].astype(np.int64)
 
 
@@ -158,8 +180,8 @@ def sample_domain(
     while at < len(objects):
         # Always room for a cluster to be born, by doubling; the kernel comes back when it has used it up.
         room = max(2 * width, 8)
-        size = _grown(size, room, 0.0)
-        beta_ones, beta_zeros = _grown(beta_ones, room, a), _grown(beta_zeros, room, b)
+        size = grown(size, room, 0.0)
+        beta_ones, beta_zeros = grown(beta_ones, room, a), grown(beta_zeros, room, b)
         end = min(at + chunk_length(room, beta_ones.shape[1]), len(objects))
         while at < end and width < room:
             at, width, changed = _sample_some(
@@ -179,10 +201,11 @@ def sample_domain(
             )
             moved += changed
         checkpoint()
-    return _without_gaps(labels), moved
+    return without_gaps(labels), moved
 
 
-def _grown(array: Floats, length: int, fill: float) -> Floats:
+def grown(array: Floats, length: int, fill: float) -> Floats:
+    """Return the array with its first axis made `length` long."""
     out = np.full((length, *array.shape[1:]), fill)
     keep = min(length, len(array))
     out[:keep] = array[:keep]

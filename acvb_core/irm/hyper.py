@@ -1,13 +1,15 @@
-"""Hyper-parameters of the IRM: the concentrations of the two stick-breaking priors and the Beta prior of the blocks."""
+"""Hyper-parameters of the IRM: the concentrations of the stick-breaking priors and the Beta prior of the blocks."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import psi
 
 from acvb_core.irm.kernels import Floats
+from acvb_core.irm.layout import TWO_DOMAINS
 
 #: Fixed points run towards 0 or infinity where the data say nothing; they are held between these.
 _LOW, _HIGH = 1e-4, 1e6
@@ -19,21 +21,20 @@ class Hyper:
 
     Attributes
     ----------
-    alpha_rows, alpha_cols : float
+    alpha : mapping of str to float
         Concentration of the stick-breaking prior of each domain.
     a, b : ndarray, shape (1, 1) or (K1, K2)
         Beta prior of the block strengths: one for all blocks, or one for each block.
     """
 
-    alpha_rows: float
-    alpha_cols: float
+    alpha: Mapping[str, float]
     a: Floats
     b: Floats
 
     @classmethod
-    def tied(cls, alpha: float, a: float, b: float) -> Hyper:
-        """One Beta prior for all blocks, one concentration to start both domains from."""
-        return cls(alpha, alpha, np.full((1, 1), float(a)), np.full((1, 1), float(b)))
+    def tied(cls, alpha: float, a: float, b: float, domains: Iterable[str] = TWO_DOMAINS.domains) -> Hyper:
+        """One Beta prior for all blocks, one concentration to start every domain from."""
+        return cls(dict.fromkeys(domains, alpha), np.full((1, 1), float(a)), np.full((1, 1), float(b)))
 
     @property
     def per_block(self) -> bool:
@@ -48,7 +49,14 @@ class Hyper:
         )
 
 
-def update_hyper(hyper: Hyper, rule: str, ones: Floats, entries: Floats, rows: Floats, cols: Floats) -> Hyper:
+def update_hyper(
+    hyper: Hyper,
+    rule: str,
+    ones: Floats,
+    entries: Floats,
+    mass: Mapping[str, Floats],
+    distinct: Floats | None = None,
+) -> Hyper:
     """Return the hyper-parameters after one fixed-point step.
 
     Parameters
@@ -58,8 +66,10 @@ def update_hyper(hyper: Hyper, rule: str, ones: Floats, entries: Floats, rows: F
         single strength each, whose optimum lies at infinity: only to reproduce the paper); or no change.
     ones, entries : ndarrays, shape (K1, K2)
         Expected ones and observed entries of each block.
-    rows, cols : ndarrays, shapes (K1,), (K2,)
-        Expected cluster sizes, in stick order.
+    mass : mapping of str to ndarray, shape (K,)
+        Expected cluster sizes of each domain, in stick order.
+    distinct : ndarray, optional
+        `Layout.distinct`: which blocks count, where some are the mirror images of others.
 
     Notes
     -----
@@ -68,14 +78,9 @@ def update_hyper(hyper: Hyper, rule: str, ones: Floats, entries: Floats, rows: F
     """
     if rule == "fixed":
         return hyper
-    a, b = update_beta(hyper.a, hyper.b, ones, entries, tied=rule == "tied")
-    return replace(
-        hyper,
-        alpha_rows=update_concentration(hyper.alpha_rows, rows),
-        alpha_cols=update_concentration(hyper.alpha_cols, cols),
-        a=a,
-        b=b,
-    )
+    a, b = update_beta(hyper.a, hyper.b, ones, entries, tied=rule == "tied", distinct=distinct)
+    alpha = {domain: update_concentration(value, mass[domain]) for domain, value in hyper.alpha.items()}
+    return replace(hyper, alpha=alpha, a=a, b=b)
 
 
 def update_concentration(alpha: float, mass: Floats) -> float:
@@ -87,7 +92,9 @@ def update_concentration(alpha: float, mass: Floats) -> float:
     return float(np.clip((len(mass) - 1) / rate, _LOW, _HIGH))
 
 
-def update_beta(a: Floats, b: Floats, ones: Floats, entries: Floats, *, tied: bool) -> tuple[Floats, Floats]:
+def update_beta(
+    a: Floats, b: Floats, ones: Floats, entries: Floats, *, tied: bool, distinct: Floats | None = None
+) -> tuple[Floats, Floats]:
     """Return a and b after one step of Minka's fixed point, tied over the blocks or one for each block."""
     ones = np.maximum(ones, 0.0)
     zeros = np.maximum(entries - ones, 0.0)
@@ -95,7 +102,8 @@ def update_beta(a: Floats, b: Floats, ones: Floats, entries: Floats, *, tied: bo
     up_b = psi(b + zeros) - psi(b)
     down = psi(a + b + ones + zeros) - psi(a + b)
     if tied:
-        up_a, up_b, down = (np.full((1, 1), part.sum()) for part in (up_a, up_b, down))
+        weight = np.ones((1, 1)) if distinct is None else distinct
+        up_a, up_b, down = (np.full((1, 1), (part * weight).sum()) for part in (up_a, up_b, down))
     observed = down > 1e-12  # a block without observed entries tells nothing
     ratio_a = np.divide(up_a, down, out=np.ones_like(down), where=observed)
     ratio_b = np.divide(up_b, down, out=np.ones_like(down), where=observed)

@@ -15,6 +15,8 @@ def memory_bytes(relation: Relation, method: str, values: dict[str, Any]) -> int
     work is small beside them. A sampler's clusters have no upper limit: it is counted at the number it starts from.
     """
     n_rows, n_cols = relation.shape
+    if "k_cols" not in values:
+        return _network_bytes(n_rows, method, values)
     own = n_rows * values["k_rows"] + n_cols * values["k_cols"]
     across = n_rows * values["k_cols"] + n_cols * values["k_rows"]
     sweep = 4 * own + 2 * across
@@ -29,4 +31,18 @@ def memory_bytes(relation: Relation, method: str, values: dict[str, Any]) -> int
     start = 2 * own
     if values["init"] == "spectral":
         start += 4 * (n_rows + n_cols) * (max(values["k_rows"], values["k_cols"]) + 10)
+    return 8 * max(start, sweep)
+
+
+def _network_bytes(n_nodes: int, method: str, values: dict[str, Any]) -> int:
+    """Return the peak memory of a run with one domain: no sums over links are kept, they are made node by node."""
+    own = n_nodes * values["k_rows"]
+    sweep = 4 * own + (own if method in ("acvb", "acvb0") else 0)
+    if method in ("acvb", "cvb"):
+        sweep += 2 * own
+    if method == "gibbs":
+        sweep += 5 * own
+    start = 2 * own
+    if values["init"] == "spectral":
+        start += 8 * n_nodes * (values["k_rows"] + 10)
     return 8 * max(start, sweep)

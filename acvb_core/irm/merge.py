@@ -7,20 +7,30 @@ where it is, although the bound of the merged state is higher by tens of nats.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import NamedTuple
 
 import numba as nb
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import betaln, xlogy
 
-from acvb_core.irm.hyper import Hyper
 from acvb_core.irm.kernels import OPTIONS, Floats
+from acvb_core.irm.marks import members_mark
 from acvb_core.irm.state import IrmState, stick_log_evidence
 from acvb_core.protocols import Checkpoint, no_checkpoint
 from acvb_core.special import lbeta
 
 #: A merge must raise the bound by more than this (nats), or rounding could undo and redo it.
 _LEAST_GAIN = 1e-6
+
+
+class _Pair(NamedTuple):
+    gain: float
+    domain: str
+    k: int
+    other: int
 
 
 def merge_clusters(
@@ -43,80 +53,134 @@ def merge_clusters(
     """
     merged = 0
     while True:
-        best: tuple[float, str, int, int] | None = None
-        for domain in ("rows", "cols"):
+        best: _Pair | None = None
+        for domain in state.q:
             found = _best_pair(state, domain, largest_first, checkpoint)
-            if found is not None and (best is None or found[0] > best[0]):
-                best = (found[0], domain, found[1], found[2])
+            if found is not None and (best is None or found.gain > best.gain):
+                best = found
         if best is None:
             return state, merged
-        state = _merged(state, *best[1:])
+        state = _merged(state, best.domain, best.k, best.other)
         merged += 1
 
 
-def _best_pair(
-    state: IrmState, domain: str, largest_first: bool, checkpoint: Checkpoint
-) -> tuple[float, int, int] | None:
-    """Return the gain in the bound and the clusters of the best merge of a domain, None if none gains."""
-    q, ones, entries, a, b, alpha = _domain_view(state, domain)
-    n_clusters = q.shape[1]
-    if n_clusters < 2:
+def promising_merges(
+    state: IrmState, n: int, checkpoint: Checkpoint = no_checkpoint
+) -> Iterator[tuple[IrmState, int]]:
+    """Give the states after the n merges of each domain that change the bound's blocks and sticks most to the good.
+
+    Each comes with a mark of the two clusters' members.
+    """
+    for domain, q in state.q.items():
+        limits = _gains_without_entropy(state, domain, True, checkpoint)
+        labels = q.argmax(axis=1)
+        for pair in np.argsort(-limits, axis=None, kind="stable")[:n]:
+            k, other = divmod(int(pair), len(limits))
+            if np.isfinite(limits[k, other]):
+                members = (labels == k) | (labels == other)
+                yield _merged(state, domain, k, other), members_mark(f"merge {domain}", members)
+
+
+def _best_pair(state: IrmState, domain: str, largest_first: bool, checkpoint: Checkpoint) -> _Pair | None:
+    """Return the best merge of a domain that raises the bound, None if none does."""
+    q = state.q[domain]
+    if q.shape[1] < 2:
         return None
-    n, zeros = np.maximum(ones, 0.0), np.maximum(entries - ones, 0.0)
-    own = (betaln(a + n, b + zeros) - betaln(a, b)).sum(axis=1)
-    mass = q.sum(axis=0)
-    sticks = stick_log_evidence(mass, alpha)
-    limits = np.full((n_clusters, n_clusters), -np.inf)
-    for k in range(n_clusters - 1):
-        _gains_without_entropy(k, n, zeros, a, b, own, mass, alpha, sticks, largest_first, limits[k])
-        checkpoint()
+    limits = _gains_without_entropy(state, domain, largest_first, checkpoint)
     # The entropy only falls in a merge, so the gain without it is an upper limit: look at the highest first.
-    best: tuple[float, int, int] | None = None
+    best: _Pair | None = None
     for pair in np.argsort(-limits, axis=None, kind="stable"):
-        k, other = divmod(int(pair), n_clusters)
-        least = _LEAST_GAIN if best is None else best[0]
+        k, other = divmod(int(pair), len(limits))
+        least = _LEAST_GAIN if best is None else best.gain
         if limits[k, other] <= least:
             break
         both = q[:, k] + q[:, other]
         entropy = float((xlogy(q[:, k], q[:, k]) + xlogy(q[:, other], q[:, other]) - xlogy(both, both)).sum())
         if limits[k, other] + entropy > least:
-            best = (float(limits[k, other]) + entropy, k, other)
+            best = _Pair(float(limits[k, other]) + entropy, domain, k, other)
         checkpoint()
     return best
 
 
-@nb.njit(**OPTIONS)
 def _gains_without_entropy(
-    k: int,
-    n: Floats,
-    zeros: Floats,
-    a: Floats,
-    b: Floats,
-    own: Floats,
-    mass: Floats,
-    alpha: float,
-    sticks: float,
-    largest_first: bool,
-    out: Floats,
-) -> None:
-    """Write what the bound's blocks and sticks gain when each later cluster is put into cluster k."""
+    state: IrmState, domain: str, largest_first: bool, checkpoint: Checkpoint
+) -> Floats:
+    """Return what the bound's blocks and sticks gain when a later cluster of a domain is put into an earlier one.
+
+    Shape (K, K), -inf on and below the diagonal.
+    """
+    a, b = state.hyper.blocks(state.ones.shape)
+    n, zeros = np.maximum(state.ones, 0.0), np.maximum(state.entries - state.ones, 0.0)
+    if domain != state.layout.axes[0]:
+        n, zeros, a, b = (np.ascontiguousarray(array.T) for array in (n, zeros, a, b))
+    terms = betaln(a + n, b + zeros) - betaln(a, b)
+    mass = state.q[domain].sum(axis=0)
+    alpha = state.hyper.alpha[domain]
+    sticks = stick_log_evidence(mass, alpha)
+    gains = np.full((len(mass), len(mass)), -np.inf)
+    layout = state.layout
+    for k in range(len(mass) - 1):
+        if layout.one_domain:
+            _gains_within(k, n, zeros, a, b, terms, not layout.symmetric, gains[k])
+        else:
+            _gains_across(k, n, zeros, a, b, terms, gains[k])
+        _add_stick_gains(k, mass, alpha, sticks, largest_first, gains[k])
+        checkpoint()
+    return gains
+
+
+@nb.njit(**OPTIONS)
+def _gains_across(k: int, n: Floats, zeros: Floats, a: Floats, b: Floats, terms: Floats, out: Floats) -> None:
+    """Write what the blocks gain when each later row cluster is put into cluster k, the columns being others."""
     n_clusters, n_other = n.shape
-    prior = 0.0
-    for m in range(n_other):
-        prior += lbeta(a[k, m], b[k, m])
+    for other in range(k + 1, n_clusters):
+        gain = 0.0
+        for m in range(n_other):
+            gain += lbeta(a[k, m] + n[k, m] + n[other, m], b[k, m] + zeros[k, m] + zeros[other, m])
+            gain -= lbeta(a[k, m], b[k, m]) + terms[k, m] + terms[other, m]
+        out[other] = gain
+
+
+@nb.njit(**OPTIONS)
+def _gains_within(
+    k: int, n: Floats, zeros: Floats, a: Floats, b: Floats, terms: Floats, directed: bool, out: Floats
+) -> None:
+    """Write what the blocks gain when each later cluster is put into cluster k, rows and columns being the same."""
+    n_clusters = n.shape[0]
+    for other in range(k + 1, n_clusters):
+        gain = 0.0
+        for m in range(n_clusters):
+            if m != k and m != other:
+                gain += lbeta(a[k, m] + n[k, m] + n[other, m], b[k, m] + zeros[k, m] + zeros[other, m])
+                gain -= lbeta(a[k, m], b[k, m]) + terms[k, m] + terms[other, m]
+                if directed:
+                    gain += lbeta(a[m, k] + n[m, k] + n[m, other], b[m, k] + zeros[m, k] + zeros[m, other])
+                    gain -= lbeta(a[m, k], b[m, k]) + terms[m, k] + terms[m, other]
+        ones = n[k, k] + n[other, other] + n[k, other]
+        nothing = zeros[k, k] + zeros[other, other] + zeros[k, other]
+        gain -= terms[k, k] + terms[other, other] + terms[k, other]
+        if directed:
+            ones += n[other, k]
+            nothing += zeros[other, k]
+            gain -= terms[other, k]
+        out[other] = gain + lbeta(a[k, k] + ones, b[k, k] + nothing) - lbeta(a[k, k], b[k, k])
+
+
+@nb.njit(**OPTIONS)
+def _add_stick_gains(
+    k: int, mass: Floats, alpha: float, sticks: float, largest_first: bool, out: Floats
+) -> None:
+    """Add what the prior's part of the bound gains when each later cluster is put into cluster k."""
+    n_clusters = mass.shape[0]
     after = np.empty(n_clusters - 1)
     for other in range(k + 1, n_clusters):
-        joint = 0.0
-        for m in range(n_other):
-            joint += lbeta(a[k, m] + n[k, m] + n[other, m], b[k, m] + zeros[k, m] + zeros[other, m])
         at = 0
         for c in range(n_clusters):
             if c != other:
                 after[at] = mass[c] + (mass[other] if c == k else 0.0)
                 at += 1
-        if largest_first:
-            after = np.sort(after)[::-1].copy()
-        out[other] = joint - prior - own[k] - own[other] + _stick_evidence(after, alpha) - sticks
+        arranged = np.sort(after)[::-1].copy() if largest_first else after
+        out[other] += _stick_evidence(arranged, alpha) - sticks
 
 
 @nb.njit(**OPTIONS)
@@ -130,30 +194,27 @@ def _stick_evidence(mass: Floats, alpha: float) -> float:
     return total
 
 
-def _domain_view(state: IrmState, domain: str) -> tuple[Floats, Floats, Floats, Floats, Floats, float]:
-    a, b = state.hyper.blocks(state.ones.shape)
-    if domain == "rows":
-        return state.rows, state.ones, state.entries, a, b, state.hyper.alpha_rows
-    ones, entries, a, b = (np.ascontiguousarray(array.T) for array in (state.ones, state.entries, a, b))
-    return state.cols, ones, entries, a, b, state.hyper.alpha_cols
-
-
 def _merged(state: IrmState, domain: str, k: int, other: int) -> IrmState:
     """Return the state with cluster `other` of a domain put into cluster `k`; a per-block prior keeps k's."""
+    layout, hyper = state.layout, state.hyper
+    axes = [axis for axis, name in enumerate(layout.axes) if name == domain]
+    ones, entries, a, b = state.ones, state.entries, hyper.a, hyper.b
+    for axis in axes:
+        ones, entries = _joined(ones, axis, k, other), _joined(entries, axis, k, other)
+        if hyper.per_block:
+            a, b = (np.ascontiguousarray(np.delete(array, other, axis=axis)) for array in (a, b))
+    if layout.symmetric:
+        # The block of the pairs between the two was stored both ways round: it has been added twice.
+        ones[k, k] -= state.ones[k, other]
+        entries[k, k] -= state.entries[k, other]
+    q = {**state.q, domain: _joined(state.q[domain], 1, k, other)}
+    return replace(state, q=q, ones=ones, entries=entries, hyper=replace(hyper, a=a, b=b))
 
-    def joined(array: Floats, axis: int) -> Floats:
-        kept = np.delete(array, other, axis=axis)
-        target = [slice(None)] * array.ndim
-        target[axis] = slice(k, k + 1)
-        kept[tuple(target)] += np.take(array, [other], axis=axis)
-        return np.ascontiguousarray(kept)
 
-    axis = 0 if domain == "rows" else 1
-    hyper: Hyper = state.hyper
-    if hyper.per_block:
-        a, b = (np.ascontiguousarray(np.delete(array, other, axis=axis)) for array in (hyper.a, hyper.b))
-        hyper = replace(hyper, a=a, b=b)
-    rows = joined(state.rows, 1) if domain == "rows" else state.rows
-    cols = joined(state.cols, 1) if domain == "cols" else state.cols
-    ones, entries = joined(state.ones, axis), joined(state.entries, axis)
-    return replace(state, rows=rows, cols=cols, ones=ones, entries=entries, hyper=hyper)
+def _joined(array: Floats, axis: int, k: int, other: int) -> Floats:
+    """Return the array with slice `other` of an axis added to slice k < other, and left out."""
+    kept = np.delete(array, other, axis=axis)
+    target: list[slice | NDArray[np.int64]] = [slice(None)] * array.ndim
+    target[axis] = slice(k, k + 1)
+    kept[tuple(target)] += np.take(array, [other], axis=axis)
+    return np.ascontiguousarray(kept)

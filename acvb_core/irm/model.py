@@ -1,4 +1,4 @@
-"""The two-domain IRM seen from outside: lower bound, pseudo leave-one-out, predictions, result tables."""
+"""The IRM seen from outside: lower bound, pseudo leave-one-out, predictions, result tables."""
 
 from __future__ import annotations
 
@@ -6,32 +6,47 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import betaln, xlogy
 
 from acvb_core.data.relation import Relation
 from acvb_core.data.split import HeldOut
 from acvb_core.evaluate.heldout import LinkScore, score_links
 from acvb_core.evaluate.products import pair_products
 from acvb_core.irm.cvb import DomainPass
-from acvb_core.irm.hyper import Hyper
 from acvb_core.irm.kernels import Floats
-from acvb_core.irm.state import DOMAINS, block_counts, hyper_of, stick_log_evidence
+from acvb_core.irm.layout import TWO_DOMAINS, Layout
+from acvb_core.irm.network import NetworkPass
+from acvb_core.irm.state import IrmState, block_counts, hyper_of, lower_bound
 from acvb_core.irm.summary import result_tables
 from acvb_core.protocols import Checkpoint, Posterior, Responsibilities, no_checkpoint
 
 
 @dataclass(frozen=True)
 class IrmModel:
-    """What can be said of a posterior of the IRM on one relation (a `Model`)."""
+    """What can be said of a posterior of the IRM on one relation (a `Model`).
+
+    Attributes
+    ----------
+    relation : Relation
+    layout : Layout
+        Which clusterings there are.
+    """
 
     relation: Relation
-    domains: tuple[str, ...] = DOMAINS
+    layout: Layout = TWO_DOMAINS
+
+    @property
+    def domains(self) -> tuple[str, ...]:
+        """Names of the domains."""
+        return self.layout.domains
 
     def counts(self, posterior: Posterior) -> tuple[Floats, Floats]:
         """Return expected ones and observed entries of each block, shape (K1, K2)."""
         if "ones" in posterior.arrays:
             return posterior["ones"], posterior["entries"]
-        return block_counts(self.relation, posterior["rows"], posterior["cols"])
+        return block_counts(self.relation, self._responsibilities(posterior), self.layout)
+
+    def _responsibilities(self, posterior: Posterior) -> dict[str, Floats]:
+        return {domain: posterior[domain] for domain in self.domains}
 
     def lower_bound(self, posterior: Posterior, responsibilities: Responsibilities | None = None) -> float:
         """Return the variational lower bound of log p(X) in nats, at the best q(v), q(theta) for given q(Z).
@@ -39,7 +54,9 @@ class IrmModel:
         IRM14 eqs. 39-49 with the conjugate factors put in, which leaves Beta functions of the counts.
         """
         ones, entries = self.counts(posterior)
-        return lower_bound(ones, entries, posterior["rows"], posterior["cols"], hyper_of(posterior))
+        return lower_bound(
+            IrmState(self._responsibilities(posterior), ones, entries, hyper_of(posterior), self.layout)
+        )
 
     def pseudo_loo(
         self,
@@ -47,21 +64,35 @@ class IrmModel:
         checkpoint: Checkpoint = no_checkpoint,
         responsibilities: Responsibilities | None = None,
     ) -> float:
-        """Return sum_i log C1_i + sum_j log C2_j at zeroth order, in nats (ACVB17; nothing is updated)."""
+        """Return sum_i log C1_i + sum_j log C2_j at zeroth order, in nats (ACVB17; nothing is updated).
+
+        With one domain the first sum alone.
+        """
         hyper = hyper_of(posterior)
+        if self.layout.one_domain:
+            ones, entries = self.counts(posterior)
+            state = IrmState(self._responsibilities(posterior), ones, entries, hyper, self.layout)
+            every = np.arange(self.relation.shape[0])
+            return NetworkPass(self.relation, state).run("zeroth", every, checkpoint, update=False)
         rows, cols = posterior["rows"], posterior["cols"]
         a, b = hyper.blocks((rows.shape[1], cols.shape[1]))
-        forward = DomainPass(self.relation, rows, cols, a, b, hyper.alpha_rows, checkpoint)
+        forward = DomainPass(self.relation, rows, cols, a, b, hyper.alpha["rows"], checkpoint)
         total = forward.run("zeroth", np.arange(len(rows)), checkpoint, update=False)
         a, b = np.ascontiguousarray(a.T), np.ascontiguousarray(b.T)
-        backward = DomainPass(self.relation.transposed, cols, rows, a, b, hyper.alpha_cols, checkpoint)
+        backward = DomainPass(self.relation.transposed, cols, rows, a, b, hyper.alpha["cols"], checkpoint)
         return total + backward.run("zeroth", np.arange(len(cols)), checkpoint, update=False)
 
     def predict(self, posterior: Posterior, heldout: HeldOut) -> Floats:
-        """Return p(x_ij = 1) = sum_kl q1_ik q2_jl (a + n_kl) / (a + b + T_kl) of each held-out entry."""
+        """Return p(x_ij = 1) = sum_kl q1_ik q2_jl (a + n_kl) / (a + b + T_kl) of each held-out entry.
+
+        A node's link to itself is inside its own cluster: sum_k q_ik (a + n_kk) / (a + b + T_kk).
+        """
         strengths = self.strengths(posterior)
-        by_row = posterior["rows"] @ strengths
-        found = pair_products(by_row, posterior["cols"], heldout.rows, heldout.columns)
+        rows, cols = (posterior[domain] for domain in self.layout.axes)
+        found = pair_products(rows @ strengths, cols, heldout.rows, heldout.columns)
+        if self.layout.one_domain:
+            own = heldout.rows == heldout.columns
+            found[own] = rows[heldout.rows[own]] @ strengths.diagonal()
         return np.clip(found, 1e-12, 1.0 - 1e-12)
 
     def strengths(self, posterior: Posterior) -> Floats:
@@ -90,17 +121,6 @@ class IrmModel:
         return score_links(probability, heldout.values, self.relation.density)
 
     def tables(self, posterior: Posterior) -> dict[str, Any]:
-        """Return the frames `rows`, `columns` and `blocks` (see `summary.result_tables`)."""
+        """Return the frames `rows`, `columns` (two domains only) and `blocks` (see `summary.result_tables`)."""
         ones, entries = self.counts(posterior)
-        return result_tables(self.relation, posterior, ones, entries, hyper_of(posterior))
-
-
-def lower_bound(ones: Floats, entries: Floats, rows: Floats, cols: Floats, hyper: Hyper) -> float:
-    """Return the closed form of the lower bound from counts and responsibilities (nats)."""
-    n = np.maximum(ones, 0.0)
-    zeros = np.maximum(entries - ones, 0.0)
-    blocks = (betaln(hyper.a + n, hyper.b + zeros) - betaln(hyper.a, hyper.b)).sum()
-    sticks = stick_log_evidence(rows.sum(axis=0), hyper.alpha_rows)
-    sticks += stick_log_evidence(cols.sum(axis=0), hyper.alpha_cols)
-    entropy = -xlogy(rows, rows).sum() - xlogy(cols, cols).sum()
-    return float(blocks + sticks + entropy)
+        return result_tables(self.relation, posterior, ones, entries, hyper_of(posterior), self.layout)

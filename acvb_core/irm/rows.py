@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from acvb_core.averaging import Averaged, SampleMean
@@ -10,18 +12,26 @@ from acvb_core.data.split import hold_out
 from acvb_core.irm.cvb import CollapsedIrm
 from acvb_core.irm.gibbs import GibbsIrm
 from acvb_core.irm.hyper import Hyper
+from acvb_core.irm.layout import TWO_DOMAINS, Layout, network_layout
 from acvb_core.irm.memory import memory_bytes
 from acvb_core.irm.model import IrmModel
+from acvb_core.irm.moves import MOVES_EVERY, MOVES_FROM, Moves
+from acvb_core.irm.network_cvb import CollapsedNetwork
+from acvb_core.irm.network_gibbs import GibbsNetwork
+from acvb_core.irm.network_vb import VariationalNetwork
 from acvb_core.irm.start import Start
-from acvb_core.irm.sweeping import MERGE_EVERY, MERGE_FROM
 from acvb_core.irm.vb import VariationalIrm
 from acvb_core.parameters import Parameter
-from acvb_core.protocols import Model
+from acvb_core.protocols import Inference, Model
 from acvb_core.rows import AUTO_BURN_IN, TOLERANCE, Method, ModelRow, Values, burn_in, max_sweeps
 
 
 def _irm_model(relation: Any) -> Model:
     return IrmModel(relation)
+
+
+def _network_model(relation: Any) -> Model:
+    return IrmModel(relation, network_layout(relation))
 
 
 def _irm_schedule(train: Any, heldout: Any) -> tuple[int, int]:
@@ -44,6 +54,24 @@ IRM = ModelRow(
     {"rows": "k_rows", "cols": "k_cols"},
 )
 
+NETWORK = ModelRow(
+    "network",
+    "Infinite Relational Model of a network",
+    "a network: which objects of one kind are linked to which",
+    _network_model,
+    {"rows": "clusters"},
+    memory_bytes,
+    Relation,
+    hold_out,
+    _irm_schedule,
+    96,
+    {"rows": "nodes"},
+    {"rows": "k_rows"},
+    accepts=lambda relation: relation.network is not None,
+    wanted="a relation whose two sides are the same objects (load it with domains='one', or use "
+    "`acvb_core.as_network`)",
+)
+
 _SIZE = (
     Parameter(
         "k_rows", "int", 20, "Most row clusters there can be; those that are not needed die out.",
@@ -52,6 +80,13 @@ _SIZE = (
     Parameter(
         "k_cols", "int", 20, "Most column clusters there can be; those that are not needed die out.",
         "Column clusters at most", 1, 1000, advanced=False,
+    ),
+)  # fmt: skip
+
+_NETWORK_SIZE = (
+    Parameter(
+        "k_rows", "int", 20, "Most clusters there can be to begin with; those that are not needed die out, and "
+        "splits may add some.", "Clusters at most", 1, 1000, advanced=False,
     ),
 )  # fmt: skip
 
@@ -89,8 +124,12 @@ _VARIATIONAL = (
         "Drop clusters below", 0.0, 0.1,
     ),
     Parameter(
-        "merge", "bool", True, f"After {MERGE_FROM} sweeps, and every {MERGE_EVERY} until none is found, merge "
+        "merge", "bool", True, f"After {MOVES_FROM} sweeps, and every {MOVES_EVERY} until none is found, merge "
         "clusters when that raises the lower bound.", "Merge clusters",
+    ),
+    Parameter(
+        "split", "bool", True, "Between merges, split clusters in two when that raises the lower bound.",
+        "Split clusters",
     ),
 )  # fmt: skip
 
@@ -109,23 +148,26 @@ _VARIANCE = Parameter(
 )  # fmt: skip
 
 
-def _hyper_of(values: Values) -> Hyper:
-    return Hyper.tied(values["alpha"], values["a"], values["b"])
+def _layout_of(data: Any, values: Values) -> Layout:
+    return TWO_DOMAINS if "k_cols" in values else network_layout(data)
 
 
-def _start_of(values: Values) -> Start:
-    return Start(values["k_rows"], values["k_cols"], values["init"], values["smoothing"])
+def _settings(data: Any, values: Values) -> Values:
+    """Return what every method is built with."""
+    layout = _layout_of(data, values)
+    k_cols = values["k_cols"] if "k_cols" in values else values["k_rows"]
+    return {
+        "relation": data,
+        "start": Start(values["k_rows"], k_cols, values["init"], values["smoothing"]),
+        "hyper": Hyper.tied(values["alpha"], values["a"], values["b"], layout.domains),
+        "hyper_rule": values["hyper"],
+        "layout": layout,
+    }
 
 
 def _variational_settings(data: Any, values: Values) -> Values:
-    return {
-        "relation": data,
-        "start": _start_of(values),
-        "hyper": _hyper_of(values),
-        "hyper_rule": values["hyper"],
-        "shrink": values["shrink"],
-        "merge": values["merge"],
-    }
+    moves = Moves(values["merge"], values["split"])
+    return _settings(data, values) | {"shrink": values["shrink"], "moves": moves}
 
 
 def _collapsed(data: Any, values: Values) -> CollapsedIrm:
@@ -141,8 +183,31 @@ def _variational(data: Any, values: Values) -> VariationalIrm:
 
 
 def _gibbs(data: Any, values: Values) -> SampleMean:
-    sampler = GibbsIrm(data, _start_of(values), _hyper_of(values), values["hyper"])
-    return SampleMean(sampler, values["burn_in"])
+    return SampleMean(GibbsIrm(**_settings(data, values)), values["burn_in"])
+
+
+def _network_cvb0(data: Any, values: Values) -> CollapsedNetwork:
+    return CollapsedNetwork(**_variational_settings(data, values))
+
+
+def _network_cvb(data: Any, values: Values) -> CollapsedNetwork:
+    return CollapsedNetwork(**_variational_settings(data, values), order="paper")
+
+
+def _network_acvb0(data: Any, values: Values) -> Averaged:
+    return Averaged(_network_cvb0(data, values), values["burn_in"])
+
+
+def _network_acvb(data: Any, values: Values) -> Averaged:
+    return Averaged(_network_cvb(data, values), values["burn_in"])
+
+
+def _network_vb(data: Any, values: Values) -> VariationalNetwork:
+    return VariationalNetwork(**_variational_settings(data, values))
+
+
+def _network_gibbs(data: Any, values: Values) -> SampleMean:
+    return SampleMean(GibbsNetwork(**_settings(data, values)), values["burn_in"])
 
 
 _IRM = (*_SIZE, *_START, _hyper("tied", "per-block", "fixed"), *_PRIOR, *_VARIATIONAL)
@@ -194,3 +259,23 @@ IRM_METHODS = (
         _gibbs, None, sampled=True,
     ),
 )  # fmt: skip
+
+_NETWORK_BUILDERS: dict[str, Callable[[Any, Values], Inference]] = {
+    "acvb0": _network_acvb0,
+    "acvb": _network_acvb,
+    "cvb0": _network_cvb0,
+    "cvb": _network_cvb,
+    "vb": _network_vb,
+    "gibbs": _network_gibbs,
+}
+
+
+def _for_networks(row: Method) -> Method:
+    """Return a method's row for networks: one size, and of the second-order variances the paper's alone."""
+    others = tuple(p for p in row.parameters if p.name not in ("k_rows", "k_cols", "variance"))
+    return replace(
+        row, model="network", parameters=(*_NETWORK_SIZE, *others), build=_NETWORK_BUILDERS[row.name]
+    )
+
+
+NETWORK_METHODS = tuple(_for_networks(row) for row in IRM_METHODS)

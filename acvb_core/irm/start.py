@@ -10,6 +10,7 @@ from sklearn.cluster import KMeans
 from acvb_core.clusters import order_by_size
 from acvb_core.data.relation import Relation
 from acvb_core.irm.kernels import Floats
+from acvb_core.irm.layout import Layout
 from acvb_core.irm.neighbours import pattern_product
 from acvb_core.protocols import Checkpoint, no_checkpoint
 
@@ -27,33 +28,41 @@ class Start:
     Attributes
     ----------
     k_rows, k_cols : int
-        Number of clusters to begin with (the truncation of the stick-breaking prior).
+        Number of clusters to begin with (the truncation of the stick-breaking prior); with one domain the first.
     how : "spectral" or "random"
     smoothing : float
         Spectral only: share of each object that is spread evenly over all clusters.
     """
 
     k_rows: int
-    k_cols: int
+    k_cols: int = 0
     how: str = "spectral"
     smoothing: float = 0.1
 
     def responsibilities(
-        self, relation: Relation, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
-    ) -> tuple[Floats, Floats]:
-        """Return responsibilities of rows and columns, shapes (N1, K1), (N2, K2), largest cluster first."""
+        self,
+        relation: Relation,
+        layout: Layout,
+        rng: np.random.Generator,
+        checkpoint: Checkpoint = no_checkpoint,
+    ) -> dict[str, Floats]:
+        """Return responsibilities of every domain, shape (N, K), largest cluster first."""
+        widths = (self.k_rows,) if layout.one_domain else (self.k_rows, self.k_cols)
         if self.how == "random" or min(relation.shape) < 3 or relation.n_ones == 0:
-            pair = [
-                _uniform(n, k, rng) for n, k in zip(relation.shape, (self.k_rows, self.k_cols), strict=True)
-            ]
+            found = [_uniform(n, k, rng) for n, k in zip(relation.shape, widths, strict=False)]
         else:
-            labels = spectral_labels(relation, self.k_rows, self.k_cols, rng, checkpoint)
-            pair = [
-                _smoothed(found, k, self.smoothing)
-                for found, k in zip(labels, (self.k_rows, self.k_cols), strict=True)
+            points: tuple[Floats, ...] = embedding(relation, max(widths), rng, checkpoint)
+            if layout.one_domain:
+                points = (points[0],) if layout.symmetric else (np.hstack(points),)
+            seeds = rng.integers(2**31 - 1, size=2)
+            found = [
+                _smoothed(_k_means(coordinates, k, int(seed)), k, self.smoothing)
+                for coordinates, k, seed in zip(points, widths, seeds, strict=False)
             ]
-        rows, cols = (np.ascontiguousarray(q[:, order_by_size(q.sum(axis=0))]) for q in pair)
-        return rows, cols
+        return {
+            domain: np.ascontiguousarray(q[:, order_by_size(q.sum(axis=0))])
+            for domain, q in zip(layout.domains, found, strict=True)
+        }
 
 
 def _uniform(n_objects: int, n_clusters: int, rng: np.random.Generator) -> Floats:
@@ -67,25 +76,21 @@ def _smoothed(labels: np.ndarray, n_clusters: int, smoothing: float) -> Floats:
     return q
 
 
-def spectral_labels(
-    relation: Relation,
-    k_rows: int,
-    k_cols: int,
-    rng: np.random.Generator,
-    checkpoint: Checkpoint = no_checkpoint,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return hard labels of rows and columns by spectral co-clustering.
+def embedding(
+    relation: Relation, n_clusters: int, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
+) -> tuple[Floats, Floats]:
+    """Return row objects and column objects as points, shapes (N1, R), (N2, R), for spectral co-clustering.
 
-    k-means on the leading singular vectors of the degree-normalised links, scaled by the singular values; the
-    mean degree is added to every degree so that objects with few links do not dominate. Unknown entries count
-    as no link.
+    Leading singular vectors of the degree-normalised links, scaled by the singular values; the mean degree is added
+    to every degree so that objects with few links do not dominate. Unknown entries count as no link. For symmetric
+    links these are the eigenvectors of largest absolute eigenvalue.
 
     References
     ----------
     Dhillon, KDD 2001; the regularised degrees: Qin and Rohe, NIPS 2013; the subspace iteration: Halko, Martinsson
     and Tropp, SIAM Review 2011.
     """
-    rank = min(max(k_rows, k_cols), min(relation.shape) - 1)
+    rank = min(n_clusters, min(relation.shape) - 1)
     row_scale = _inverse_root_degree(np.diff(relation.ones.indptr))[:, None]
     col_scale = _inverse_root_degree(np.diff(relation.transposed.ones.indptr))[:, None]
 
@@ -101,11 +106,7 @@ def spectral_labels(
         basis = _orthonormal(forward(_orthonormal(backward(basis))))
     turned, values, within = np.linalg.svd(backward(basis), full_matrices=False)
     left, right, values = (basis @ within.T)[:, :rank], turned[:, :rank], values[:rank]
-    seeds = rng.integers(2**31 - 1, size=2)
-    return (
-        _k_means(left * values, k_rows, int(seeds[0])),
-        _k_means(right * values, k_cols, int(seeds[1])),
-    )
+    return left * values, right * values
 
 
 def _orthonormal(vectors: Floats) -> Floats:

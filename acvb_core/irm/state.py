@@ -1,47 +1,54 @@
-"""The state that the variational methods of the two-domain IRM share, and how it is kept tidy."""
+"""The state that the variational methods of the IRM share, and how it is kept tidy."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from scipy.special import betaln
+from scipy.special import betaln, xlogy
 
 from acvb_core.clusters import Order, is_identity, order_by_size, renormalise, take
 from acvb_core.data.relation import Relation
 from acvb_core.irm.hyper import Hyper
 from acvb_core.irm.kernels import Floats
+from acvb_core.irm.layout import TWO_DOMAINS, Layout
 from acvb_core.irm.neighbours import neighbour_sums
 from acvb_core.protocols import Array, Checkpoint, Posterior, no_checkpoint
-
-#: Names of the two domains, as they appear in posteriors, tables and files.
-DOMAINS = ("rows", "cols")
 
 
 @dataclass(frozen=True)
 class IrmState:
-    """Responsibilities of both domains, the block counts that follow from them, and the hyper-parameters.
+    """Responsibilities of every domain, the block counts that follow from them, and the hyper-parameters.
 
     Attributes
     ----------
-    rows, cols : ndarrays, shapes (N1, K1), (N2, K2)
-        Responsibilities; rows sum to one.
+    q : mapping of str to ndarray, shape (N, K)
+        Responsibilities of each domain; rows sum to one.
     ones, entries : ndarrays, shape (K1, K2)
         Expected ones and observed entries of each block.
     hyper : Hyper
+    layout : Layout
+        Which domain lies along each axis of the blocks.
     age : int
         Sweeps done.
-    moves_over : bool
-        No more merges are tried.
+    moves : Any
+        What the moves between sweeps remember; None when no more are tried.
     """
 
-    rows: Floats
-    cols: Floats
+    q: Mapping[str, Floats]
     ones: Floats
     entries: Floats
     hyper: Hyper
+    layout: Layout = TWO_DOMAINS
     age: int = 0
-    moves_over: bool = True
+    moves: Any = None
+
+    @property
+    def masses(self) -> dict[str, Floats]:
+        """Expected cluster sizes of each domain."""
+        return {domain: q.sum(axis=0) for domain, q in self.q.items()}
 
 
 def observed_sums(
@@ -56,12 +63,38 @@ def observed_sums(
 
 
 def block_counts(
-    relation: Relation, rows: Floats, cols: Floats, checkpoint: Checkpoint = no_checkpoint
+    relation: Relation,
+    q: Mapping[str, Floats],
+    layout: Layout = TWO_DOMAINS,
+    checkpoint: Checkpoint = no_checkpoint,
 ) -> tuple[Floats, Floats]:
     """Return expected ones and observed entries of each block, shape (K1, K2)."""
+    rows, cols = (q[domain] for domain in layout.axes)
     links, zeros = observed_sums(relation, cols, checkpoint)
-    ones = rows.T @ links
-    return ones, ones + rows.T @ zeros
+    if not layout.one_domain:
+        ones = rows.T @ links
+        return ones, ones + rows.T @ zeros
+    # A link of an object to itself concerns one object, not two that happen to be in the same cluster: its
+    # expectation is linear in q.
+    own = self_links(relation)
+    links -= own[:, :1] * rows
+    zeros -= own[:, 1:] * rows
+    counts = []
+    for sums, inner in ((links, own[:, 0]), (np.maximum(zeros, 0.0), own[:, 1])):
+        pairs = rows.T @ sums
+        if layout.symmetric:
+            pairs = (pairs + pairs.T) / 2.0
+            pairs[np.diag_indices_from(pairs)] /= 2.0
+        pairs[np.diag_indices_from(pairs)] += inner @ rows
+        counts.append(pairs)
+    return counts[0], counts[0] + counts[1]
+
+
+def self_links(relation: Relation) -> Floats:
+    """Return each object's link to itself, shape (N, 2): (1, 0) linked, (0, 1) not linked, (0, 0) missing."""
+    linked = relation.ones.diagonal().astype(np.float64)
+    missing = relation.missing.diagonal().astype(np.float64)
+    return np.ascontiguousarray(np.stack([linked, 1.0 - linked - missing], axis=1))
 
 
 def stick_log_evidence(mass: Array, alpha: float) -> float:
@@ -85,55 +118,44 @@ def tidy(
         None when nothing moved.
     """
     orders = {}
-    for domain, alpha in (("rows", state.hyper.alpha_rows), ("cols", state.hyper.alpha_cols)):
-        mass = getattr(state, domain).sum(axis=0)
+    for domain, mass in state.masses.items():
         order = order_by_size(mass, shrink)
         if keep_bound:
-            unsorted = np.sort(order)
+            alpha, unsorted = state.hyper.alpha[domain], np.sort(order)
             if stick_log_evidence(mass[order], alpha) < stick_log_evidence(mass[unsorted], alpha):
                 order = unsorted
         orders[domain] = order
-    widths = state.ones.shape
-    dropped = [len(orders[d]) < width for d, width in zip(DOMAINS, widths, strict=True)]
-    if all(is_identity(orders[d], width) for d, width in zip(DOMAINS, widths, strict=True)):
+    widths = {domain: q.shape[1] for domain, q in state.q.items()}
+    if all(is_identity(orders[domain], width) for domain, width in widths.items()):
         return state, None
-    rows = take(state.rows, (None, "rows"), orders)
-    cols = take(state.cols, (None, "cols"), orders)
-    ones = take(state.ones, DOMAINS, orders)
-    entries = take(state.entries, DOMAINS, orders)
-    if any(dropped):
-        rows, cols = renormalise(rows), renormalise(cols)
-        ones, entries = block_counts(relation, rows, cols)
+    axes = state.layout.axes
+    q = {domain: take(array, (None, domain), orders) for domain, array in state.q.items()}
+    ones, entries = take(state.ones, axes, orders), take(state.entries, axes, orders)
+    if any(len(orders[domain]) < width for domain, width in widths.items()):
+        q = {domain: renormalise(array) for domain, array in q.items()}
+        ones, entries = block_counts(relation, q, state.layout)
     hyper = state.hyper
     if hyper.per_block:
-        hyper = replace(hyper, a=take(hyper.a, DOMAINS, orders), b=take(hyper.b, DOMAINS, orders))
-    return replace(state, rows=rows, cols=cols, ones=ones, entries=entries, hyper=hyper), orders
+        hyper = replace(hyper, a=take(hyper.a, axes, orders), b=take(hyper.b, axes, orders))
+    return replace(state, q=q, ones=ones, entries=entries, hyper=hyper), orders
 
 
 def posterior_of(state: IrmState) -> Posterior:
     """Return the state as a posterior."""
-    hyper = state.hyper
-    arrays: dict[str, Array] = {name: getattr(state, name) for name in ("rows", "cols", "ones", "entries")}
-    axes: dict[str, tuple[str | None, ...]] = {
-        "rows": (None, "rows"),
-        "cols": (None, "cols"),
-        "ones": DOMAINS,
-        "entries": DOMAINS,
-    }
+    hyper, blocks = state.hyper, state.layout.axes
+    arrays: dict[str, Array] = {**state.q, "ones": state.ones, "entries": state.entries}
+    axes: dict[str, tuple[str | None, ...]] = {domain: (None, domain) for domain in state.q}
+    axes |= {"ones": blocks, "entries": blocks}
     if hyper.per_block:
         arrays |= {"a": hyper.a, "b": hyper.b}
-        axes |= {"a": DOMAINS, "b": DOMAINS}
+        axes |= {"a": blocks, "b": blocks}
     return Posterior(
         arrays,
         axes,
-        averaged=DOMAINS,
+        averaged=state.layout.domains,
         derived=("ones", "entries"),
-        hyper={
-            "alpha_rows": hyper.alpha_rows,
-            "alpha_cols": hyper.alpha_cols,
-            "a": float(np.median(hyper.a)),
-            "b": float(np.median(hyper.b)),
-        },
+        hyper={f"alpha_{domain}": alpha for domain, alpha in hyper.alpha.items()}
+        | {"a": float(np.median(hyper.a)), "b": float(np.median(hyper.b))},
     )
 
 
@@ -143,4 +165,19 @@ def hyper_of(posterior: Posterior) -> Hyper:
     per_block = "a" in posterior.arrays
     a = posterior["a"] if per_block else np.full((1, 1), values["a"])
     b = posterior["b"] if per_block else np.full((1, 1), values["b"])
-    return Hyper(values["alpha_rows"], values["alpha_cols"], a, b)
+    return Hyper({domain: values[f"alpha_{domain}"] for domain in posterior.averaged}, a, b)
+
+
+def lower_bound(state: IrmState) -> float:
+    """Return the variational lower bound of log p(X) in nats, at the best q(v), q(theta) for given q(Z).
+
+    IRM14 eqs. 39-49 with the conjugate factors put in, which leaves Beta functions of the counts.
+    """
+    a, b = state.hyper.a, state.hyper.b
+    n = np.maximum(state.ones, 0.0)
+    zeros = np.maximum(state.entries - state.ones, 0.0)
+    blocks = betaln(a + n, b + zeros) - betaln(a, b)
+    total = (blocks * state.layout.distinct(len(n))).sum()
+    for domain, q in state.q.items():
+        total += stick_log_evidence(q.sum(axis=0), state.hyper.alpha[domain]) - xlogy(q, q).sum()
+    return float(total)

@@ -9,26 +9,30 @@ from scipy.special import betaincinv, xlogy
 from acvb_core.data.relation import Relation
 from acvb_core.irm.hyper import Hyper
 from acvb_core.irm.kernels import Floats
+from acvb_core.irm.layout import Layout
 from acvb_core.protocols import Posterior
 
 
 def result_tables(
-    relation: Relation, posterior: Posterior, ones: Floats, entries: Floats, hyper: Hyper
+    relation: Relation, posterior: Posterior, ones: Floats, entries: Floats, hyper: Hyper, layout: Layout
 ) -> dict[str, pd.DataFrame]:
     """Return the result frames; clusters are numbered from 1, the same number everywhere.
 
     Returns
     -------
     dict of DataFrame
-        `rows`, `columns`: object, cluster, probability (of that cluster), entropy (nats).
+        `rows`, and with two domains `columns`: object, cluster, probability (of that cluster), entropy (nats).
         `blocks`: row_cluster, column_cluster, ones and entries (expected counts), mean and the bounds low,
-        high of the central 95 % interval of the block's link probability.
+        high of the central 95 % interval of the block's link probability; in an undirected network each block
+        once, the row cluster being the first.
     """
-    return {
-        "rows": assignments(relation.row_labels, posterior["rows"]),
-        "columns": assignments(relation.column_labels, posterior["cols"]),
-        "blocks": blocks(ones, entries, hyper),
-    }
+    frames = {"rows": assignments(relation.row_labels, posterior["rows"])}
+    if not layout.one_domain:
+        frames["columns"] = assignments(relation.column_labels, posterior["cols"])
+    table = blocks(ones, entries, hyper)
+    if layout.symmetric:
+        table = table[table["row_cluster"] <= table["column_cluster"]].reset_index(drop=True)
+    return frames | {"blocks": table}
 
 
 def assignments(labels: np.ndarray, responsibilities: Floats) -> pd.DataFrame:

@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from acvb_core.clusters import Order
 from acvb_core.data.relation import Relation
 from acvb_core.irm.hyper import Hyper, update_hyper
-from acvb_core.irm.merge import merge_clusters
+from acvb_core.irm.layout import TWO_DOMAINS, Layout
+from acvb_core.irm.moves import MOVES, MoveMemory, Moves
 from acvb_core.irm.start import Start
 from acvb_core.irm.state import IrmState, block_counts, posterior_of, tidy
-from acvb_core.protocols import Checkpoint, Posterior, Unaveraged, no_checkpoint
+from acvb_core.protocols import Checkpoint, Posterior, SweepInfo, Unaveraged, no_checkpoint
 
-#: Merges are first tried after this sweep: earlier, clusters that are still taking shape would be lost …
-MERGE_FROM = 15
-#: … then every so many sweeps until none is found …
-MERGE_EVERY = 5
-#: … and never after this one, so that a run can settle.
-MERGE_UNTIL = 60
+
+class Swept(NamedTuple):
+    """A state after a sweep, with the pseudo leave-one-out where it is known, and the clusters' new order."""
+
+    state: IrmState
+    pseudo_loo: float | None
+    order: dict[str, Order] | None
 
 
 @dataclass(frozen=True)
 class VariationalMethod(Unaveraged):
-    """What VB, CVB0 and CVB have in common: how they begin, and what their states say.
+    """What VB, CVB0 and CVB have in common: how they begin, what ends a sweep, and what their states say.
 
     Attributes
     ----------
@@ -36,8 +39,10 @@ class VariationalMethod(Unaveraged):
     hyper_rule : "tied", "per-block" or "fixed"
     shrink : float
         A cluster with less than this share of its domain's objects is dropped.
-    merge : bool
-        Whether clusters are merged in the early sweeps when the bound rises.
+    moves : Moves
+        Which moves are made between the early sweeps.
+    layout : Layout
+        Which clusterings there are.
     """
 
     relation: Relation
@@ -45,48 +50,52 @@ class VariationalMethod(Unaveraged):
     hyper: Hyper
     hyper_rule: str = "tied"
     shrink: float = 1e-5
-    merge: bool = True
+    moves: Moves = MOVES
+    layout: Layout = TWO_DOMAINS
+
+    #: Leave clusters in an order that is not that of their sizes where sorting would lower the bound.
+    keep_bound = False
 
     def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> IrmState:
         """Return the first state."""
-        rows, cols = self.start.responsibilities(self.relation, rng, checkpoint)
-        ones, entries = block_counts(self.relation, rows, cols, checkpoint)
+        q = self.start.responsibilities(self.relation, self.layout, rng, checkpoint)
+        ones, entries = block_counts(self.relation, q, self.layout, checkpoint)
         hyper = self.hyper
         if self.hyper_rule == "per-block":
             a, b = hyper.blocks(ones.shape)
             hyper = replace(hyper, a=a.copy(), b=b.copy())
-        return IrmState(rows, cols, ones, entries, hyper, moves_over=not self.merge)
+        memory = MoveMemory() if self.moves.any else None
+        return IrmState(q, ones, entries, hyper, self.layout, moves=memory)
 
     def posterior(self, state: IrmState) -> Posterior:
         """Return what the state says."""
         return posterior_of(state)
 
+    def update(
+        self, state: IrmState, rng: np.random.Generator, checkpoint: Checkpoint
+    ) -> tuple[IrmState, float | None]:
+        """Return the state with new responsibilities and counts, and the pseudo leave-one-out where it falls out."""
+        raise NotImplementedError
 
-def finish_sweep(
-    state: IrmState,
-    relation: Relation,
-    shrink: float,
-    rule: str,
-    checkpoint: Checkpoint,
-    *,
-    keep_bound: bool = False,
-) -> tuple[IrmState, dict[str, Order] | None]:
-    """Order and drop clusters, learn the hyper-parameters, and merge clusters when it is time.
+    def plain_sweep(self, state: IrmState, rng: np.random.Generator, checkpoint: Checkpoint) -> Swept:
+        """Update the responsibilities, order and drop clusters, learn the hyper-parameters; no moves."""
+        state, pseudo_loo = self.update(state, rng, checkpoint)
+        state, order = tidy(state, self.relation, self.shrink, keep_bound=self.keep_bound)
+        distinct = self.layout.distinct(len(state.ones))
+        learned = update_hyper(
+            state.hyper, self.hyper_rule, state.ones, state.entries, state.masses, distinct
+        )
+        return Swept(replace(state, hyper=learned, age=state.age + 1), pseudo_loo, order)
 
-    Returns
-    -------
-    state : IrmState
-    order : dict of str to ndarray, or None
-        As `SweepInfo.order`; None too after a merge, which is no re-ordering (the widths tell).
-    """
-    state, order = tidy(state, relation, shrink, keep_bound=keep_bound)
-    rows, cols = state.rows.sum(axis=0), state.cols.sum(axis=0)
-    learned = update_hyper(state.hyper, rule, state.ones, state.entries, rows, cols)
-    state = replace(state, hyper=learned, age=state.age + 1)
-    if state.moves_over or state.age < MERGE_FROM or (state.age - MERGE_FROM) % MERGE_EVERY:
-        return state, order
-    state, merged = merge_clusters(state, largest_first=not keep_bound, checkpoint=checkpoint)
-    if merged:
-        state, _ = tidy(state, relation, shrink, keep_bound=keep_bound)
-        order = None
-    return replace(state, moves_over=merged == 0 or state.age >= MERGE_UNTIL), order
+    def sweep(
+        self, state: IrmState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
+    ) -> tuple[IrmState, SweepInfo]:
+        """Update every object, then the rest, and make the moves that are due.
+
+        After a move `SweepInfo.order` is None: it is no re-ordering (the widths tell).
+        """
+        state, pseudo_loo, order = self.plain_sweep(state, rng, checkpoint)
+        state, made = self.moves.after(state, self, rng, checkpoint)
+        return state, SweepInfo(
+            pseudo_loo, None if made else order, settling=state.moves is not None, moves=made or None
+        )

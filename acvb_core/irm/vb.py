@@ -9,8 +9,8 @@ from scipy.special import psi
 
 from acvb_core.irm.kernels import Floats
 from acvb_core.irm.state import IrmState, observed_sums
-from acvb_core.irm.sweeping import VariationalMethod, finish_sweep
-from acvb_core.protocols import Checkpoint, SweepInfo, no_checkpoint
+from acvb_core.irm.sweeping import VariationalMethod
+from acvb_core.protocols import Checkpoint
 
 
 @dataclass(frozen=True)
@@ -26,28 +26,24 @@ class VariationalIrm(VariationalMethod):
     IRM14 §4, eqs. 50-57.
     """
 
-    def sweep(
-        self,
-        state: IrmState,
-        rng: np.random.Generator,
-        checkpoint: Checkpoint = no_checkpoint,
-    ) -> tuple[IrmState, SweepInfo]:
-        """Update all rows at once, q(v) and q(theta), all columns, q(v) and q(theta), then the rest."""
+    keep_bound = True
+
+    def update(
+        self, state: IrmState, rng: np.random.Generator, checkpoint: Checkpoint
+    ) -> tuple[IrmState, float | None]:
+        """Update all rows at once, q(v) and q(theta), all columns, q(v) and q(theta)."""
         hyper = state.hyper
         a, b = hyper.blocks(state.ones.shape)
-        links, zeros = observed_sums(self.relation, state.cols, checkpoint)
-        n, n_zero = state.rows.T @ links, state.rows.T @ zeros
-        rows = update_domain(state.rows, links, zeros, a + n, b + n_zero, hyper.alpha_rows)
+        rows, cols = (state.q[domain] for domain in self.layout.axes)
+        links, zeros = observed_sums(self.relation, cols, checkpoint)
+        n, n_zero = rows.T @ links, rows.T @ zeros
+        rows = update_domain(rows, links, zeros, a + n, b + n_zero, hyper.alpha["rows"])
         n, n_zero = rows.T @ links, rows.T @ zeros
         links, zeros = observed_sums(self.relation.transposed, rows, checkpoint)
-        cols = update_domain(state.cols, links, zeros, (a + n).T, (b + n_zero).T, hyper.alpha_cols)
+        cols = update_domain(cols, links, zeros, (a + n).T, (b + n_zero).T, hyper.alpha["cols"])
         ones = np.ascontiguousarray((cols.T @ links).T)
         entries = ones + (cols.T @ zeros).T
-        swept = replace(state, rows=rows, cols=cols, ones=ones, entries=entries)
-        swept, order = finish_sweep(
-            swept, self.relation, self.shrink, self.hyper_rule, checkpoint, keep_bound=True
-        )
-        return swept, SweepInfo(None, order, settling=not swept.moves_over)
+        return replace(state, q={"rows": rows, "cols": cols}, ones=ones, entries=entries), None
 
 
 def update_domain(
