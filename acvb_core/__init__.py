@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
     from acvb_core.data.corpus import Corpus
     from acvb_core.data.corpus_readers import load_corpus
+    from acvb_core.data.networks import as_network, as_two_sided
     from acvb_core.data.readers import load_relation
-    from acvb_core.data.relation import Relation
+    from acvb_core.data.relation import Network, Relation
     from acvb_core.data.samples import load_sample
     from acvb_core.data.tokeniser import Tokeniser
     from acvb_core.engine.fitting import compare, fit
@@ -32,10 +33,13 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Corpus",
+    "Network",
     "Relation",
     "Result",
     "Tokeniser",
     "__version__",
+    "as_network",
+    "as_two_sided",
     "compare",
     "fit",
     "grid",
@@ -47,9 +51,12 @@ __all__ = [
 
 _HOME = {
     "Corpus": "acvb_core.data.corpus",
+    "Network": "acvb_core.data.relation",
     "Relation": "acvb_core.data.relation",
     "Result": "acvb_core.engine.result",
     "Tokeniser": "acvb_core.data.tokeniser",
+    "as_network": "acvb_core.data.networks",
+    "as_two_sided": "acvb_core.data.networks",
     "compare": "acvb_core.engine.fitting",
     "fit": "acvb_core.engine.fitting",
     "grid": "acvb_core.engine.grid",

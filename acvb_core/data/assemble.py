@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -67,6 +67,24 @@ class Entries:
         self.not_one += int(((verdicts == LINK) & ~np.isnan(numbers) & (numbers != 1)).sum())
 
 
+class Assembled(NamedTuple):
+    """A relation as a file gave it, with two sides.
+
+    Attributes
+    ----------
+    relation : Relation
+    facts : list of Fact
+        What was merged on the way.
+    zeros : csr_array of bool, the relation's shape, or None
+        The entries that were given as 0, some of which other lines may have made links; None: all that are
+        neither 1 nor missing.
+    """
+
+    relation: Relation
+    facts: list[Fact]
+    zeros: sparse.csr_array | None
+
+
 def assemble(
     entries: Entries,
     rows: Side,
@@ -77,7 +95,7 @@ def assemble(
     row_kind: str,
     column_kind: str,
     unlisted_missing: bool = False,
-) -> tuple[Relation, list[Fact]]:
+) -> Assembled:
     """Return the relation and what was merged on the way.
 
     A pair given more than once:
@@ -129,23 +147,20 @@ def assemble(
         row_kind=row_kind,
         column_kind=column_kind,
     )
-    facts.insert(0, _links_fact(relation))
+    facts.insert(0, links_fact(relation))
     if values is not None:
         facts += _value_facts(values, entries, n_links)
     facts += _merge_facts(given - distinct - unknown_but_known.nnz, counts, unknown_but_known.nnz)
-    if n_missing or relation.n_missing:
-        facts.append(
-            Fact(
-                "missing",
-                relation.n_missing,
-                f"{plural(relation.n_missing, 'entry is', 'entries are')} missing.",
-            )
-        )
-    return relation, facts
+    told = missing_fact(relation)
+    if told is not None or n_missing:
+        facts.append(told or Fact("missing", 0, "0 entries are missing."))
+    return Assembled(relation, facts, zeros)
 
 
 def object_facts(relation: Relation) -> list[Fact]:
     """Return what to know about the objects: those without links, labels on both sides, self-links."""
+    if relation.network is not None:
+        return _isolated_facts(relation)
     facts = []
     ones = relation.ones
     column_links = np.bincount(ones.indices, minlength=relation.shape[1])
@@ -178,8 +193,38 @@ def object_facts(relation: Relation) -> list[Fact]:
     return facts
 
 
-def _links_fact(relation: Relation) -> Fact:
+def _isolated_facts(relation: Relation) -> list[Fact]:
+    ones = relation.ones
+    touched = np.diff(ones.indptr) > 0
+    touched[ones.indices] = True
+    n = int((~touched).sum())
+    return [Fact("isolated", n, f"{plural(n, 'node has', 'nodes have')} no link.")] if n else []
+
+
+def missing_fact(relation: Relation) -> Fact | None:
+    """Return how many entries are missing, None if none is; self-links that do not count are none."""
+    n, kind = relation.n_missing, relation.network
+    if kind is None:
+        return Fact("missing", n, f"{plural(n, 'entry is', 'entries are')} missing.") if n else None
+    own = int(relation.missing.diagonal().sum())
+    n -= own
+    if not kind.directed:
+        n //= 2
+    if kind.self_links:
+        n += own
+    return Fact("missing", n, f"{plural(n, 'pair is', 'pairs are')} missing.") if n else None
+
+
+def links_fact(relation: Relation) -> Fact:
+    """Return the size of a relation: objects and links."""
     rows, columns = relation.shape
+    if relation.network is not None:
+        return Fact(
+            "links",
+            relation.n_links,
+            f"{plural(rows, 'node')}, {plural(relation.n_links, 'link')} ({relation.density:.3%} of the known pairs).",
+            {"n_rows": rows, "n_columns": columns},
+        )
     return Fact(
         "links",
         relation.n_ones,

@@ -6,21 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from acvb_core.data.assemble import Entries, assemble
+from acvb_core.data.assemble import Assembled, Entries, assemble
 from acvb_core.data.byte_source import ByteSource, Utf8Stream
 from acvb_core.data.layout import Layout
 from acvb_core.data.nodes import Side, side_as_found, side_by_position, side_from_list
 from acvb_core.data.options import ReadOptions
 from acvb_core.data.records import RecordBatch, RecordReader
-from acvb_core.data.relation import Relation
-from acvb_core.data.report import Fact
 from acvb_core.data.sparse_files import checked_shape
 from acvb_core.data.text_facts import reading_facts
 from acvb_core.data.values import ValueReader
 from acvb_core.errors import DataError, shorten
 
 
-def read_matrix(source: ByteSource, layout: Layout, options: ReadOptions) -> tuple[Relation, list[Fact]]:
+def read_matrix(source: ByteSource, layout: Layout, options: ReadOptions) -> Assembled:
     """Read a dense matrix: every cell is a value, a blank or NA cell is missing.
 
     Raises
@@ -70,7 +68,7 @@ def read_matrix(source: ByteSource, layout: Layout, options: ReadOptions) -> tup
         for i in range(n_columns)
     ]
     corner = reader.header[0] if reader.header is not None and labelled else ""
-    relation, facts = assemble(
+    found = assemble(
         entries,
         _side(row_labels if labelled else None, n_rows, row_places, options.row_nodes, "row", source.name),
         _side(column_labels, n_columns, column_places, options.column_nodes, "column", source.name),
@@ -79,7 +77,8 @@ def read_matrix(source: ByteSource, layout: Layout, options: ReadOptions) -> tup
         row_kind=corner or "row",
         column_kind="column",
     )
-    return relation, reading_facts(reader, layout) + facts
+    # Every cell was given: what is no link and not missing is known to be 0.
+    return found._replace(facts=reading_facts(reader, layout) + found.facts, zeros=None)
 
 
 def _add_cells(entries: Entries, batch: RecordBatch, values: ValueReader, first_row: int, skip: int) -> None:

@@ -8,15 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.data.assemble import ContradictionError, Entries, assemble
+from acvb_core.data.assemble import Assembled, ContradictionError, Entries, assemble
 from acvb_core.data.byte_source import ByteSource, Utf8Stream
 from acvb_core.data.label_table import LabelTable
 from acvb_core.data.layout import Layout
 from acvb_core.data.nodes import Side, side_as_found, side_from_list, side_from_size
 from acvb_core.data.options import ReadOptions
 from acvb_core.data.records import RecordBatch, RecordReader
-from acvb_core.data.relation import Relation
-from acvb_core.data.report import Fact
 from acvb_core.data.text_facts import reading_facts
 from acvb_core.data.values import LINK, ZERO, ValueReader
 from acvb_core.errors import DataError
@@ -45,8 +43,8 @@ class EdgeListReader:
         self._column_table = self._row_table if options.same_nodes else LabelTable()
         self._values = None if layout.value_column is None else ValueReader(options.threshold, source.name)
 
-    def read(self) -> tuple[Relation, list[Fact]]:
-        """Return the relation and the facts about reading it.
+    def read(self) -> Assembled:
+        """Return the relation, the facts about reading it and the zeros that were given.
 
         Raises
         ------
@@ -70,7 +68,7 @@ class EdgeListReader:
         rows_side, columns_side = self._sides()
         row_kind, column_kind = self._kinds(reader.header)
         try:
-            relation, facts = assemble(
+            found = assemble(
                 entries,
                 rows_side,
                 columns_side,
@@ -82,7 +80,7 @@ class EdgeListReader:
             )
         except ContradictionError as clash:
             raise self._contradiction(clash, rows_side, columns_side) from None
-        return relation, reading_facts(reader, self._layout) + facts
+        return found._replace(facts=reading_facts(reader, self._layout) + found.facts)
 
     def _records(self) -> RecordReader:
         assert self._layout.delimiter is not None

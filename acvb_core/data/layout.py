@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from acvb_core.data.sides import Sides
+
 FileFormat = Literal["edges", "matrix", "matrix-market", "npz"]
 FORMATS: tuple[FileFormat, ...] = ("edges", "matrix", "matrix-market", "npz")
 
@@ -34,6 +36,8 @@ class Layout:
         Edge list only: the columns of the column labels and of the value (None: every line is a link).
     value_kind : str
         "0/1", "yes/no", "counts", "numbers", "missing", "text", or "none" without values.
+    sides : Sides or None
+        Whether both sides are the same objects, and why; known once the whole file was read.
     """
 
     format: FileFormat
@@ -49,12 +53,14 @@ class Layout:
     column_column: int | None = None
     value_column: int | None = None
     value_kind: str = "none"
+    sides: Sides | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the layout as JSON-able values."""
         found = dict(self.__dict__)
         found["column_names"] = list(self.column_names)
         found["rows"] = [list(row) for row in self.rows]
+        found["sides"] = None if self.sides is None else self.sides.to_dict()
         return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from acvb_core.data.records import BLOCK_BYTES
+from acvb_core.data.sides import Domains
 
 # Objects of a side that a file or a shape may claim without naming them: each costs about 100 bytes.
 MAX_SIDE = 50_000_000
@@ -26,6 +27,12 @@ class ReadOptions:
         Both sides are the same objects.
     unlisted_missing : bool
         Edge lists: a pair that is not listed is missing, not 0.
+    domains : "auto", "one" or "two"
+        Whether both sides are taken as the same objects.
+    directed, self_links : bool or None
+        Of a network: what its links are (None: as it looks).
+    symmetric : bool
+        The file says of itself that it is symmetric.
     encoding : str or None
     block_bytes : int
         Bytes read at a time.
@@ -38,5 +45,9 @@ class ReadOptions:
     column_nodes: list[str] | None = None
     same_nodes: bool = False
     unlisted_missing: bool = False
+    domains: Domains = "auto"
+    directed: bool | None = None
+    self_links: bool | None = None
+    symmetric: bool = False
     encoding: str | None = None
     block_bytes: int = BLOCK_BYTES

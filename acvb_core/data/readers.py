@@ -17,8 +17,10 @@ from acvb_core.data.options import MAX_SIDE, ReadOptions
 from acvb_core.data.records import BLOCK_BYTES
 from acvb_core.data.relation import Relation
 from acvb_core.data.report import Fact, ReadReport
+from acvb_core.data.settle import settled
+from acvb_core.data.sides import DOMAINS, Domains
 from acvb_core.data.sniff import inspect
-from acvb_core.data.sparse_files import read_matrix_market, read_npz
+from acvb_core.data.sparse_files import read_matrix_market, read_npz, says_symmetric
 from acvb_core.data.values import value_kind
 from acvb_core.errors import DataError, ParameterError
 
@@ -77,6 +79,9 @@ def load_relation(
     column_nodes: NodeList | None = None,
     same_nodes: bool = False,
     unlisted: Literal["zero", "missing"] = "zero",
+    domains: Domains = "auto",
+    directed: bool | None = None,
+    self_links: bool | None = None,
     encoding: str | None = None,
     delimiter: str | None = None,
     header: Literal["auto"] | bool = "auto",
@@ -110,6 +115,15 @@ def load_relation(
         Edge lists: both sides are the same objects (a network); every label stands on both.
     unlisted : "zero" or "missing"
         Edge lists: what a pair is that the file does not list.
+    domains : "auto", "one" or "two"
+        Whether both sides are the same objects (a network: every name of either side is a node) or two kinds of
+        objects. "auto": as the file says or looks; the report and `layout.sides` tell which, and why.
+    directed : bool, optional
+        Networks: whether a link from i to j is another one than a link from j to i. None: guessed. Of an undirected
+        network a pair is linked if the file links it either way.
+    self_links : bool, optional
+        Networks: whether links of an object to itself count. None: they do if there is one. Where they do not,
+        those in the file are left out, and the report says how many.
     encoding : str, optional
         Default: UTF-8, or UTF-16 / UTF-32 when a byte order mark says so.
     delimiter : str, optional
@@ -135,9 +149,12 @@ def load_relation(
     if unlisted not in ("zero", "missing"):
         raise ParameterError(f"unlisted is 'zero' or 'missing', not {unlisted!r}.")
     _check_shape(shape)
+    _check_domains(domains, directed, self_links)
     with ByteSource(source, filename) as opened:
         layout = _inspect(opened, format, encoding, delimiter, header)
-        rows, columns, list_facts = _node_lists(row_nodes, column_nodes, same_nodes, shape)
+        rows, columns, list_facts = _node_lists(
+            row_nodes, column_nodes, same_nodes or domains == "one", shape
+        )
         options = ReadOptions(
             name=name or opened.stem,
             threshold=threshold,
@@ -146,6 +163,9 @@ def load_relation(
             column_nodes=columns,
             same_nodes=same_nodes,
             unlisted_missing=unlisted == "missing",
+            domains=domains,
+            directed=directed,
+            self_links=self_links,
             encoding=encoding,
             block_bytes=block_bytes,
         )
@@ -155,18 +175,19 @@ def load_relation(
             )
         if layout.format == "edges":
             layout = _chosen_columns(layout, row_column, column_column, value_column, threshold)
-            relation, facts = EdgeListReader(opened, layout, options).read()
+            found = EdgeListReader(opened, layout, options).read()
         elif layout.format == "matrix":
             if row_column is not None:
                 layout = replace(layout, row_column=column_position(layout, row_column))
-            relation, facts = read_matrix(opened, layout, options)
+            found = read_matrix(opened, layout, options)
         elif layout.format == "matrix-market":
-            relation, facts = read_matrix_market(opened, options)
+            found = read_matrix_market(opened, options)
+            options = replace(options, symmetric=says_symmetric(opened))
         else:
-            relation, facts = read_npz(opened, options)
-        return LoadedRelation(
-            relation, ReadReport(opened.name, (*list_facts, *facts, *object_facts(relation))), layout
-        )
+            found = read_npz(opened, options)
+        relation, facts, sides = settled(found, layout, options, opened)
+        report = ReadReport(opened.name, (*list_facts, *facts, *object_facts(relation)))
+        return LoadedRelation(relation, report, replace(layout, sides=sides))
 
 
 def _inspect(
@@ -237,9 +258,9 @@ def _node_lists(
     columns, column_facts = read_node_list(column_nodes, "column_nodes")
     if same_nodes:
         if rows is not None and columns is not None and rows != columns:
-            raise ParameterError("With same_nodes give one node list, or the same one twice.")
+            raise ParameterError("For a network give one node list, or the same one twice.")
         if shape is not None and shape[0] != shape[1]:
-            raise ParameterError(f"With same_nodes the shape must be square, not {shape[0]} x {shape[1]}.")
+            raise ParameterError(f"For a network the shape must be square, not {shape[0]} x {shape[1]}.")
         rows = columns = rows if rows is not None else columns
     for nodes, axis, side in ((rows, 0, "row"), (columns, 1, "column")):
         if shape is not None and nodes is not None and len(nodes) != shape[axis]:
@@ -247,6 +268,15 @@ def _node_lists(
                 f"The {side} node list has {len(nodes):,} labels, the shape says {shape[axis]:,}."
             )
     return rows, columns, row_facts + column_facts
+
+
+def _check_domains(domains: Domains, directed: bool | None, self_links: bool | None) -> None:
+    if domains not in DOMAINS:
+        raise ParameterError(f"domains is one of {', '.join(DOMAINS)}, not {domains!r}.")
+    if domains == "two" and not (directed is None and self_links is None):
+        raise ParameterError(
+            "directed and self_links are for networks: leave them out, or give domains='one'."
+        )
 
 
 def _check_shape(shape: tuple[int, int] | None) -> None:

@@ -274,7 +274,7 @@ SAMPLES: dict[str, Sample] = {
         "Friendships among 34 members of a karate club that split in two; Zachary 1977.",
         _NETWORKX,
         (34, 34),
-        _from_file("karate", same_nodes=True),
+        _from_file("karate", same_nodes=True, domains="two"),
         _karate_truth,
     ),
     "les_miserables": Sample(
@@ -282,7 +282,7 @@ SAMPLES: dict[str, Sample] = {
         "Who appears with whom in the chapters of the novel; Knuth, The Stanford GraphBase, 1993.",
         _NETWORKX,
         (77, 77),
-        _from_file("les_miserables", same_nodes=True),
+        _from_file("les_miserables", same_nodes=True, domains="two"),
     ),
     "survey": Sample(
         "Survey with missing answers (made up)",

@@ -8,11 +8,10 @@ import numpy as np
 from scipy import io as scipy_io
 from scipy import sparse
 
-from acvb_core.data.assemble import ContradictionError, Entries, assemble
+from acvb_core.data.assemble import Assembled, ContradictionError, Entries, assemble
 from acvb_core.data.byte_source import ByteSource
 from acvb_core.data.nodes import side_by_position
 from acvb_core.data.options import MAX_SIDE, ReadOptions
-from acvb_core.data.relation import Relation
 from acvb_core.data.report import Fact, plural
 from acvb_core.data.values import LINK, MISSING, ZERO, ValueSummary, checked_threshold
 from acvb_core.errors import DataError
@@ -22,7 +21,7 @@ _PIECE = 1 << 20
 _SAVE_NPZ = "Save it with scipy.sparse.save_npz"
 
 
-def read_matrix_market(source: ByteSource, options: ReadOptions) -> tuple[Relation, list[Fact]]:
+def read_matrix_market(source: ByteSource, options: ReadOptions) -> Assembled:
     """Read a MatrixMarket file: an entry that is not listed is 0, nan is missing.
 
     Raises
@@ -45,7 +44,7 @@ def read_matrix_market(source: ByteSource, options: ReadOptions) -> tuple[Relati
     return _from_matrix(sparse.coo_array(matrix), source.name, options, "MatrixMarket")
 
 
-def read_npz(source: ByteSource, options: ReadOptions) -> tuple[Relation, list[Fact]]:
+def read_npz(source: ByteSource, options: ReadOptions) -> Assembled:
     """Read a file of `scipy.sparse.save_npz`; nothing in it is ever run (no pickle).
 
     Raises
@@ -82,9 +81,7 @@ def checked_shape(found: tuple[int, int], wanted: tuple[int, int] | None, source
         )
 
 
-def _from_matrix(
-    matrix: sparse.coo_array, source: str, options: ReadOptions, kind: str
-) -> tuple[Relation, list[Fact]]:
+def _from_matrix(matrix: sparse.coo_array, source: str, options: ReadOptions, kind: str) -> Assembled:
     n_rows, n_columns = matrix.shape
     checked_shape((n_rows, n_columns), options.shape, source)
     if min(n_rows, n_columns) < 1 or max(n_rows, n_columns) > MAX_SIDE:
@@ -120,7 +117,7 @@ def _from_matrix(
         rows, columns = matrix.row[piece].astype(np.int32), matrix.col[piece].astype(np.int32)
         entries.add(rows, columns, verdicts, numbers)
     try:
-        relation, facts = assemble(
+        found = assemble(
             entries,
             side_by_position(n_rows, options.row_nodes, "row", source),
             side_by_position(n_columns, options.column_nodes, "column", source),
@@ -136,7 +133,12 @@ def _from_matrix(
             remedy="Keep one of the two.",
         ) from None
     read = f"Read {plural(matrix.nnz, 'entry', 'entries')} of a {kind} file."
-    return relation, [Fact("entries", matrix.nnz, read), *facts]
+    return found._replace(facts=[Fact("entries", matrix.nnz, read), *found.facts])
+
+
+def says_symmetric(source: ByteSource) -> bool:
+    """Whether the first line of a MatrixMarket file says that the matrix is symmetric."""
+    return source.head.split(b"\n")[0].lower().split()[-1:] == [b"symmetric"]
 
 
 def _check_market_head(source: ByteSource) -> None:

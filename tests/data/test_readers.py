@@ -63,7 +63,7 @@ def test_edges_round_trip(drawn, packed, delimiter):
         for j in range(len(columns))
     ]
     content = maybe_packed(written(records, delimiter), packed)
-    loaded = load_relation(content, format="edges", delimiter=delimiter, header=True)
+    loaded = load_relation(content, format="edges", delimiter=delimiter, header=True, domains="two")
     assert_same(loaded.relation, rows, columns, table)
 
 
@@ -76,7 +76,12 @@ def test_links_only_with_node_lists_round_trip(drawn, packed):
         [("row", "col"), *((rows[i], columns[j]) for i, j in zip(*table.nonzero(), strict=True))]
     )
     loaded = load_relation(
-        maybe_packed(content, packed), delimiter=",", header=True, row_nodes=rows, column_nodes=columns
+        maybe_packed(content, packed),
+        delimiter=",",
+        header=True,
+        row_nodes=rows,
+        column_nodes=columns,
+        domains="two",
     )
     assert_same(loaded.relation, rows, columns, table)
 
@@ -87,7 +92,12 @@ def test_matrix_round_trip(drawn, packed, signs):
     cells = [[signs[2] if np.isnan(cell) else signs[int(cell)] for cell in line] for line in table]
     content = written([["", *columns], *([row, *line] for row, line in zip(rows, cells, strict=True))])
     loaded = load_relation(
-        maybe_packed(content, packed), format="matrix", delimiter=",", header=True, row_column=0
+        maybe_packed(content, packed),
+        format="matrix",
+        delimiter=",",
+        header=True,
+        row_column=0,
+        domains="two",
     )
     assert_same(loaded.relation, rows, columns, table)
 
@@ -97,7 +107,9 @@ def test_npz_round_trip(drawn, packed):
     rows, columns, table = drawn
     out = io.BytesIO()
     sparse.save_npz(out, sparse.coo_array(table))
-    loaded = load_relation(maybe_packed(out.getvalue(), packed), row_nodes=rows, column_nodes=columns)
+    loaded = load_relation(
+        maybe_packed(out.getvalue(), packed), row_nodes=rows, column_nodes=columns, domains="two"
+    )
     assert_same(loaded.relation, rows, columns, table)
 
 
@@ -106,7 +118,9 @@ def test_matrix_market_round_trip(drawn, packed):
     rows, columns, table = drawn
     out = io.BytesIO()
     scipy.io.mmwrite(out, sparse.coo_array(table))
-    loaded = load_relation(maybe_packed(out.getvalue(), packed), row_nodes=rows, column_nodes=columns)
+    loaded = load_relation(
+        maybe_packed(out.getvalue(), packed), row_nodes=rows, column_nodes=columns, domains="two"
+    )
     assert_same(loaded.relation, rows, columns, table)
 
 
@@ -226,7 +240,7 @@ def test_shape_makes_labels_indices():
 
 
 def test_one_set_of_objects_on_both_sides():
-    found = loaded("source,target\na,b\nc,c\n", same_nodes=True)
+    found = loaded("source,target\na,b\nc,c\n", same_nodes=True, domains="two")
     assert found.relation.row_labels.tolist() == found.relation.column_labels.tolist() == ["a", "b", "c"]
     assert found.report.count("self_links") == 1
     assert found.report.count("shared_labels") == 3

@@ -1,0 +1,180 @@
+"""Whether the two sides of a relation are the same objects: the guess, and the reason for it in words."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from acvb_core.data.networks import goes_both_ways, shared_names
+from acvb_core.data.relation import Relation, as_pattern
+from acvb_core.data.report import plural
+
+Domains = Literal["auto", "one", "two"]
+DOMAINS: tuple[Domains, ...] = ("auto", "one", "two")
+
+# What heads the two columns of a network whose links have a direction, without "id" and marks between words.
+_DIRECTED_WORDS = (
+    ("source", "target"),
+    ("src", "dst"),
+    ("src", "dest"),
+    ("source", "destination"),
+    ("source", "sink"),
+    ("origin", "destination"),
+    ("from", "to"),
+    ("fromnode", "tonode"),
+    ("sender", "receiver"),
+    ("sender", "recipient"),
+    ("follower", "followee"),
+    ("follower", "followed"),
+    ("citing", "cited"),
+    ("caller", "callee"),
+    ("tail", "head"),
+    ("truster", "trustee"),
+    ("trustor", "trustee"),
+    ("giver", "receiver"),
+    ("parent", "child"),
+)
+_UNDIRECTED_WORDS = (("i", "j"), ("u", "v"), ("a", "b"), ("ego", "alter"))
+# Fewer links that go both ways can be chance.
+_MIN_PAIRS = 3
+
+
+class Heading(NamedTuple):
+    """What the names of the two columns say.
+
+    Attributes
+    ----------
+    network : bool
+        They are such as the columns of a network have.
+    directed : bool
+        They give the links a direction.
+    """
+
+    network: bool
+    directed: bool
+
+
+@dataclass(frozen=True)
+class Sides:
+    """What the two sides of a relation are, and why they are taken so.
+
+    Attributes
+    ----------
+    domains : "one" or "two"
+        The same objects on both sides, or two kinds of objects.
+    reason : str
+        A sentence.
+    directed, self_links : bool or None
+        Of a network: what its links are. None where there are two kinds of objects.
+    """
+
+    domains: Literal["one", "two"]
+    reason: str
+    directed: bool | None = None
+    self_links: bool | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the sides as JSON-able values."""
+        return dict(self.__dict__)
+
+
+def heading(row: str, column: str) -> Heading:
+    """Return what the names of the two columns of an edge list say.
+
+    >>> heading("Source", "Target"), heading("node_1", "node_2"), heading("userID", "friendID")
+    (Heading(network=True, directed=True), Heading(network=True, directed=False), Heading(network=True, directed=False))
+    >>> heading("user", "item")
+    Heading(network=False, directed=False)
+    """
+    words = _bare(row), _bare(column)
+    if words in _DIRECTED_WORDS or _directed_prefixes(*words):
+        return Heading(True, True)
+    if words in _UNDIRECTED_WORDS or words[1].startswith("friend") or _numbered(*words):
+        return Heading(True, False)
+    return Heading(False, False)
+
+
+def guess_sides(relation: Relation, head: Heading, *, by_position: bool, is_table: bool) -> Sides:
+    """Return whether both sides are the same objects.
+
+    Parameters
+    ----------
+    relation : Relation
+        As the file shows it, with two sides.
+    head : Heading
+    by_position : bool
+        The names are positions in a file without names: that they are on both sides says nothing.
+    is_table : bool
+        The file is a matrix: that it has the same names on both sides says more than that a list has.
+    """
+    rows, columns = relation.row_labels.tolist(), relation.column_labels.tolist()
+    shared = shared_names(rows, columns)
+    fewer = min(len(rows), len(columns))
+    union = len(rows) + len(columns) - len(shared)
+    occur = f"{len(shared):,} of {plural(union, 'name')} {'occurs' if len(shared) == 1 else 'occur'} on both"
+    same = "The two sides are the same objects:"
+    if by_position:
+        if len(rows) == len(columns) and _symmetric(relation):
+            return Sides("one", f"{same} the matrix is square, and every link goes both ways.")
+        return Sides("two", "The two sides are taken as two kinds of objects: the file names none.")
+    if not shared:
+        return Sides("two", "The two sides are two kinds of objects: no name occurs on both.")
+    # A name or two in a hundred can be chance.
+    if head.network and 100 * len(shared) >= fewer:
+        return Sides("one", f"{same} the columns are named as those of a network, and {occur}.")
+    words = sum(not _is_number(name) for name in shared)
+    if words >= 2 and 2 * words >= fewer:
+        return Sides("one", f"{same} {occur}.")
+    if is_table and len(shared) == len(rows) == len(columns) > 1:
+        return Sides("one", f"{same} the matrix has the same names at the top and at the left.")
+    if _symmetric(relation):
+        return Sides("one", f"{same} every link goes both ways, and {occur}.")
+    why = "numbers, and nothing else says" if not words else "too few to say"
+    return Sides(
+        "two", f"The two sides are taken as two kinds of objects: {occur}, {why} that they are the same."
+    )
+
+
+def _symmetric(relation: Relation) -> bool:
+    """Whether every link between different objects goes both ways."""
+    if relation.row_labels.tolist() == relation.column_labels.tolist():
+        ones = relation.ones
+    else:
+        place = {label: i for i, label in enumerate(relation.row_labels)}
+        twin = np.array([place.get(label, -1) for label in relation.column_labels], dtype=np.int32)
+        entries = relation.ones.tocoo()
+        columns = twin[entries.col]
+        if (columns < 0).any():
+            return False  # a link to an object that has none itself
+        shape = (len(place), len(place))
+        ones = as_pattern(sparse.csr_array((entries.data, (entries.row, columns)), shape=shape))
+    both, one_way = goes_both_ways(ones)
+    return both >= _MIN_PAIRS and one_way == 0
+
+
+def _bare(name: str) -> str:
+    """Return a heading in lower case, without marks and what only says that it is a name."""
+    word = re.sub(r"[\W_]+", "", name.lower())
+    return re.sub(r"(id|name|label)$", "", word) or word
+
+
+def _directed_prefixes(row: str, column: str) -> bool:
+    """Whether the headings are the same word after "from" and "to", or after "source" and "target"."""
+    return any(
+        row.startswith(first) and column.startswith(second) and row[len(first) :] == column[len(second) :]
+        for first, second in (("from", "to"), ("source", "target"), ("src", "dst"))
+    )
+
+
+def _numbered(row: str, column: str) -> bool:
+    """Whether the headings are one word with two numbers or letters behind it: node1 and node2."""
+    ends = {("1", "2"), ("0", "1"), ("a", "b"), ("i", "j"), ("x", "y")}
+    return row[:-1] == column[:-1] and len(row) > 2 and (row[-1:], column[-1:]) in ends
+
+
+def _is_number(name: str) -> bool:
+    return re.fullmatch(r"[+-]?\d+(\.\d*)?", name) is not None
