@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from acvb_core.data.corpus import Corpus
     from acvb_core.data.corpus_readers import load_corpus
-    from acvb_core.data.networks import as_network, as_two_sided
+    from acvb_core.data.labels import load_labels
+    from acvb_core.data.networks import as_network, as_two_sided, with_attributes
     from acvb_core.data.readers import load_relation
     from acvb_core.data.relation import Network, Relation
     from acvb_core.data.samples import load_sample
@@ -44,9 +45,11 @@ __all__ = [
     "fit",
     "grid",
     "load_corpus",
+    "load_labels",
     "load_relation",
     "load_sample",
     "methods",
+    "with_attributes",
 ]
 
 _HOME = {
@@ -61,8 +64,10 @@ _HOME = {
     "fit": "acvb_core.engine.fitting",
     "grid": "acvb_core.engine.grid",
     "load_corpus": "acvb_core.data.corpus_readers",
+    "load_labels": "acvb_core.data.labels",
     "load_relation": "acvb_core.data.readers",
     "load_sample": "acvb_core.data.samples",
+    "with_attributes": "acvb_core.data.networks",
 }
 
 
