@@ -11,7 +11,7 @@ from acvb_core.data.relation import Relation
 from acvb_core.data.split import HeldOut
 from acvb_core.evaluate.heldout import LinkScore, score_links
 from acvb_core.evaluate.products import pair_products
-from acvb_core.irm.cvb import DomainPass
+from acvb_core.irm.domain import DomainPass
 from acvb_core.irm.kernels import Floats
 from acvb_core.irm.layout import TWO_DOMAINS, Layout
 from acvb_core.irm.network import NetworkPass

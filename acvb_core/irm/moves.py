@@ -121,7 +121,7 @@ class Moves:
 
 
 #: Merges and splits.
-MOVES = Moves()
+MOVES: Moves = Moves()
 
 
 def _merge_on_trial(

@@ -1,15 +1,179 @@
-"""Split a cluster in two when the lower bound rises."""
+"""Split a cluster in two when the lower bound rises: a move that updates of one object at a time cannot make.
+
+For every cluster some ways to cut its members in two are tried (`directions.py`); from each, a few sweeps over the
+members, with everybody else fixed, find the two halves. The best is kept if the lower bound has risen.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import xlogy
 
 from acvb_core.data.relation import Relation
-from acvb_core.irm.state import IrmState
-from acvb_core.protocols import Checkpoint
+from acvb_core.irm.directions import Residuals
+from acvb_core.irm.domain import DomainPass
+from acvb_core.irm.kernels import Floats
+from acvb_core.irm.marks import members_mark
+from acvb_core.irm.network import NetworkPass
+from acvb_core.irm.state import IrmState, block_counts, block_log_evidence, observed_sums, stick_log_evidence
+from acvb_core.protocols import Checkpoint, no_checkpoint
+
+#: An object is a member of a cluster that holds more than this share of it; a cluster of fewer members is left alone.
+_MEMBER, _FEWEST = 0.1, 6
+#: Share of a member that its half starts with, and sweeps over the members.
+_SHARE, _SWEEPS = 0.9, 4
+#: A split must raise the bound by more than this (nats).
+_LEAST_GAIN = 1e-6
 
 
 def split_clusters(
-    state: IrmState, relation: Relation, refused: set[int], rng: np.random.Generator, checkpoint: Checkpoint
+    state: IrmState,
+    relation: Relation,
+    refused: set[int],
+    rng: np.random.Generator,
+    checkpoint: Checkpoint = no_checkpoint,
 ) -> tuple[IrmState, int]:
-    return state, 0
+    """Try to split every cluster of every domain once.
+
+    Parameters
+    ----------
+    state : IrmState
+        With its counts up to date.
+    relation : Relation
+    refused : set of int
+        Marks of clusters that were tried before, by their members; those refused now are added.
+
+    Returns
+    -------
+    state : IrmState
+        Not sorted: new clusters stand last.
+    split : int
+        Number of clusters that were split.
+    """
+    split = 0
+    for domain in state.q:
+        side = _Side(state, relation, domain, checkpoint)
+        for k in range(state.q[domain].shape[1]):
+            mark = members_mark(f"split {domain}", state.q[domain][:, k] > 0.5)
+            if mark in refused:
+                continue
+            found = side.best_split(state, k, rng, checkpoint)
+            if found is None:
+                refused.add(mark)
+            else:
+                state, split = found, split + 1
+    return state, split
+
+
+class _Side:
+    """One domain of a relation, seen as its row objects."""
+
+    def __init__(self, state: IrmState, relation: Relation, domain: str, checkpoint: Checkpoint) -> None:
+        self.domain, self.layout = domain, state.layout
+        self.turned = domain != state.layout.axes[0]
+        self.relation = relation.transposed if self.turned else relation
+        self.links: Floats | None = None
+        self.zeros: Floats | None = None
+        if not state.layout.one_domain:
+            # The other domain is not touched, so these hold for every split of this one.
+            other = state.q[state.layout.axes[1] if not self.turned else state.layout.axes[0]]
+            self.links, self.zeros = observed_sums(self.relation, other, checkpoint)
+
+    def best_split(
+        self, state: IrmState, k: int, rng: np.random.Generator, checkpoint: Checkpoint
+    ) -> IrmState | None:
+        """Return the state with cluster k split in the best of the ways that raise the bound, None if none does."""
+        q = state.q[self.domain]
+        members = np.flatnonzero(q[:, k] > _MEMBER)
+        if len(members) < _FEWEST:
+            return None
+        before = block_log_evidence(state)
+        found: IrmState | None = None
+        gain = _LEAST_GAIN
+        residuals = Residuals(state, self.relation, self.domain, k, members, self.links, self.zeros)
+        for direction in residuals.directions(rng, checkpoint):
+            first = cut_in_two(direction)
+            tried = self._settled(state, k, members, np.where(first, _SHARE, 1.0 - _SHARE), checkpoint)
+            risen = block_log_evidence(tried) - before + self._other_gains(state, tried, k, members)
+            if risen > gain:
+                found, gain = tried, risen
+            checkpoint()
+        return found
+
+    def _settled(
+        self, state: IrmState, k: int, members: NDArray[np.int64], share: Floats, checkpoint: Checkpoint
+    ) -> IrmState:
+        """Return the state with cluster k split by `share` of each member, after some sweeps over the members."""
+        if self.layout.one_domain:
+            tried = _with_split(state, self.domain, k, members, share)
+            ones, entries = block_counts(self.relation, tried.q, self.layout, checkpoint)
+            objects = NetworkPass(self.relation, replace(tried, ones=ones, entries=entries))
+            halves = np.array([k, objects.q.shape[1] - 1])
+            for _ in range(_SWEEPS):
+                objects.run("zeroth", members, checkpoint, choices=halves)
+            q = {self.domain: objects.q}
+            ones, entries = block_counts(self.relation, q, self.layout, checkpoint)
+            return replace(tried, q=q, ones=ones, entries=entries)
+        assert self.links is not None
+        assert self.zeros is not None
+        a, b = state.hyper.blocks(state.ones.shape)
+        if self.turned:
+            a, b = a.T, b.T
+        # A relation of two clusters of their own: the members are all there is, each wholly in.
+        pair = DomainPass.of_sums(
+            np.stack([share, 1.0 - share], axis=1), self.links[members], self.zeros[members], a[[k, k]],
+            b[[k, k]], state.hyper.alpha[self.domain],
+        )  # fmt: skip
+        for _ in range(_SWEEPS):
+            pair.run("zeroth", np.arange(len(members)), checkpoint)
+        tried = _with_split(state, self.domain, k, members, pair.own[:, 0])
+        own = tried.q[self.domain]
+        ones, zeros = own.T @ self.links, own.T @ self.zeros
+        ones, entries = (
+            np.ascontiguousarray(array.T if self.turned else array) for array in (ones, ones + zeros)
+        )
+        return replace(tried, ones=ones, entries=entries)
+
+    def _other_gains(self, state: IrmState, tried: IrmState, k: int, members: NDArray[np.int64]) -> float:
+        """Return what sticks and entropy gain in a split."""
+        alpha = state.hyper.alpha[self.domain]
+        q, new = state.q[self.domain], tried.q[self.domain]
+        sticks = [stick_log_evidence(np.sort(array.sum(axis=0))[::-1], alpha) for array in (q, new)]
+        parts, whole = new[members][:, [k, -1]], q[members, k]
+        return float(sticks[1] - sticks[0] - xlogy(parts, parts).sum() + xlogy(whole, whole).sum())
+
+
+def _with_split(state: IrmState, domain: str, k: int, members: NDArray[np.int64], share: Floats) -> IrmState:
+    """Return the state with `share` of each member's part in cluster k left there, the rest in a new last cluster.
+
+    The counts are those of before; a per-block prior of the new cluster is a copy of the old one's.
+    """
+    q = state.q[domain]
+    moved = np.zeros((len(q), 1))
+    moved[members, 0] = q[members, k] * (1.0 - share)
+    wider = np.hstack([q, moved])
+    wider[members, k] = q[members, k] * share
+    hyper = state.hyper
+    if hyper.per_block:
+        a, b = hyper.a, hyper.b
+        for axis, name in enumerate(state.layout.axes):
+            if name == domain:
+                a, b = (
+                    np.concatenate([array, np.take(array, [k], axis=axis)], axis=axis) for array in (a, b)
+                )
+        hyper = replace(hyper, a=a, b=b)
+    return replace(state, q={**state.q, domain: wider}, hyper=hyper)
+
+
+def cut_in_two(values: Floats) -> NDArray[np.bool_]:
+    """Return which values belong to the upper of two groups with the least squared distance to their means (exact)."""
+    order = np.argsort(values, kind="stable")
+    sums = np.cumsum(values[order])
+    below = np.arange(1, len(values))
+    between = sums[:-1] ** 2 / below + (sums[-1] - sums[:-1]) ** 2 / (len(values) - below)
+    upper = np.zeros(len(values), dtype=np.bool_)
+    upper[order[int(np.argmax(between)) + 1 :]] = True
+    return upper

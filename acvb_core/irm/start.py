@@ -12,6 +12,7 @@ from acvb_core.data.relation import Relation
 from acvb_core.irm.kernels import Floats
 from acvb_core.irm.layout import Layout
 from acvb_core.irm.neighbours import pattern_product
+from acvb_core.irm.subspace import leading_vectors
 from acvb_core.protocols import Checkpoint, no_checkpoint
 
 #: Subspace iterations, and vectors carried along beside those asked for: k-means can tell no finer ones (measured on
@@ -100,17 +101,9 @@ def embedding(
     def backward(vectors: Floats) -> Floats:
         return col_scale * pattern_product(relation.transposed.ones, row_scale * vectors, checkpoint)
 
-    width = min(rank + _EXTRA, min(relation.shape))
-    basis = _orthonormal(forward(rng.standard_normal((relation.shape[1], width))))
-    for _ in range(_ITERATIONS):
-        basis = _orthonormal(forward(_orthonormal(backward(basis))))
-    turned, values, within = np.linalg.svd(backward(basis), full_matrices=False)
-    left, right, values = (basis @ within.T)[:, :rank], turned[:, :rank], values[:rank]
+    left, values, right = leading_vectors(forward, backward, relation.shape, rank + _EXTRA, _ITERATIONS, rng)
+    left, values, right = left[:, :rank], values[:rank], right[:, :rank]
     return left * values, right * values
-
-
-def _orthonormal(vectors: Floats) -> Floats:
-    return np.linalg.qr(vectors)[0]
 
 
 def _inverse_root_degree(degree: np.ndarray) -> Floats:

@@ -168,16 +168,21 @@ def hyper_of(posterior: Posterior) -> Hyper:
     return Hyper({domain: values[f"alpha_{domain}"] for domain in posterior.averaged}, a, b)
 
 
+def block_log_evidence(state: IrmState) -> float:
+    """Return sum_kl [lbeta(a + n_kl, b + N_kl) - lbeta(a, b)] over distinct blocks, their part of the lower bound."""
+    a, b = state.hyper.a, state.hyper.b
+    n = np.maximum(state.ones, 0.0)
+    zeros = np.maximum(state.entries - state.ones, 0.0)
+    blocks = betaln(a + n, b + zeros) - betaln(a, b)
+    return float((blocks * state.layout.distinct(len(n))).sum())
+
+
 def lower_bound(state: IrmState) -> float:
     """Return the variational lower bound of log p(X) in nats, at the best q(v), q(theta) for given q(Z).
 
     IRM14 eqs. 39-49 with the conjugate factors put in, which leaves Beta functions of the counts.
     """
-    a, b = state.hyper.a, state.hyper.b
-    n = np.maximum(state.ones, 0.0)
-    zeros = np.maximum(state.entries - state.ones, 0.0)
-    blocks = betaln(a + n, b + zeros) - betaln(a, b)
-    total = (blocks * state.layout.distinct(len(n))).sum()
+    total = block_log_evidence(state)
     for domain, q in state.q.items():
         total += stick_log_evidence(q.sum(axis=0), state.hyper.alpha[domain]) - xlogy(q, q).sum()
     return float(total)

@@ -11,11 +11,12 @@ from acvb_core.data.relation import Relation
 from acvb_core.data.synthetic import planted, synth1
 from acvb_core.engine.fitting import fit
 from acvb_core.evaluate.agreement import agreement
-from acvb_core.irm.cvb import DomainPass
+from acvb_core.irm.domain import DomainPass
 from acvb_core.irm.kernels import log_prior
-from acvb_core.irm.start import Start, spectral_labels
+from acvb_core.irm.layout import TWO_DOMAINS
+from acvb_core.irm.start import Start
 from acvb_core.irm.vb import VariationalIrm
-from tests.irm.adapters import collapsed, hyper_of, relation_of, state_of
+from tests.irm.adapters import NO_MOVES, collapsed, counted, hyper_of, relation_of, state_of
 from tests.reference.cases import random_case
 
 ORDERS = ["zeroth", "paper", "exact"]
@@ -28,8 +29,8 @@ def test_permuting_objects_permutes_the_pass(order: str) -> None:
     a, b = state.hyper.blocks(state.ones.shape)
     visit, mixed = np.arange(12), np.random.default_rng(0).permutation(12)
     shuffled = Relation.build(relation.ones[mixed], relation.missing[mixed])
-    straight = DomainPass(relation, state.rows.copy(), state.cols, a, b, 1.2)
-    moved = DomainPass(shuffled, state.rows[mixed], state.cols, a, b, 1.2)
+    straight = DomainPass(relation, state.q["rows"].copy(), state.q["cols"], a, b, 1.2)
+    moved = DomainPass(shuffled, state.q["rows"][mixed], state.q["cols"], a, b, 1.2)
     one = straight.run(order, visit)
     other = moved.run(order, np.argsort(mixed))  # the same objects in the same order
     np.testing.assert_allclose(moved.own, straight.own[mixed], atol=1e-12)
@@ -41,8 +42,8 @@ def test_relabelling_the_other_domain_changes_nothing(order: str) -> None:
     case = random_case(6, (10, 11), (3, 4), 0.2)
     relation, state = relation_of(case.data), state_of(case)
     a, b = state.hyper.blocks(state.ones.shape)
-    plain = DomainPass(relation, state.rows.copy(), state.cols, a, b, 1.2)
-    renamed = DomainPass(relation, state.rows.copy(), state.cols[:, ::-1], a, b, 1.2)
+    plain = DomainPass(relation, state.q["rows"].copy(), state.q["cols"], a, b, 1.2)
+    renamed = DomainPass(relation, state.q["rows"].copy(), state.q["cols"][:, ::-1], a, b, 1.2)
     plain.run(order, np.arange(10))
     renamed.run(order, np.arange(10))
     np.testing.assert_allclose(renamed.own, plain.own, atol=1e-12)
@@ -62,18 +63,17 @@ def test_transposing_swaps_the_domains_of_a_fixed_point(order: str) -> None:
     ends = []
     for side, q1, q2 in ((relation, rows, cols), (relation.transposed, cols, rows)):
         start = Start(q1.shape[1], q2.shape[1])
-        hyper = replace(hyper_of(case), alpha_rows=1.0, alpha_cols=1.0)
-        state = replace(state_of(case), rows=q1, cols=q2, ones=np.zeros((q1.shape[1], q2.shape[1])),
-                        entries=np.zeros((q1.shape[1], q2.shape[1])), hyper=hyper)  # fmt: skip
+        hyper = replace(hyper_of(case), alpha={"rows": 1.0, "cols": 1.0})
+        state = counted(side, {"rows": q1, "cols": q2}, hyper)
         if order == "vb":
-            method = VariationalIrm(side, start, hyper, "fixed", 0.0, merge=False)
+            method = VariationalIrm(side, start, hyper, "fixed", 0.0, NO_MOVES)
         else:
             method = replace(collapsed(case, order), relation=side, start=start, hyper=hyper)
         for _ in range(60):
             state, _ = method.sweep(state, rng)
         ends.append(state)
-    np.testing.assert_allclose(ends[0].rows, ends[1].cols, atol=1e-6)
-    np.testing.assert_allclose(ends[0].cols, ends[1].rows, atol=1e-6)
+    np.testing.assert_allclose(ends[0].q["rows"], ends[1].q["cols"], atol=1e-6)
+    np.testing.assert_allclose(ends[0].q["cols"], ends[1].q["rows"], atol=1e-6)
 
 
 def test_prior_sums_to_one() -> None:
@@ -95,6 +95,6 @@ def test_synth1_is_recovered(method: str) -> None:
 
 def test_spectral_start_finds_clear_clusters() -> None:
     truth = planted(200, 160, 3, 4, 5, beta=(0.3, 0.3))
-    rows, cols = spectral_labels(truth.relation, 3, 4, np.random.default_rng(0))
-    assert agreement(truth.row_clusters, rows)["ari"] > 0.95
-    assert agreement(truth.column_clusters, cols)["ari"] > 0.95
+    found = Start(3, 4).responsibilities(truth.relation, TWO_DOMAINS, np.random.default_rng(0))
+    assert agreement(truth.row_clusters, found["rows"].argmax(axis=1))["ari"] > 0.95
+    assert agreement(truth.column_clusters, found["cols"].argmax(axis=1))["ari"] > 0.95
