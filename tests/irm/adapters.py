@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,10 +10,15 @@ import numpy as np
 from acvb_core.data.relation import Relation
 from acvb_core.irm.cvb import CollapsedIrm
 from acvb_core.irm.hyper import Hyper
+from acvb_core.irm.moves import Moves
 from acvb_core.irm.start import Start
 from acvb_core.irm.state import IrmState, block_counts
 from tests.reference.cases import Case
 from tests.reference.dense_irm import DenseData, sweep, update_cvb0, update_cvb2
+
+
+#: Sweeps alone.
+NO_MOVES = Moves(merge=False, split=False)
 
 
 def relation_of(data: DenseData) -> Relation:
@@ -24,19 +29,24 @@ def relation_of(data: DenseData) -> Relation:
 def hyper_of(case: Case) -> Hyper:
     """Return the case's hyper-parameters."""
     a, b = (np.atleast_2d(np.asarray(value, dtype=np.float64)) for value in (case.a, case.b))
-    return Hyper(case.alpha1, case.alpha2, np.ascontiguousarray(a), np.ascontiguousarray(b))
+    alpha = {"rows": case.alpha1, "cols": case.alpha2}
+    return Hyper(alpha, np.ascontiguousarray(a), np.ascontiguousarray(b))
 
 
 def state_of(case: Case) -> IrmState:
     """Return the case's responsibilities as a state."""
-    rows, cols = np.ascontiguousarray(case.q1), np.ascontiguousarray(case.q2)
-    ones, entries = block_counts(relation_of(case.data), rows, cols)
-    return IrmState(rows, cols, ones, entries, hyper_of(case))
+    q = {"rows": np.ascontiguousarray(case.q1), "cols": np.ascontiguousarray(case.q2)}
+    return counted(relation_of(case.data), q, hyper_of(case))
+
+
+def counted(relation: Relation, q: Mapping[str, np.ndarray], hyper: Hyper) -> IrmState:
+    """Return responsibilities as a state whose counts are theirs."""
+    return IrmState(q, *block_counts(relation, q), hyper)
 
 
 def collapsed(case: Case, order: str, **options: Any) -> CollapsedIrm:
     """Return CVB0 or CVB on the case's data with its hyper-parameters held fixed and nothing dropped."""
-    settings = {"hyper_rule": "fixed", "shrink": 0.0, "merge": False} | options
+    settings = {"hyper_rule": "fixed", "shrink": 0.0, "moves": NO_MOVES} | options
     return CollapsedIrm(relation_of(case.data), Start(*case.sizes), hyper_of(case), order=order, **settings)
 
 

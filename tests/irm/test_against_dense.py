@@ -49,8 +49,8 @@ def test_sweep_equals_dense_sweep(options: dict, order: str) -> None:
     case = random_case(**options)
     q1, q2, pseudo_loo = oracle_sweep(case, order, seed=11)
     state, info = collapsed(case, order).sweep(state_of(case), np.random.default_rng(11))
-    np.testing.assert_allclose(state.rows, in_state_order(q1), atol=1e-9)
-    np.testing.assert_allclose(state.cols, in_state_order(q2), atol=1e-9)
+    np.testing.assert_allclose(state.q["rows"], in_state_order(q1), atol=1e-9)
+    np.testing.assert_allclose(state.q["cols"], in_state_order(q2), atol=1e-9)
     assert info.pseudo_loo == pytest.approx(pseudo_loo, rel=1e-10)
 
 
@@ -61,7 +61,7 @@ def test_counts_follow_the_responsibilities(order: str) -> None:
     state = state_of(case)
     for seed in range(4):
         state, _ = method.sweep(state, np.random.default_rng(seed))
-    n, total, _, _ = counts(case.data, state.rows, state.cols)
+    n, total, _, _ = counts(case.data, state.q["rows"], state.q["cols"])
     np.testing.assert_allclose(state.ones, n, atol=1e-9)
     np.testing.assert_allclose(state.entries, total, atol=1e-9)
 
@@ -70,14 +70,14 @@ def test_counts_follow_the_responsibilities(order: str) -> None:
 def test_sweep_leaves_the_state_it_was_given(options: dict) -> None:
     case = random_case(**options)
     state = state_of(case)
-    rows, cols, ones = state.rows.copy(), state.cols.copy(), state.ones.copy()
+    rows, cols, ones = state.q["rows"].copy(), state.q["cols"].copy(), state.ones.copy()
     for order in ORACLE_UPDATES:
         collapsed(case, order).sweep(state, np.random.default_rng(0))
     VariationalIrm(relation_of(case.data), collapsed(case, "zeroth").start, hyper_of(case), "fixed").sweep(
         state, np.random.default_rng(0)
     )
-    assert (state.rows == rows).all()
-    assert (state.cols == cols).all()
+    assert (state.q["rows"] == rows).all()
+    assert (state.q["cols"] == cols).all()
     assert (state.ones == ones).all()
 
 

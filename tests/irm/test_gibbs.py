@@ -31,7 +31,7 @@ def test_frequencies_match_the_exact_posterior(seed: int) -> None:
     data = random_data(np.random.default_rng(seed), (3, 3), 0.2, 0.5)
     a, b, alphas = 0.6, 0.9, (1.3, 0.8)
     exact = partition_posterior(data, a, b, *alphas)
-    hyper = Hyper(*alphas, np.full((1, 1), a), np.full((1, 1), b))
+    hyper = Hyper(dict(zip(("rows", "cols"), alphas, strict=True)), np.full((1, 1), a), np.full((1, 1), b))
     sampler = GibbsIrm(relation_of(data), Start(2, 2, "random"), hyper, "fixed")
     rng = np.random.default_rng(seed)
     state = sampler.init(rng)
@@ -39,7 +39,7 @@ def test_frequencies_match_the_exact_posterior(seed: int) -> None:
     n_samples = 12_000
     for _ in range(n_samples):
         state, _ = sampler.sweep(state, rng)
-        seen[canonical_partition(state.rows), canonical_partition(state.cols)] += 1
+        seen[canonical_partition(state.labels["rows"]), canonical_partition(state.labels["cols"])] += 1
     assert set(seen) <= set(exact)
     found = np.array([seen[key] / n_samples for key in exact])
     wanted = np.array(list(exact.values()))
@@ -62,9 +62,10 @@ def test_a_sweep_leaves_the_state_and_reports_moves() -> None:
     relation = planted(40, 30, 2, 2, 0).relation
     sampler = GibbsIrm(relation, Start(4, 4, "random"), Hyper.tied(1.0, 1.0, 1.0))
     state = sampler.init(np.random.default_rng(0))
-    before = state.rows.copy()
+    before = {domain: labels.copy() for domain, labels in state.labels.items()}
     after, info = sampler.sweep(state, np.random.default_rng(1))
-    assert (state.rows == before).all()
+    assert set(before) == {"rows", "cols"}
+    assert all((state.labels[domain] == labels).all() for domain, labels in before.items())
     assert isinstance(after, GibbsState)
     assert 0.0 <= info.change <= 2.0
 
