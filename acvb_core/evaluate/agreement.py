@@ -1,12 +1,17 @@
-"""How alike two clusterings of the same objects are."""
+"""How alike two clusterings of the same objects are, and how clusters go with labels that are known beforehand."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+
+from acvb_core.errors import ParameterError
 
 
 def agreement(one: Any, other: Any) -> dict[str, float]:
@@ -20,3 +25,90 @@ def agreement(one: Any, other: Any) -> dict[str, float]:
 def contingency(one: Any, other: Any) -> pd.DataFrame:
     """Return how many objects each cluster of one labelling shares with each of the other."""
     return pd.crosstab(np.asarray(one), np.asarray(other), rownames=["one"], colnames=["other"])
+
+
+@dataclass(frozen=True, eq=False)
+class LabelAgreement:
+    """How clusters go with known labels of the same objects.
+
+    Attributes
+    ----------
+    ari, nmi : float
+        Over the objects whose label is known; NaN where none is.
+    known, unknown : int
+        Objects with and without a label; those without are left out of everything else.
+    table : DataFrame, shape (K, number of labels)
+        Objects of each cluster (index, from 1) that have each label (columns, sorted). A cluster without labelled
+        objects has a row of zeros.
+    """
+
+    ari: float
+    nmi: float
+    known: int
+    unknown: int
+    table: pd.DataFrame
+
+
+def label_agreement(clusters: ArrayLike, labels: ArrayLike, n_clusters: int | None = None) -> LabelAgreement:
+    """Hold clusters against known labels.
+
+    Parameters
+    ----------
+    clusters : sequence of int, shape (n,)
+        Cluster of each object, numbered from 0.
+    labels : sequence of str, shape (n,)
+        "" where nothing is known.
+    n_clusters : int, optional
+        Default: the largest number that occurs.
+
+    Raises
+    ------
+    ParameterError
+        There are not as many labels as objects.
+    """
+    numbers = np.asarray(clusters, dtype=np.int64)
+    names = np.asarray(labels, dtype=object)
+    if numbers.shape != names.shape:
+        raise ParameterError(f"There are {len(numbers):,} objects with clusters, but {len(names):,} labels.")
+    known = np.array([name != "" for name in names], dtype=np.bool_)
+    numbers, names = numbers[known], names[known].astype(str)
+    values, value = np.unique(names, return_inverse=True)
+    rows = n_clusters or int(np.asarray(clusters, dtype=np.int64).max(initial=-1)) + 1
+    counts = np.zeros((rows, len(values)), dtype=np.int64)
+    np.add.at(counts, (numbers, value), 1)
+    order = sorted(range(len(values)), key=lambda i: _by_number(str(values[i])))
+    table = pd.DataFrame(
+        counts[:, order],
+        index=pd.RangeIndex(1, rows + 1, name="cluster"),
+        columns=pd.Index([str(values[i]) for i in order], name="label", dtype=object),
+    )
+    found = agreement(numbers, value) if len(numbers) else {"ari": float("nan"), "nmi": float("nan")}
+    return LabelAgreement(found["ari"], found["nmi"], len(numbers), int((~known).sum()), table)
+
+
+def _by_number(name: str) -> tuple[int, float, str]:
+    """Order numbers by size and before words, words by letter."""
+    try:
+        return (0, float(name), name)
+    except ValueError:
+        return (1, 0.0, name)
+
+
+def attribute_agreement(
+    clusters: ArrayLike, attributes: Mapping[str, ArrayLike], n_clusters: int | None = None
+) -> tuple[pd.DataFrame, dict[str, LabelAgreement]]:
+    """Hold clusters against every attribute of a relation.
+
+    Returns
+    -------
+    DataFrame
+        One line an attribute, as given: attribute, labels (how many), known, unknown (objects), ari, nmi.
+    dict of str to LabelAgreement
+        The same with the tables.
+    """
+    found = {name: label_agreement(clusters, labels, n_clusters) for name, labels in attributes.items()}
+    lines = [
+        (name, item.table.shape[1], item.known, item.unknown, item.ari, item.nmi)
+        for name, item in found.items()
+    ]
+    return pd.DataFrame(lines, columns=["attribute", "labels", "known", "unknown", "ari", "nmi"]), found
