@@ -12,6 +12,7 @@ from acvb_core.data.nodes import Side
 from acvb_core.data.pairs import NumberedPairs, Pairs
 from acvb_core.data.relation import Relation
 from acvb_core.data.report import Fact, plural
+from acvb_core.data.sides import Says
 from acvb_core.data.values import LINK, MISSING, ZERO, ValueSummary
 from acvb_core.errors import DataError
 
@@ -78,11 +79,14 @@ class Assembled(NamedTuple):
     zeros : csr_array of bool, the relation's shape, or None
         The entries that were given as 0, some of which other lines may have made links; None: all that are
         neither 1 nor missing.
+    says : Says or None
+        What the file says of its two sides, if anything.
     """
 
     relation: Relation
     facts: list[Fact]
     zeros: sparse.csr_array | None
+    says: Says | None = None
 
 
 def assemble(
@@ -218,11 +222,16 @@ def missing_fact(relation: Relation) -> Fact | None:
 def links_fact(relation: Relation) -> Fact:
     """Return the size of a relation: objects and links."""
     rows, columns = relation.shape
-    if relation.network is not None:
+    kind = relation.network
+    if kind is not None:
+        known = relation.n_observed
+        if not kind.directed:  # each pair once, the diagonal already so
+            known = (known + rows - int(relation.missing.diagonal().sum())) // 2
         return Fact(
             "links",
             relation.n_links,
-            f"{plural(rows, 'node')}, {plural(relation.n_links, 'link')} ({relation.density:.3%} of the known pairs).",
+            f"{plural(rows, 'node')}, {plural(relation.n_links, 'link')} ({relation.n_links / max(known, 1):.3%} "
+            "of the known pairs).",
             {"n_rows": rows, "n_columns": columns},
         )
     return Fact(

@@ -105,8 +105,8 @@ def load_labels(
                     remedy="Give each column of labels a name of its own.",
                 )
             found[name] = values
-        first = "names" if layout.header else "data"
-        read = f"Read {plural(reader.lines_read, 'line')} of labels; the first holds {first}."
+        held = "names" if layout.header else "data"
+        read = f"Read {plural(reader.lines_read, 'line')} of labels; the first holds {held}."
         facts = (Fact("lines", reader.lines_read, read), *table.facts(list(found)))
         found.report = ReadReport(opened.name, facts)
         return found

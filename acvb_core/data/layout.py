@@ -7,8 +7,10 @@ from typing import Any, Literal
 
 from acvb_core.data.sides import Sides
 
-FileFormat = Literal["edges", "matrix", "matrix-market", "npz"]
-FORMATS: tuple[FileFormat, ...] = ("edges", "matrix", "matrix-market", "npz")
+FileFormat = Literal["edges", "matrix", "matrix-market", "npz", "graphml", "gml", "pajek"]
+FORMATS: tuple[FileFormat, ...] = ("edges", "matrix", "matrix-market", "npz", "graphml", "gml", "pajek")
+#: What these hold is a graph: nodes, and edges between them.
+GRAPH_FORMATS: tuple[FileFormat, ...] = ("graphml", "gml", "pajek")
 
 
 @dataclass(frozen=True)
@@ -17,11 +19,11 @@ class Layout:
 
     Attributes
     ----------
-    format : "edges", "matrix", "matrix-market" or "npz"
+    format : "edges", "matrix", "matrix-market", "npz", "graphml", "gml" or "pajek"
     filename : str
     gzipped : bool
     encoding, delimiter : str or None
-        None for the two sparse formats.
+        None for the sparse formats and those of graphs.
     header : bool
         The first line holds names.
     column_names : tuple of str
@@ -29,7 +31,7 @@ class Layout:
     rows : tuple of tuples of str
         The first lines of data, at most PREVIEW_ROWS, each cut to PREVIEW_FIELDS fields.
     n_fields : int
-        Fields in each line (0 for the sparse formats).
+        Fields in each line (0 for the sparse formats and those of graphs).
     row_column : int or None
         Edge list: the column of the row labels. Matrix: the same, None when rows are not labelled.
     column_column, value_column : int or None

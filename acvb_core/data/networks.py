@@ -53,7 +53,7 @@ def as_network(
     self_links: bool | None = None,
     zeros: sparse.csr_array | None = None,
     unlisted: Literal["zero", "missing"] = "zero",
-    has_direction: bool = False,
+    direction: str | None = None,
 ) -> FoundNetwork:
     """Return a relation as a network: every name of either side is a node.
 
@@ -73,8 +73,9 @@ def as_network(
         entry in the other direction overrules. Default: all that is neither 1 nor missing was given as 0.
     unlisted : "zero" or "missing"
         What pairs are that the relation has no entry for, its sides being different: no links, or missing.
-    has_direction : bool
-        Something (a column called "target") says that links have a direction.
+    direction : str, optional
+        What says that links have a direction (a column called "target"), to end a sentence with. It gives way to
+        links that all go both ways.
 
     Raises
     ------
@@ -85,7 +86,7 @@ def as_network(
     facts = []
     guessed = directed is None
     if directed is None:
-        directed, reason = _guess_direction(square, all_given=zeros is None, has_direction=has_direction)
+        directed, reason = _guess_direction(square, all_given=zeros is None, direction=direction)
         facts.append(Fact("direction", int(directed), reason, {"directed": directed}))
     own = int(square.ones.diagonal().sum())
     if self_links is None:
@@ -198,12 +199,12 @@ def _outside(n: int, n_rows: int, columns: NDArray[np.int32], name: str) -> spar
     return sparse.csr_array((np.ones(len(indices), dtype=np.bool_), indices, pointers), shape=(n, n))
 
 
-def _guess_direction(square: Square, *, all_given: bool, has_direction: bool) -> tuple[bool, str]:
+def _guess_direction(square: Square, *, all_given: bool, direction: str | None) -> tuple[bool, str]:
     """Return whether the links have a direction, and why it is taken so."""
     both, one_way = goes_both_ways(square.ones)
     backward = as_pattern(square.ones.T)
     # A cell of a matrix that is missing contradicts nothing; that a list is silent may well mean a direction.
-    unknown = _common(backward, square.missing).nnz if all_given and not has_direction else 0
+    unknown = _common(backward, square.missing).nnz if all_given and direction is None else 0
     if both and one_way <= unknown:
         return False, "The network is undirected: every link goes both ways."
     if both:
@@ -211,8 +212,8 @@ def _guess_direction(square: Square, *, all_given: bool, has_direction: bool) ->
             f"The network is directed: {both:,} of {plural(both + one_way, 'linked pair')} "
             f"{'goes' if both == 1 else 'go'} both ways."
         )
-    if has_direction:
-        return True, "The network is directed: the names of the two columns give a direction."
+    if direction is not None:
+        return True, f"The network is directed: {direction}."
     # A triangle of a matrix says every pair once; zeros on both sides of the diagonal speak of each direction.
     if all_given:
         triangle = sparse.triu(square.ones, 1).nnz == 0 or sparse.tril(square.ones, -1).nnz == 0

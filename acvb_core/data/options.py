@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from acvb_core.data.records import BLOCK_BYTES
 from acvb_core.data.sides import Domains
@@ -31,8 +32,8 @@ class ReadOptions:
         Whether both sides are taken as the same objects.
     directed, self_links : bool or None
         Of a network: what its links are (None: as it looks).
-    symmetric : bool
-        The file says of itself that it is symmetric.
+    weight : str, False or None
+        Graph files: which value of an edge is its weight, False if none is (None: guessed).
     encoding : str or None
     block_bytes : int
         Bytes read at a time.
@@ -48,6 +49,12 @@ class ReadOptions:
     domains: Domains = "auto"
     directed: bool | None = None
     self_links: bool | None = None
-    symmetric: bool = False
+    weight: str | Literal[False] | None = None
     encoding: str | None = None
     block_bytes: int = BLOCK_BYTES
+
+    @property
+    def wants_network(self) -> bool:
+        """Whether both sides are to be the same objects, whatever the file looks like."""
+        told = self.same_nodes or self.directed is not None or self.self_links is not None
+        return self.domains == "one" or (self.domains == "auto" and told)

@@ -1,4 +1,4 @@
-"""Load a relation from what people have: edge lists, dense matrices, MatrixMarket and SciPy files."""
+"""Load a relation from what people have: edge lists, dense matrices, MatrixMarket, SciPy and graph files."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from acvb_core.data.byte_source import ByteSource, FileLike
 from acvb_core.data.columns import column_list, column_position
 from acvb_core.data.dense_matrix import read_matrix
 from acvb_core.data.edge_list import EdgeListReader
+from acvb_core.data.graph_files import read_graph
 from acvb_core.data.layout import FORMATS, FileFormat, Layout
 from acvb_core.data.nodes import NodeList, read_node_list
 from acvb_core.data.options import MAX_SIDE, ReadOptions
@@ -20,7 +21,7 @@ from acvb_core.data.report import Fact, ReadReport
 from acvb_core.data.settle import settled
 from acvb_core.data.sides import DOMAINS, Domains
 from acvb_core.data.sniff import inspect
-from acvb_core.data.sparse_files import read_matrix_market, read_npz, says_symmetric
+from acvb_core.data.sparse_files import read_matrix_market, read_npz
 from acvb_core.data.values import value_kind
 from acvb_core.errors import DataError, ParameterError
 
@@ -98,12 +99,13 @@ def load_relation(
     source : path, bytes or binary file object
     filename : str, optional
         The name the user knows the source by.
-    format : "auto", "edges", "matrix", "matrix-market" or "npz"
+    format : "auto", "edges", "matrix", "matrix-market", "npz", "graphml", "gml" or "pajek"
     name : str, optional
         Name of the relation (default: the file's name without extensions).
     row_column, column_column, value_column : str or int, optional
         Edge lists: which columns hold the row label, the column label and the value, by header name or by
-        0-based position. None: guessed. `value_column=False`: no values, every line is a link. For a matrix,
+        0-based position. None: guessed. `value_column=False`: no values, every line is a link. Of a graph file
+        `value_column` is the name of the edges' weight ("weight" or "value" when there is one). For a matrix,
         `row_column=False` says that rows have no labels, 0 that the first column holds them.
     threshold : float, optional
         A number above it is a link; default 0, never negative.
@@ -182,9 +184,10 @@ def load_relation(
             found = read_matrix(opened, layout, options)
         elif layout.format == "matrix-market":
             found = read_matrix_market(opened, options)
-            options = replace(options, symmetric=says_symmetric(opened))
-        else:
+        elif layout.format == "npz":
             found = read_npz(opened, options)
+        else:
+            found = read_graph(opened, layout.format, replace(options, weight=_weight(value_column)))
         relation, facts, sides = settled(found, layout, options, opened)
         report = ReadReport(opened.name, (*list_facts, *facts, *object_facts(relation)))
         return LoadedRelation(relation, report, replace(layout, sides=sides))
@@ -245,6 +248,12 @@ def _chosen_columns(
         if value_at is not None and value_at < len(layout.column_names):
             kind = value_kind(row[value_at] for row in layout.rows)
     return replace(layout, row_column=row_at, column_column=column_at, value_column=value_at, value_kind=kind)
+
+
+def _weight(choice: ColumnChoice) -> str | Literal[False] | None:
+    if isinstance(choice, int) and choice is not False:
+        raise ParameterError("Values of edges have names and no positions: give value_column as a name.")
+    return choice
 
 
 def _kept(guessed: int | None, taken: set[int | None], free: Sequence[int]) -> int | None:

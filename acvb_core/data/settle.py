@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from acvb_core.data.assemble import Assembled, links_fact, missing_fact
 from acvb_core.data.byte_source import ByteSource
-from acvb_core.data.layout import Layout
-from acvb_core.data.networks import as_network
+from acvb_core.data.layout import GRAPH_FORMATS, Layout
+from acvb_core.data.networks import as_network, as_two_sided
 from acvb_core.data.options import ReadOptions
 from acvb_core.data.relation import Relation
 from acvb_core.data.report import Fact
@@ -35,9 +35,16 @@ def settled(
     """
     head = _heading(layout, source)
     named = _named_alike(found.relation, layout, options)
-    sides = _sides(found.relation if named is None else named, layout, options, head)
+    sides = _sides(found, named, layout, options, head)
+    directed = options.directed
     if sides.domains == "two":
-        return found.relation, [*found.facts, _domains_fact(sides)], sides
+        relation = found.relation
+        undirected = found.says is not None and found.says.directed is False
+        if undirected and layout.format in GRAPH_FORMATS:
+            # The file names each link once, in one direction, and means both.
+            both_ways, _ = as_network(relation, directed=False, self_links=True, zeros=found.zeros)
+            relation = as_two_sided(both_ways)
+        return relation, [*_read_facts(found, relation), _domains_fact(sides)], sides
     if named is None:
         rows, columns = found.relation.shape
         raise DataError(
@@ -45,46 +52,61 @@ def settled(
             source=source.name,
             remedy="Load a square matrix, or take the sides as two kinds of objects (domains='two').",
         )
+    facts = []
+    direction = "the names of the two columns give a direction" if head.directed else None
+    if found.says is not None and found.says.directed is not None and directed is None:
+        if found.says.directed:
+            direction = "the file says so"
+        else:
+            directed = False
+            facts.append(
+                Fact("direction", 0, "The network is undirected: the file says so.", {"directed": False})
+            )
     # A table says something of each of its cells and nothing of others; so does a list that asks for it.
     silent = layout.format != "edges" or options.unlisted_missing
-    says_so = options.symmetric and options.directed is None
-    network, facts = as_network(
+    network, told = as_network(
         named,
-        directed=False if says_so else options.directed,
+        directed=directed,
         self_links=options.self_links,
         zeros=found.zeros,
         unlisted="missing" if silent else "zero",
-        has_direction=head.directed,
+        direction=direction,
     )
-    if says_so:
-        facts = (
-            Fact("direction", 0, "The network is undirected: the file says so.", {"directed": False}),
-            *facts,
-        )
     assert network.network is not None
-    told = [
-        links_fact(network) if fact.name == "links" else fact
-        for fact in found.facts
-        if fact.name != "missing"
-    ]
-    told += [_domains_fact(sides), *facts]
-    missing = missing_fact(network)
+    # Of an undirected graph the file has each edge once, and means both ways.
+    each_once = directed is False and options.directed is None
+    facts += [fact for fact in told if not (each_once and fact.name == "one_way")]
+    facts = [*_read_facts(found, network), _domains_fact(sides), *facts]
     kind = network.network
-    sides = replace(sides, directed=kind.directed, self_links=kind.self_links)
-    return network, told if missing is None else [*told, missing], sides
+    return network, facts, replace(sides, directed=kind.directed, self_links=kind.self_links)
 
 
-def _sides(relation: Relation, layout: Layout, options: ReadOptions, head: Heading) -> Sides:
-    if options.domains == "one" or (
-        options.domains == "auto"
-        and (options.same_nodes or options.directed is not None or options.self_links is not None)
-    ):
-        return Sides("one", "The two sides are the same objects, as asked for.")
+def _read_facts(found: Assembled, relation: Relation) -> list[Fact]:
+    """Return the facts about reading, with those about the size as they are of `relation`."""
+    if relation is found.relation:
+        return found.facts
+    missing = missing_fact(relation)
+    kept = [fact for fact in found.facts if fact.name != "missing"]
+    facts = [links_fact(relation) if fact.name == "links" else fact for fact in kept]
+    return facts if missing is None else [*facts, missing]
+
+
+def _sides(
+    found: Assembled, named: Relation | None, layout: Layout, options: ReadOptions, head: Heading
+) -> Sides:
+    same, two = "The two sides are the same objects", "The two sides are two kinds of objects"
+    if options.wants_network:
+        return Sides("one", f"{same}, as asked for.")
     if options.domains == "two":
-        return Sides("two", "The two sides are taken as two kinds of objects, as asked for.")
-    if options.symmetric:
-        return Sides("one", "The two sides are the same objects: the file says that the matrix is symmetric.")
-    by_position = "row" in _unnamed(layout, options) and "column" in _unnamed(layout, options)
+        return Sides("two", f"{two}, as asked for.")
+    relation = found.relation if named is None else named
+    says = found.says
+    # Two lists of different names speak louder than the symmetry of the matrix that they name.
+    if says is not None and (
+        says.domains == "two" or relation.row_labels.tolist() == relation.column_labels.tolist()
+    ):
+        return Sides(says.domains, f"{same if says.domains == 'one' else two}: {says.reason}.")
+    by_position = _unnamed(layout, options) == {"row", "column"}
     return guess_sides(relation, head, by_position=by_position, is_table=layout.format != "edges")
 
 
@@ -102,7 +124,7 @@ def _named_alike(relation: Relation, layout: Layout, options: ReadOptions) -> Re
 
 def _unnamed(layout: Layout, options: ReadOptions) -> set[str]:
     """Return the sides whose objects the file, or a list, does not name: they are called by their positions."""
-    if layout.format == "edges":
+    if layout.format == "edges" or layout.format in GRAPH_FORMATS:
         return set()
     table = layout.format == "matrix"
     found = set()

@@ -58,6 +58,23 @@ class Heading(NamedTuple):
     directed: bool
 
 
+class Says(NamedTuple):
+    """What a file says of itself.
+
+    Attributes
+    ----------
+    domains : "one" or "two"
+    directed : bool or None
+        Of a network; None where it does not say.
+    reason : str
+        Ends a sentence on the two sides.
+    """
+
+    domains: Literal["one", "two"]
+    directed: bool | None
+    reason: str
+
+
 @dataclass(frozen=True)
 class Sides:
     """What the two sides of a relation are, and why they are taken so.

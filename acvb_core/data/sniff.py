@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +21,19 @@ from acvb_core.errors import DataError
 HEAD_BYTES = 1 << 17
 MAX_HEAD_BYTES = 1 << 26
 _GUESS_RECORDS = 50
+_GRAPH_ENDINGS: dict[str, FileFormat] = {
+    ".graphml": "graphml",
+    ".gml": "gml",
+    ".net": "pajek",
+    ".paj": "pajek",
+}
+_KINDS: dict[FileFormat, str] = {
+    "npz": "a SciPy .npz file",
+    "matrix-market": "a MatrixMarket file",
+    "graphml": "a GraphML file",
+    "gml": "a GML file",
+    "pajek": "a Pajek file",
+}
 # A comma also stands inside text and numbers, so the others are believed first.
 _CANDIDATES = ("\t", ";", "|", ",")
 
@@ -49,8 +64,11 @@ def inspect(
         return Layout("npz", source.name, source.gzipped)
     if source.head.lstrip().lower().startswith(b"%%matrixmarket"):
         return Layout("matrix-market", source.name, source.gzipped)
-    if format in ("npz", "matrix-market"):
-        kind = "a SciPy .npz file" if format == "npz" else "a MatrixMarket file"
+    graph = graph_format(source)
+    if graph is not None and format in (None, graph):
+        return Layout(graph, source.name, source.gzipped)
+    if format in _KINDS:
+        kind = _KINDS[format]
         start = source.head.split(b"\n")[0].decode("utf-8", errors="replace").strip()
         raise DataError(
             f"this does not start like {kind}",
@@ -81,6 +99,23 @@ def inspect(
     if format == "matrix" or (format is None and guess.is_matrix(records)):
         return _matrix_layout(found, records, header)
     return _edge_layout(found, records, header)
+
+
+def graph_format(source: ByteSource) -> FileFormat | None:
+    """Return the format of a graph file, by how it starts or, behind a long preamble, by its name."""
+    text = source.head.removeprefix(b"\xef\xbb\xbf")
+    if text.startswith((b"\xff\xfe", b"\xfe\xff")):
+        text = text.replace(b"\x00", b"")[2:]
+    text = text.lstrip().lower()
+    if text.startswith((b"<?xml", b"<graphml", b"<!--", b"<!doctype graphml")):
+        return "graphml"
+    lines = [line.strip() for line in re.split(rb"[\r\n]+", text)]
+    first = next((line for line in lines if line and not line.startswith((b"%", b"#"))), b"")
+    if re.match(rb"\*(network|vertices|arcs|edges|matrix|partition)\b", first):
+        return "pajek"
+    if re.search(rb"^\s*graph\s*(\[|$)", text, re.MULTILINE) and re.match(rb"(graph\b|[a-z_]+\s)", first):
+        return "gml"
+    return _GRAPH_ENDINGS.get(Path(source.name.lower().removesuffix(".gz")).suffix)
 
 
 def _edge_layout(found: Layout, records: list[list[str]], header: bool | None) -> Layout:

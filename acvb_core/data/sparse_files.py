@@ -13,6 +13,7 @@ from acvb_core.data.byte_source import ByteSource
 from acvb_core.data.nodes import side_by_position
 from acvb_core.data.options import MAX_SIDE, ReadOptions
 from acvb_core.data.report import Fact, plural
+from acvb_core.data.sides import Says
 from acvb_core.data.values import LINK, MISSING, ZERO, ValueSummary, checked_threshold
 from acvb_core.errors import DataError
 
@@ -41,7 +42,10 @@ def read_matrix_market(source: ByteSource, options: ReadOptions) -> Assembled:
             line=int(place[1]) if place else None,
             remedy="Write it again with scipy.io.mmwrite or the program it comes from.",
         ) from None
-    return _from_matrix(sparse.coo_array(matrix), source.name, options, "MatrixMarket")
+    found = _from_matrix(sparse.coo_array(matrix), source.name, options, "MatrixMarket")
+    if source.head.split(b"\n")[0].lower().split()[-1:] == [b"symmetric"]:
+        return found._replace(says=Says("one", False, "the file says that the matrix is symmetric"))
+    return found
 
 
 def read_npz(source: ByteSource, options: ReadOptions) -> Assembled:
@@ -134,11 +138,6 @@ def _from_matrix(matrix: sparse.coo_array, source: str, options: ReadOptions, ki
         ) from None
     read = f"Read {plural(matrix.nnz, 'entry', 'entries')} of a {kind} file."
     return found._replace(facts=[Fact("entries", matrix.nnz, read), *found.facts])
-
-
-def says_symmetric(source: ByteSource) -> bool:
-    """Whether the first line of a MatrixMarket file says that the matrix is symmetric."""
-    return source.head.split(b"\n")[0].lower().split()[-1:] == [b"symmetric"]
 
 
 def _check_market_head(source: ByteSource) -> None:
