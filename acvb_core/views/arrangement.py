@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from acvb_core.data.relation import Relation
 from acvb_core.engine.result import Result
+from acvb_core.evaluate.sides import mirrored, sides, without_diagonal
 from acvb_core.views.binning import count_in_bins
 
 Window = tuple[int, int, int, int]
@@ -34,6 +36,8 @@ class Side:
         Place where each cluster begins, and n; a cluster can be empty.
     clustered : bool
         False when the objects stand as they were read.
+    end : str
+        Which end of a link these objects are ("from", "to"), where that has to be said.
     """
 
     labels: NDArray[Any]
@@ -41,6 +45,7 @@ class Side:
     order: NDArray[np.int64]
     borders: NDArray[np.int64]
     clustered: bool = True
+    end: str = ""
 
     @property
     def n(self) -> int:
@@ -78,9 +83,12 @@ class Arrangement:
     relation : Relation
     rows, columns : Side
     ones, observed : int64 arrays, shape (K, L)
-        Links and known entries of each block, by the objects' most probable clusters.
+        Links and known entries of each block, by the objects' most probable clusters; where both sides are one (`one`)
+        and links have no direction, each pair counts once.
     posterior : mapping of str to float array, shape (K, L)
         `mean`, `low`, `high` of each block's link probability; empty when unsorted.
+    one : bool
+        Both sides are the same objects in the same clusters and order.
     """
 
     relation: Relation
@@ -89,6 +97,12 @@ class Arrangement:
     ones: NDArray[np.int64]
     observed: NDArray[np.int64]
     posterior: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    one: bool = False
+
+    @property
+    def diagonal(self) -> bool:
+        """Whether the diagonal of the picture is the objects themselves, and no part of the data."""
+        return self.one and without_diagonal(self.relation)
 
     @property
     def whole(self) -> Window:
@@ -127,15 +141,27 @@ def arranged(result: Result) -> Arrangement:
     All entries are shown, the held-out ones included; the posterior is the run's, which did not see those.
     """
     relation = result.problem.data
-    rows, columns = result.labels("rows"), result.labels("cols")
+    down, across = sides(result.posterior)
     n_clusters = result.posterior.n_clusters()
-    shape = (n_clusters["rows"], n_clusters["cols"])
-    blocks = result.blocks
-    at = (blocks["row_cluster"].to_numpy() - 1, blocks["column_cluster"].to_numpy() - 1)
-    posterior = {name: np.full(shape, np.nan) for name in ("mean", "low", "high")}
-    for name, values in posterior.items():
-        values[at] = blocks[name].to_numpy()
-    return arrange(relation, rows, columns, shape, posterior)
+    shape = (n_clusters[down], n_clusters[across])
+    posterior = {name: matrix(result.blocks, name, shape) for name in ("mean", "low", "high")}
+    if down == across:
+        return arrange_network(relation, result.labels(down), shape[0], posterior)
+    return arrange(relation, result.labels(down), result.labels(across), shape, posterior)
+
+
+def matrix(blocks: pd.DataFrame, column: str, shape: tuple[int, int]) -> NDArray[np.float64]:
+    """Return a column of a result's `blocks` as a matrix, row clusters down and column clusters across.
+
+    Where only the blocks on and above the diagonal are listed (an undirected network), the others are the same.
+    """
+    k, m = blocks["row_cluster"].to_numpy() - 1, blocks["column_cluster"].to_numpy() - 1
+    values = blocks[column].to_numpy(dtype=np.float64)
+    found = np.full(shape, np.nan)
+    if len(blocks) < found.size:
+        found[m, k] = values
+    found[k, m] = values
+    return found
 
 
 def arrange(
@@ -145,27 +171,74 @@ def arrange(
     shape: tuple[int, int],
     posterior: Mapping[str, NDArray[np.float64]],
 ) -> Arrangement:
-    """Sort a relation by given clusters (numbered from 0, `shape` of them)."""
+    """Sort a relation by given clusters of its rows and of its columns (numbered from 0, `shape` of them)."""
     row_degree, column_degree = degrees(relation)
+    ones, observed = _counts(relation, row_clusters, column_clusters, shape)
+    start, end = _ends(relation)
+    return Arrangement(
+        relation,
+        _side(relation.row_labels, relation.row_kind, row_clusters, shape[0], row_degree, start),
+        _side(relation.column_labels, relation.column_kind, column_clusters, shape[1], column_degree, end),
+        ones,
+        observed,
+        posterior,
+    )
+
+
+def arrange_network(
+    relation: Relation,
+    clusters: NDArray[np.int64],
+    n_clusters: int,
+    posterior: Mapping[str, NDArray[np.float64]],
+) -> Arrangement:
+    """Sort a network by given clusters of its objects (numbered from 0): both sides in the same order.
+
+    Within a cluster, objects of most links come first, links in both directions added up.
+    """
+    shape = (n_clusters, n_clusters)
+    ones, observed = _counts(relation, clusters, clusters, shape)
+    if mirrored(relation):
+        # Inside a cluster each pair stands in the matrix twice, a self-link once.
+        own = np.bincount(clusters[relation.ones.diagonal()], minlength=n_clusters)
+        seen = np.bincount(clusters[~relation.missing.diagonal()], minlength=n_clusters)
+        inside = np.arange(n_clusters)
+        ones[inside, inside] = (ones[inside, inside] + own) // 2
+        observed[inside, inside] = (observed[inside, inside] + seen) // 2
+    start, end = _ends(relation)
+    out, into = degrees(relation)
+    side = _side(relation.row_labels, relation.row_kind, clusters, n_clusters, out + into, start)
+    return Arrangement(relation, side, replace(side, end=end), ones, observed, posterior, one=True)
+
+
+def _counts(
+    relation: Relation,
+    row_clusters: NDArray[np.int64],
+    column_clusters: NDArray[np.int64],
+    shape: tuple[int, int],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the links and the known entries of each block, as they stand in the matrix."""
     ones = count_in_bins(relation.ones, row_clusters, column_clusters, shape)
-    cells = np.outer(
+    observed = np.outer(
         np.bincount(row_clusters, minlength=shape[0]), np.bincount(column_clusters, minlength=shape[1])
     )
     if relation.n_missing:
-        cells = cells - count_in_bins(relation.missing, row_clusters, column_clusters, shape)
-    return Arrangement(
-        relation,
-        _side(relation.row_labels, relation.row_kind, row_clusters, shape[0], row_degree),
-        _side(relation.column_labels, relation.column_kind, column_clusters, shape[1], column_degree),
-        ones,
-        cells,
-        posterior,
-    )
+        observed = observed - count_in_bins(relation.missing, row_clusters, column_clusters, shape)
+    return ones, observed
+
+
+def _ends(relation: Relation) -> tuple[str, str]:
+    """Return what the axes of a directed network say beyond what its objects are."""
+    directed = relation.network is not None and relation.network.directed
+    return ("from", "to") if directed else ("", "")
 
 
 def as_read(relation: Relation) -> Arrangement:
     """Return a relation in the order it was read, as one block."""
     n_rows, n_columns = relation.shape
+    if relation.network is not None:
+        whole = arrange_network(relation, np.zeros(n_rows, dtype=np.int64), 1, {})
+        rows = replace(whole.rows, order=np.arange(n_rows), clustered=False)
+        return replace(whole, rows=rows, columns=replace(rows, end=whole.columns.end))
     return Arrangement(
         relation,
         Side(relation.row_labels, relation.row_kind, np.arange(n_rows), np.array([0, n_rows]), False),
@@ -189,8 +262,13 @@ def degrees(relation: Relation) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def _side(
-    labels: NDArray[Any], kind: str, clusters: NDArray[np.int64], n_clusters: int, degree: NDArray[np.int64]
+    labels: NDArray[Any],
+    kind: str,
+    clusters: NDArray[np.int64],
+    n_clusters: int,
+    degree: NDArray[np.int64],
+    end: str,
 ) -> Side:
     order = np.lexsort((-degree, clusters)).astype(np.int64)
     sizes = np.bincount(clusters, minlength=n_clusters)
-    return Side(labels, kind, order, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64))
+    return Side(labels, kind, order, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), end=end)

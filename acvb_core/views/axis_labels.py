@@ -53,22 +53,31 @@ def axis_labels(side: Side, low: int, high: int, crowd: float) -> AxisLabels:
         Share of the axis that a cluster's number needs; of two that are nearer, the larger cluster's is shown.
     """
     kind = escape(side.kind, 40)
+    end = f" ({side.end})" if side.end else ""
     if high - low <= NAMED:
         names = [escape(side.labels[i], _NAME_LENGTH) for i in side.order[low:high]]
         longest = max(min(len(str(side.labels[i])), _NAME_LENGTH) for i in side.order[low:high])
         return AxisLabels(
             [place + 0.5 for place in range(low, high)],
             names,
-            kind,
+            kind + end,
             True,
             int(0.58 * _name_size(high - low) * longest) + 44,
             _PIXELS_A_NAME * (high - low) + 160,
             _name_size(high - low),
         )
     if not side.clustered:
-        return AxisLabels([], [], f"{kind} (order of the file)", False, 44, 0, 11)
+        return AxisLabels(
+            [],
+            [],
+            f"{kind}{end}, order of the file" if end else f"{kind} (order of the file)",
+            False,
+            44,
+            0,
+            11,
+        )
     places, texts = cluster_ticks(side, low, high, crowd)
-    return AxisLabels(places, texts, f"{kind} clusters", False, 56, 0, 12)
+    return AxisLabels(places, texts, f"{kind} clusters{end}", False, 56, 0, 12)
 
 
 def _name_size(n: int) -> int:

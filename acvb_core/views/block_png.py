@@ -63,6 +63,7 @@ class _Sheet:
         matrix = picture(self.raster).convert("RGB")
         enlarged = matrix.resize((self.width, self.height), Image.Resampling.NEAREST)
         self.sheet.paste(enlarged, (self.x0, self.y0))
+        self._diagonal()
         self._borders()
         box = (self.x0 - 1, self.y0 - 1, self.x0 + self.width, self.y0 + self.height)
         self.draw.rectangle(box, outline=LINE)
@@ -77,6 +78,15 @@ class _Sheet:
     def _scale(self, span: tuple[int, int], start: int, length: int) -> Callable[[float], float]:
         low, high = span
         return lambda place: start + (min(max(place, low), high) - low) * length / (high - low)
+
+    def _diagonal(self) -> None:
+        """Draw the line of the objects themselves, where that is no part of the data and in the window."""
+        row_span, column_span = self.raster.window[:2], self.raster.window[2:]
+        low, high = max(row_span[0], column_span[0]), min(row_span[1], column_span[1])
+        if self.arrangement.diagonal and low < high:
+            y_of = self._scale(row_span, self.y0, self.height)
+            x_of = self._scale(column_span, self.x0, self.width)
+            self.draw.line((x_of(low), y_of(low), x_of(high), y_of(high)), fill=LINE, width=2)
 
     def _borders(self) -> None:
         rows, columns = self.arrangement.rows, self.arrangement.columns
@@ -131,6 +141,7 @@ class _Sheet:
 
     def _axis_title(self, side: Side, *, vertical: bool) -> None:
         text = f"{side.kind[:40]} clusters" if side.clustered else side.kind[:40]
+        text += f" ({side.end})" if side.end else ""
         if vertical:
             length = int(self.small.getlength(text))
             self._upright(text, self.small, 24, self.y0 + (self.height + length) // 2, MUTED)

@@ -87,6 +87,7 @@ def _figure(
     dark = top or raster.top
     data = [
         _hover(arrangement, raster.window),
+        *([_diagonal(rows.n)] if arrangement.diagonal else []),
         _borders(rows, columns, raster.window),
         *(_legend(raster, dark) if with_legend else []),
     ]
@@ -196,6 +197,20 @@ def _borders(rows: Side, columns: Side, window: Window) -> Figure:
         "hoverinfo": "skip",
         "showlegend": False,
         "uid": "borders",
+    }
+
+
+def _diagonal(n: int) -> Figure:
+    """Return the line of the objects themselves, where that is no part of the data."""
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": [0, n],
+        "y": [0, n],
+        "line": {"color": LINE, "width": 1},
+        "hoverinfo": "skip",
+        "showlegend": False,
+        "uid": "diagonal",
     }
 
 

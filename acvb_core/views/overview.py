@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.data.relation import Relation
+from acvb_core.evaluate.sides import mirrored
 from acvb_core.views.arrangement import as_read, degrees
 from acvb_core.views.raster import data_uri, rasterise
 from acvb_core.views.theme import GRID, LINE, MUTED, Figure, base_layout, escape
@@ -67,29 +68,32 @@ def degree_bins(degree: NDArray[np.int64]) -> tuple[list[str], list[int]]:
 
 
 def degree_histograms(relation: Relation, *, height: int = 300) -> Figure:
-    """Return how many row objects and column objects have how many links."""
+    """Return how many row objects and column objects have how many links; one panel for an undirected network."""
     row_degree, column_degree = degrees(relation)
+    out, into = ("links out", "links in") if relation.network is not None else ("links", "links")
     panels = [
-        (row_degree, relation.row_kind, "#0072B2", "", [0.0, 0.46]),
-        (column_degree, relation.column_kind, "#009E73", "2", [0.54, 1.0]),
+        (row_degree, relation.row_kind, out, "#0072B2", "", [0.0, 0.46]),
+        (column_degree, relation.column_kind, into, "#009E73", "2", [0.54, 1.0]),
     ]
+    if mirrored(relation):
+        panels = [(row_degree, relation.row_kind, "links", "#0072B2", "", [0.0, 1.0])]
     data: list[Figure] = []
     layout = base_layout(
         height, margin={"l": 52, "r": 12, "t": 34, "b": 44}, showlegend=False, bargap=0.12, annotations=[]
     )
-    for degree, kind, colour, axis, domain in panels:
+    for degree, kind, links, colour, axis, domain in panels:
         names, counts = degree_bins(degree)
         data.append(
             {
                 "type": "bar", "x": names, "y": counts, "xaxis": f"x{axis}", "yaxis": f"y{axis}",
                 "marker": {"color": colour}, "uid": f"degrees{axis}",
-                "hovertemplate": "%{y:,} objects with %{x} links<extra></extra>",
+                "hovertemplate": f"%{{y:,}} objects with %{{x}} {links}<extra></extra>",
             }
         )  # fmt: skip
         layout[f"xaxis{axis}"] = {
             "domain": domain, "anchor": f"y{axis}", "type": "category", "linecolor": LINE, "showgrid": False,
             "tickfont": {"size": 11}, "automargin": True, "tickangle": -90 if len(names) > 8 else 0,
-            "title": {"text": "links of an object", "font": {"size": 12, "color": MUTED}, "standoff": 6},
+            "title": {"text": f"{links} of an object", "font": {"size": 12, "color": MUTED}, "standoff": 6},
         }  # fmt: skip
         layout[f"yaxis{axis}"] = {
             "anchor": f"x{axis}", "gridcolor": GRID, "zeroline": False, "nticks": 5, "rangemode": "tozero",
@@ -97,7 +101,7 @@ def degree_histograms(relation: Relation, *, height: int = 300) -> Figure:
         }  # fmt: skip
         layout["annotations"].append(
             {
-                "text": f"<b>{escape(kind, 40)}</b>, {degree.mean():,.3g} links on average", "x": domain[0],
+                "text": f"<b>{escape(kind, 40)}</b>, {degree.mean():,.3g} {links} on average", "x": domain[0],
                 "y": 1, "xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "bottom", "yshift": 6,
                 "showarrow": False, "font": {"size": 13},
             }

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from acvb_core.data.relation import Relation
+from acvb_core.evaluate.sides import without_diagonal
 from acvb_core.views.binning import bins_of, count_in_bins
 from acvb_core.views.theme import INK, UNKNOWN
 
@@ -28,7 +29,8 @@ class Raster:
     Attributes
     ----------
     ones, missing, cells : int64 arrays, shape (height, width)
-        Links, unknown entries and all entries of each pixel.
+        Links, unknown entries and all entries of each pixel. The diagonal of a network whose self-links do not count
+        is no entry, and not unknown either.
     window : (int, int, int, int)
         First row, end row, first column, end column of the sorted relation that are shown.
     """
@@ -41,7 +43,7 @@ class Raster:
     @property
     def exact(self) -> bool:
         """Whether every pixel is one entry."""
-        return bool(self.cells.max() == 1)
+        return bool(self.cells.max() <= 1)
 
     @property
     def density(self) -> NDArray[np.float64]:
@@ -84,7 +86,13 @@ def rasterise(
     shape = (height, width)
     ones = count_in_bins(relation.ones, row_bin, column_bin, shape)
     missing = count_in_bins(relation.missing, row_bin, column_bin, shape) if relation.n_missing else 0 * ones
-    return Raster(ones, missing, np.outer(row_sizes, column_sizes), window)
+    cells = np.outer(row_sizes, column_sizes)
+    if without_diagonal(relation):
+        inside = (row_bin >= 0) & (column_bin >= 0)
+        own = np.zeros(shape, dtype=np.int64)
+        np.add.at(own, (row_bin[inside], column_bin[inside]), 1)
+        cells, missing = cells - own, missing - own
+    return Raster(ones, missing, cells, window)
 
 
 def _pixels(length: int, size: int) -> int:
@@ -101,7 +109,7 @@ def paint(raster: Raster, top: float | None = None) -> NDArray[np.uint8]:
     if not raster.missing.any():
         return np.rint(strength * 255).astype(np.uint8)
     density_level = np.rint(strength * (_DENSITY_LEVELS - 1))
-    missing_level = np.ceil(raster.missing / raster.cells * (_MISSING_LEVELS - 1))
+    missing_level = np.ceil(raster.missing / np.maximum(raster.cells, 1) * (_MISSING_LEVELS - 1))
     return (missing_level * _DENSITY_LEVELS + density_level).astype(np.uint8)
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 
+from acvb_core.data.relation import Relation
 from acvb_core.engine.result import Result
+from acvb_core.evaluate.sides import mirrored, one_clustering, sides
+from acvb_core.views.arrangement import matrix
+from acvb_core.views.block_hover import pair_name
 from acvb_core.views.theme import GRID, INK, LINE, MUTED, Figure, base_layout, cluster_colour, escape
 
 #: Clusters a side up to which the numbers are written into the blocks.
@@ -14,11 +17,11 @@ ANNOTATED = 12
 
 def strength_figure(result: Result, *, height: int = 460) -> Figure:
     """Return the posterior mean of every block's link probability as a heat map, cells of equal size."""
-    blocks = result.blocks
-    mean = matrix(blocks, "mean")
-    n_rows, n_columns = mean.shape
-    top = float(mean.max()) or 1.0
     relation = result.problem.data
+    n_rows, n_columns = shape = _shape(result)
+    mean = matrix(result.blocks, "mean", shape)
+    top = float(mean.max()) or 1.0
+    start, end = (" (from)", " (to)") if _directed(relation) else ("", "")
     annotated = max(n_rows, n_columns) <= ANNOTATED
     stops = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
     trace = {
@@ -32,7 +35,7 @@ def strength_figure(result: Result, *, height: int = 460) -> Figure:
         "xgap": 1,
         "ygap": 1,
         "text": [[percent(value) for value in line] for line in mean.tolist()],
-        "hovertext": strength_hover(blocks, mean.shape),
+        "hovertext": strength_hover(result),
         "hovertemplate": "%{hovertext}<extra></extra>",
         "uid": "strengths",
         "colorbar": {
@@ -57,28 +60,44 @@ def strength_figure(result: Result, *, height: int = 460) -> Figure:
         margin={"l": 56, "r": 12, "t": 52, "b": 12, "pad": 0},
         plot_bgcolor=GRID,
         xaxis=axis
-        | {"side": "top", "title": title | {"text": f"{escape(relation.column_kind, 40)} clusters"}},
+        | {"side": "top", "title": title | {"text": f"{escape(relation.column_kind, 40)} clusters{end}"}},
         yaxis=axis
-        | {"autorange": "reversed", "title": title | {"text": f"{escape(relation.row_kind, 40)} clusters"}},
+        | {
+            "autorange": "reversed",
+            "title": title | {"text": f"{escape(relation.row_kind, 40)} clusters{start}"},
+        },
     )
     return {"data": [trace], "layout": layout}
 
 
-def matrix(blocks: pd.DataFrame, column: str) -> np.ndarray:
-    """Return a column of a result's `blocks` as a matrix, row clusters down and column clusters across."""
-    return blocks.pivot(index="row_cluster", columns="column_cluster", values=column).to_numpy()
+def _shape(result: Result) -> tuple[int, int]:
+    n_clusters = result.posterior.n_clusters()
+    down, across = sides(result.posterior)
+    return n_clusters[down], n_clusters[across]
 
 
-def strength_hover(blocks: pd.DataFrame, shape: tuple[int, int]) -> list[list[str]]:
+def _directed(relation: Relation) -> bool:
+    return relation.network is not None and relation.network.directed
+
+
+def strength_hover(result: Result) -> list[list[str]]:
     """Return the text of every block: its mean, its interval and the counts behind them."""
-    texts = [
-        f"<b>row cluster {b.row_cluster} × column cluster {b.column_cluster}</b>"
-        f"<br>posterior mean {percent(b.mean_)}"
-        f"<br>95 % interval {percent(b.low)} to {percent(b.high)}"
-        f"<br>expected {b.ones:,.1f} links in {b.entries:,.1f} known entries"
-        for b in blocks.rename(columns={"mean": "mean_"}).itertuples()
+    shape = _shape(result)
+    mean, low, high, ones, entries = (
+        matrix(result.blocks, name, shape) for name in ("mean", "low", "high", "ones", "entries")
+    )
+    one, undirected = one_clustering(result.posterior), mirrored(result.problem.data)
+    what = "pairs" if one else "entries"
+    return [
+        [
+            f"<b>{pair_name(k, j, one, undirected)}</b>"
+            f"<br>posterior mean {percent(mean[k, j])}"
+            f"<br>95 % interval {percent(low[k, j])} to {percent(high[k, j])}"
+            f"<br>expected {ones[k, j]:,.1f} links in {entries[k, j]:,.1f} known {what}"
+            for j in range(shape[1])
+        ]
+        for k in range(shape[0])
     ]
-    return [texts[k * shape[1] : (k + 1) * shape[1]] for k in range(shape[0])]
 
 
 def size_figure(result: Result, domain: str, *, height: int = 230) -> Figure:
