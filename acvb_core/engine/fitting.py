@@ -9,9 +9,11 @@ import pandas as pd
 
 from acvb_core.engine.history import History
 from acvb_core.engine.problem import Problem, pose
+from acvb_core.engine.race import race
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun, run
-from acvb_core.engine.snapshot import Snapshot, Verdict
+from acvb_core.engine.snapshot import Snapshot
+from acvb_core.engine.standing import Standing
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.protocols import Checkpoint, no_checkpoint
 from acvb_core.registry import method_row, model_for
@@ -27,6 +29,7 @@ def fit(
     seed: int = 0,
     heldout: float = 0.0,
     heldout_seed: int = 0,
+    restarts: int = 1,
     watch: Watcher | None = None,
     checkpoint: Checkpoint = no_checkpoint,
     **values: Any,
@@ -44,10 +47,14 @@ def fit(
         Of the inference and of the held-out split.
     heldout : float
         Share of the observed entries, or of each document's words, that is held out and scored, 0 for none.
+    restarts : int
+        Runs from the seeds `seed`, `seed` + 1, … that race by the lower bound: at 20 sweeps the worse half is given
+        up, at 40 half of the rest, and so on. The result is the winner's, bit for bit what its seed gives alone;
+        `Result.race` says who was in it and what it cost.
     watch : callable, optional
-        Called with the problem and each Snapshot.
+        Called with the problem and each Snapshot, in a race those of every entrant.
     checkpoint : callable
-        Called every 100 ms or so; raises `StopRun` to end the run with what it has.
+        Called every 100 ms or so; raises `StopRun` to end the run, or the race, with what it has.
     **values
         The method's settings, `k_rows=30` for instance; `acvb_core.methods()` lists them.
 
@@ -69,22 +76,40 @@ def fit(
     >>> str(result.verdict)
     'CONVERGED'
     """
-    problem = pose(data, method, values, model=model, seed=seed, heldout=heldout, heldout_seed=heldout_seed)
+    problem = pose(
+        data, method, values, model=model, seed=seed, heldout=heldout, heldout_seed=heldout_seed, restarts=restarts
+    )  # fmt: skip
     return solve(problem, watch, checkpoint)
 
 
 def solve(problem: Problem, watch: Watcher | None = None, checkpoint: Checkpoint = no_checkpoint) -> Result:
-    """Run a problem to its end, or until the checkpoint raises `StopRun`, in this thread."""
-    history = History()
-    last: Snapshot | None = None
-    for snapshot in run(problem, checkpoint=checkpoint):
-        history.append(snapshot)
-        last = snapshot
-        if watch is not None:
-            watch(problem, snapshot)
+    """Run a problem to its end, or until the checkpoint raises `StopRun`, in this thread; its restarts race first."""
+    problem, history, last, standing = _raced(problem, watch, checkpoint)
+    if last is None or last.verdict is None:
+        for snapshot in run(problem, resume=last, checkpoint=checkpoint):
+            history.append(snapshot)
+            last = snapshot
+            if watch is not None:
+                watch(problem, snapshot)
     if last is None:
         raise StopRun
-    return Result(problem, history, last.kept(), max_sweeps=int(problem.settings.values["max_sweeps"]))
+    cap = int(problem.settings.values["max_sweeps"])
+    return Result(problem, history, last.kept(), max_sweeps=cap, standing=standing)
+
+
+def _raced(
+    problem: Problem, watch: Watcher | None, checkpoint: Checkpoint
+) -> tuple[Problem, History, Snapshot | None, Standing | None]:
+    """Return what a race leaves to be gone on with; the problem as it is, and nothing, where there is none."""
+    history = History()
+    last: Snapshot | None = None
+    standing: Standing | None = None
+    for lap in race(problem, checkpoint=checkpoint):
+        if lap.swept is None:
+            problem, history, last, standing = lap.problem, lap.history, lap.snapshot, lap.standing
+        elif watch is not None:
+            watch(*lap.swept)
+    return problem, history, last, standing
 
 
 def compare(
@@ -101,14 +126,15 @@ def compare(
     Parameters
     ----------
     seeds : int or iterable of int
-        A number n stands for 0 … n - 1.
+        A number n stands for 0 … n - 1; with `restarts` for 0, `restarts`, … so that no seed is in two races.
     watch, checkpoint : callable, optional
         As for `fit`; a run that the checkpoint stops is the last one.
     **options
         As for `fit`; a setting that a method does not have is left out for that method.
     """
-    seed_list = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
-    run_options = {"model", "heldout", "heldout_seed"}
+    apart = max(1, int(options.get("restarts", 1)))
+    seed_list = [n * apart for n in range(seeds)] if isinstance(seeds, int) else list(seeds)
+    run_options = {"model", "heldout", "heldout_seed", "restarts"}
     model = options.get("model") or model_for(data).name
     results: list[Result] = []
     for method in methods:
@@ -121,7 +147,7 @@ def compare(
                 if not results:
                     raise
                 return Comparison(results)
-            if results[-1].verdict is Verdict.STOPPED:
+            if results[-1].stopped:
                 return Comparison(results)
     return Comparison(results)
 
@@ -138,7 +164,10 @@ class Comparison:
         self.results = results
 
     def table(self) -> pd.DataFrame:
-        """Return one row a run: verdict, sweeps, seconds, bound, pseudo leave-one-out, held-out scores, clusters."""
+        """Return one row a run: verdict, sweeps, seconds, bound, pseudo leave-one-out, held-out scores, clusters.
+
+        All of it is the run's own; where it won a race, race_sweeps and race_cpu_seconds are those of all entrants.
+        """
         return pd.DataFrame([comparison_row(result) for result in self.results])
 
     def agreement(self, domain: str, measure: str = "ari") -> pd.DataFrame:
@@ -164,4 +193,6 @@ def comparison_row(result: Result) -> dict[str, Any]:
     if last.heldout is not None:
         row |= {f"heldout_{name}": value for name, value in last.heldout._asdict().items()}
     row |= last.extras
+    if result.race is not None:
+        row |= {f"race_{name}": result.race[name].sum() for name in ("sweeps", "cpu_seconds")}
     return row | {f"k_{domain}": k for domain, k in last.effective_k.items()}

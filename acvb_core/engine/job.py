@@ -8,13 +8,16 @@ import traceback
 import uuid
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any, NamedTuple
 
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.history import History
 from acvb_core.engine.problem import Problem
+from acvb_core.engine.race import race
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun, run
 from acvb_core.engine.snapshot import Snapshot, Verdict
+from acvb_core.engine.standing import Standing
 
 
 class Status(StrEnum):
@@ -51,7 +54,14 @@ class Inspection:
     sweeps_per_second : float or None
         Over the run so far.
     seconds_left : float or None
-        Clock time to the cap at the present rate; an upper limit, for a run may converge before.
+        Clock time to the cap at the present rate, that of the race included while it is on; an upper limit, for a
+        run may converge before.
+    problem : Problem
+        Of the run that the snapshot is of.
+    history : History
+        … and its diagnostics, those of the snapshot included.
+    standing : Standing or None
+        Of the race of restarts that is on, or that the run came out of.
     """
 
     status: Status
@@ -61,46 +71,72 @@ class Inspection:
     max_sweeps: int
     sweeps_per_second: float | None
     seconds_left: float | None
+    problem: Problem
+    history: History
+    standing: Standing | None
+
+
+class _Published(NamedTuple):
+    """What readers see of a job: one reference, so that all of it is of one run and one moment."""
+
+    problem: Problem
+    history: History
+    status: Status = Status.QUEUED
+    snapshot: Snapshot | None = None
+    error: str | None = None
+    standing: Standing | None = None
 
 
 class Job:
-    """One run on a thread of the executor's.
+    """One run on a thread of the executor's, or several that race until one of them is left.
 
     The thread publishes by assigning one reference, so that readers take no lock. A closed page does not stop it.
+    While a race is on, what is published is the leader's, all of it; when the lead changes, so does the run.
 
     Attributes
     ----------
     id : str
-    problem : Problem
-    history : History
-        Diagnostics of every sweep so far.
     created : float
         Seconds since the epoch.
     """
 
     def __init__(self, problem: Problem, executor: Executor, *, job_id: str | None = None) -> None:
         self.id = job_id or uuid.uuid4().hex[:12]
-        self.problem = problem
-        self.history = History()
         self.created = time.time()
         self._executor = executor
         self._go = threading.Event()
         self._go.set()
         self._stop = threading.Event()
         self._ended = threading.Event()
-        self._published: tuple[Status, Snapshot | None, str | None] = (Status.QUEUED, None, None)
+        self._published = _Published(problem, History())
         self._max_sweeps = int(problem.settings.values["max_sweeps"])
 
     @classmethod
     def restored(cls, result: Result, executor: Executor, *, job_id: str, created: float) -> Job:
         """Return the handle of a run that ended earlier, perhaps in another process."""
         job = cls(result.problem, executor, job_id=job_id)
-        job.history = result.diagnostics
         job.created = created
         job._max_sweeps = result.max_sweeps
-        job._published = (Status.FINISHED, result.snapshot, None)
+        job._published = _Published(
+            result.problem, result.diagnostics, Status.FINISHED, result.snapshot, standing=result.standing
+        )
         job._ended.set()
         return job
+
+    @property
+    def problem(self) -> Problem:
+        """The run, with its own seed; before a race, all that will be in it."""
+        return self._published.problem
+
+    @property
+    def history(self) -> History:
+        """Diagnostics of every sweep of the run so far."""
+        return self._published.history
+
+    @property
+    def standing(self) -> Standing | None:
+        """The race of restarts that is on, or that the run came out of; None where there is none."""
+        return self._published.standing
 
     def start(self) -> Job:
         """Hand the job to the executor."""
@@ -112,15 +148,20 @@ class Job:
 
     def inspect(self) -> Inspection:
         """Return where the job is now."""
-        status, snapshot, error = self._published
+        problem, history, status, snapshot, error, standing = self._published
         if status is Status.RUNNING and not self._go.is_set():
             status = Status.PAUSED
         rate = left = None
         if snapshot is not None and snapshot.sweep and snapshot.wall_seconds > 0:
             rate = snapshot.sweep / snapshot.wall_seconds
-            left = max(self._max_sweeps - snapshot.sweep, 0) / rate
+            to_come = max(self._max_sweeps - snapshot.sweep, 0)
+            if standing is not None and standing.rung is not None:
+                to_come = standing.sweeps_left
+            left = to_come / rate
         verdict = snapshot.verdict if snapshot is not None and not status.active else None
-        return Inspection(status, snapshot, verdict, error, self._max_sweeps, rate, left)
+        return Inspection(
+            status, snapshot, verdict, error, self._max_sweeps, rate, left, problem, history, standing
+        )
 
     def pause(self) -> None:
         """Hold the run at its next checkpoint (some 100 ms away)."""
@@ -137,6 +178,8 @@ class Job:
 
     def extend(self, sweeps: int) -> None:
         """Go on for up to `sweeps` more sweeps, from where a run that hit its cap or was stopped is.
+
+        A race that was stopped is over: the run that was ahead goes on alone.
 
         Raises
         ------
@@ -179,7 +222,7 @@ class Job:
             raise ValueError(
                 "the job has no result: it is still running, failed, or stopped before one sweep"
             )
-        return Result(self.problem, self.history, seen.snapshot, max_sweeps=self._max_sweeps)
+        return Result(seen.problem, seen.history, seen.snapshot, self._max_sweeps, seen.standing)
 
     def _checkpoint(self) -> None:
         if not self._go.is_set():
@@ -188,21 +231,39 @@ class Job:
         if self._stop.is_set():
             raise StopRun
 
-    def _publish(self, status: Status, snapshot: Snapshot | None = None, error: str | None = None) -> None:
-        self._published = (status, snapshot or self._published[1], error)
+    def _publish(self, status: Status, **changed: Any) -> None:
+        self._published = self._published._replace(status=status, **{"error": None, **changed})
 
     def _work(self, ended: threading.Event) -> None:
         try:
-            last = self._published[1]
-            self._publish(Status.STARTING if last is None else Status.RUNNING)
-            for snapshot in run(
-                self.problem, resume=last, max_sweeps=self._max_sweeps, checkpoint=self._checkpoint
-            ):
-                self.history.append(snapshot)
-                self._publish(Status.RUNNING, snapshot.kept())
+            raced = self._race() if self._published.snapshot is None else None
+            if raced is None or raced.verdict is None:
+                self._run()
+            self._publish(Status.FINISHED)
+        except StopRun:  # in the start of a race's first entrant
             self._publish(Status.FINISHED)
         except Exception as error:
             traceback.print_exc()
             self._publish(Status.FAILED, error=f"{type(error).__name__}: {error}")
         finally:
             ended.set()
+
+    def _race(self) -> Snapshot | None:
+        """Let the restarts race, and return the winner's last snapshot; None where the run is the only one."""
+        self._publish(Status.STARTING)
+        for lap in race(self.problem, checkpoint=self._checkpoint):
+            self._publish(
+                Status.RUNNING, problem=lap.problem, history=lap.history, snapshot=lap.snapshot,
+                standing=lap.standing,
+            )  # fmt: skip
+        return self._published.snapshot
+
+    def _run(self) -> None:
+        """Go on from the last snapshot, if there is one, to the run's end."""
+        last = self._published.snapshot
+        self._publish(Status.STARTING if last is None else Status.RUNNING)
+        for snapshot in run(
+            self.problem, resume=last, max_sweeps=self._max_sweeps, checkpoint=self._checkpoint
+        ):
+            self.history.append(snapshot)
+            self._publish(Status.RUNNING, snapshot=snapshot.kept())

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
+from acvb_core.engine.standing import states_at_once
+from acvb_core.errors import ParameterError
 from acvb_core.protocols import Inference, Model
 from acvb_core.registry import method_row, model_for, model_row
 from acvb_core.rows import Method, ModelRow
@@ -27,6 +31,9 @@ class Settings:
     heldout : float
         Share of the data (of the observed entries, of each document's words) that is held out.
     heldout_seed : int
+    restarts : int
+        Runs from `seed`, `seed` + 1, … that race by the lower bound. What the race leaves is the winner's, with the
+        winner's seed and 1 here: it is repeated alone.
     """
 
     model: str
@@ -35,6 +42,7 @@ class Settings:
     seed: int = 0
     heldout: float = 0.0
     heldout_seed: int = 0
+    restarts: int = 1
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain values."""
@@ -78,11 +86,16 @@ class Problem:
         """Short name of the run: method and seed."""
         return f"{self.row.label} · seed {self.settings.seed}"
 
+    def alone(self, seed: int) -> Problem:
+        """Return the run from one seed, without a race."""
+        return replace(self, settings=replace(self.settings, seed=seed, restarts=1))
+
     @property
     def memory_bytes(self) -> int:
         """Peak memory the run will need beyond the data."""
         values = dict(self.settings.values)
         needed = self.model_row.memory(self.train, self.settings.method, values)
+        needed *= states_at_once(self.settings.restarts)
         return needed + (0 if self.heldout is None else self.model_row.scoring_bytes * self.heldout.n)
 
 
@@ -109,6 +122,7 @@ def pose(
     seed: int = 0,
     heldout: float = 0.0,
     heldout_seed: int = 0,
+    restarts: int = 1,
 ) -> Problem:
     """Put a run together without starting it.
 
@@ -125,6 +139,8 @@ def pose(
         Of the inference and of the split.
     heldout : float
         Share of the data to hold out, 0 for none.
+    restarts : int
+        Runs that race (`Settings.restarts`).
 
     Raises
     ------
@@ -135,7 +151,11 @@ def pose(
     found.accept(data)
     row = method_row(found.name, method)
     checked = row.values(dict(values or {}))
-    settings = Settings(found.name, method, checked, int(seed), float(heldout), int(heldout_seed))
+    if isinstance(restarts, bool) or not isinstance(restarts, int | np.integer) or restarts < 1:
+        raise ParameterError(f"restarts is {restarts!r}; it must be a whole number, at least 1.")
+    settings = Settings(
+        found.name, method, checked, int(seed), float(heldout), int(heldout_seed), int(restarts)
+    )
     split = _split(found, data, float(heldout), int(heldout_seed))
     return Problem(
         settings,

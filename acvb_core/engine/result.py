@@ -13,6 +13,7 @@ from acvb_core.clusters import order_by_size, rearrange
 from acvb_core.engine.history import History
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.snapshot import Snapshot, Verdict
+from acvb_core.engine.standing import Standing
 from acvb_core.errors import ParameterError
 from acvb_core.protocols import Posterior
 
@@ -29,12 +30,30 @@ class Result:
         The last one.
     max_sweeps : int
         Cap of the run, extensions included.
+    standing : Standing or None
+        Of the race of restarts that this run came out of. All else here is the run's own: settings with its seed,
+        sweeps, times.
     """
 
     problem: Problem
     diagnostics: History
     snapshot: Snapshot
     max_sweeps: int
+    standing: Standing | None = None
+
+    @property
+    def race(self) -> pd.DataFrame | None:
+        """The race of restarts that this run came out of, all that it cost included; None where there was none.
+
+        Columns: seed, sweeps, cpu_seconds, lower_bound, pseudo_loo, out_after (see `Standing.table`).
+        """
+        found = self._race
+        return None if found is None else found.table()
+
+    @property
+    def _race(self) -> Standing | None:
+        """The race with its leader as the run's last sweep left it."""
+        return None if self.standing is None else self.standing.with_leader(self.snapshot)
 
     @property
     def verdict(self) -> Verdict:
@@ -45,6 +64,11 @@ class Result:
     def history(self) -> pd.DataFrame:
         """Diagnostics of every sweep, one row each."""
         return self.diagnostics.frame()
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the run, or the race it was in, was ended before it was over."""
+        return self.verdict is Verdict.STOPPED or not (self.standing is None or self.standing.decided)
 
     @cached_property
     def posterior(self) -> Posterior:
@@ -141,8 +165,8 @@ class Result:
         return found
 
     def summary(self) -> dict[str, Any]:
-        """Return the run in plain values, as the command line prints it."""
-        last = self.snapshot
+        """Return the run in plain values, as the command line prints it; after a race, the race under "race"."""
+        last, race = self.snapshot, self._race
         return {
             "model": self.problem.settings.model,
             "method": self.problem.settings.method,
@@ -158,6 +182,7 @@ class Result:
             "hyper": dict(last.hyper),
             **last.extras,
             "heldout": None if last.heldout is None else last.heldout._asdict(),
+            **({} if race is None else {"race": race.to_dict()}),
         }
 
     def to_dict(self) -> dict[str, Any]:

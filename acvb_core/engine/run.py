@@ -7,7 +7,7 @@ more with the results so far does it between two snapshots.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -62,7 +62,7 @@ def run(
     max_sweeps: int | None = None,
     checkpoint: Checkpoint = no_checkpoint,
     schedule: Schedule | None = None,
-) -> Iterator[Snapshot]:
+) -> Generator[Snapshot, None, None]:
     """Yield a Snapshot after each sweep; the last one has a verdict.
 
     Parameters
@@ -99,6 +99,12 @@ def run(
             except StopRun:
                 last = runner.stopped(last)
         yield last
+
+
+def stopped(problem: Problem, last: Snapshot) -> Snapshot:
+    """Return a run as it is when it is stopped after `last`: everything evaluated, with verdict STOPPED."""
+    with one_thread():
+        return _Runner(problem, no_checkpoint, Schedule.for_problem(problem)).stopped(last)
 
 
 class _Clock:

@@ -12,6 +12,7 @@ from acvb_core.engine.history import History
 from acvb_core.engine.problem import pose
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import Snapshot, Verdict
+from acvb_core.engine.standing import Standing
 from acvb_core.errors import ParameterError
 from acvb_core.protocols import Posterior
 from acvb_core.store.files import (
@@ -30,7 +31,7 @@ VERSION = 1
 # Fields of a snapshot that are plain values; the others are put together below.
 _PLAIN = (
     "sweep", "cpu_seconds", "wall_seconds", "diagnostics_seconds", "lower_bound", "pseudo_loo", "change",
-    "mean_change", "scaled_change", "samples", "burn_in", "effective_k", "hyper", "extras",
+    "mean_change", "scaled_change", "samples", "burn_in", "effective_k", "hyper", "extras", "moves",
 )  # fmt: skip
 
 
@@ -51,6 +52,7 @@ def write_result(path: Path, result: Result) -> None:
         "verdict": str(result.verdict),
         "heldout": None if last.heldout is None else last.heldout._asdict(),
         "history": list(history.columns),
+        "race": None if result.standing is None else result.standing.to_dict(),
         "posterior": {
             "axes": {name: list(axes) for name, axes in posterior.axes.items()},
             "averaged": list(posterior.averaged),
@@ -96,7 +98,10 @@ def read_result(path: Path, data: Any) -> Result:
             seed=settings["seed"],
             heldout=settings["heldout"],
             heldout_seed=settings["heldout_seed"],
+            restarts=settings.get("restarts", 1),
         )
+        race = about.get("race")
+        standing = None if race is None else Standing.from_dict(race)
         score = about["heldout"]
         snapshot = Snapshot(
             **(
@@ -115,7 +120,7 @@ def read_result(path: Path, data: Any) -> Result:
         raise StoreError(f"{path} holds a run that this version cannot repeat: {error}") from error
     except (*DAMAGE, AttributeError) as error:
         raise damaged(path) from error
-    return Result(problem, History.from_frame(frame), snapshot, max_sweeps)
+    return Result(problem, History.from_frame(frame), snapshot, max_sweeps, standing)
 
 
 def _posterior(about: dict[str, Any], arrays: Arrays) -> Posterior:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from acvb_core.data.relation import Relation
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
+from acvb_core.engine.history import History
 from acvb_core.engine.job import Job, Status
 from acvb_core.engine.problem import pose
 from acvb_core.engine.result import Result
@@ -183,3 +186,29 @@ def test_what_is_listed_is_json(store: RunStore, women: Result) -> None:
         (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
     assert json.loads(summary)["method"] == "acvb0"
     assert mode == "wal"
+
+
+def test_a_run_that_won_a_race_comes_back_with_it(store: RunStore, executor: Executor) -> None:
+    result = fit(
+        WOMEN, "cvb0", seed=5, restarts=4, init="random", k_rows=6, k_cols=6, max_sweeps=50, tol=1e-12
+    )
+    store.save("mine", "run", 0.0, result)
+    (listed,) = store.runs("mine")
+    assert listed.settings["seed"] == listed.summary["race"]["winner"] == result.problem.settings.seed
+    job = store.load("run", executor)
+    loaded = job.result()
+    assert_same_result(result, loaded)
+    assert loaded.standing == result.standing == job.standing
+    assert result.race is not None
+    pd.testing.assert_frame_equal(result.race, loaded.race)
+
+
+def test_moves_come_back(store: RunStore, executor: Executor, women: Result) -> None:
+    history = women.history.assign(merged=np.nan)
+    history.loc[2, "merged"] = 2.0
+    last = replace(women.snapshot, moves={"merged": 1})
+    moved = replace(women, diagnostics=History.from_frame(history), snapshot=last)
+    store.save("mine", "run", 0.0, moved)
+    loaded = store.load("run", executor).result()
+    assert_same_result(moved, loaded)
+    assert loaded.snapshot.moves == {"merged": 1}

@@ -1,0 +1,147 @@
+"""How a race of restarts stands, who was in it, and what it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import pandas as pd
+
+from acvb_core.engine.snapshot import Snapshot
+
+
+def survivors(n: int) -> int:
+    """Return how many of n entrants go on after a rung: the better half, the one in the middle included."""
+    return (n + 1) // 2
+
+
+def states_at_once(restarts: int) -> int:
+    """Return how many runs' states a race holds at most: those that will go on, and the one that is under way."""
+    return 1 if restarts == 1 else survivors(restarts) + 1
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """One of the runs in a race.
+
+    Attributes
+    ----------
+    seed : int
+    sweeps : int
+        Sweeps it did.
+    cpu_seconds : float
+        Processor time of its start and sweeps.
+    lower_bound, pseudo_loo : float or None
+        Nats, when last evaluated; None before, and where its model or method has none.
+    out_after : int or None
+        Sweep at which it was beaten; None for the winner, and for all that were in when a race was stopped.
+    """
+
+    seed: int
+    sweeps: int = 0
+    cpu_seconds: float = 0.0
+    lower_bound: float | None = None
+    pseudo_loo: float | None = None
+    out_after: int | None = None
+
+    def after(self, snapshot: Snapshot) -> Entrant:
+        """Return the entrant as a sweep left it."""
+        bound, loo = snapshot.lower_bound, snapshot.pseudo_loo
+        return replace(
+            self,
+            sweeps=snapshot.sweep,
+            cpu_seconds=snapshot.cpu_seconds,
+            lower_bound=self.lower_bound if bound is None else bound,
+            pseudo_loo=self.pseudo_loo if loo is None else loo,
+        )
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A race, under way or over.
+
+    Attributes
+    ----------
+    entrants : tuple of Entrant
+        All of them, by seed.
+    leader : int
+        Seed of the run that is ahead, and in the end of the winner.
+    sizes : tuple of int
+        How many were in from the start, after the first rung, after the second …
+    rung : int or None
+        Sweep that all who are in are being brought to; None when the race is over.
+    running : int or None
+        Seed of the run under way.
+    sweeps_left : int
+        Sweeps to come at most, those of the winner after the race included; 0 when it is over.
+    judged_by : "lower_bound" or "pseudo_loo"
+    """
+
+    entrants: tuple[Entrant, ...]
+    leader: int
+    sizes: tuple[int, ...]
+    rung: int | None = None
+    running: int | None = None
+    sweeps_left: int = 0
+    judged_by: str = "lower_bound"
+
+    @property
+    def first_seed(self) -> int:
+        """Seed of the first entrant; the others count up from it."""
+        return self.entrants[0].seed
+
+    @property
+    def restarts(self) -> int:
+        """Number of entrants."""
+        return len(self.entrants)
+
+    @property
+    def decided(self) -> bool:
+        """Whether all but one were beaten."""
+        return sum(entrant.out_after is None for entrant in self.entrants) == 1
+
+    @property
+    def sweeps(self) -> int:
+        """Sweeps of all entrants together."""
+        return sum(entrant.sweeps for entrant in self.entrants)
+
+    @property
+    def cpu_seconds(self) -> float:
+        """Processor time of all entrants together."""
+        return sum(entrant.cpu_seconds for entrant in self.entrants)
+
+    def with_leader(self, snapshot: Snapshot) -> Standing:
+        """Return the same race with its leader as a later sweep left it."""
+        entrants = (one.after(snapshot) if one.seed == self.leader else one for one in self.entrants)
+        return replace(self, entrants=tuple(entrants))
+
+    def table(self) -> pd.DataFrame:
+        """Return one row an entrant, by seed.
+
+        Columns: seed, sweeps, cpu_seconds, lower_bound and pseudo_loo (nats, when last evaluated; NaN where there
+        is none), out_after (sweep; missing for who was not beaten).
+        """
+        frame = pd.DataFrame([asdict(entrant) for entrant in self.entrants])
+        numbers = {"cpu_seconds": "float64", "lower_bound": "float64", "pseudo_loo": "float64"}
+        return frame.astype({**numbers, "out_after": "Int64"})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the race in plain values, the totals among them."""
+        return {
+            "restarts": self.restarts,
+            "first_seed": self.first_seed,
+            "winner": self.leader if self.decided else None,
+            "leader": self.leader,
+            "sizes": list(self.sizes),
+            "judged_by": self.judged_by,
+            "sweeps": self.sweeps,
+            "cpu_seconds": self.cpu_seconds,
+            "entrants": [asdict(entrant) for entrant in self.entrants],
+        }
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Standing:
+        """Return the race, which is over, that `to_dict` gave."""
+        entrants = tuple(Entrant(**entrant) for entrant in plain["entrants"])
+        return cls(entrants, plain["leader"], tuple(plain["sizes"]), judged_by=plain["judged_by"])

@@ -1,0 +1,395 @@
+"""Restarts that race: the better half goes on at each rung, and the winner is what it would have been alone."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from acvb_core.data.relation import Network, Relation
+from acvb_core.data.samples import load_sample
+from acvb_core.engine.fitting import compare, comparison_row, fit, solve
+from acvb_core.engine.problem import Problem, pose
+from acvb_core.engine.race import FIRST_RUNG, Lap, race
+from acvb_core.engine.result import Result
+from acvb_core.engine.run import StopRun, run
+from acvb_core.engine.snapshot import Snapshot, Verdict
+from acvb_core.engine.standing import Standing, states_at_once
+from acvb_core.errors import ParameterError
+from acvb_core.irm.moves import MOVES_FROM
+from acvb_core.protocols import Checkpoint, SweepInfo
+from acvb_core.registry import METHODS
+from acvb_core.rows import Method
+from tests.engine.fakes import Wrapped, bits, small_problem, small_relation, with_inference
+
+
+def racing(problem: Problem, restarts: int) -> Problem:
+    return replace(problem, settings=replace(problem.settings, restarts=restarts))
+
+
+def laps(problem: Problem, **options: Any) -> list[Lap]:
+    return list(race(problem, **options))
+
+
+def alone_to(problem: Problem, seed: int, rung: int) -> Snapshot:
+    """Return a run from a seed after so many sweeps, or where it ended before."""
+    last: Snapshot | None = None
+    for last in run(problem.alone(seed)):
+        if last.sweep == rung:
+            break
+    assert last is not None
+    return last
+
+
+def slow_starts(method: str = "cvb0", restarts: int = 5, **values: Any) -> Problem:
+    """Return a race from random starts, which differ more from each other, and sweeps enough to tell them apart."""
+    values = {"init": "random", "k_rows": 9, "k_cols": 9, "max_sweeps": 60} | values
+    if method != "gibbs":
+        values = {"tol": 1e-12} | values
+    return racing(small_problem(method, **values), restarts)
+
+
+def bounds_at(problem: Problem, rung: int) -> dict[int, float]:
+    settings = problem.settings
+    seeds = range(settings.seed, settings.seed + settings.restarts)
+    found = {}
+    for seed in seeds:
+        last = alone_to(problem, seed, rung)
+        given = problem.inference.responsibilities(last.state)
+        bound = problem.model.lower_bound(last.posterior, given)
+        assert bound is not None
+        found[seed] = bound
+    return found
+
+
+@pytest.mark.parametrize("method", ["acvb0", "vb", "gibbs"])
+def test_the_better_half_goes_on_at_each_rung(method: str) -> None:
+    problem = slow_starts(method, restarts=7)
+    standing = laps(problem, first_rung=3)[-1].standing
+    left = list(range(3, 10))
+    for rung, keep in ((3, 4), (6, 2), (12, 1)):
+        bounds = bounds_at(problem, rung)
+        ranked = sorted(left, key=lambda seed: (-bounds[seed], seed))
+        out = [entrant.seed for entrant in standing.entrants if entrant.out_after == rung]
+        assert sorted(ranked[keep:]) == out
+        for entrant in standing.entrants:
+            if entrant.seed in out:
+                assert (entrant.sweeps, entrant.lower_bound) == (rung, bounds[entrant.seed])
+        left = ranked[:keep]
+    assert [standing.leader] == left
+    assert (standing.sizes, standing.rung, standing.decided) == ((7, 4, 2, 1), None, True)
+    assert len(set(bounds_at(problem, 12).values())) > 3, "the starts differ"
+
+
+def quick(row: Method) -> dict[str, Any]:
+    sizes = {"k_rows": 5, "k_cols": 4, "k": 5}
+    longest = {"max_sweeps": 26, "burn_in": 3 if row.sampled else 0}
+    known = {parameter.name for parameter in row.parameters}
+    return {name: value for name, value in (sizes | longest).items() if name in known}
+
+
+def data_for(model: str) -> Any:
+    if model != "network":
+        return load_sample("bars" if model == "lda" else "southern_women").data
+    group = np.arange(24) % 3
+    chance = np.where(group[:, None] == group, 0.7, 0.1)
+    return Relation.build(
+        np.random.default_rng(0).random((24, 24)) < chance, network=Network(self_links=True)
+    )
+
+
+@pytest.mark.parametrize("row", METHODS, ids=lambda row: f"{row.model}-{row.name}")
+def test_the_winner_is_what_its_seed_gives_alone(row: Method) -> None:
+    data = data_for(row.model)
+    options = {"model": row.model, "heldout": 0.1, **quick(row)}
+    seen: list[tuple[int, int]] = []
+    result = fit(
+        data,
+        row.name,
+        seed=4,
+        restarts=3,
+        watch=lambda p, s: seen.append((p.settings.seed, s.sweep)),
+        **options,
+    )
+    seed = result.problem.settings.seed
+    assert seed in (4, 5, 6)
+    lone = fit(data, row.name, seed=seed, **options)
+    assert bits(result.snapshot) == bits(lone.snapshot)
+    assert result.problem.settings == lone.problem.settings
+    times = ["cpu_seconds", "wall_seconds", "diagnostics_seconds"]
+    one, other = result.history.drop(columns=times), lone.history.drop(columns=times)
+    assert list(one.columns) == list(other.columns)
+    np.testing.assert_array_equal(one.to_numpy(float), other.to_numpy(float))
+    table = result.race
+    assert table is not None
+    assert table["seed"].tolist() == [4, 5, 6]
+    for entrant in table.itertuples():
+        assert [s for number, s in seen if number == entrant.seed] == list(range(1, entrant.sweeps + 1))
+    assert np.isfinite(table["lower_bound"]).all()
+
+
+def test_without_a_bound_the_leave_one_out_decides() -> None:
+    """A running mean of counts alone has no bound; the one before it has begun would not be of the same thing."""
+    options = {"k": 5, "track": False, "burn_in": 4, "max_sweeps": 30, "tol": 1e-12}
+    result = fit(load_sample("bars").data, "acvb0", restarts=4, **options)
+    assert result.standing is not None
+    assert result.standing.judged_by == "pseudo_loo"
+    table = result.race
+    alone = [
+        fit(load_sample("bars").data, "acvb0", seed=n, **options).history["pseudo_loo"] for n in range(4)
+    ]
+    first = [curve[19] for curve in alone]
+    assert table["out_after"].eq(20).fillna(False).tolist() == [value in sorted(first)[:2] for value in first]
+    assert result.snapshot.pseudo_loo == table["pseudo_loo"].max()
+
+
+def test_the_race_tells_what_all_of_it_cost() -> None:
+    values = {"init": "random", "k_rows": 9, "k_cols": 9, "tol": 1e-12, "max_sweeps": 45}
+    result = fit(small_relation(), "cvb0", restarts=4, **values)
+    table = result.race
+    assert table is not None
+    assert list(table.columns) == ["seed", "sweeps", "cpu_seconds", "lower_bound", "pseudo_loo", "out_after"]
+    assert sorted(table["sweeps"]) == [20, 20, 40, 45]
+    winner = table[table["out_after"].isna()]
+    assert winner["seed"].tolist() == [result.problem.settings.seed]
+    assert winner["sweeps"].tolist() == [result.snapshot.sweep] == [45]
+    assert winner["lower_bound"].tolist() == [result.snapshot.lower_bound]
+    assert (table["cpu_seconds"] > 0).all()
+    row = comparison_row(result)
+    assert (row["sweeps"], row["race_sweeps"]) == (45, 125)
+    assert row["cpu_seconds"] == result.snapshot.cpu_seconds
+    assert row["race_cpu_seconds"] == pytest.approx(table["cpu_seconds"].sum())
+    told = result.to_dict()
+    assert (told["race"]["restarts"], told["race"]["first_seed"], told["race"]["sweeps"]) == (4, 0, 125)
+    assert told["race"]["winner"] == told["settings"]["seed"] == told["seed"]
+    assert told["settings"]["restarts"] == 1
+    again = Standing.from_dict(told["race"])
+    assert again.to_dict() == told["race"]
+
+
+def test_one_start_is_a_run_as_ever() -> None:
+    problem = small_problem("cvb0")
+    assert laps(problem) == []
+    result = solve(problem)
+    assert (result.race, result.standing) == (None, None)
+    assert "race" not in result.to_dict()
+    assert bits(result.snapshot) == bits(list(run(problem))[-1])
+    assert "race_sweeps" not in comparison_row(result)
+
+
+def scripted(problem: Problem, bounds: dict[int, float]) -> Problem:
+    """Return a problem whose bound is told by the seed: each run's first cluster mass is put down as its number."""
+
+    class Told:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(problem.model, name)
+
+        def lower_bound(self, posterior: Any, given: Any = None) -> float:
+            return bounds[round(posterior.hyper["who"])]
+
+    class Named(Wrapped):
+        def init(self, rng: np.random.Generator, checkpoint: Checkpoint = lambda: None) -> Any:
+            state = self.inner.init(rng, checkpoint)
+            seed = next(s for s in bounds if rng_is_of(rng, s))
+            return _Tagged(state, seed)
+
+        def sweep(self, state: Any, rng: Any, checkpoint: Checkpoint = lambda: None) -> tuple[Any, SweepInfo]:
+            new, info = self.inner.sweep(state.inner, rng, checkpoint)
+            return _Tagged(new, state.seed), info
+
+        def posterior(self, state: Any) -> Any:
+            found = self.inner.posterior(state.inner)
+            return replace(found, hyper={**found.hyper, "who": float(state.seed)})
+
+        def current(self, state: Any) -> Any:
+            return self.posterior(state)
+
+        def phase(self, state: Any) -> Any:
+            return self.inner.phase(state.inner)
+
+        def responsibilities(self, state: Any) -> Any:
+            return None
+
+    inference = Named(problem.inference, lambda *given: given[:2])
+    return replace(problem, inference=inference, model=Told())
+
+
+class _Tagged:
+    """A state that can be watched for being let go."""
+
+    def __init__(self, inner: Any, seed: int) -> None:
+        self.inner, self.seed = inner, seed
+
+
+def rng_is_of(rng: np.random.Generator, seed: int) -> bool:
+    return bool(rng.bit_generator.seed_seq.entropy == [seed, 0])  # type: ignore[attr-defined]
+
+
+def test_ties_go_to_the_lower_seed_and_infinity_to_nobody() -> None:
+    problem = scripted(slow_starts("cvb0", 4), {3: -7.0, 4: -5.0, 5: -5.0, 6: float("nan")})
+    standing = laps(problem, first_rung=2)[-1].standing
+    assert [entrant.out_after for entrant in standing.entrants] == [2, None, 4, 2]
+    assert standing.leader == 4
+    lost = standing.entrants[3]
+    assert lost.sweeps == 1, "a bound that is no number ends a run at once"
+
+
+def test_losers_are_let_go_at_once() -> None:
+    problem = scripted(slow_starts("cvb0", 8), {3 + n: -float(n * 7 % 8) for n in range(8)})
+    alive: weakref.WeakSet[_Tagged] = weakref.WeakSet()
+    made = problem.inference.sweep
+
+    def sweep(*given: Any) -> tuple[Any, SweepInfo]:
+        state, info = made(*given)
+        alive.add(state)
+        return state, info
+
+    problem.inference.sweep = sweep  # type: ignore[method-assign]
+    most = 0
+    for lap in race(problem, first_rung=4):
+        keeping = lap.standing.running
+        del lap
+        gc.collect()
+        seeds = {state.seed for state in alive}
+        most = max(most, len(seeds))
+        assert keeping is None or len(seeds) <= states_at_once(8)
+    assert most == states_at_once(8) == 5
+    gc.collect()
+    assert len(alive) == 0, "nothing is kept of a race that nobody looks at any more"
+
+
+def test_memory_counts_the_runs_that_are_held_at_once() -> None:
+    problem = small_problem("cvb0", heldout=0.0)
+    alone = problem.memory_bytes
+    assert [racing(problem, n).memory_bytes / alone for n in (1, 2, 3, 8)] == [1, 2, 3, 5]
+
+
+class Stop:
+    """A checkpoint that ends everything from the moment it is told."""
+
+    def __init__(self) -> None:
+        self.now = False
+
+    def __call__(self) -> None:
+        if self.now:
+            raise StopRun
+
+
+def stopped_when(problem: Problem, condition: Callable[[Problem, Snapshot], bool]) -> Result:
+    stop = Stop()
+
+    def watch(run_of: Problem, snapshot: Snapshot) -> None:
+        stop.now = stop.now or condition(run_of, snapshot)
+
+    return solve(problem, watch, stop)
+
+
+def test_a_stop_keeps_the_leader_so_far() -> None:
+    problem = slow_starts("cvb0", 6)
+    bounds = bounds_at(problem, 20)
+    result = stopped_when(problem, lambda run_of, s: run_of.settings.seed == 6 and s.sweep == 9)
+    best = max((3, 4, 5), key=lambda seed: bounds[seed])
+    assert result.problem.settings.seed == best
+    assert (result.verdict, result.snapshot.sweep, result.stopped) == (Verdict.STOPPED, 20, True)
+    assert result.snapshot.heldout is not None
+    assert result.snapshot.lower_bound == bounds[best]
+    table = result.race
+    assert table is not None
+    assert table["sweeps"].tolist() == [20, 20, 20, 9, 0, 0]
+    assert table["out_after"].isna().all()
+    assert result.to_dict()["race"]["winner"] is None
+    # … and it goes on from there as if nothing had been.
+    more = list(run(result.problem, resume=result.snapshot, max_sweeps=25))[-1]
+    assert bits(more) == bits(list(run(problem.alone(best), max_sweeps=25))[-1])
+
+
+def test_a_stop_in_the_first_run_keeps_that() -> None:
+    result = stopped_when(slow_starts("gibbs", 4), lambda run_of, s: s.sweep == 5)
+    assert (result.problem.settings.seed, result.snapshot.sweep) == (3, 5)
+    assert result.verdict is Verdict.STOPPED
+
+
+def test_a_stop_before_anything_is_one() -> None:
+    stop = Stop()
+    stop.now = True
+    calls = []
+    with pytest.raises(StopRun):
+        solve(slow_starts("cvb0", 3), lambda *given: calls.append(given), stop)
+    assert all(snapshot.sweep == 0 for _, snapshot in calls)
+
+
+def test_a_stop_leaves_a_leader_that_had_converged_as_it_is() -> None:
+    problem = slow_starts("cvb0", 3, tol=0.5, merge=False)
+    result = stopped_when(problem, lambda run_of, s: run_of.settings.seed == 4)
+    assert (result.problem.settings.seed, result.verdict) == (3, Verdict.CONVERGED)
+    assert result.stopped, "the race was not over"
+
+
+def test_the_winners_run_can_be_stopped_too() -> None:
+    result = stopped_when(slow_starts("cvb0", 2), lambda run_of, s: s.sweep == 33)
+    assert (result.verdict, result.snapshot.sweep) == (Verdict.STOPPED, 33)
+    assert result.standing is not None
+    assert result.standing.decided
+
+
+def test_runs_that_end_before_the_rung_are_still_in() -> None:
+    problem = slow_starts("vb", 4, max_sweeps=7)
+    found = laps(problem)
+    standing, last = found[-1].standing, found[-1].snapshot
+    assert [entrant.sweeps for entrant in standing.entrants] == [7] * 4
+    bounds = bounds_at(problem, 7)
+    assert standing.leader == max(bounds, key=lambda seed: bounds[seed])
+    assert last.verdict is Verdict.MAX_SWEEPS
+    result = solve(problem)
+    assert len(result.history) == 7
+    more = list(run(result.problem, resume=result.snapshot, max_sweeps=9))[-1]
+    assert bits(more) == bits(list(run(problem.alone(standing.leader), max_sweeps=9))[-1])
+
+
+def test_what_is_published_is_one_runs_own() -> None:
+    for lap in race(slow_starts("cvb0", 5), first_rung=4):
+        assert lap.history.column("sweep").tolist() == list(range(1, lap.snapshot.sweep + 1))
+        assert lap.problem.settings.seed == lap.standing.leader
+        assert lap.history.column("change")[-1] == lap.snapshot.change
+        assert lap.standing.sweeps_left >= 0
+        if lap.swept is not None:
+            assert lap.swept[0].settings.seed == lap.standing.running
+            assert lap.standing.sweeps + lap.standing.sweeps_left == 5 * 4 + 3 * 4 + 2 * 8 + (60 - 16)
+
+
+def test_the_first_rung_is_not_before_clusters_are_merged() -> None:
+    assert MOVES_FROM < FIRST_RUNG
+
+
+def test_restarts_are_checked() -> None:
+    for wrong in (0, -1, 2.5, True, "4"):
+        with pytest.raises(ParameterError, match="restarts is"):
+            pose(small_relation(), "cvb0", restarts=wrong)  # type: ignore[arg-type]
+
+
+def test_compared_races_share_no_seed() -> None:
+    table = compare(
+        small_relation(), ["vb"], seeds=2, restarts=3, k_rows=3, k_cols=3, max_sweeps=3, init="random"
+    ).table()
+    assert table["race_sweeps"].tolist() == [9, 9]
+    assert table["seed"][0] in (0, 1, 2)
+    assert table["seed"][1] in (3, 4, 5)
+
+
+def test_a_run_that_fails_ends_the_race() -> None:
+    problem = slow_starts("cvb0", 3)
+    seen: list[int] = []
+
+    def after(state: Any, info: SweepInfo, checkpoint: Checkpoint) -> tuple[Any, SweepInfo]:
+        seen.append(1)
+        if len(seen) == 30:
+            raise MemoryError("no room")
+        return state, info
+
+    with pytest.raises(MemoryError, match="no room"):
+        laps(with_inference(problem, Wrapped(problem.inference, after)))
