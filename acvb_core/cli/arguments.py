@@ -100,13 +100,19 @@ def _names() -> list[str]:
 
 def _add_run(to: Parser) -> None:
     told = "; ".join(f"{row.name} for {row.data}" for row in MODELS)
-    to.add_argument("--model", help=f"{told} (default: a sample's own, else {MODELS[0].name})")
+    usual = f"a sample's own, else {MODELS[0].name} or network, as --domains says"
+    to.add_argument("--model", help=f"{told} (default: {usual})")
     to.add_argument(
         "--heldout", type=real, default=0.0, metavar="SHARE",
         help="share of the observed entries, or of each document's words, to hold out and score (default: 0)",
     )  # fmt: skip
     to.add_argument("--heldout-seed", type=int, default=0, help="of the held-out split (default: 0)")
     to.add_argument("--out", metavar="DIR", help="folder to write the results to")
+    to.add_argument(
+        "--links", type=int, metavar="N",
+        help="relation: also write the N unknown and the N unlinked pairs that are most likely links (links.csv), and "
+        "the N most surprising links (surprising.csv)",
+    )  # fmt: skip
     to.add_argument("--quiet", action="store_true", help="no progress on stderr")
     add_method_settings(adder(to, "settings of the methods"))
 

@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from acvb_core.cli.model_text import TEXTS
+from acvb_core.cli.model_text import TEXTS, printable
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.fitting import Comparison
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.evaluate.completion import Completion
-from acvb_core.store.export import plain
+from acvb_core.store.export import plain, run_dict
+from acvb_core.store.known_labels import known_labels
 
 _ENDED = {
     Verdict.CONVERGED: "converged",
@@ -88,7 +89,7 @@ def _json(value: dict[str, Any]) -> str:
 def _summary(result: Result) -> dict[str, Any]:
     settings = result.problem.settings
     return {
-        **result.to_dict(),
+        **run_dict(result),
         "peak_memory_mb": peak_memory_mb(),
         "heldout_share": settings.heldout,
         "heldout_seed": settings.heldout_seed,
@@ -133,13 +134,31 @@ def comparison_text(comparison: Comparison, lines: list[str], out: Path | None) 
         index=False, na_rep="-", float_format=lambda x: f"{x:,.1f}" if abs(x) >= 100 else f"{x:.4g}"
     )
     parts = [_data(first.problem.data, _told(first, lines)), table, "\n"]
+    if first.problem.heldout is not None:
+        parts.append("\n{}: {}\n".format(*TEXTS[first.problem.settings.model].held_out(first)))
     if len(comparison.results) > 1:
         for name, objects in first.problem.model_row.clusterings.items():
             matrix = comparison.agreement(name).to_string(float_format=lambda x: f"{x:.2f}")
             parts.append(f"\nAgreement on the {objects} (adjusted Rand index)\n{matrix}\n")
+    parts.append(_known(comparison))
     if out is not None:
         parts.append(f"\nwritten to {out}\n")
     return "".join(parts)
+
+
+def _known(comparison: Comparison) -> str:
+    """Return a table of how well each run's clusters agree with what is known of the objects; "" without any."""
+    tables = [known_labels(result).set_index("attribute") for result in comparison.results]
+    if tables[0].empty:
+        return ""
+    columns = {
+        f"{printable(name)} ({measure.upper()})": [table.loc[name, measure] for table in tables]
+        for name in tables[0].index
+        for measure in ("ari", "nmi")
+    }
+    frame = pd.DataFrame(columns, index=[result.problem.label for result in comparison.results])
+    shown = frame.to_string(float_format=lambda x: f"{x:.3f}", na_rep="-")
+    return f"\nAgreement with known labels\n{shown}\n"
 
 
 def transform_json(found: Transformed, lines: list[str], out: Path | None) -> str:
@@ -178,8 +197,8 @@ def _listed(facts: list[tuple[str, str]]) -> str:
 
 
 def _data(data: Any, lines: list[str]) -> str:
-    head = f"{data.name}: {data.size_text}\n"
-    return head + "".join(f"  {line}\n" for line in lines) + "\n"
+    head = f"{printable(data.name)}: {data.size_text}\n"
+    return head + "".join(f"  {printable(line)}\n" for line in lines) + "\n"
 
 
 def _ending(result: Result) -> str:

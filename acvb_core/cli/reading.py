@@ -11,6 +11,7 @@ from typing import Any
 from acvb_core.cli.settings import Add, add_setting, adder, setting_help, typed_value
 from acvb_core.data.corpus_layout import CORPUS_FORMATS
 from acvb_core.data.layout import FORMATS
+from acvb_core.data.sides import DOMAINS
 from acvb_core.data.stop_words import STOP_WORD_LANGUAGES
 from acvb_core.data.tokeniser import TOKENISER_PARAMETERS, Tokeniser
 from acvb_core.errors import ParameterError
@@ -34,12 +35,15 @@ class Reading:
     formats : tuple of str
     options : tuple of str
         Names among the parsed arguments that only this kind has, those of a tokeniser left out.
+    beyond : tuple of str
+        … that only this kind has and that say how to take the data, of a sample too.
     """
 
     kind: str
     model: str
     formats: tuple[str, ...]
     options: tuple[str, ...]
+    beyond: tuple[str, ...] = ()
 
 
 _SHARED_TITLE = "how to read FILE (guessed where not given)"
@@ -53,6 +57,7 @@ READINGS = (
             "row_column", "column_column", "value_column", "threshold", "shape", "row_nodes", "column_nodes",
             "same_nodes", "unlisted",
         ),
+        ("domains", "directed", "self_links", "labels", "links"),
     ),
     Reading(
         "corpus",
@@ -66,6 +71,8 @@ READINGS = (
 )  # fmt: skip
 #: Options whose flag is not their name with dashes.
 _FLAGS = {"vocabulary": "--vocab"}
+#: What only one set of objects has, and its reader takes.
+ONE_DOMAIN = ("directed", "self_links")
 
 
 def add_reading(to: argparse.ArgumentParser) -> None:
@@ -77,6 +84,7 @@ def add_reading(to: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     _add_shared(adder(to, _SHARED_TITLE), READINGS)
     _add_relation(adder(to, "how to read FILE as a relation"))
+    _add_domains(to)
     _add_corpus(adder(to, "how to read FILE as a corpus (--model lda)"))
     _add_tokeniser(adder(to, "how to cut the texts of a corpus into words"))
 
@@ -118,6 +126,33 @@ def _add_relation(add: Add) -> None:
         const=True,
     )
     add("--unlisted", "edge list: what a pair is that is not listed", choices=("zero", "missing"))
+
+
+def _add_domains(to: argparse.ArgumentParser) -> None:
+    title = "whether the two sides of a relation are the same objects"
+    group = to.add_argument_group(title)
+    group.add_argument(
+        "--domains", choices=DOMAINS,
+        help="one: the same objects on both sides, a network (model network); two: two sets of objects (model irm); "
+        "auto: guessed from the names (default)",
+    )  # fmt: skip
+    either = group.add_mutually_exclusive_group()
+    for flag, value, text in (
+        ("--directed", True, "network: a link from A to B is another one than from B to A"),
+        ("--undirected", False, "network: links have no direction; either way round counts"),
+    ):
+        either.add_argument(
+            flag, dest="directed", action="store_const", const=value, help=f"{text} (default: guessed)"
+        )
+    group.add_argument(
+        "--self-links", action=argparse.BooleanOptionalAction, default=None,
+        help="network: whether links of an object to itself count (default: if there are any)",
+    )  # fmt: skip
+    group.add_argument(
+        "--labels", metavar="FILE",
+        help="known labels of the objects (of the row objects, where there are two sets): names in the first column, "
+        "labels in the others; the clusters are compared with them, and never see them",
+    )  # fmt: skip
 
 
 def _add_corpus(add: Add) -> None:
@@ -177,20 +212,44 @@ def reader_options(arguments: argparse.Namespace, reading: Reading) -> dict[str,
     return options | ({} if tokeniser is None else {"tokeniser": tokeniser})
 
 
-def first_flag(arguments: argparse.Namespace) -> str | None:
-    """Return the first flag that says how to read FILE, of any kind; None where there is none."""
-    shared = ["--" + name for name in _given(arguments, _SHARED)]
-    return next(iter([*shared, *(flag for kind in READINGS for flag in _typed_flags(arguments, kind))]), None)
+def check_sample(arguments: argparse.Namespace, reading: Reading) -> None:
+    """Refuse what cannot be said of a sample of this kind of data.
+
+    Raises
+    ------
+    ParameterError
+        A flag says how to read FILE, or is for another kind of data.
+    """
+    flags = ["--" + name for name in _given(arguments, _SHARED)]
+    for kind in READINGS:
+        allowed = _beyond_flags(arguments, kind) if kind is reading else []
+        flags += [flag for flag in _typed_flags(arguments, kind) if flag not in allowed]
+    if flags:
+        raise ParameterError(f"A sample is read as it is; leave {flags[0]} out.")
 
 
 def _typed_flags(arguments: argparse.Namespace, reading: Reading) -> list[str]:
     """Return the flags that were typed and that only one kind of data has."""
-    flags = [_FLAGS.get(name, "--" + name.replace("_", "-")) for name in _given(arguments, reading.options)]
+    flags = [flag_of(name, value) for name, value in _given(arguments, reading.options).items()]
+    flags += _beyond_flags(arguments, reading)
     if arguments.format in reading.formats:
         flags.append(f"--format {arguments.format}")
     if reading.kind == "corpus":
         flags += ["--" + name.replace("_", "-") for name in _tokeniser_settings(arguments)]
     return flags
+
+
+def _beyond_flags(arguments: argparse.Namespace, reading: Reading) -> list[str]:
+    return [flag_of(name, value) for name, value in _given(arguments, reading.beyond).items()]
+
+
+def flag_of(name: str, value: Any = None) -> str:
+    """Return the flag that was typed to give an argument this value."""
+    if value is False and name == "directed":
+        return "--undirected"
+    if value is False and name == "self_links":
+        return "--no-self-links"
+    return _FLAGS.get(name, "--" + name.replace("_", "-"))
 
 
 def _given(arguments: argparse.Namespace, names: tuple[str, ...]) -> dict[str, Any]:

@@ -123,8 +123,9 @@ def _value(name: str, typed: Any, model: str, methods: Sequence[str]) -> Any:
         own, others = " and ".join(methods) or "nothing", ", ".join(here)
         raise ParameterError(f"{flag} is no setting of {own}; {others} {_has(len(here))} it.")
     models = list(dict.fromkeys(row.model for row, _ in everywhere))
+    how = "--domains two" if (model, models) == ("network", ["irm"]) else "--model"
     raise ParameterError(
-        f"{flag} is no setting of model {model!r}; {', '.join(models)} {_has(len(models))} it (--model)."
+        f"{flag} is no setting of model {model!r}; {', '.join(models)} {_has(len(models))} it ({how})."
     )
 
 

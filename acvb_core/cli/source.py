@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from acvb_core.cli.reading import first_flag, reader_options, reading_of
+from acvb_core.cli.reading import ONE_DOMAIN, check_sample, flag_of, reader_options, reading_of
+from acvb_core.data.networks import as_network, as_two_sided, with_attributes
+from acvb_core.data.relation import Relation
+from acvb_core.data.report import Fact
+from acvb_core.data.sides import Domains
 from acvb_core.data.tokeniser import Tokeniser
 from acvb_core.errors import ParameterError
 from acvb_core.registry import MODELS, model_row
 from acvb_core.rows import ModelRow
 
 _SAMPLE = "sample:"
+#: The models of one set of objects on both sides of a relation, and of two.
+_ONE, _TWO = "network", "irm"
 
 
 @dataclass(frozen=True)
@@ -23,42 +29,66 @@ class Source:
     Attributes
     ----------
     data : Relation or Corpus
+    model : ModelRow
+        What they are to be fitted with.
     lines : list of str
         What reading it found.
     """
 
     data: Any
+    model: ModelRow
     lines: list[str] = field(default_factory=list)
 
 
-def chosen_model(arguments: argparse.Namespace) -> ModelRow:
-    """Return the model that was asked for; without one, a sample's own, else the first there is.
+def chosen_models(arguments: argparse.Namespace) -> list[ModelRow]:
+    """Return the models that may be meant: more than one while the data have to say how many domains there are.
+
+    Without a model, a sample's own is meant, else the first there is.
 
     Raises
     ------
     ParameterError
-        There is no such model or sample.
+        There is no such model, or the flags contradict each other.
     """
-    if arguments.model is not None:
-        return model_row(arguments.model)
-    if arguments.file.startswith(_SAMPLE):
+    typed, domains = arguments.model, arguments.domains or "auto"
+    model = model_row(typed) if typed is not None else _usual_model(arguments.file)
+    if model.data_type is not Relation:
+        return [model]
+    of_one = [flag_of(name, value) for name in ONE_DOMAIN if (value := getattr(arguments, name)) is not None]
+    if domains == "two" and typed == _ONE:
+        raise ParameterError(
+            f"--model {_ONE} is for one set of objects, but --domains two reads two. Leave one of them out."
+        )
+    if domains == "two" and of_one:
+        raise ParameterError(
+            f"{of_one[0]} is for one set of objects, but --domains two reads two. Leave it out, or give --domains one."
+        )
+    if domains == "auto" and (typed == _ONE or of_one or arguments.same_nodes):
+        domains = "one"
+    one, two = model_row(_ONE), model_row(_TWO)
+    return {"one": [one], "two": [two], "auto": [two, one]}[domains]
+
+
+def _usual_model(file: str) -> ModelRow:
+    if file.startswith(_SAMPLE):
         from acvb_core.data.samples import SAMPLES
 
-        name = arguments.file.removeprefix(_SAMPLE)
+        name = file.removeprefix(_SAMPLE)
         if name in SAMPLES:
             return model_row(SAMPLES[name].model)
     return MODELS[0]
 
 
 def load(
-    arguments: argparse.Namespace, model: ModelRow, cutter: Callable[[], Tokeniser] | None = None
+    arguments: argparse.Namespace, models: Sequence[ModelRow], cutter: Callable[[], Tokeniser] | None = None
 ) -> Source:
     """Load the file, or the sample, that the arguments name, as the data of a model.
 
     Parameters
     ----------
     arguments : Namespace
-    model : ModelRow
+    models : sequence of ModelRow
+        All for the same kind of data; these say which one it is.
     cutter : callable, optional
         Gives the tokeniser of a file of texts; asked only where there are texts. Without it: what was typed.
 
@@ -69,16 +99,16 @@ def load(
     ParameterError
         There is no such sample, or a reader's flag makes no sense.
     """
-    file: str = arguments.file
-    if file.startswith(_SAMPLE):
+    reading = reading_of(models[0].data_type)
+    if arguments.file.startswith(_SAMPLE):
         from acvb_core.data.samples import load_sample
 
-        flag = first_flag(arguments)
-        if flag is not None:
-            raise ParameterError(f"A sample is read as it is; leave {flag} out.")
-        sample = load_sample(file.removeprefix(_SAMPLE))
-        return Source(sample.data, sample.report.lines())
-    reading = reading_of(model.data_type)
+        check_sample(arguments, reading)
+        sample = load_sample(arguments.file.removeprefix(_SAMPLE))
+        if not (isinstance(sample.data, Relation) and reading.kind == "relation"):
+            return Source(sample.data, models[0], sample.report.lines())
+        relation, facts = _with_domains(sample.data, arguments, models)
+        return _relation(arguments, relation, [*sample.report.lines(), *(fact.sentence for fact in facts)])
     options = reader_options(arguments, reading)
     if reading.kind == "corpus":
         from acvb_core.data.corpus_readers import inspect_corpus, load_corpus
@@ -89,11 +119,52 @@ def load(
                 for name in ("format", "encoding", "delimiter", "header")
                 if name in options
             }
-            if inspect_corpus(file, **seen).has_texts:
+            if inspect_corpus(arguments.file, **seen).has_texts:
                 options["tokeniser"] = cutter()
-        documents = load_corpus(file, **options)
-        return Source(documents.corpus, documents.report.lines())
+        documents = load_corpus(arguments.file, **options)
+        return Source(documents.corpus, models[0], documents.report.lines())
     from acvb_core.data.readers import load_relation
 
-    loaded = load_relation(file, **options)
-    return Source(loaded.relation, loaded.report.lines())
+    domains: Domains = "auto" if len(models) > 1 else "one" if models[0].name == _ONE else "two"
+    kind = {name: getattr(arguments, name) for name in ONE_DOMAIN}
+    loaded = load_relation(arguments.file, domains=domains, **kind, **options)
+    hints = _hints(loaded.relation, domains, arguments.directed)
+    return _relation(arguments, loaded.relation, [*loaded.report.lines(), *hints])
+
+
+def _hints(relation: Relation, domains: Domains, directed: bool | None) -> list[str]:
+    """Return how to change what was guessed of a file, where there was something to guess."""
+    network, hints = relation.network, []
+    if domains == "auto" and network is not None:
+        hints.append("Should the two sides be two sets of objects, give --domains two.")
+    elif domains == "auto" and not set(relation.row_labels).isdisjoint(relation.column_labels):
+        hints.append("Should objects of the same name be the same, give --domains one.")
+    if network is not None and directed is None:
+        other = "no direction, give --undirected" if network.directed else "a direction, give --directed"
+        hints.append(f"Should links have {other}.")
+    return hints
+
+
+def _with_domains(
+    relation: Relation, arguments: argparse.Namespace, models: Sequence[ModelRow]
+) -> tuple[Relation, Sequence[Fact]]:
+    """Return a sample's relation with as many domains as were asked for, and what making it so found."""
+    kind = {name: getattr(arguments, name) for name in ONE_DOMAIN}
+    if len(models) > 1:
+        return relation, ()
+    if models[0].name != _ONE:
+        return as_two_sided(relation), ()
+    if relation.network is not None and set(kind.values()) == {None}:
+        return relation, ()
+    found = as_network(relation, **kind)
+    return found.relation, found.facts
+
+
+def _relation(arguments: argparse.Namespace, relation: Relation, lines: list[str]) -> Source:
+    """Return a relation with the labels that were given, and the model for as many domains as it has."""
+    if arguments.labels is not None:
+        from acvb_core.data.labels import load_labels
+
+        found = load_labels(arguments.labels, relation)
+        relation, lines = with_attributes(relation, found), [*lines, *found.report.lines()]
+    return Source(relation, model_row(_TWO if relation.network is None else _ONE), lines)

@@ -42,11 +42,11 @@ def transform(arguments: argparse.Namespace) -> int:
 
 def _documents(arguments: argparse.Namespace, topics: SavedTopics) -> Source:
     """Load FILE; its texts, and those of a sample, are cut as the topics' own were."""
-    source = load(arguments, model_row("lda"), cutter=lambda: how_to_cut(topics.tokeniser, topics.name))
+    source = load(arguments, [model_row("lda")], cutter=lambda: how_to_cut(topics.tokeniser, topics.name))
     if not isinstance(source.data, Corpus):
         raise ParameterError(f"{arguments.file} is a relation; topics are of documents. Give a corpus.")
     sample = source.data
     if sample.texts is None or not arguments.file.startswith("sample:"):
         return source
     cut = corpus_like(sample.texts, topics.tokeniser, topics.name)
-    return Source(replace(cut, documents=sample.documents, name=sample.name), [])
+    return Source(replace(cut, documents=sample.documents, name=sample.name), source.model)

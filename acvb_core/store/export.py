@@ -13,6 +13,7 @@ import json
 import math
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from acvb_core.data.relation import Relation
 from acvb_core.data.samples import SAMPLES, load_sample
 from acvb_core.data.tokeniser import Tokeniser
 from acvb_core.engine.result import Result
@@ -129,7 +131,7 @@ def python_snippet(
     if source is not None and source.startswith("sample:"):
         loaded = f"acvb_core.load_sample({source.removeprefix('sample:')!r})"
     else:
-        options = {"tokeniser": getattr(data, "tokeniser", None), **(reader_options or {})}
+        options = _known_options(data, reader_options or {})
         codes = {name: _code(name, value) for name, value in options.items() if value is not None}
         given = [repr(source or "FILE.csv"), *(f"{name}={code}" for name, code in codes.items() if code)]
         loaded = f"acvb_core.{kind.loader}({', '.join(given)})"
@@ -151,6 +153,18 @@ def python_snippet(
         f"result = acvb_core.fit(\n{call})\n"
         'print(result.verdict, "after", result.snapshot.sweep, "sweeps")\n'
     )
+
+
+def _known_options(data: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the reader is to be told: what it was told, and what is known of the data, lest it be guessed."""
+    told = {name: value for name, value in given.items() if value is not None}
+    if not isinstance(data, Relation):
+        return {"tokeniser": getattr(data, "tokeniser", None), **told}
+    if data.network is not None:
+        return {**told, "domains": "one", **asdict(data.network)}
+    if "domains" not in told and not set(data.row_labels).isdisjoint(data.column_labels):
+        return {**told, "domains": "two"}
+    return told
 
 
 def _code(name: str, value: Any) -> str:
@@ -205,7 +219,7 @@ def write_run(result: Result, folder: Path) -> list[Path]:
     blocks.csv
         IRM: row_cluster, column_cluster, ones, entries, mean, low, high; of an undirected network each block once.
     agreement.csv
-        IRM, where labels are known: attribute, objects, groups, ari, nmi (see `known_labels`).
+        IRM, where labels are known: attribute, labels, known, unknown, ari, nmi (see `known_labels`).
     topics.csv
         LDA: topic, rank, word, probability of the most probable words.
     documents.csv

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any
-
 import pandas as pd
 
 from acvb_core.data.relation import Relation
 from acvb_core.engine.result import Result
-from acvb_core.evaluate.agreement import agreement
-
-_COLUMNS = ["attribute", "objects", "groups", "ari", "nmi"]
+from acvb_core.evaluate.agreement import attribute_agreement
 
 
 def known_labels(result: Result) -> pd.DataFrame:
@@ -20,20 +15,13 @@ def known_labels(result: Result) -> pd.DataFrame:
     Returns
     -------
     DataFrame, one row an attribute; none where nothing is known
-        attribute; objects: how many have a label, the others being left out; groups: how many labels there are;
-        ari, nmi: adjusted Rand index and normalised mutual information, NaN with fewer than two objects.
+        attribute; labels: how many different ones; known, unknown: objects with and without a label, the latter being
+        left out; ari, nmi: adjusted Rand index and normalised mutual information, NaN where no label is known.
     """
     data = result.problem.data
     attributes = data.attributes if isinstance(data, Relation) else {}
-    lines: list[tuple[Any, ...]] = []
-    for name, values in attributes.items():
-        is_known = values != ""
-        groups, names = pd.factorize(values[is_known])
-        scores = {"ari": math.nan, "nmi": math.nan}
-        if len(groups) > 1:
-            scores = agreement(groups, result.labels("rows")[is_known])
-        lines.append((name, len(groups), len(names), scores["ari"], scores["nmi"]))
-    return pd.DataFrame(lines, columns=_COLUMNS)
+    table, _ = attribute_agreement(result.labels("rows") if attributes else [], attributes)
+    return table
 
 
 def with_known_labels(result: Result) -> pd.DataFrame:

@@ -178,7 +178,8 @@ def test_reading_options(run: Run, tmp_path: Path) -> None:
         (("--unlisted", "missing"), [3, 3]),
         (("--value-column", "none", "--no-header"), [3, 3]),
     ):
-        assert run("fit", numbers, "--json", *flags, *SMALL).json["data"]["shape"] == shape, flags
+        told = run("fit", numbers, "--json", "--domains", "two", *flags, *SMALL).json
+        assert told["data"]["shape"] == shape, flags
 
 
 def test_compare(run: Run, tmp_path: Path) -> None:

@@ -214,7 +214,7 @@ def test_a_word_cannot_command_the_terminal(run: Run, tmp_path: Path) -> None:
         ([BARS, "--ngrams", "2"], "leave --ngrams out"),
         ([BARS, "--name", "mine"], "leave --name out"),
         ([BARS, "--model", "irm"], "model 'irm' is for a relation; this is a corpus"),
-        ([BARS, "--k-rows", "3"], "--k-rows is no setting of model 'lda'; irm has it (--model)"),
+        ([BARS, "--k-rows", "3"], "--k-rows is no setting of model 'lda'; irm, network have it (--model)"),
         ([WOMEN, "--k", "3"], "--k is no setting of model 'irm'; lda has it (--model)"),
         ([BARS, "--method", "magic"], "model 'lda' has no method 'magic'; it has acvb0"),
         ([BARS, "--method", "cvb0", "--burn-in", "3"], "--burn-in is no setting of cvb0; acvb0, acvb"),
@@ -289,7 +289,7 @@ def test_help_tells_the_models_apart(run: Run, capsys: pytest.CaptureFixture[str
     with pytest.raises(SystemExit):
         acvb_core.cli.main(["fit", "--help"])  # type: ignore[attr-defined]
     shown = " ".join(capsys.readouterr().out.split())
-    assert "--alpha X [irm] Concentration of the stick-breaking prior" in shown
+    assert "--alpha X [irm; network] Concentration of the stick-breaking prior" in shown
     assert "[lda] Concentration of each topic in a document" in shown
     assert "Number of topics. (default: 20) [lda]" in shown
     for flag in ("--vocab", "--text-column", "--stop-words", "--min-documents", "--ngrams"):

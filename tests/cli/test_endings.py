@@ -30,7 +30,7 @@ from tests.cli.support import ROOT, SMALL, WOMEN, Run
         (["fit", "sample:nothing"], "no sample 'nothing'; choose among southern_women"),
         (["fit", WOMEN, "--shape", "3x3"], "leave --shape out"),
         (["fit", WOMEN, "--method", "magic"], "has no method 'magic'; it has acvb0"),
-        (["fit", WOMEN, "--model", "magic"], "no model 'magic'; there are irm, lda"),
+        (["fit", WOMEN, "--model", "magic"], "no model 'magic'; there are irm, network, lda"),
         (["fit", WOMEN, "--model", "lda"], "model 'lda' is for a corpus; this is a relation"),
         (["fit", WOMEN, "--method", "vb", "--burn-in", "3"], "is no setting of vb; acvb0, acvb, gibbs have it"),
         (["fit", WOMEN, "--method", "cvb0", "--variance", "exact"], "--variance is no setting of cvb0; acvb, cvb"),

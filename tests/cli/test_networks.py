@@ -1,0 +1,289 @@
+"""The command line on networks: one set of objects or two, links with and without a direction, known labels."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import networkx
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import adjusted_rand_score
+
+import acvb_core
+from acvb_core.registry import methods_of
+from tests.cli.support import WOMEN, Run
+
+BARS = "sample:bars"
+FEW = ("--k-rows", "6", "--quiet")
+GROUPS = 3
+#: Share of linked pairs from group to group: group 0 points at 1, 1 at 2, 2 at 0, not the other way. Either way
+#: round, 81 % of all pairs are linked, in a group and between two.
+RATES = np.array([[0.564, 0.8, 0.05], [0.05, 0.564, 0.8], [0.8, 0.05, 0.564]])
+
+
+@pytest.fixture
+def karate(tmp_path: Path) -> Path:
+    """Zachary's karate club: each friendship on one line, in either order."""
+    path = tmp_path / "karate.csv"
+    graph = networkx.karate_club_graph()
+    path.write_text("a,b\n" + "".join(f"m{i},m{j}\n" for i, j in graph.edges))
+    return path
+
+
+@pytest.fixture
+def clubs(tmp_path: Path) -> Path:
+    """Which club the members went to, of two of them nothing is known."""
+    path = tmp_path / "clubs.csv"
+    graph = networkx.karate_club_graph()
+    lines = [f"m{i},{club},{i % 2}\n" for i, club in graph.nodes(data="club") if i not in (5, 8)]
+    path.write_text("member,club,odd\n" + "".join(lines))
+    return path
+
+
+@pytest.fixture
+def planted(tmp_path: Path) -> Path:
+    """A directed network of three groups of 16, whose links say nothing without their direction."""
+    rng = np.random.default_rng(1)
+    group = np.arange(16 * GROUPS) % GROUPS
+    links = rng.random((len(group), len(group))) < RATES[group[:, None], group]
+    np.fill_diagonal(links, False)
+    path = tmp_path / "mails.csv"
+    path.write_text("sender,receiver\n" + "".join(f"p{i},p{j}\n" for i, j in np.argwhere(links)))
+    (tmp_path / "groups.csv").write_text("who,group\n" + "".join(f"p{i},g{k}\n" for i, k in enumerate(group)))
+    return path
+
+
+@pytest.mark.parametrize("method", [row.name for row in methods_of("network")])
+def test_fit_prints_one_object_with_these_fields(run: Run, karate: Path, method: str) -> None:
+    more = ("--burn-in", 2) if method == "gibbs" else ()
+    done = run(
+        "fit", karate, "--method", method, "--json", "--heldout", "0.2", "--max-sweeps", 8, *FEW, *more
+    )
+    assert done.code == 0
+    told = done.json
+    assert (told["model"], told["method"]) == ("network", method)
+    assert told["effective_k"].keys() == {"rows"}
+    assert told["data"]["network"] == "undirected"
+    assert told["data"]["shape"] == [34, 34]
+    assert told["heldout"].keys() == {"log_likelihood", "skill", "roc_auc", "average_precision"}
+    assert "known_labels" not in told
+
+
+@pytest.mark.parametrize(
+    ("flags", "model", "network", "ones"),
+    [
+        ([], "network", "undirected", 156),
+        (["--model", "irm"], "network", "undirected", 156),
+        (["--domains", "auto"], "network", "undirected", 156),
+        (["--domains", "one"], "network", "undirected", 156),
+        (["--model", "irm", "--domains", "one"], "network", "undirected", 156),
+        (["--model", "network"], "network", "undirected", 156),
+        (["--model", "network", "--domains", "auto"], "network", "undirected", 156),
+        (["--same-nodes"], "network", "undirected", 156),
+        (["--undirected"], "network", "undirected", 156),
+        (["--directed"], "network", "directed", 78),
+        (["--model", "network", "--directed", "--self-links"], "network", "directed, self-links count", 78),
+        (["--undirected", "--no-self-links"], "network", "undirected", 156),
+        (["--domains", "two"], "irm", None, 78),
+        (["--model", "irm", "--domains", "two"], "irm", None, 78),
+        (["--domains", "two", "--same-nodes"], "irm", None, 78),
+    ],
+)
+def test_how_many_domains(
+    run: Run, karate: Path, flags: list[str], model: str, network: str | None, ones: int
+) -> None:
+    for command in ("fit", "compare"):
+        told = run(command, karate, "--json", *flags, "--max-sweeps", 2, *FEW).json
+        for each in told["runs"] if command == "compare" else [told]:
+            assert each["model"] == each["settings"]["model"] == model
+            assert each["data"].get("network") == network
+            assert each["data"]["ones"] == ones
+            assert ("cols" in each["effective_k"]) == (model == "irm")
+
+
+def test_the_numbers_are_the_librarys(run: Run, planted: Path) -> None:
+    told = run("fit", planted, "--json", "--heldout", "0.1", "--seed", 3, *FEW).json
+    relation = acvb_core.load_relation(planted, domains="one", directed=True).relation
+    same = acvb_core.fit(relation, "acvb0", heldout=0.1, seed=3, k_rows=6)
+    assert told["data"] == relation.identity()
+    assert told["lower_bound"] == same.snapshot.lower_bound
+    assert told["settings"] == same.problem.settings.to_dict()
+
+
+def test_directions_find_the_groups(run: Run, planted: Path, tmp_path: Path) -> None:
+    out, groups = tmp_path / "out", tmp_path / "groups.csv"
+    done = run("fit", planted, "--labels", groups, "--out", out, *FEW)
+    assert done.code == 0
+    assert "mails: 48 nodes · " in done.out
+    assert "links · directed\n" in done.out
+    assert f"found                 {GROUPS} clusters\n" in done.out
+    assert "group: adjusted Rand index 1.000" in done.out
+    assert "(48 of 48 objects, 3 labels)" in done.out
+    rows, blocks = (pd.read_csv(out / f"{name}.csv") for name in ("rows", "blocks"))
+    assert not (out / "columns.csv").exists()
+    assert adjusted_rand_score(rows["known_group"], rows["cluster"]) == 1.0
+    assert len(blocks) == GROUPS**2
+    # Every group points at one other, and is pointed at by one other.
+    strong = blocks[blocks["mean"] > 0.7]
+    assert sorted(strong["row_cluster"]) == sorted(strong["column_cluster"]) == [1, 2, 3]
+    saved = json.loads((out / "run.json").read_text())
+    assert saved["known_labels"]["group"]["ari"] == 1.0
+    # Without directions there is nothing to be found.
+    told = run("fit", planted, "--undirected", "--json", "--labels", groups, *FEW).json
+    assert told["known_labels"]["group"]["ari"] < 0.1
+
+
+def test_text_says_what_was_guessed_and_how_to_change_it(run: Run, karate: Path, planted: Path) -> None:
+    shown = run("fit", karate, *FEW).out
+    for words in (
+        "karate: 34 nodes · 78 links · undirected", "The two sides are the same objects:", "The network is undirected:",
+        "give --domains two", "give --directed", " clusters",
+    ):  # fmt: skip
+        assert words in shown, words
+    assert "The network is directed" in run("fit", planted, *FEW).out
+    assert "give --undirected" in run("fit", planted, *FEW).out
+    told = run("fit", karate, "--domains", "one", "--undirected", *FEW).out
+    assert "as asked for" in told
+    assert "give --" not in told
+    two = run("fit", karate, "--domains", "two", *FEW).out
+    assert "two kinds of objects, as asked for" in two
+    assert "give --" not in two
+
+
+def test_numbers_on_both_sides_may_be_the_same(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "numbers.csv"
+    path.write_text("1,2\n2,3\n5,3\n3,4\n")
+    done = run("fit", path, *FEW)
+    assert "numbers: 4 × 3 · 4 links" in done.out
+    assert "Should objects of the same name be the same, give --domains one." in done.out
+    assert "5 nodes" in run("fit", path, "--domains", "one", *FEW).out
+
+
+@pytest.mark.parametrize(
+    ("flags", "number", "words"),
+    [
+        (["--undirected"], 56, "held-out pairs        56 pairs, each held out and scored once: -"),
+        (["--directed"], 112, "held-out pairs        112 pairs, each in one direction: -"),
+        (["--domains", "two"], 65, "held-out entries      65: -"),
+    ],
+)
+def test_a_pair_is_held_out_once(run: Run, karate: Path, flags: list[str], number: int, words: str) -> None:
+    assert words in run("fit", karate, "--heldout", "0.1", *flags, *FEW).out
+    compared = run("compare", karate, "--heldout", "0.1", "--methods", "vb", *flags, *FEW).out
+    assert f"\nheld-out {'entries' if 'two' in flags else 'pairs'}: {number}" in compared
+
+
+def test_known_labels(run: Run, karate: Path, clubs: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    arguments = (karate, "--labels", clubs, "--out", out)
+    told = run("fit", *arguments, "--json", *FEW).json
+    rows = pd.read_csv(out / "rows.csv", keep_default_na=False)
+    known = rows[rows["known_club"] != ""]
+    assert len(known) == 32
+    club = told["known_labels"]["club"]
+    assert club["ari"] == pytest.approx(adjusted_rand_score(known["known_club"], known["cluster"]))
+    assert (club["labels"], club["known"], club["unknown"]) == (2, 32, 2)
+    table = pd.read_csv(out / "agreement.csv")
+    assert list(table["attribute"]) == ["club", "odd"]
+    assert list(table["nmi"]) == [told["known_labels"][name]["nmi"] for name in ("club", "odd")]
+    assert any("32 of 34 objects have labels" in line for line in told["report"])
+    shown = run("compare", *arguments, "--methods", "vb,cvb0", *FEW).out
+    assert "Agreement with known labels" in shown
+    assert "club (ARI)  club (NMI)  odd (ARI)" in shown
+    assert "Agreement on the nodes" in shown
+    saved = json.loads((out / "cvb0-seed0" / "run.json").read_text())
+    assert set(saved["known_labels"]) == {"club", "odd"}
+
+
+def test_labels_of_two_sides_are_those_of_the_rows(run: Run, karate: Path, clubs: Path) -> None:
+    told = run("fit", karate, "--domains", "two", "--labels", clubs, "--json", *FEW).json
+    assert told["known_labels"]["club"]["known"] < 32
+    people = acvb_core.load_sample("southern_women").relation.row_labels
+    clubs.write_text("who,side\n" + "".join(f"{name},{i % 2}\n" for i, name in enumerate(people)))
+    told = run("fit", WOMEN, "--labels", clubs, "--json", "--k-rows", 3).json
+    assert (told["model"], told["known_labels"]["side"]["known"]) == ("irm", 18)
+
+
+def test_labels_from_a_file_cannot_command_the_terminal(run: Run, karate: Path, clubs: Path) -> None:
+    clubs.write_text(clubs.read_text().replace("odd", "o\x9b2Jdd"), encoding="utf-8")
+    for command in ("fit", "compare"):
+        shown = run(command, karate, "--labels", clubs, *FEW).out
+        assert "2Jdd" in shown
+        assert "\x9b" not in shown
+
+
+@pytest.mark.parametrize("flags", [[], ["--domains", "two"]], ids=str)
+def test_pairs_that_stand_out(run: Run, karate: Path, tmp_path: Path, flags: list[str]) -> None:
+    out = tmp_path / "out"
+    assert run("fit", karate, "--links", 5, "--out", out, *flags, *FEW).code == 0
+    links, odd = (pd.read_csv(out / f"{name}.csv") for name in ("links", "surprising"))
+    assert len(links) == len(odd) == 5
+    graph = networkx.karate_club_graph()
+    assert not any(
+        graph.has_edge(int(a[1:]), int(b[1:])) for a, b in links[["row", "column"]].to_numpy() if not flags
+    )
+    assert all(graph.has_edge(int(a[1:]), int(b[1:])) for a, b in odd[["row", "column"]].to_numpy())
+    assert run("compare", karate, "--links", 2, "--out", out, "--methods", "vb", *flags, *FEW).code == 0
+    assert len(pd.read_csv(out / "vb-seed0" / "surprising.csv")) == 2
+
+
+@pytest.mark.parametrize(
+    "flags", [["--domains", "one"], ["--undirected"], ["--directed", "--self-links"]], ids=str
+)
+def test_a_sample_may_be_taken_as_one_set_or_two(run: Run, flags: list[str]) -> None:
+    sample = "sample:karate"
+    one = run("fit", sample, *flags, "--json", *FEW).json
+    assert one["model"] == "network"
+    assert one["data"]["network"] == (
+        "undirected" if "--directed" not in flags else "directed, self-links count"
+    )
+    two = run("fit", sample, "--domains", "two", "--json", *FEW).json
+    assert two["model"] == "irm"
+    assert "network" not in two["data"]
+    assert run("samples").out.count("sample:karate ") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["FILE", "--domains", "two", "--directed"], "--directed is for one set of objects, but --domains two reads"),
+        (["FILE", "--domains", "two", "--undirected"], "--undirected is for one set of objects"),
+        (["FILE", "--domains", "two", "--self-links"], "--self-links is for one set of objects"),
+        (["FILE", "--domains", "two", "--no-self-links"], "--no-self-links is for one set of objects"),
+        (["FILE", "--domains", "two", "--model", "network"], "--model network is for one set of objects"),
+        (["sample:karate", "--domains", "two", "--directed"], "give --domains one"),
+        (["FILE", "--directed", "--undirected"], "--undirected: not allowed with argument --directed"),
+        (["FILE", "--domains", "three"], "invalid choice: 'three'"),
+        (["FILE", "--k-cols", "3"], "--k-cols is no setting of model 'network'; irm has it (--domains two)"),
+        (["FILE", "--domains", "one", "--k-cols", "3"], "irm has it (--domains two)"),
+        (["FILE", "--k", "3"], "--k is no setting of model 'irm'; lda has it (--model)"),
+        (["FILE", "--k-rows", "0"], "k_rows is 0"),
+        (["FILE", "--model", "lda", "--domains", "one"], "--domains is for a relation, but FILE is to be read as"),
+        (["FILE", "--model", "lda", "--undirected"], "--undirected is for a relation"),
+        (["FILE", "--model", "lda", "--labels", "clubs"], "--labels is for a relation"),
+        (["FILE", "--model", "lda", "--links", "3", "--out", "DIR"], "--links is for a relation"),
+        ([BARS, "--domains", "one"], "leave --domains out"),
+        ([BARS, "--labels", "clubs"], "leave --labels out"),
+        ([BARS, "--model", "network"], "model 'network' is for a relation; this is a corpus"),
+        ([WOMEN, "--model", "lda"], "model 'lda' is for a corpus; this is a relation"),
+        (["FILE", "--labels", "nowhere.csv"], "nowhere.csv: the file cannot be opened"),
+        (["FILE", "--labels", "OTHER"], "is an object of the relation"),
+        (["FILE", "--links", "3"], "--links writes files, but there is no folder for them. Give one with --out"),
+        (["FILE", "--links", "0", "--out", "DIR"], "--links is 0; it must be at least 1"),
+    ],
+)  # fmt: skip
+def test_every_mistake_is_one_line(
+    run: Run, karate: Path, tmp_path: Path, arguments: list[str], words: str
+) -> None:
+    other = tmp_path / "other.csv"
+    other.write_text("who,group\nnobody,1\nno one,2\n")
+    names = {"FILE": karate, "OTHER": other, "DIR": tmp_path / "out"}
+    for command in ("fit", "compare"):
+        failed = run(command, *(names.get(argument, argument) for argument in arguments))
+        assert failed.code == 2
+        assert failed.out == ""
+        assert failed.err.startswith("acvb: ")
+        assert failed.err.count("\n") == 1
+        assert words in failed.err

@@ -1,0 +1,173 @@
+"""What leaves the program of a run on a network: one clustering, blocks of it, and Python that repeats the run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from acvb_core.data.readers import load_relation
+from acvb_core.data.relation import Network, Relation
+from acvb_core.engine.executor import Executor
+from acvb_core.engine.fitting import fit
+from acvb_core.engine.result import Result
+from acvb_core.errors import ParameterError
+from acvb_core.store.export import (
+    posterior_arrays,
+    python_snippet,
+    responsibilities_frame,
+    run_json,
+    write_run,
+)
+from acvb_core.store.export_links import links_table, write_links
+from acvb_core.store.runs import RunStore
+from tests.store.support import assert_same_result, network
+
+KINDS = pytest.mark.parametrize(
+    ("directed", "self_links"), [(d, s) for d in (True, False) for s in (True, False)]
+)
+
+
+def fitted(relation: Relation, method: str = "acvb0", **values: Any) -> Result:
+    return fit(relation, method, **{"k_rows": 5, "heldout": 0.1, "max_sweeps": 30, **values})
+
+
+@KINDS
+@pytest.mark.parametrize("method", ["acvb0", "cvb", "vb", "gibbs"])
+def test_files_of_one_clustering(tmp_path: Path, directed: bool, self_links: bool, method: str) -> None:
+    more = {"burn_in": 5} if method == "gibbs" else {}
+    result = fitted(network(directed, self_links), method, **more)
+    paths = write_run(result, tmp_path)
+    assert {path.name for path in paths} == {
+        "run.json", "history.csv", "rows.csv", "blocks.csv", "agreement.csv", "posterior.npz",
+    }  # fmt: skip
+    rows, blocks = (pd.read_csv(tmp_path / f"{name}.csv") for name in ("rows", "blocks"))
+    with np.load(tmp_path / "posterior.npz", allow_pickle=False) as file:
+        arrays = dict(file)
+    assert set(arrays) == {"rows", "row_cluster", "ones", "entries", "strengths", "row_labels"}
+    q = arrays["rows"]
+    k = q.shape[1]
+    assert k > 1
+    assert json.loads(arrays["row_labels"].tobytes()) == list(rows["object"])
+    assert (q.argmax(axis=1) + 1 == rows["cluster"]).all()
+    assert (arrays["row_cluster"] == rows["cluster"]).all()
+    assert len(blocks) == (k * k if directed else k * (k + 1) // 2)
+    at = blocks["row_cluster"] - 1, blocks["column_cluster"] - 1
+    for name, column in (("ones", "ones"), ("entries", "entries"), ("strengths", "mean")):
+        assert arrays[name].shape == (k, k)
+        assert np.allclose(arrays[name][at], blocks[column], rtol=1e-12)
+        assert np.array_equal(arrays[name], arrays[name].T) or directed
+    model: Any = result.problem.model
+    np.testing.assert_allclose(arrays["strengths"], model.strengths(result.posterior), atol=1e-9)
+    # Each pair of an undirected network is in one block, once.
+    train = result.problem.train
+    total = arrays["ones"].sum() if directed else np.triu(arrays["ones"]).sum()
+    assert total == pytest.approx(train.n_links, abs=1e-6)
+
+
+def test_the_directions_of_a_block_are_kept_apart() -> None:
+    links = np.zeros((20, 20), dtype=bool)
+    links[:10, 10:] = True
+    result = fit(Relation.build(links, network=Network()), "vb", k_rows=2)
+    strengths = posterior_arrays(result)["strengths"]
+    first, last = result.labels("rows")[[0, -1]]
+    assert strengths[first, last] > 0.9 > 0.1 > strengths[last, first]
+
+
+def test_there_is_no_second_side() -> None:
+    result = fitted(network(False, False))
+    assert list(responsibilities_frame(result, "rows")["object"]) == list(result.rows["object"])
+    with pytest.raises(ParameterError, match="no domain 'cols'; there are rows"):
+        responsibilities_frame(result, "cols")
+
+
+def test_two_clusterings_of_a_network_have_two_sides(tmp_path: Path) -> None:
+    result = fitted(network(False, False), model="irm", k_cols=4)
+    write_run(result, tmp_path)
+    assert (tmp_path / "columns.csv").exists()
+    arrays = posterior_arrays(result)
+    assert arrays["strengths"].shape == (arrays["rows"].shape[1], arrays["cols"].shape[1])
+    assert "    model='irm'," in python_snippet(result)
+
+
+@KINDS
+@pytest.mark.parametrize("method", ["acvb0", "gibbs"])
+def test_a_run_comes_back_from_the_store(
+    tmp_path: Path, directed: bool, self_links: bool, method: str
+) -> None:
+    result = fitted(network(directed, self_links), method, max_sweeps=8, burn_in=2)
+    RunStore(tmp_path).save("mine", "run", 1.0, result)
+    loaded = RunStore(tmp_path).load("run", Executor(1)).result()
+    assert_same_result(result, loaded)
+    assert run_json(loaded) == run_json(result)
+    assert python_snippet(loaded) == python_snippet(result)
+
+
+def repeated(snippet: str) -> Result:
+    names: dict[str, Any] = {}
+    exec(compile(snippet, "snippet", "exec"), names)
+    assert isinstance(names["result"], Result)
+    return names["result"]
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {},
+        {"domains": "one"},
+        {"domains": "two"},
+        {"domains": "one", "directed": True},
+        {"domains": "one", "directed": False, "self_links": True},
+        {"same_nodes": True},
+        {"same_nodes": True, "domains": "two"},
+    ],
+    ids=str,
+)
+def test_the_snippet_reads_the_same_network(tmp_path: Path, told: dict[str, Any]) -> None:
+    path = tmp_path / "net.csv"
+    path.write_text("left,right\n" + "".join(f"n{i},n{(i * 7 + 3) % 20}\n" for i in range(20)))
+    relation = load_relation(path, **told).relation
+    result = fit(relation, "cvb0", max_sweeps=4, k_rows=3)
+    for snippet in (
+        python_snippet(result, str(path), told),
+        python_snippet(result, str(path), {k: v for k, v in told.items() if k == "same_nodes"}),
+    ):
+        again = repeated(snippet)
+        assert again.problem.settings == result.problem.settings
+        assert np.array_equal(again.posterior["rows"], result.posterior["rows"])
+
+
+@KINDS
+def test_pairs_that_stand_out(tmp_path: Path, directed: bool, self_links: bool) -> None:
+    relation = network(directed, self_links)
+    result = fitted(relation)
+    write_links(result, 6, tmp_path)
+    links, odd = (pd.read_csv(tmp_path / f"{name}.csv") for name in ("links", "surprising"))
+    assert list(links["pair"]) == ["unknown"] * 6 + ["unlinked"] * 6
+    place = {label: i for i, label in enumerate(relation.row_labels)}
+    for table, pattern in ((links[:6], relation.missing), (odd, relation.ones)):
+        pairs = [(place[line.row], place[line.column]) for line in table.itertuples()]
+        assert all(pattern[i, j] for i, j in pairs)
+        assert len({pair if directed else tuple(sorted(pair)) for pair in pairs}) == 6
+        assert self_links or all(i != j for i, j in pairs)
+    for line in links[6:].itertuples():
+        at = place[line.row], place[line.column]
+        assert not relation.ones[at]
+        assert not relation.missing[at]
+    for name in ("unknown", "unlinked"):
+        probability = links[links["pair"] == name]["probability"]
+        assert (np.diff(probability) <= 1e-12).all()
+    assert (np.diff(odd["probability"]) >= -1e-12).all()
+    assert links["probability"].max() > odd["probability"].min()
+
+
+def test_nothing_unknown_leaves_what_is_unlinked() -> None:
+    links = np.kron(np.eye(2), np.ones((6, 6))).astype(bool)
+    links[0, 1] = False
+    table = links_table(fit(Relation.build(links), "vb", k_rows=2, k_cols=2), 1)
+    assert list(table["pair"]) == ["unlinked"]
+    assert (table["row"][0], table["column"][0]) == ("0", "1")
