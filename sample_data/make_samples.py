@@ -43,7 +43,7 @@ def write_karate() -> None:
     graph = nx.karate_club_graph()
     nodes = sorted(graph)
     write("karate.csv", ["source", "target"], [(a, b) for a in nodes for b in sorted(graph[a])])
-    write("karate_clubs.csv", ["object", "cluster"], [(a, graph.nodes[a]["club"]) for a in nodes])
+    write("karate_clubs.csv", ["member", "club"], [(a, graph.nodes[a]["club"]) for a in nodes])
 
 
 def write_les_miserables() -> None:
@@ -52,6 +52,13 @@ def write_les_miserables() -> None:
     nodes = sorted(graph)
     pairs = [(a, b, graph[a][b]["weight"]) for a in nodes for b in sorted(graph[a])]
     write("les_miserables.csv", ["source", "target", "count"], pairs)
+
+
+def write_florentine_families() -> None:
+    """Write the marriages between leading families of Florence, each pair once."""
+    graph = nx.florentine_families_graph()
+    pairs = sorted(tuple(sorted(pair)) for pair in graph.edges)
+    write("florentine_families.csv", ["family_1", "family_2"], pairs)
 
 
 def write_survey() -> None:
@@ -71,6 +78,7 @@ if __name__ == "__main__":
     write_southern_women()
     write_karate()
     write_les_miserables()
+    write_florentine_families()
     write_survey()
     if shutil.which("apt-cache"):
         write_debtag(FOLDER)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from acvb_core.data.headings import heading
 from acvb_core.data.values import ILLEGAL, MISSING, read_value, value_kind
 
 Records = Sequence[Sequence[str]]
@@ -146,6 +147,8 @@ def edge_header(records: Records) -> bool:
         return True
     if not body or any(not field.strip() for field in first):
         return False
+    if _heads_network(first[:2]) and not any(set(first[:2]) & set(record[:2]) for record in body):
+        return True
     for column, field in enumerate(first):
         below = [record[column] for record in body if column < len(record)]
         if below and not _has_digit(field) and all(_has_digit(other) for other in below):
@@ -153,6 +156,11 @@ def edge_header(records: Records) -> bool:
         if column >= 2 and not _is_value(field) and below and all(_is_value(other) for other in below):
             return True
     return False
+
+
+def _heads_network(names: Sequence[str]) -> bool:
+    """Whether two names are as those of a network's columns; one letter may as well be an object's name."""
+    return len(names) == 2 and min(map(len, names)) > 3 and heading(*names).network
 
 
 def edge_columns(names: Sequence[str], body: Records) -> tuple[int, int, int | None]:

@@ -11,18 +11,24 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.data import synthetic, synthetic_topics
+from acvb_core.data import synthetic, synthetic_networks, synthetic_topics
 from acvb_core.data.assemble import object_facts
 from acvb_core.data.corpus import Corpus
+from acvb_core.data.labels import load_labels
+from acvb_core.data.networks import with_attributes
 from acvb_core.data.readers import load_relation
 from acvb_core.data.relation import Relation
 from acvb_core.data.report import Fact, ReadReport, plural
+from acvb_core.data.synthetic_networks import PlantedNetwork
 from acvb_core.data.synthetic_topics import PlantedTopics
 from acvb_core.errors import DataError, ParameterError
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 # Inside the package once it is installed, beside it in a checkout.
 _FOLDERS = (_PACKAGE / "sample_data", _PACKAGE.parent / "sample_data")
+
+
+SampleModel = Literal["irm", "network", "lda"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,9 +45,11 @@ class LoadedSample:
     report: ReadReport
 
     @property
-    def model(self) -> Literal["irm", "lda"]:
+    def model(self) -> SampleModel:
         """Name of the model that is for such data."""
-        return "irm" if isinstance(self.data, Relation) else "lda"
+        if not isinstance(self.data, Relation):
+            return "lda"
+        return "irm" if self.data.network is None else "network"
 
     @property
     def relation(self) -> Relation:
@@ -93,13 +101,13 @@ class Sample:
     title, origin, licence : str
         For people; the origin is one line.
     shape : (int, int)
-        Objects of both sides of a relation; documents and words of a corpus.
+        Objects of both sides of a relation (of a network: its nodes, twice); documents and words of a corpus.
     loader : callable
         Returns the LoadedSample.
     truth : callable or None
         Returns the Truth of a relation, or the PlantedTopics that a corpus was drawn with.
-    model : "irm" or "lda"
-        The model that is for such data: a relation's or a corpus's.
+    model : "irm", "network" or "lda"
+        The model that is for such data: a relation's, a network's or a corpus's.
     """
 
     title: str
@@ -108,12 +116,12 @@ class Sample:
     shape: tuple[int, int]
     loader: Callable[[], LoadedSample]
     truth: Callable[[], Truth | PlantedTopics] | None = None
-    model: Literal["irm", "lda"] = "irm"
+    model: SampleModel = "irm"
 
     @property
     def kind(self) -> str:
         """What the data are, in a word."""
-        return "relation" if self.model == "irm" else "corpus"
+        return "corpus" if self.model == "lda" else "relation"
 
     @property
     def size_text(self) -> str:
@@ -121,6 +129,8 @@ class Sample:
         first, second = self.shape
         if self.model == "lda":
             return f"{first:,} documents · {second:,} words"
+        if self.model == "network":
+            return f"{first:,} nodes"
         return f"{first:,} × {second:,} objects"
 
     @property
@@ -172,10 +182,14 @@ def _find(filename: str) -> Path:
     raise DataError("a sample file is missing", source=filename, remedy="Install the package again.")
 
 
-def _from_file(name: str, **options: Any) -> Callable[[], LoadedSample]:
+def _from_file(name: str, labels: str | None = None, **options: Any) -> Callable[[], LoadedSample]:
     def load() -> LoadedSample:
         loaded = load_relation(_find(f"{name}.csv"), name=name, **options)
-        return LoadedSample(loaded.relation, loaded.report)
+        if labels is None:
+            return LoadedSample(loaded.relation, loaded.report)
+        known = load_labels(_find(f"{labels}.csv"), loaded.relation)
+        facts = (*loaded.report.facts, *known.report.facts)
+        return LoadedSample(with_attributes(loaded.relation, known), ReadReport(loaded.report.source, facts))
 
     return load
 
@@ -193,6 +207,22 @@ def _drawn(draw: Callable[[], synthetic.Planted]) -> tuple[Callable[[], LoadedSa
     def truth() -> Truth:
         drawn = draw()
         return Truth(drawn.row_clusters, drawn.column_clusters)
+
+    return load, truth
+
+
+def _drawn_network(
+    draw: Callable[[], PlantedNetwork],
+) -> tuple[Callable[[], LoadedSample], Callable[[], Truth]]:
+    def load() -> LoadedSample:
+        relation = draw().relation
+        told = f"Drawn from planted groups: {plural(relation.n_links, 'link')}."
+        facts = (Fact("links", relation.n_links, told), *object_facts(relation))
+        return LoadedSample(relation, ReadReport(relation.name, facts))
+
+    def truth() -> Truth:
+        clusters = draw().clusters
+        return Truth(clusters, clusters)
 
     return load, truth
 
@@ -230,17 +260,15 @@ def _drawn_topics(draw: Callable[[], PlantedTopics]) -> Callable[[], LoadedSampl
 
 
 def _groups(name: str, labels: NDArray[Any]) -> NDArray[Any]:
-    """Return the groups of a two-column file (object, cluster) in the order of `labels`."""
+    """Return the groups of a two-column file (object, group) in the order of `labels`."""
     with _find(f"{name}.csv").open(newline="", encoding="utf-8") as lines:
-        group = {row["object"]: row["cluster"] for row in csv.DictReader(lines)}
+        group = dict(list(csv.reader(lines))[1:])
     return np.array([group[label] for label in labels], dtype=object)
 
 
 def _karate_truth() -> Truth:
-    relation = load_sample("karate").relation
-    return Truth(
-        _groups("karate_clubs", relation.row_labels), _groups("karate_clubs", relation.column_labels)
-    )
+    clubs = load_sample("karate").relation.attributes["club"]
+    return Truth(clubs, clubs)
 
 
 def _survey_truth() -> Truth:
@@ -253,6 +281,8 @@ def _survey_truth() -> Truth:
 _OWN = "Generated by this project, under its licence."
 _NETWORKX = "Facts from a published study, as distributed with NetworkX (BSD-3-Clause)."
 _SYNTH1, _SYNTH2 = _drawn(synthetic.synth1), _drawn(synthetic.synth2)
+_GROUPS = _drawn_network(synthetic_networks.groups_of_all_kinds)
+_MESSAGES = _drawn_network(synthetic_networks.flow_of_messages)
 
 SAMPLES: dict[str, Sample] = {
     "southern_women": Sample(
@@ -274,15 +304,41 @@ SAMPLES: dict[str, Sample] = {
         "Friendships among 34 members of a karate club that split in two; Zachary 1977.",
         _NETWORKX,
         (34, 34),
-        _from_file("karate", same_nodes=True, domains="two"),
+        _from_file("karate", labels="karate_clubs", domains="one", directed=False),
         _karate_truth,
+        model="network",
     ),
     "les_miserables": Sample(
         "Les Misérables",
         "Who appears with whom in the chapters of the novel; Knuth, The Stanford GraphBase, 1993.",
         _NETWORKX,
         (77, 77),
-        _from_file("les_miserables", same_nodes=True, domains="two"),
+        _from_file("les_miserables", domains="one", directed=False),
+        model="network",
+    ),
+    "florentine_families": Sample(
+        "Florentine families",
+        "Marriages between 15 leading families of Florence about 1430; Padgett, by way of Breiger and Pattison 1986.",
+        _NETWORKX,
+        (15, 15),
+        _from_file("florentine_families", domains="one", directed=False),
+        model="network",
+    ),
+    "network_groups": Sample(
+        "Synthetic network, groups of all kinds",
+        "Undirected: four communities, buyers and sellers who only meet each other, a centre and its circle, a rest.",
+        _OWN,
+        (360, 360),
+        *_GROUPS,
+        model="network",
+    ),
+    "network_directed": Sample(
+        "Synthetic network with directions",
+        "Directed: three groups in a circle, senders, and receivers of everything.",
+        _OWN,
+        (150, 150),
+        *_MESSAGES,
+        model="network",
     ),
     "survey": Sample(
         "Survey with missing answers (made up)",

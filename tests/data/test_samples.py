@@ -17,6 +17,7 @@ from acvb_core.errors import DataError, ParameterError
 
 FOLDER = Path(__file__).parents[2] / "sample_data"
 RELATIONS = [name for name, row in SAMPLES.items() if row.kind == "relation"]
+NETWORKS = [name for name, row in SAMPLES.items() if row.model == "network"]
 CORPORA = [name for name, row in SAMPLES.items() if row.kind == "corpus"]
 
 
@@ -36,8 +37,9 @@ def test_a_sample_is_what_the_table_says(name):
 @pytest.mark.parametrize("name", RELATIONS)
 def test_a_relation_is_no_corpus(name):
     found = load_sample(name)
-    assert (found.relation is found.data, SAMPLES[name].model) == (True, "irm")
-    assert found.report.count("links") == found.relation.n_ones > 0
+    assert found.relation is found.data
+    assert SAMPLES[name].model == ("irm" if found.relation.network is None else "network")
+    assert found.report.count("links") == found.relation.n_links > 0
     with pytest.raises(ParameterError, match=r"is a relation.*\.relation"):
         _ = found.corpus
 
@@ -103,7 +105,8 @@ def test_truth_fits_the_objects(name):
 
 
 def test_there_are_samples_of_both_kinds_and_one_has_missing_entries():
-    assert len(RELATIONS) >= 6
+    assert len(RELATIONS) >= 9
+    assert len(NETWORKS) >= 5
     assert len(CORPORA) >= 4
     assert load_sample("survey").relation.n_missing > 100
 
@@ -119,11 +122,40 @@ def test_truth_says_something_about_the_survey():
     assert max(spread) - min(spread) > 0.5
 
 
-def test_networks_are_symmetric_with_the_same_objects_on_both_sides():
-    for name in ("karate", "les_miserables"):
-        relation = load_sample(name).relation
-        assert relation.row_labels.tolist() == relation.column_labels.tolist()
-        assert (relation.ones != relation.ones.T).nnz == 0
+@pytest.mark.parametrize("name", NETWORKS)
+def test_networks_have_the_same_objects_on_both_sides(name):
+    relation = load_sample(name).relation
+    assert relation.row_labels.tolist() == relation.column_labels.tolist()
+    assert SAMPLES[name].size_text == f"{relation.shape[0]} nodes"
+    both_ways = (relation.ones != relation.ones.T).nnz == 0
+    assert (relation.network.directed, relation.network.self_links) == (not both_ways, False)
+    assert relation.n_missing == relation.shape[0]
+
+
+def test_what_is_known_of_the_nodes():
+    clubs = load_sample("karate").relation.attributes["club"]
+    assert dict(zip(*np.unique(clubs, return_counts=True), strict=True)) == {"Mr. Hi": 17, "Officer": 17}
+    assert clubs[[0, 33]].tolist() == ["Mr. Hi", "Officer"]
+    groups = load_sample("network_groups").relation.attributes["group"]
+    assert sum(groups == "buyers") == 45
+    assert "Medici" in load_sample("florentine_families").relation.row_labels
+
+
+def test_groups_that_are_no_communities():
+    """The drawn networks have what a search for communities would miss."""
+    relation = load_sample("network_groups").relation
+    group, links = relation.attributes["group"], relation.ones.toarray()
+
+    def rate(one, other):
+        return links[np.ix_(group == one, group == other)].mean()
+
+    assert rate("buyers", "sellers") > 0.15 > 10 * rate("buyers", "buyers")
+    assert rate("centre", "circle") > 0.3 > 10 * rate("circle", "circle")
+    assert max(rate("rest", other) for other in set(group)) < 0.03
+    relation = load_sample("network_directed").relation
+    group, links = relation.attributes["group"], relation.ones.toarray()
+    assert rate("first", "second") > 0.2 > 10 * rate("second", "first")
+    assert rate("senders", "receivers") > 0.1 > 5 * rate("receivers", "senders")
 
 
 def test_the_southern_women():
@@ -154,10 +186,10 @@ def test_the_files_can_be_made_again(monkeypatch, tmp_path):
     monkeypatch.syspath_prepend(str(FOLDER))
     make_samples = importlib.import_module("make_samples")
     monkeypatch.setattr(make_samples, "FOLDER", tmp_path)
-    for write in ("southern_women", "karate", "les_miserables", "survey"):
+    for write in ("southern_women", "karate", "les_miserables", "florentine_families", "survey"):
         getattr(make_samples, f"write_{write}")()
     made = sorted(file.name for file in tmp_path.iterdir())
-    assert len(made) == 7
+    assert len(made) == 8
     for name in made:
         assert (tmp_path / name).read_bytes() == (FOLDER / name).read_bytes()
 

@@ -1,0 +1,52 @@
+"""Planted networks are what they were asked to be."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from acvb_core.data.relation import Network
+from acvb_core.data.synthetic_networks import planted_network
+from acvb_core.errors import ParameterError
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("self_links", [False, True])
+def test_a_planted_network_follows_its_strengths(directed, self_links):
+    strengths = np.array([[0.9, 0.1], [0.5 if directed else 0.1, 0.3]])
+    drawn = planted_network(
+        [60, 90], strengths, 3, directed=directed, self_links=self_links, groups=["a", "b"]
+    )
+    relation = drawn.relation
+    assert relation.network == Network(directed, self_links)
+    assert relation.shape == (150, 150)
+    assert np.bincount(drawn.clusters).tolist() == [60, 90]
+    assert (drawn.clusters[:60] == 1).any()  # in no order
+    assert relation.attributes["group"].tolist() == ["ab"[z] for z in drawn.clusters]
+    assert bool(relation.ones.diagonal().any()) is self_links
+    links = relation.ones.toarray()
+    for k in range(2):
+        for j in range(2):
+            found = links[np.ix_(drawn.clusters == k, drawn.clusters == j)].mean()
+            assert found == pytest.approx(strengths[k, j], abs=0.04)
+
+
+def test_one_seed_one_network():
+    first, again, other = (planted_network([20, 20], np.eye(2), seed) for seed in (1, 1, 2))
+    assert first.relation.fingerprint == again.relation.fingerprint != other.relation.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("sizes", "strengths", "options"),
+    [
+        ([], np.zeros((0, 0)), {}),
+        ([3, 0], np.eye(2), {}),
+        ([3, 3], np.eye(3), {}),
+        ([3, 3], [[1, 0], [2, 1]], {"directed": True}),
+        ([3, 3], [[1, 0], [0.5, 1]], {}),
+        ([3, 3], np.eye(2), {"groups": ["a"]}),
+    ],
+)
+def test_what_makes_no_sense_is_refused(sizes, strengths, options):
+    with pytest.raises(ParameterError):
+        planted_network(sizes, strengths, 0, **options)
