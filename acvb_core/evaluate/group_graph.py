@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from acvb_core.data.relation import Relation
 from acvb_core.errors import ParameterError
-from acvb_core.evaluate.sides import mirrored, one_clustering
+from acvb_core.evaluate.sides import block_matrix, mirrored, one_clustering
 from acvb_core.protocols import Posterior
 
 Floats = NDArray[np.float64]
@@ -61,8 +62,9 @@ class GroupGraph:
         Density of the whole network: what is expected inside a cluster.
     between : float
         Density of all pairs of objects of two different clusters: what is expected between two clusters.
-    density, links, entries : ndarrays, shape (K, K)
-        Posterior mean of the link probability, expected links and entries of each block; symmetric where undirected.
+    density, low, high, links, entries : ndarrays, shape (K, K)
+        Posterior mean and 95 % interval of the link probability, expected links and entries of each block; symmetric
+        where undirected.
     edges : list of GroupEdge
         Blocks between two clusters that are denser than expected by more than chance would have it, most excess
         links first.
@@ -78,6 +80,8 @@ class GroupGraph:
     overall: float
     between: float
     density: Floats
+    low: Floats
+    high: Floats
     links: Floats
     entries: Floats
     edges: list[GroupEdge]
@@ -85,7 +89,7 @@ class GroupGraph:
     inner: dict[int, GroupEdge] = field(default_factory=dict)
 
 
-def group_graph(relation: Relation, posterior: Posterior, strengths: Floats) -> GroupGraph:
+def group_graph(relation: Relation, posterior: Posterior, blocks: pd.DataFrame) -> GroupGraph:
     """Return the graph of a network's clusters.
 
     The inside of a cluster is held against the density of the whole network, a block between two clusters against
@@ -98,24 +102,24 @@ def group_graph(relation: Relation, posterior: Posterior, strengths: Floats) -> 
     relation : Relation
         A network.
     posterior : Posterior
-        Of one clustering, with its `ones` and `entries`.
-    strengths : ndarray, shape (K, K)
-        Posterior mean of every block's link probability.
+        Of one clustering.
+    blocks : DataFrame
+        The `blocks` of a result: row_cluster, column_cluster, ones, entries, mean, low, high; those on and above the
+        diagonal are enough where links have no direction.
 
     Raises
     ------
     ParameterError
-        Rows and columns have a clustering each, or the posterior lacks the counts of its blocks.
+        Rows and columns have a clustering each, or the relation is no network.
     """
     if not one_clustering(posterior) or relation.network is None:
         raise ParameterError(
             "A graph of groups needs a network whose objects have one clustering, not one for rows and one for columns."
         )
-    if "ones" not in posterior.arrays or "entries" not in posterior.arrays:
-        raise ParameterError("A graph of groups needs the links and entries of every block.")
-    links = np.maximum(np.asarray(posterior["ones"], dtype=np.float64), 0.0)
-    entries = np.maximum(np.asarray(posterior["entries"], dtype=np.float64), links)
-    density = np.asarray(strengths, dtype=np.float64)
+    shape = (posterior["rows"].shape[1],) * 2
+    density, low, high, links, entries = (
+        block_matrix(blocks, name, shape) for name in ("mean", "low", "high", "ones", "entries")
+    )
     undirected = mirrored(relation)
     counted = np.triu(np.ones_like(links)) if undirected else np.ones_like(links)
     inside = np.eye(len(links), dtype=np.bool_)
@@ -143,7 +147,19 @@ def group_graph(relation: Relation, posterior: Posterior, strengths: Floats) -> 
     positions[clusters] = group_positions(clusters, above)
     inner = {int(k): edge(int(k), int(k)) for k in clusters}
     return GroupGraph(
-        not undirected, members, clusters, overall, between, density, links, entries, above, positions, inner
+        not undirected,
+        members,
+        clusters,
+        overall,
+        between,
+        density,
+        low,
+        high,
+        links,
+        entries,
+        above,
+        positions,
+        inner,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from acvb_core.data.relation import Relation
@@ -44,3 +45,17 @@ def links_of(relation: Relation) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         upper = rows <= columns
         rows, columns = rows[upper], columns[upper]
     return rows, columns
+
+
+def block_matrix(blocks: pd.DataFrame, column: str, shape: tuple[int, int]) -> NDArray[np.float64]:
+    """Return a column of a result's `blocks` as a matrix, row clusters down and column clusters across.
+
+    Where only the blocks on and above the diagonal are listed (an undirected network), the others are the same.
+    """
+    k, m = blocks["row_cluster"].to_numpy() - 1, blocks["column_cluster"].to_numpy() - 1
+    values = blocks[column].to_numpy(dtype=np.float64)
+    found = np.full(shape, np.nan)
+    if len(blocks) < found.size:
+        found[m, k] = values
+    found[k, m] = values
+    return found

@@ -8,12 +8,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from acvb_core.data.relation import Relation
 from acvb_core.engine.result import Result
-from acvb_core.evaluate.sides import mirrored, sides, without_diagonal
+from acvb_core.evaluate.sides import block_matrix, mirrored, sides, without_diagonal
 from acvb_core.views.binning import count_in_bins
 
 Window = tuple[int, int, int, int]
@@ -144,24 +143,10 @@ def arranged(result: Result) -> Arrangement:
     down, across = sides(result.posterior)
     n_clusters = result.posterior.n_clusters()
     shape = (n_clusters[down], n_clusters[across])
-    posterior = {name: matrix(result.blocks, name, shape) for name in ("mean", "low", "high")}
+    posterior = {name: block_matrix(result.blocks, name, shape) for name in ("mean", "low", "high")}
     if down == across:
         return arrange_network(relation, result.labels(down), shape[0], posterior)
     return arrange(relation, result.labels(down), result.labels(across), shape, posterior)
-
-
-def matrix(blocks: pd.DataFrame, column: str, shape: tuple[int, int]) -> NDArray[np.float64]:
-    """Return a column of a result's `blocks` as a matrix, row clusters down and column clusters across.
-
-    Where only the blocks on and above the diagonal are listed (an undirected network), the others are the same.
-    """
-    k, m = blocks["row_cluster"].to_numpy() - 1, blocks["column_cluster"].to_numpy() - 1
-    values = blocks[column].to_numpy(dtype=np.float64)
-    found = np.full(shape, np.nan)
-    if len(blocks) < found.size:
-        found[m, k] = values
-    found[k, m] = values
-    return found
 
 
 def arrange(

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from acvb_core.evaluate.group_graph import GroupEdge, GroupGraph, separated
@@ -14,7 +11,6 @@ from acvb_core.views.theme import MUTED, TEXT, Figure, base_layout, cluster_colo
 from acvb_core.views.topic_labels import ink_on
 
 Floats = NDArray[np.float64]
-Intervals = Mapping[tuple[int, int], tuple[float, float]]
 
 #: Lines that are drawn at most; the figure says how many there are beyond.
 MOST_EDGES = 120
@@ -29,18 +25,10 @@ _STEPS = 24
 _PLOT = 0.8  # of the height: what the plot itself has
 
 
-def intervals(blocks: pd.DataFrame) -> dict[tuple[int, int], tuple[float, float]]:
-    """Return the 95 % interval of every block of a result's `blocks`, by its clusters (from 0)."""
-    keys = zip(blocks["row_cluster"].to_numpy() - 1, blocks["column_cluster"].to_numpy() - 1, strict=True)
-    bounds = zip(blocks["low"].to_numpy(), blocks["high"].to_numpy(), strict=True)
-    return {(int(k), int(m)): (float(a), float(b)) for (k, m), (a, b) in zip(keys, bounds, strict=True)}
-
-
 def group_graph_figure(
     graph: GroupGraph,
     *,
     kind: str = "object",
-    interval: Intervals | None = None,
     selected: int | None = None,
     most: int = MOST_EDGES,
     height: int = 560,
@@ -54,8 +42,6 @@ def group_graph_figure(
     graph : GroupGraph
     kind : str
         What an object is.
-    interval : mapping of (int, int) to (float, float), optional
-        Interval of each block's link probability, from `intervals(result.blocks)`.
     selected : int, optional
         Cluster (from 1) whose lines stand out.
     most : int
@@ -66,7 +52,6 @@ def group_graph_figure(
     shown = graph.edges[: max(most, 0)]
     across = _diameters(graph.members)
     place = _pixels(graph, across, height)
-    known = dict(interval or {})
     top = max([item.excess for item in (*shown, *graph.inner.values())], default=0.0)
     both = {(item.source, item.target) for item in shown}
     data: list[Figure] = []
@@ -83,11 +68,11 @@ def group_graph_figure(
             line = _cut(line, end + 0.6 * _head(item, top))
         data.append(_line(item, line, top, graph.directed, selected))
     if shown:
-        said = [_edge_text(item, graph, kind, known) for item in reversed(shown)]
+        said = [_edge_text(item, graph, kind) for item in reversed(shown)]
         data.append(_handles(middles, said))
         if graph.directed:
             data.append(_heads(ends, [_head(item, top) for item in reversed(shown)], shown[::-1], selected))
-    data.append(_discs(graph, place, across, top, kind, known, selected))
+    data.append(_discs(graph, place, across, top, kind, selected))
     return {"data": data, "layout": _layout(graph, place, across, len(shown), height)}
 
 
@@ -226,7 +211,6 @@ def _discs(
     across: Floats,
     top: float,
     kind: str,
-    known: Intervals,
     selected: int | None,
 ) -> Figure:
     used = graph.clusters.tolist()
@@ -258,7 +242,7 @@ def _discs(
                 "color": [TEXT if item.ratio > 1.0 and item.excess > 0.0 else "#FFFFFF" for item in inner],
             },
         },
-        "hovertext": [_group_text(graph, k, kind, known) for k in used],
+        "hovertext": [_group_text(graph, k, kind) for k in used],
         "hovertemplate": "%{hovertext}<extra></extra>",
         "selected": {"marker": {"opacity": 1}},
         "unselected": {"marker": {"opacity": 1}},
@@ -273,21 +257,21 @@ def _faded(colour: str) -> str:
     return "#" + "".join(f"{round(0.3 * part + 0.7 * 255):02X}" for part in parts)
 
 
-def _group_text(graph: GroupGraph, k: int, kind: str, known: Intervals) -> str:
+def _group_text(graph: GroupGraph, k: int, kind: str) -> str:
     lines = [f"<b>cluster {k + 1}</b>", _objects(int(graph.members[k]), kind), "inside:"]
     if graph.entries[k, k] <= 0.0:
         return "<br>".join([*lines[:2], "no pairs inside that are known"])
-    return "<br>".join([*lines, *_numbers(graph.inner[k], graph, known)])
+    return "<br>".join([*lines, *_numbers(graph.inner[k], graph)])
 
 
-def _edge_text(item: GroupEdge, graph: GroupGraph, kind: str, known: Intervals) -> str:
+def _edge_text(item: GroupEdge, graph: GroupGraph, kind: str) -> str:
     joint = " → " if graph.directed else " – "
     sizes = [_objects(int(graph.members[k]), kind) for k in (item.source, item.target)]
     return "<br>".join(
         [
             f"<b>cluster {item.source + 1}{joint}cluster {item.target + 1}</b>",
             f"{sizes[0]}{joint}{sizes[1]}",
-            *_numbers(item, graph, known),
+            *_numbers(item, graph),
         ]
     )
 
@@ -296,13 +280,12 @@ def _objects(n: int, kind: str) -> str:
     return f"{n:,} × {escape(kind, 40)}"
 
 
-def _numbers(item: GroupEdge, graph: GroupGraph, known: Intervals) -> list[str]:
+def _numbers(item: GroupEdge, graph: GroupGraph) -> list[str]:
     k, m = item.source, item.target
     entries = float(graph.entries[k, m])
     lines = [f"{_count(item.links)} links in {_count(entries)} known pairs"]
-    bounds = known.get((k, m)) or known.get((m, k) if not graph.directed else (k, m))
-    told = f", 95 % interval {percent(bounds[0])} to {percent(bounds[1])}" if bounds else ""
-    lines.append(f"density {percent(item.density)}{told}")
+    interval = f"95 % interval {percent(graph.low[k, m])} to {percent(graph.high[k, m])}"
+    lines.append(f"density {percent(item.density)}, {interval}")
     expected, whose = (
         (graph.overall, "in the whole network") if k == m else (graph.between, "between clusters at large")
     )

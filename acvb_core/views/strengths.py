@@ -6,8 +6,7 @@ import numpy as np
 
 from acvb_core.data.relation import Relation
 from acvb_core.engine.result import Result
-from acvb_core.evaluate.sides import mirrored, one_clustering, sides
-from acvb_core.views.arrangement import matrix
+from acvb_core.evaluate.sides import block_matrix, mirrored, one_clustering, sides
 from acvb_core.views.block_hover import pair_name
 from acvb_core.views.theme import GRID, INK, LINE, MUTED, Figure, base_layout, cluster_colour, escape
 
@@ -19,7 +18,7 @@ def strength_figure(result: Result, *, height: int = 460) -> Figure:
     """Return the posterior mean of every block's link probability as a heat map, cells of equal size."""
     relation = result.problem.data
     n_rows, n_columns = shape = _shape(result)
-    mean = matrix(result.blocks, "mean", shape)
+    mean = block_matrix(result.blocks, "mean", shape)
     top = float(mean.max()) or 1.0
     start, end = (" (from)", " (to)") if _directed(relation) else ("", "")
     annotated = max(n_rows, n_columns) <= ANNOTATED
@@ -84,7 +83,7 @@ def strength_hover(result: Result) -> list[list[str]]:
     """Return the text of every block: its mean, its interval and the counts behind them."""
     shape = _shape(result)
     mean, low, high, ones, entries = (
-        matrix(result.blocks, name, shape) for name in ("mean", "low", "high", "ones", "entries")
+        block_matrix(result.blocks, name, shape) for name in ("mean", "low", "high", "ones", "entries")
     )
     one, undirected = one_clustering(result.posterior), mirrored(result.problem.data)
     what = "pairs" if one else "entries"
