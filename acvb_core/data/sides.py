@@ -97,7 +97,7 @@ def guess_sides(relation: Relation, head: Heading, *, by_position: bool, is_tabl
         return Sides("one", f"{same} the matrix has the same names at the top and at the left.")
     if _symmetric(relation):
         return Sides("one", f"{same} every link goes both ways, and {occur}.")
-    why = "numbers, and nothing else says" if not words else "too few to say"
+    why = "numbers, and nothing else says" if not words and not head.network else "too few to say"
     return Sides(
         "two", f"The two sides are taken as two kinds of objects: {occur}, {why} that they are the same."
     )

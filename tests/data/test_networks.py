@@ -1,0 +1,163 @@
+"""From a relation to a network and back: pair by pair as the rules say, and nothing is left out without a word."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acvb_core.data.networks import as_network, as_two_sided, with_attributes
+from acvb_core.data.readers import load_relation
+from acvb_core.data.relation import Network, Relation
+from acvb_core.errors import DataError
+
+NAMES = ["ann", "bob", "cy", "di"]
+# What a file says of a pair: linked, not linked, missing, or nothing at all.
+SAID = {"1": "1", "0": "0", "?": "NA", "": None}
+
+
+@st.composite
+def said(draw):
+    """What is said of each ordered pair of some names; at least one thing is."""
+    pairs = list(itertools.product(NAMES, repeat=2))
+    found = draw(st.lists(st.sampled_from(list(SAID)), min_size=len(pairs), max_size=len(pairs)))
+    return dict(zip(pairs, found, strict=True)) | {("ann", "bob"): "1"}
+
+
+def expected(of, directed, self_links, unlisted):
+    """What a pair is: "1", "0" or "?"."""
+
+    def entry(a, b):
+        ways = [of[a, b]] if directed else [of[a, b], of[b, a]]
+        if a == b and not self_links:
+            return "?"
+        for sign in ("1", "0", "?"):  # a link prevails, then what is known
+            if sign in ways:
+                return sign
+        return "0" if unlisted == "zero" else "?"
+
+    return entry
+
+
+@given(said(), st.booleans(), st.booleans(), st.sampled_from(["zero", "missing"]))
+def test_every_pair_of_a_list_is_as_the_rules_say(of, directed, self_links, unlisted):
+    lines = [f"{a},{b},{SAID[sign]}" for (a, b), sign in of.items() if sign]
+    found = load_relation(
+        "\n".join(["source,target,value", *lines]).encode(),
+        domains="one",
+        directed=directed,
+        self_links=self_links,
+        unlisted=unlisted,
+    )
+    relation = found.relation
+    assert relation.network == Network(directed, self_links)
+    entry = expected(of, directed, self_links, unlisted)
+    for i, a in enumerate(relation.row_labels):
+        for j, b in enumerate(relation.row_labels):
+            sign = "1" if relation.ones[i, j] else "?" if relation.missing[i, j] else "0"
+            assert sign == entry(a, b), (a, b)
+    own = sum(of[a, a] == "1" for a in NAMES)
+    assert found.report.count("self_links_left_out") == (0 if self_links else own)
+    pairs = [(of[a, b], of[b, a]) for a, b in itertools.combinations(NAMES, 2)]
+    one_way = sum((a == "1") != (b == "1") for a, b in pairs)
+    denied = sum({a, b} == {"1", "0"} for a, b in pairs)
+    assert found.report.count("one_way") == (0 if directed else one_way)
+    assert found.report.count("denied_one_way") == (0 if directed else denied)
+
+
+@given(said(), st.booleans(), st.booleans())
+def test_every_pair_of_a_table_is_as_the_rules_say(of, directed, self_links):
+    of = {pair: sign or "0" for pair, sign in of.items()}  # a table says something of every pair
+    ones = [[of[a, b] == "1" for b in NAMES] for a in NAMES]
+    missing = [[of[a, b] == "?" for b in NAMES] for a in NAMES]
+    relation, facts = as_network(
+        Relation.build(ones, missing, row_labels=NAMES, column_labels=NAMES),
+        directed=directed,
+        self_links=self_links,
+    )
+    entry = expected(of, directed, self_links, "zero")
+    found = np.where(relation.ones.toarray(), "1", np.where(relation.missing.toarray(), "?", "0"))
+    assert found.tolist() == [[entry(a, b) for b in NAMES] for a in NAMES]
+    known = sum({of[a, b], of[b, a]} in ({"?", "0"}, {"?", "1"}) for a, b in itertools.combinations(NAMES, 2))
+    assert sum(fact.count for fact in facts if fact.name == "known_one_way") == (0 if directed else known)
+
+
+def test_nodes_are_the_rows_and_then_the_other_columns():
+    relation = Relation.build(
+        [[1, 0, 1], [0, 1, 0]],
+        row_labels=["b", "a"],
+        column_labels=["c", "a", "d"],
+        attributes={"club": ["x", "y"]},
+    )
+    network, _ = as_network(relation, directed=True)
+    assert network.row_labels.tolist() == network.column_labels.tolist() == ["b", "a", "c", "d"]
+    assert network.attributes["club"].tolist() == ["x", "y", "", ""]
+    assert sorted(zip(*network.ones.nonzero(), strict=True)) == [(0, 2), (0, 3), (1, 1)]
+    assert network.network == Network(directed=True, self_links=True)
+    assert network.n_missing == 0
+    # Nothing was said of what columns do to anybody, nor of links to the first row.
+    silent, _ = as_network(relation, unlisted="missing")
+    expected = np.ones((4, 4), dtype=bool)
+    expected[np.ix_([0, 1], [1, 2, 3])] = False
+    np.testing.assert_array_equal(silent.missing.toarray(), expected)
+
+
+def test_too_many_pairs_nothing_is_known_of(monkeypatch):
+    relation = Relation.build([[1, 0], [0, 1]], row_labels=["a", "b"], column_labels=["c", "d"])
+    monkeypatch.setattr("acvb_core.data.networks.MAX_UNGIVEN", 11)
+    with pytest.raises(DataError, match="12 pairs"):
+        as_network(relation, unlisted="missing")
+
+
+@pytest.mark.parametrize(
+    ("links", "directed", "why"),
+    [
+        ([[0, 1, 0], [1, 1, 1], [0, 1, 0]], False, "both ways"),
+        ([[0, 1, 1], [0, 0, 1], [0, 0, 0]], False, "one side of the diagonal"),
+        ([[0, 1, 0], [0, 0, 1], [1, 0, 0]], True, "no linked pair goes both ways"),
+        ([[0, 1, 0], [1, 0, 1], [0, 0, 0]], True, "1 of 2"),
+    ],
+)
+def test_the_direction_of_a_table_is_guessed(links, directed, why):
+    network, facts = as_network(Relation.build(links))
+    assert network.network.directed is directed
+    assert any(why in fact.sentence for fact in facts if fact.name == "direction")
+
+
+def test_a_missing_entry_does_not_make_a_direction():
+    links, missing = [[0, 1, 1], [1, 0, 0], [0, 0, 0]], [[0, 0, 0], [0, 0, 0], [1, 0, 0]]
+    assert not as_network(Relation.build(links, missing)).relation.network.directed
+    assert as_network(Relation.build(links, missing), direction="it says so").relation.network.directed
+
+
+def test_a_network_goes_back_to_two_sides_and_forth():
+    network, _ = as_network(
+        Relation.build([[0, 1, 0], [1, 0, 1], [0, 1, 0]], attributes={"club": ["x", "y", "x"]})
+    )
+    apart = as_two_sided(network)
+    assert apart.network is None
+    np.testing.assert_array_equal(apart.ones.toarray(), network.ones.toarray())
+    np.testing.assert_array_equal(apart.missing.toarray(), network.missing.toarray())
+    assert as_two_sided(apart) is apart
+    assert as_network(apart).relation.fingerprint == network.fingerprint
+    assert as_network(network).relation.fingerprint == network.fingerprint
+    assert apart.attributes["club"].tolist() == ["x", "y", "x"]
+
+
+@pytest.mark.parametrize(("kind", "called"), [("source", "node"), ("row", "node"), ("person", "person")])
+def test_what_a_node_is_called(kind, called):
+    assert as_network(Relation.build([[0, 1], [1, 0]], row_kind=kind)).relation.row_kind == called
+
+
+def test_attributes_are_added_and_replaced():
+    relation = Relation.build([[0, 1], [1, 0]], attributes={"a": ["1", "2"], "b": ["x", "y"]})
+    found = with_attributes(relation, {"b": ["u", "v"], "c": ["", "w"]})
+    assert {name: values.tolist() for name, values in found.attributes.items()} == {
+        "a": ["1", "2"], "b": ["u", "v"], "c": ["", "w"],
+    }  # fmt: skip
+    assert found.fingerprint == relation.fingerprint
+    with pytest.raises(DataError, match="3 values for 2"):
+        with_attributes(relation, {"d": ["1", "2", "3"]})

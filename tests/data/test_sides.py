@@ -1,0 +1,200 @@
+"""Whether a file holds a network: what is guessed, why, and how the user changes it."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import numpy as np
+import pytest
+import scipy.io
+from scipy import sparse
+
+from acvb_core.data.headings import heading
+from acvb_core.data.readers import load_relation
+from acvb_core.data.relation import Network
+from acvb_core.errors import DataError, ParameterError
+
+BOTH_WAYS = "1,2\n2,1\n2,3\n3,2\n3,4\n4,3\n"
+
+
+def loaded(text: str, **options):
+    return load_relation(text.encode(), **options)
+
+
+def market(matrix, **options) -> bytes:
+    out = io.BytesIO()
+    scipy.io.mmwrite(out, sparse.coo_array(matrix), **options)
+    return out.getvalue()
+
+
+def npz(matrix) -> bytes:
+    out = io.BytesIO()
+    sparse.save_npz(out, sparse.coo_array(matrix))
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("text", "network", "why"),
+    [
+        # Headings of a network, names on both sides.
+        (
+            "source,target\n1,2\n2,3\n",
+            Network(True),
+            "named as those of a network, and 1 of 3 names occurs on both",
+        ),
+        ("From,To\na,b\nb,c\nc,c\n", Network(True, True), "2 of 3 names occur on both"),
+        ("from_user,to_user\n1,2\n2,1\n", Network(False), "named as those"),
+        ("sender,recipient,value\n1,2,3\n2,3,1\n", Network(True), "named as those"),
+        ("node1,node2\n1,2\n2,3\n", Network(False), "named as those"),
+        ("user_a,user_b\nx,y\ny,z\n", Network(False), "named as those"),
+        ("userID\tfriendID\n2\t275\n275\t2\n", Network(False), "named as those"),
+        ("i,j\n1,2\n2,3\n", Network(False), "named as those"),
+        ("# FromNodeId\tToNodeId\n1\t2\n2\t3\n", Network(True), "named as those"),
+        # Names that are words.
+        ("Ann,Bob\nBob,Cy\nCy,Ann\n", Network(False), "3 of 3 names occur on both"),
+        ("Ann,Bob,1\nBob,Ann,0\nBob,Cy,1\n", Network(True), "2 of 3 names occur on both"),
+        # Numbers, but every link goes both ways.
+        (BOTH_WAYS, Network(False), "every link goes both ways"),
+        ("row,col\n" + BOTH_WAYS + "2,2\n", Network(False, True), "every link goes both ways"),
+        # A table with the same names at the top and at the left.
+        (",1,2\n1,0,1\n2,0,0\n", Network(False), "same names at the top"),
+        (",x,y,z\nx,0,1,0\ny,1,0,0\nz,0,1,0\n", Network(True), "3 of 3 names"),
+        # A table without names that is symmetric.
+        ("0,1,1,0\n1,0,1,0\n1,1,0,1\n0,0,1,0\n", Network(False), "the matrix is square"),
+    ],
+)
+def test_networks_are_found(text, network, why):
+    found = loaded(text)
+    assert found.relation.network == network
+    assert why in " ".join(found.report.lines())
+    sides = found.layout.sides
+    assert (sides.domains, sides.directed, sides.self_links) == ("one", network.directed, network.self_links)
+    assert why in sides.reason
+    assert json.loads(json.dumps(found.layout.to_dict()))["sides"]["domains"] == "one"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("person,event\nAnn,Fair\nBob,Fair\n", "no name occurs on both"),
+        ("source,target\nAnn,Fair\nBob,Fair\n", "no name occurs on both"),
+        ("userID,artistID\n1,2\n2,3\n3,1\n3,4\n", "3 of 4 names occur on both, numbers"),
+        ("1,2\n2,3\n3,1\n3,4\n", "nothing else says"),
+        ("1,1\n2,2\n3,3\n4,4\n", "nothing else says"),  # no link between different objects says nothing
+        (
+            "Ann,Fair\nBob,Fair\nCy,Ball\nFair,Ball\nDi,Gala\nEd,Show\n",
+            "1 of 9 names occurs on both, too few",
+        ),
+        ("Ann,Ann\n", "too few"),
+        ("0,1,1,0\n1,0,0,0\n1,1,0,1\n0,0,1,0\n", "the file names none"),
+        ("0,1,1,0,1\n1,0,1,0,1\n1,1,0,1,1\n0,0,1,0,1\n", "the file names none"),
+        (
+            "source,target\n" + "".join(f"{i},{i + 200}\n" for i in range(201)),
+            "1 of 401 names occurs on both",
+        ),
+    ],
+)
+def test_two_kinds_of_objects_stay_two(text, why):
+    found = loaded(text)
+    assert found.relation.network is None
+    assert why in " ".join(found.report.lines())
+    assert (found.layout.sides.domains, found.layout.sides.directed) == ("two", None)
+
+
+def test_a_hundredth_of_the_names_is_enough_under_a_heading():
+    lines = "source,target\n" + "".join(f"{i},{i + 99}\n" for i in range(100))
+    assert loaded(lines).relation.network is not None  # 1 of 100
+
+
+def test_the_user_has_the_last_word():
+    text = "source,target\na,b\nb,a\nb,c\nc,c\n"
+    found = loaded(text)
+    assert found.relation.network == Network(True, True)
+    assert loaded(text, domains="two").relation.shape == (3, 3)
+    assert loaded(text, domains="two").relation.network is None
+    found = loaded(text, directed=False)
+    assert (found.relation.network, found.relation.n_links) == (Network(False, True), 3)
+    assert "1 of 2 linked pairs is linked one way only" in " ".join(found.report.lines())
+    found = loaded(text, self_links=False)
+    assert (found.relation.network, found.relation.n_links) == (Network(True, False), 3)
+    assert "1 link of an object to itself was left out" in " ".join(found.report.lines())
+    apart = "person,event\nAnn,Fair\nBob,Fair\n"
+    for options in ({"domains": "one"}, {"directed": True}, {"self_links": False}, {"same_nodes": True}):
+        relation = loaded(apart, **options).relation
+        assert sorted(relation.row_labels) == ["Ann", "Bob", "Fair"]
+        assert relation.network is not None
+        assert (relation.row_kind, relation.column_kind) == ("person", "person")
+
+
+def test_guessed_or_asked_for_the_network_is_the_same():
+    text = "source,target\nb,a\na,c\nc,b\n"
+    assert loaded(text).relation.fingerprint == loaded(text, domains="one").relation.fingerprint
+    assert loaded(text).relation.row_labels.tolist() == ["b", "a", "c"]
+
+
+def test_nodes_without_links_and_the_shape():
+    found = loaded("source,target\na,b\nb,a\n", row_nodes=["a", "b", "idle"], domains="one")
+    assert found.relation.row_labels.tolist() == ["a", "b", "idle"]
+    assert "1 node has no link." in found.report.lines()
+    relation = loaded("0,1\n1,0\n", domains="one", shape=(4, 4)).relation
+    assert (relation.shape, relation.n_links) == ((4, 4), 1)
+    with pytest.raises(ParameterError, match="square"):
+        loaded("0,1\n1,0\n", domains="one", shape=(4, 3))
+    with pytest.raises(ParameterError, match="one node list"):
+        loaded("a,b\n", domains="one", row_nodes=["a", "b"], column_nodes=["b", "a"])
+    with pytest.raises(DataError, match="not in the node list"):
+        loaded("a,b\n", domains="one", row_nodes=["a"])
+
+
+def test_size_and_missing_pairs_of_a_network_are_told_once():
+    found = loaded("source,target,value\na,b,1\nb,c,NA\nc,b,NA\nc,a,0\n", directed=False)
+    lines = found.report.lines()
+    assert "3 nodes, 1 link (50.000% of the known pairs)." in lines
+    assert "1 pair is missing." in lines
+    assert not any("row objects" in line or "entries are missing" in line for line in lines)
+    assert found.relation.n_missing == 5  # both ways, and the diagonal
+
+
+def test_square_files_without_names():
+    path = np.diag(np.ones(3), 1)
+    symmetric, one_way = path + path.T, path
+    assert load_relation(npz(symmetric)).relation.network == Network(False)
+    assert load_relation(npz(one_way)).relation.network is None
+    assert load_relation(npz(one_way), domains="one").relation.network == Network(False)
+    assert load_relation(npz(one_way), domains="one", directed=True).relation.n_links == 3
+    assert load_relation(npz(np.eye(4))).relation.network is None
+    named = load_relation(npz(one_way), domains="one", row_nodes=list("abcd")).relation
+    assert named.column_labels.tolist() == list("abcd")
+    with pytest.raises(DataError, match=r"2 x 3.*square"):
+        load_relation(npz(np.ones((2, 3))), domains="one")
+
+
+def test_matrix_market_says_that_it_is_symmetric():
+    found = load_relation(market(np.diag([1.0, 0]), symmetry="symmetric"))
+    assert found.relation.network == Network(False, True)
+    assert "the file says that the matrix is symmetric" in found.layout.sides.reason
+    assert "The network is undirected: the file says so." in found.report.lines()
+    assert load_relation(market(np.diag([1.0, 0]), symmetry="general")).relation.network is None
+    assert load_relation(market(np.ones((2, 2)), symmetry="symmetric"), domains="two").relation.n_ones == 4
+    apart = {"row_nodes": ["a", "b"], "column_nodes": ["c", "d"]}
+    assert load_relation(market(np.ones((2, 2)), symmetry="symmetric"), **apart).relation.shape == (2, 2)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"domains": "three"}, {"domains": "two", "directed": True}, {"domains": "two", "self_links": False}],
+)
+def test_what_makes_no_sense_is_refused(options):
+    with pytest.raises(ParameterError, match=r"domains"):
+        loaded("a,b\n", **options)
+
+
+@pytest.mark.parametrize("names", [("user", "item"), ("a1", "b2"), ("person", "event"), ("target", "source")])
+def test_headings_of_two_kinds(names):
+    assert not heading(*names).network
+
+
+def test_a_heading_of_a_network_is_no_data_and_data_no_heading():
+    assert loaded("family_1,family_2\nLee,Ray\nRay,Poe\n").layout.header
+    assert not loaded("node_1,node_2\nnode_2,node_3\n").layout.header
