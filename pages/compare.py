@@ -17,14 +17,19 @@ from acvb_core.engine.job import Job  # noqa: E402
 from acvb_core.engine.result import Result  # noqa: E402
 from acvb_core.registry import model_row  # noqa: E402
 from acvb_core.views.comparison import agreement_figure, alluvial_figure, contingency_figure  # noqa: E402
-from acvb_core.views.comparison_table import ComparisonTable, agreement_tables, comparison_table  # noqa: E402
+from acvb_core.views.comparison_table import (  # noqa: E402
+    ComparisonTable,
+    agreement_tables,
+    clusters_of,
+    comparison_table,
+)
 from acvb_core.views.theme import STILL_CONFIG  # noqa: E402
 from pages.ui import compare_topics  # noqa: E402
 from pages.ui import format as say  # noqa: E402
 from pages.ui.compare_relation import blocks  # noqa: E402
 from pages.ui.empty import comparison_button, empty_state  # noqa: E402
 from pages.ui.live import choose_axis, draw_curves, model_in_use  # noqa: E402
-from pages.ui.models import FACES, face_of  # noqa: E402
+from pages.ui.models import FACES, face_of, models_on  # noqa: E402
 from pages.ui.picking import Key, answer, jobs_of, key_of  # noqa: E402
 from pages.ui.topic_view import view_of  # noqa: E402
 from pages.ui.workspace import Workspace, current  # noqa: E402
@@ -67,7 +72,7 @@ def agreements_of(
     return agreement_tables(_results, labels, domain)
 
 
-def choose(workspace: Workspace, jobs: list[Job], model: str) -> list[Job]:
+def choose(workspace: Workspace, jobs: list[Job], kind: str) -> list[Job]:
     labels = say.run_labels(jobs)
     by_id = {job.id: job for job in jobs}
     dataset = workspace.dataset
@@ -75,7 +80,7 @@ def choose(workspace: Workspace, jobs: list[Job], model: str) -> list[Job]:
     alike = [job.id for job in jobs if job.problem.data.fingerprint == newest]
     if len(alike) < 2:
         alike = list(by_id)
-    key = f"compare_runs_{model}"
+    key = f"compare_runs_{kind}"
     kept = st.session_state.get(key)
     if kept is not None:  # a run may have been removed since
         st.session_state[key] = [job_id for job_id in kept if job_id in by_id]
@@ -91,11 +96,11 @@ def choose(workspace: Workspace, jobs: list[Job], model: str) -> list[Job]:
     return [by_id[job_id] for job_id in by_id if job_id in chosen]
 
 
-def curves(jobs: list[Job]) -> None:
+def curves(jobs: list[Job], model: str) -> None:
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.subheader("Curves", anchor=False)
         x = choose_axis("compare_x")
-    draw_curves(jobs, x, key="compare_curves", of="compare")
+    draw_curves(jobs, x, key="compare_curves", of="compare", first=model)
 
 
 def scores(table: ComparisonTable) -> None:
@@ -118,6 +123,7 @@ def memberships(keys: tuple[Key, ...], results: list[Result], labels: list[str],
     """Draw how alike the clusterings of the model's objects are, and where the objects of one run are in another."""
     domains = model_row(model).clusterings
     _, parts = FACES[model].parts
+    apart = {result.problem.settings.model for result in results} - {model}
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.subheader("How alike the clusterings are", anchor=False)
         domain = next(iter(domains))
@@ -126,7 +132,9 @@ def memberships(keys: tuple[Key, ...], results: list[Result], labels: list[str],
                 "Objects", list(domains), format_func=lambda name: domains[name].capitalize(), default=domain,
                 required=True, key="compare_domain", label_visibility="collapsed",
             )  # fmt: skip
-    by = "" if len(domains) > 1 else f"By the largest of each of the {domains[domain]}' {parts}. "
+    by = f"By the largest of each of the {domains[domain]}' {parts}. " if model == "lda" else ""
+    if apart:
+        by = "A run with one clustering has it on both sides. "
     st.caption(
         f"{by}1: the same {parts}, whatever their numbers. Adjusted Rand index: 0 is what chance would "
         "give. Normalised mutual information: 0 when one clustering tells nothing of the other."
@@ -140,7 +148,7 @@ def memberships(keys: tuple[Key, ...], results: list[Result], labels: list[str],
     what = "objects" if len(domains) > 1 else domains[domain]
     st.subheader(f"Where the {what} go", anchor=False)
     one, other = choose_pair("pair", labels)
-    pair = (results[one].labels(domain), results[other].labels(domain))
+    pair = (clusters_of(results[one], domain), clusters_of(results[other], domain))
     names = (labels[one], labels[other])
     flows, counts = st.tabs(["Flow", "Table"])
     with flows:
@@ -177,14 +185,15 @@ def choose_pair(key: str, labels: Sequence[str]) -> tuple[int, int]:
 
 workspace = current()
 st.title("Compare", anchor=False)
-# Runs of one model at a time: those of the data in use, or else of the newest run.
+# What is shown on one page may be compared: those of the data in use, or else of the newest run.
 model = model_in_use(workspace) or (face_of(workspace.jobs[-1]).model if workspace.jobs else "irm")
-finished = [job for job in jobs_of(workspace, model) if job.inspect().verdict is not None and answer(job)]
+alike = models_on(FACES[model].page)
+finished = [job for job in jobs_of(workspace, *alike) if job.inspect().verdict is not None and answer(job)]
 if len(finished) < 2:
     too_few(workspace, model, len(finished))
     st.stop()
 st.html(STYLE)
-chosen = choose(workspace, finished, model)
+chosen = choose(workspace, finished, alike[0])
 if len(chosen) < 2:
     st.info("Choose two runs or more.", icon=":material/compare_arrows:")
     st.stop()
@@ -196,11 +205,13 @@ keys = tuple(key_of(job, result) for job, result in answers if result is not Non
 table = comparison_table(results, labels)
 if not table.same_data:
     st.warning(table.notes[0], icon=":material/warning:")
-curves(chosen)
+curves(chosen, model)
 scores(table)
-if model == "irm":
-    blocks(keys, results, labels)
-else:
+if model == "lda":
     topics(keys, chosen, results, labels)
+else:
+    blocks(keys, results, labels)
 if table.same_data:
-    memberships(keys, results, labels, model)
+    # Where there are runs with one clustering and with two, the two sides can be told apart.
+    of = sorted({job.problem.settings.model for job in chosen}, key=alike.index)
+    memberships(keys, results, labels, of[0])

@@ -1,4 +1,4 @@
-"""Data: choose a sample or upload a relation or texts, see what was read, and say what runs hold out."""
+"""Data: choose a sample or upload a relation, a network or texts, see what was read, and say what runs hold out."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ guard()
 from acvb_core.data.samples import SAMPLES  # noqa: E402
 from pages.ui.models import FACES  # noqa: E402
 from pages.ui.overview import overview  # noqa: E402
-from pages.ui.upload import READERS, Reading, show_error, show_layout, upload_form, uploaded_file  # noqa: E402
+from pages.ui.problem import show_error  # noqa: E402
+from pages.ui.upload import READERS, Reading, show_layout, upload_form, uploaded_file  # noqa: E402
 from pages.ui.workspace import Dataset, Workspace, current  # noqa: E402
 
 # In the order of the models, so that samples of one kind stand together.
@@ -42,8 +43,8 @@ def choose_sample(workspace: Workspace) -> None:
 def upload(workspace: Workspace) -> Reading | None:
     model = st.segmented_control(
         "What do you bring?",
-        list(FACES),
-        format_func=lambda name: FACES[name].brought,
+        list(READERS),
+        format_func=lambda name: READERS[name].brought,
         default="irm",
         required=True,
         key="upload_kind",
@@ -65,6 +66,9 @@ def nothing_yet() -> None:
             "- an **edge list**: a line for each link, with its two objects and, if you like, a value;\n"
             "- a **matrix** of 0 and 1, yes and no, or counts; empty cells are unknown;\n"
             "- **MatrixMarket** and **SciPy .npz** files.\n\n"
+            "**A network**, the same objects on both sides, to find groups in it:\n"
+            "- any of these, with the same names on both sides;\n"
+            "- **GraphML**, **GML** and **Pajek** files.\n\n"
             "**Texts**, to find topics in:\n"
             "- a **table** with a column of texts, **one document a line**, or a **zip** of .txt files;\n"
             "- **word counts**: document, word, count on each line, UCI docword or LDA-C.\n\n"

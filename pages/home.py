@@ -22,7 +22,7 @@ STEPS = (
         "pages/data.py",
         "Data",
         ":material/dataset:",
-        "Take a sample, or upload a relation, texts or word counts.",
+        "Take a sample, or upload a relation, a network, texts or word counts.",
     ),
     (
         "pages/run.py",
@@ -34,7 +34,7 @@ STEPS = (
         "pages/blocks.py",
         "Blocks",
         ":material/grid_view:",
-        "A relation: see it sorted by cluster, and who is in which.",
+        "A relation or network: see it sorted by cluster, and who is in which.",
     ),
     (
         "pages/topics.py",
@@ -73,13 +73,14 @@ def recent(jobs: list[Job]) -> pd.DataFrame:
 
 
 workspace = current()
-st.title("Find the blocks in a relation, the topics in texts", anchor=False)
+st.title("Find the blocks in a relation or network, the topics in texts", anchor=False)
 st.markdown(
     "Give it a table of who is linked to what, and it sorts rows and columns into clusters so that every **block** of "
-    "the table is nearly full or nearly empty. Give it texts, and it finds the **topics** they are about: the words "
-    "that go together, and how much of each topic is in which document. Six Bayesian inference methods do this, among "
-    "them the averaged ones, whose convergence is guaranteed. You watch them converge side by side, compare what they "
-    "found and how well they predict, and take the answer with you.",
+    "the table is nearly full or nearly empty. Give it a **network**, and it finds the groups of nodes that are linked "
+    "alike, and the links that are probably missing. Give it texts, and it finds the **topics** they are about: the "
+    "words that go together, and how much of each topic is in which document. Six Bayesian inference methods do this, "
+    "among them the averaged ones, whose convergence is guaranteed. You watch them converge side by side, compare what "
+    "they found and how well they predict, and take the answer with you.",
     width=760,
 )
 with st.container(horizontal=True, vertical_alignment="center", gap="medium"):

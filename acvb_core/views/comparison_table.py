@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from acvb_core.engine.fitting import comparison_row
 from acvb_core.engine.result import Result
@@ -37,7 +38,10 @@ COLUMNS: dict[str, tuple[str, str, int]] = {
 #: goes on rising where alpha is far too small.
 _UNMARKED: dict[str, tuple[str, ...]] = {"lda": ("pseudo_loo", "loo_perplexity")}
 #: What a model holds out, where it is not entries.
-_HELD_OUT = {"lda": "words"}
+_HELD_OUT = {"lda": "words", "network": "pairs"}
+#: Scores that runs of several models on the same data may be held against each other by; of the rest, each model
+#: counts what it explains in a way of its own.
+_ACROSS = ("cpu_seconds", "heldout_")
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,16 +83,20 @@ def comparison_table(results: Sequence[Result], labels: Sequence[str]) -> Compar
     best = pd.DataFrame(False, index=rows.index, columns=keys)
     models = {result.problem.settings.model for result in results}
     unmarked = {key for model in models for key in _UNMARKED.get(model, ())}
-    if same_split and len(models) == 1:
+    if same_split:
         for key in keys:
             sign = COLUMNS[key][2]
-            if sign and key not in unmarked:
+            if sign and key not in unmarked and (len(models) == 1 or key.startswith(_ACROSS)):
                 best[key] = _best(rows[key].to_numpy(dtype=float) * sign, _eligible(results, key))
     titles = {key: COLUMNS[key][0] for key in keys}
+    if models == {"network"}:
+        titles["k_rows"] = "Clusters"
+    elif "network" in models:
+        titles["k_rows"] = "Row clusters, or all"
     return ComparisonTable(
         rows[keys].rename(columns=titles),
         best.rename(columns=titles),
-        {COLUMNS[key][0]: COLUMNS[key][1] for key in keys if COLUMNS[key][1]},
+        {titles[key]: COLUMNS[key][1] for key in keys if COLUMNS[key][1]},
         same_data,
         _notes(results, same_data, same_split),
     )
@@ -124,6 +132,11 @@ def _notes(results: Sequence[Result], same_data: bool, same_split: bool) -> list
             f"These runs held out different {_held_out(results)}, and so learned from different ones: their bounds and "
             "scores are not comparable, and no value is marked as the best."
         )
+    if same_split and len({result.problem.settings.model for result in results}) > 1:
+        notes.append(
+            "Runs with one clustering and with two: held-out scores are of the same pairs and may be compared. Bounds "
+            "and leave-one-out scores may not: two clusterings explain each pair of an undirected network twice."
+        )
     unconverged = sum(result.verdict is not Verdict.CONVERGED for result in results)
     if same_split and unconverged:
         notes.append("CPU time is compared among converged runs only.")
@@ -141,11 +154,16 @@ def _held_out(results: Sequence[Result]) -> str:
     return _HELD_OUT.get(results[0].problem.settings.model, "entries")
 
 
+def clusters_of(result: Result, domain: str) -> NDArray[np.int64]:
+    """Return the clusters of a domain's objects, numbered from 0; where both sides have one clustering, those."""
+    return result.labels(domain if domain in result.posterior.arrays else "rows")
+
+
 def agreement_tables(
     results: Sequence[Result], labels: Sequence[str], domain: str
 ) -> dict[str, pd.DataFrame]:
     """Return how alike the clusterings of a domain are, run by run: frames "ari" and "nmi"."""
-    clusters = [result.labels(domain) for result in results]
+    clusters = [clusters_of(result, domain) for result in results]
     n = len(clusters)
     values = {measure: np.eye(n) for measure in ("ari", "nmi")}
     for i in range(n):

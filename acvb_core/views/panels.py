@@ -113,6 +113,17 @@ _IRM = (
     _Measure("k_rows", "Row clusters", "effective_k_rows", 4, step=True, small=True),
     _Measure("k_cols", "Column clusters", "effective_k_cols", 5, step=True, small=True),
 )  # fmt: skip
+_NETWORK = (
+    *_IRM[:3],
+    _Measure(
+        "heldout",
+        "Held-out log likelihood (nats a pair)",
+        "heldout_log_likelihood",
+        6,
+        "%{y:.4f} nats a pair",
+    ),
+    _Measure("k_rows", "Clusters", "effective_k_rows", 4, step=True, small=True),
+)
 _LDA = (
     _BOUND,
     _Measure(
@@ -126,7 +137,7 @@ _LDA = (
     _Measure("alpha", "Alpha (sum)", "alpha_total", 5, "alpha %{y:,.4g}", small=True),
     _Measure("beta", "Beta", "beta", 7, "beta %{y:,.4g}", small=True),
 )
-_MEASURES = {"irm": _IRM, "lda": _LDA}
+_MEASURES = {"irm": _IRM, "network": _NETWORK, "lda": _LDA}
 #: Keys of the measures that a run may hold constant.
 _LEARNED = ("alpha", "beta")
 

@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 
 from acvb_core.engine.job import Inspection, Job, Status
 from acvb_core.engine.snapshot import Verdict
+from acvb_core.registry import model_for
 from acvb_core.rows import Method
 
 Colour = Literal["red", "orange", "blue", "green", "gray"]
@@ -84,7 +85,7 @@ def state_of(job: Job, seen: Inspection) -> State:
 def run_labels(jobs: Sequence[Job]) -> dict[str, str]:
     """Return a name for each job by id, no longer than needed to tell it from others of its model.
 
-    Method, seed, number.
+    Method, seed, number; and what it takes a network for, where that is no network.
     """
     # Rows of the registry: those of two models are two, whatever they are called.
     methods = Counter(job.problem.row for job in jobs)
@@ -95,6 +96,8 @@ def run_labels(jobs: Sequence[Job]) -> dict[str, str]:
         row, seed = job.problem.row, job.problem.settings.seed
         counted[row, seed] += 1
         label = row.label
+        if row.model != model_for(job.problem.data).name:
+            label += " · two clusterings"
         if methods[row] > 1 or seed:
             label += f" · seed {seed}"
         if seeded[row, seed] > 1:

@@ -15,7 +15,10 @@ class Glance(NamedTuple):
         Name and value.
     tabs : dict of callables
         Each draws the tab of its name.
+    said : str
+        What else is to be said of them, in the program's own words.
     """
 
     figures: tuple[tuple[str, str], ...]
     tabs: dict[str, Callable[[], None]]
+    said: str = ""

@@ -1,4 +1,4 @@
-"""What differs on the pages between relations and texts: a table with one row a model, and nothing else anywhere."""
+"""What differs on the pages between relations, networks and texts: one row a model, and nothing else anywhere."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 from acvb_core.engine.job import Job
 from pages.ui import format as say
 from pages.ui.words import ModelWords
+from pages.ui.words_network import NETWORK
 from pages.ui.words_relation import RELATION
 from pages.ui.words_texts import TEXTS
 
@@ -62,6 +63,8 @@ class Face:
     demonstration : Demonstration
     words : ModelWords
         Explanations.
+    way : str
+        What the Run page calls it where the data can be taken in more ways than one.
     """
 
     model: str
@@ -78,6 +81,7 @@ class Face:
     about: str
     demonstration: Demonstration
     words: ModelWords
+    way: str = ""
 
     def sizes(self, effective_k: Mapping[str, int]) -> str:
         """Return how many clusters or topics there are, in digits."""
@@ -93,6 +97,15 @@ class Face:
         """Return the held-out score of a snapshot."""
         _, field, write = self.score
         return write(getattr(heldout, field))
+
+
+def known_pairs(network: Any) -> int:
+    """Return how many pairs of a network are known to be linked or not, those of an undirected one counted once."""
+    n_known: int = network.n_observed
+    if network.network.directed:
+        return n_known
+    own = network.shape[0] - int(network.missing.diagonal().sum())
+    return (n_known + own) // 2
 
 
 FACES: dict[str, Face] = {
@@ -118,6 +131,31 @@ FACES: dict[str, Face] = {
             "sample_comparison",
         ),
         words=RELATION,
+        way="Two clusterings, rows and columns apart",
+    ),
+    "network": Face(
+        model="network",
+        brought="A network",
+        group="Network",
+        parts=("cluster", "clusters"),
+        page="pages/blocks.py",
+        page_label="See the blocks",
+        page_icon=":material/hub:",
+        score=("Held-out skill", "skill", say.percent),
+        held_out="the known pairs",
+        held=("pair", "pairs"),
+        known=known_pairs,
+        about="",
+        demonstration=Demonstration(
+            "les_miserables",
+            ("acvb0", "cvb0", "vb"),
+            {},
+            "Find the groups of a network",
+            "ACVB0, CVB0 and VB side by side on the characters of Les Misérables, and who appears with whom.",
+            "sample_network",
+        ),
+        words=NETWORK,
+        way="One clustering of the nodes",
     ),
     "lda": Face(
         model="lda",
@@ -148,6 +186,11 @@ FACES: dict[str, Face] = {
 def face_of(job: Job) -> Face:
     """Return how the pages speak of a run."""
     return FACES[job.problem.settings.model]
+
+
+def models_on(page: str) -> tuple[str, ...]:
+    """Return the models whose answers are shown on a page."""
+    return tuple(name for name, face in FACES.items() if face.page == page)
 
 
 def by_model(jobs: Sequence[Job], first: str | None = None) -> dict[str, list[Job]]:

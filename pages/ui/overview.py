@@ -11,11 +11,16 @@ import streamlit as st
 from pages.ui import format as say
 from pages.ui.glance import Glance
 from pages.ui.models import FACES
+from pages.ui.overview_network import network_glance
 from pages.ui.overview_relation import relation_glance
 from pages.ui.overview_texts import corpus_glance
 from pages.ui.workspace import Dataset, Workspace
 
-GLANCES: dict[str, Callable[[Any], Glance]] = {"irm": relation_glance, "lda": corpus_glance}
+GLANCES: dict[str, Callable[[Any], Glance]] = {
+    "irm": relation_glance,
+    "network": network_glance,
+    "lda": corpus_glance,
+}
 
 
 def overview(workspace: Workspace, dataset: Dataset) -> None:
@@ -27,6 +32,8 @@ def overview(workspace: Workspace, dataset: Dataset) -> None:
     with st.container(horizontal=True, gap="medium", key="data_figures"):
         for name, value in glance.figures:
             st.metric(name, value, width="content")
+    if glance.said:
+        st.caption(glance.said)
     *tabs, report = st.tabs([*glance.tabs, "Read report"])
     for tab, draw in zip(tabs, glance.tabs.values(), strict=True):
         with tab:

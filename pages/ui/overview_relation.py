@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
 from acvb_core.data.relation import Relation
+from acvb_core.evaluate.sides import links_of
 from acvb_core.views.overview import degree_histograms, thumbnail
 from acvb_core.views.theme import STILL_CONFIG, Figure
 from pages.ui import format as say
 from pages.ui.glance import Glance
+from pages.ui.known_labels import known_tab
 
 FIRST_LINKS = 50
 _PLAIN = dict(STILL_CONFIG)
@@ -28,40 +29,41 @@ def relation_glance(relation: Relation) -> Glance:
             ("Missing", say.percent(relation.n_missing / (rows * columns))),
         ),
         {
-            "Picture": lambda: _picture(relation),
-            "Degrees": lambda: _degree_histograms(relation),
-            "First links": lambda: _links(relation),
+            "Picture": lambda: picture_tab(relation),
+            "Degrees": lambda: degree_tab(relation),
+            "First links": lambda: links_tab(relation),
+            "Known labels": lambda: known_tab(relation),
         },
     )
 
 
-def _picture(relation: Relation) -> None:
+def picture_tab(relation: Relation) -> None:
+    """Draw the relation as it was read."""
     st.plotly_chart(_thumbnail(relation.fingerprint, relation), config=_PLAIN, key="thumbnail", theme=None)
     st.caption("Dark: links. Grey: unknown. Objects stand in the order they were read.")
 
 
-def _degree_histograms(relation: Relation) -> None:
+def degree_tab(relation: Relation) -> None:
+    """Draw how many objects have how many links."""
     st.plotly_chart(_degrees(relation.fingerprint, relation), config=_PLAIN, key="degrees", theme=None)
     st.caption("How many objects have how many links; each range is twice as wide as the one before.")
 
 
-def _links(relation: Relation) -> None:
+def links_tab(relation: Relation) -> None:
+    """Draw the first links."""
     st.dataframe(first_links(relation), hide_index=True, key="first_links", height=300)
-    if relation.n_ones > FIRST_LINKS:
-        st.caption(f"The first {FIRST_LINKS} of {relation.n_ones:,}.")
+    if relation.n_links > FIRST_LINKS:
+        st.caption(f"The first {FIRST_LINKS} of {relation.n_links:,}.")
 
 
 def first_links(relation: Relation) -> pd.DataFrame:
     """Return the first links, one a line."""
-    ones = relation.ones
-    n = min(FIRST_LINKS, relation.n_ones)
-    rows = np.searchsorted(ones.indptr, np.arange(n), side="right") - 1
-    row_kind = relation.row_kind
-    column_kind = (
-        relation.column_kind if relation.column_kind != row_kind else f"{relation.column_kind} (column)"
-    )
+    rows, columns = (ends[:FIRST_LINKS] for ends in links_of(relation))
+    row_kind, column_kind = relation.row_kind, relation.column_kind
+    if column_kind == row_kind:
+        column_kind += " (column)" if relation.network is None else " linked to"
     return pd.DataFrame(
-        {row_kind: relation.row_labels[rows], column_kind: relation.column_labels[ones.indices[:n]]},
+        {row_kind: relation.row_labels[rows], column_kind: relation.column_labels[columns]},
         dtype=str,
     )
 

@@ -9,14 +9,17 @@ from typing import Any, NamedTuple, TypeVar
 import streamlit as st
 
 from acvb_core.engine.job import Inspection, Job
+from acvb_core.engine.problem import Problem
 from acvb_core.engine.result import Result
+from acvb_core.engine.snapshot import Snapshot
+from acvb_core.engine.standing import Standing
 from acvb_core.store import export
 from pages.ui import format as say
 from pages.ui.models import face_of
 from pages.ui.workspace import Workspace
 
 Choice = TypeVar("Choice", str, int)
-#: What tells answers apart: the run, its sweep, and whether it goes on.
+#: What tells answers apart: the run, its sweep, and whether it goes on, and how far a race is.
 Key = tuple[str, int, str]
 
 
@@ -41,9 +44,9 @@ class Offer(NamedTuple):
     make: Callable[[], str | bytes]
 
 
-def jobs_of(workspace: Workspace, model: str) -> list[Job]:
-    """Return the runs of one model, oldest first."""
-    return [job for job in workspace.jobs if job.problem.settings.model == model]
+def jobs_of(workspace: Workspace, *models: str) -> list[Job]:
+    """Return the runs of some models, oldest first."""
+    return [job for job in workspace.jobs if job.problem.settings.model in models]
 
 
 def answer(job: Job) -> Result | None:
@@ -51,17 +54,24 @@ def answer(job: Job) -> Result | None:
     seen = job.inspect()
     if seen.snapshot is None or seen.snapshot.sweep == 0:
         return None
-    return _answer((job.id, seen.snapshot.sweep, str(seen.snapshot.verdict)), job, seen)
+    return _answer(_key(job, seen.problem, seen.snapshot, seen.standing), seen)
 
 
 @st.cache_resource(show_spinner=False, max_entries=24)
-def _answer(key: Key, _job: Job, _seen: Inspection) -> Result:
-    return Result(_job.problem, _job.history, _seen.snapshot, max_sweeps=_seen.max_sweeps)
+def _answer(key: Key, _seen: Inspection) -> Result:
+    assert _seen.snapshot is not None
+    return Result(_seen.problem, _seen.history, _seen.snapshot, _seen.max_sweeps, _seen.standing)
 
 
 def key_of(job: Job, result: Result) -> Key:
     """Return what tells this answer from others of the same run."""
-    return job.id, result.snapshot.sweep, str(result.snapshot.verdict)
+    return _key(job, result.problem, result.snapshot, result.standing)
+
+
+def _key(job: Job, problem: Problem, snapshot: Snapshot, standing: Standing | None) -> Key:
+    # While restarts race, the run changes with the lead, and its rivals go on while it waits.
+    race = "" if standing is None else f" of seed {problem.settings.seed} after {standing.sweeps}"
+    return job.id, snapshot.sweep, f"{snapshot.verdict}{race}"
 
 
 def wait_for_answer(name: str) -> None:
@@ -142,13 +152,18 @@ def heading(job: Job, *facts: str) -> None:
 def take_away(result: Result, offers: Sequence[Offer]) -> None:
     """Draw the buttons of a run's files, and the Python that repeats it."""
     st.subheader("Take it away", anchor=False)
-    data, settings = result.problem.data, result.problem.settings
-    name = re.sub(r"[^\w-]+", "_", data.name).strip("_")[:40] or type(data).__name__.lower()
     with st.container(horizontal=True, gap="small", key="files"):
-        for label, end, kind, make in offers:
-            st.download_button(
-                label, make, f"{name}-{settings.method}-seed{settings.seed}-{end}", kind, key=f"file_{end}",
-                icon=":material/download:", on_click="ignore",
-            )  # fmt: skip
+        for offer in offers:
+            download(result, offer)
     with st.expander("Repeat this run in Python", icon=":material/code:", key="snippet"):
         st.code(export.python_snippet(result), language="python")
+
+
+def download(result: Result, offer: Offer) -> None:
+    """Draw the button of one of a run's files."""
+    data, settings = result.problem.data, result.problem.settings
+    name = re.sub(r"[^\w-]+", "_", data.name).strip("_")[:40] or type(data).__name__.lower()
+    st.download_button(
+        offer.label, offer.make, f"{name}-{settings.method}-seed{settings.seed}-{offer.end}", offer.kind,
+        key=f"file_{offer.end}", icon=":material/download:", on_click="ignore",
+    )  # fmt: skip

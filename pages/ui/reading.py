@@ -20,7 +20,9 @@ class Reader(ABC):
     Attributes
     ----------
     model : str
-        The model that is for such data.
+        The model that is for such data, or one of them.
+    brought : str
+        What a user brings.
     formats, badges : mapping of str to str
         Names of the formats: where one is chosen, and short.
     delimiters : mapping of str to str
@@ -30,15 +32,19 @@ class Reader(ABC):
         What may be uploaded, in a sentence.
     unit : str
         What a line of the preview is.
+    at_once : tuple of str
+        Arguments of `load` that are asked for after a file was read, too: a change of them reads it again at once.
     """
 
     model: str
+    brought: str
     formats: ClassVar[Mapping[str, str]]
     badges: ClassVar[Mapping[str, str]]
     delimiters: ClassVar[Mapping[str, str]]
     endings: tuple[str, ...]
     files: str
     unit: str
+    at_once: tuple[str, ...] = ()
 
     @abstractmethod
     def inspect(self, file: BinaryIO, looking: dict[str, Any]) -> Any:
@@ -71,6 +77,10 @@ class Reader(ABC):
         self, file: BinaryIO, name: str | None, looking: dict[str, Any], loading: dict[str, Any], draft: Any
     ) -> tuple[Any, ReadReport]:
         """Return the data and what reading them found."""
+
+    def after(self, data: Any, report: ReadReport, loading: dict[str, Any], prefix: str) -> None:
+        """Note what a file was read as; nothing unless a reader says otherwise."""
+        return
 
 
 def guess_prefix(prefix: str, layout: Any) -> str:

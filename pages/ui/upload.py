@@ -9,8 +9,10 @@ from typing import Any, BinaryIO
 import pandas as pd
 import streamlit as st
 
-from acvb_core.errors import AcvbError, DataError
+from acvb_core.data.relation import Relation
+from acvb_core.errors import AcvbError
 from pages.ui import format as say
+from pages.ui.known_labels import carried
 from pages.ui.reading import Reader
 from pages.ui.upload_relation import RelationReader
 from pages.ui.upload_texts import TextReader
@@ -97,6 +99,7 @@ def upload_form(workspace: Workspace, reader: Reader, file: BinaryIO) -> Reading
         problem = error
     signature = _signature(prefix, looking, loading, draft)
     loaded = st.session_state.get("upload_loaded") == signature
+    rest = _signature(prefix, looking, {k: v for k, v in loading.items() if k not in reader.at_once}, draft)
     pressed = st.button(
         "Load",
         type="primary",
@@ -105,7 +108,8 @@ def upload_form(workspace: Workspace, reader: Reader, file: BinaryIO) -> Reading
         width="stretch",
         disabled=problem is not None,
     )
-    if not pressed or problem is not None:
+    again = not loaded and st.session_state.get("upload_rest") == rest
+    if not (pressed or again) or problem is not None:
         return Reading(reader, layout, problem, draft, loaded)
     try:
         file.seek(0)
@@ -113,8 +117,13 @@ def upload_form(workspace: Workspace, reader: Reader, file: BinaryIO) -> Reading
             data, report = reader.load(file, name or None, looking, loading, draft)
     except AcvbError as error:
         return Reading(reader, layout, error, draft)
+    before = workspace.dataset
+    if again and before is not None and isinstance(before.data, Relation) and isinstance(data, Relation):
+        data = carried(before.data, data)  # labels that were brought since
     workspace.set_dataset(_dataset(workspace, data, report, name))
     st.session_state["upload_loaded"] = signature
+    st.session_state["upload_rest"] = rest
+    reader.after(data, report, loading, prefix)
     st.rerun()
 
 
@@ -209,25 +218,6 @@ def _preview(reader: Reader, layout: Any) -> pd.DataFrame:
         index=pd.RangeIndex(first, first + len(layout.rows), name=reader.unit),
         dtype=str,
     )
-
-
-def show_error(error: AcvbError) -> None:
-    """Draw an error: what is wrong, where, what was found there and what to do. Nothing of it is Markdown."""
-    with st.container(border=True, gap="xsmall", key="problem"):
-        st.badge("This file cannot be read so", icon=":material/error:", color="red")
-        if not isinstance(error, DataError):
-            st.text(str(error))
-            return
-        st.text(f"{error.what[:1].upper()}{error.what[1:]}.")
-        place = {"File": error.source, "Line": error.line, "Column": error.column, "Found": error.value}
-        known = {
-            name: f"{at:,}" if isinstance(at, int) else at for name, at in place.items() if at is not None
-        }
-        if known:
-            st.dataframe(pd.DataFrame([known]), hide_index=True, width="content", key="problem_place")
-        st.text(error.remedy)
-        if "encoding" in error.remedy:
-            st.caption("The encoding is among the reading options.")
 
 
 def _stem(reader: Reader, filename: str) -> str:

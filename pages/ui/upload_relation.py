@@ -1,4 +1,4 @@
-"""Reading relations: their formats, columns and objects."""
+"""Reading relations and networks: their formats, columns and objects."""
 
 from __future__ import annotations
 
@@ -7,22 +7,27 @@ from typing import Any, BinaryIO, ClassVar
 
 import streamlit as st
 
-from acvb_core.data.layout import Layout
+from acvb_core.data.layout import GRAPH_FORMATS, Layout
 from acvb_core.data.readers import inspect_source, load_relation
 from acvb_core.data.relation import Relation
 from acvb_core.data.report import ReadReport
 from pages.ui.reading import Reader, column_choice, column_places, guess_prefix
+from pages.ui.sides import SIDES, keep_guess, sides_choice
 
 
 class RelationReader(Reader):
-    """Edge lists, matrices and sparse files."""
+    """Edge lists, matrices, sparse files and graph files."""
 
     model = "irm"
+    brought = "A relation or network"
     formats: ClassVar[dict[str, str]] = {
         "edges": "edge list",
         "matrix": "matrix",
         "matrix-market": "MatrixMarket",
         "npz": "SciPy .npz",
+        "graphml": "GraphML",
+        "gml": "GML",
+        "pajek": "Pajek",
     }
     badges: ClassVar[dict[str, str]] = formats
     delimiters: ClassVar[dict[str, str]] = {
@@ -32,9 +37,10 @@ class RelationReader(Reader):
         "|": "bar |",
         " ": "space",
     }
-    endings = (".csv", ".tsv", ".txt", ".mtx", ".npz", ".edges")
-    files = "CSV, TSV or other delimited text, MatrixMarket or SciPy .npz; any of them gzipped."
+    endings = (".csv", ".tsv", ".txt", ".mtx", ".npz", ".edges", ".graphml", ".gml", ".net", ".paj")
+    files = "CSV, TSV or other delimited text, MatrixMarket, SciPy .npz, GraphML, GML or Pajek; any of them gzipped."
     unit = "line"
+    at_once = SIDES
 
     def inspect(self, file: BinaryIO, looking: dict[str, Any]) -> Layout:
         """Propose how to read a file."""
@@ -42,8 +48,7 @@ class RelationReader(Reader):
 
     def columns(self, layout: Layout, prefix: str) -> dict[str, Any]:
         """Draw which column means what, and the threshold."""
-        prefix = guess_prefix(prefix, layout)
-        choice = partial(column_choice, layout, prefix)
+        choice = partial(column_choice, layout, guess_prefix(prefix, layout))
         places = column_places(layout)
         loading: dict[str, Any] = {}
         if layout.format == "edges":
@@ -60,22 +65,16 @@ class RelationReader(Reader):
                 value=None,
                 format="%g",
                 placeholder="0",
-                key=f"{prefix}_threshold",
+                key=f"{guess_prefix(prefix, layout)}_threshold",
                 persist_state="session",
                 help="A number above it is a link. Words such as yes and no, and missing marks, are understood.",
             )
-        return loading
+        return loading | sides_choice(prefix)
 
     def options(self, layout: Layout, prefix: str) -> dict[str, Any]:
         """Draw what the file cannot show by itself: objects without links, and what silence means."""
         loading: dict[str, Any] = {}
         if layout.format == "edges":
-            loading["same_nodes"] = st.toggle(
-                "Rows and columns are the same objects",
-                key=f"{prefix}_same",
-                persist_state="session",
-                help="For networks: every object stands on both sides, whether or not the file shows it there.",
-            )
             missing = st.toggle(
                 "Pairs not listed are unknown",
                 key=f"{prefix}_unlisted",
@@ -98,6 +97,15 @@ class RelationReader(Reader):
             if n_rows and n_columns:
                 loading["shape"] = (int(n_rows), int(n_columns))
             st.caption("With a size given, labels are indices from 0: objects without links are counted too.")
+        if layout.format in GRAPH_FORMATS:
+            weight = st.text_input(
+                "Value of the links",
+                key=f"{prefix}_weight",
+                placeholder="weight or value, where there is one",
+                persist_state="session",
+                help="Name of the attribute that is held against the threshold.",
+            )
+            return loading | ({"value_column": weight.strip()} if weight.strip() else {})
         for side in ("row", "column"):
             nodes = st.file_uploader(
                 f"List of all {side} objects",
@@ -114,3 +122,7 @@ class RelationReader(Reader):
         """Read a file."""
         loaded = load_relation(file, filename=file.name, name=name, **looking, **loading)
         return loaded.relation, loaded.report
+
+    def after(self, data: Relation, report: ReadReport, loading: dict[str, Any], prefix: str) -> None:
+        """Keep what was recognised of the two sides, to show it beside what is chosen."""
+        keep_guess(data, report, loading, prefix)

@@ -36,6 +36,7 @@ class TextReader(Reader):
     """Tables, lines and archives of texts; word counts in three forms."""
 
     model = "lda"
+    brought = "Texts"
     formats: ClassVar[dict[Any, str]] = CORPUS_FORMATS
     badges: ClassVar[dict[str, str]] = {
         "counts": "word counts",

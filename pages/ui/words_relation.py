@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from acvb_core.irm.moves import MOVES_EVERY, MOVES_FROM, MOVES_UNTIL
 from pages.ui.words import Curve, ModelWords
 
 _CURVES = (
@@ -113,22 +114,24 @@ ends when the cluster probabilities have settled (moving by less than 0.001 in a
 If a cluster dies out later, averaging begins anew: a mean over different numbers of clusters would mean nothing.
 """
 
-_MERGE = """
-Runs may get stuck with one true cluster split in two. Every fifth sweep up to the fiftieth, two clusters are merged if
-that raises the lower bound. Convergence is not judged, and averaging does not begin by itself, before that is over. It
-can be switched off among the advanced settings.
+_MOVES = f"""
+Runs may get stuck with one true cluster in two parts, or with two in one. After {MOVES_FROM} sweeps, and every
+{MOVES_EVERY} until nothing more is found (or sweep {MOVES_UNTIL} is reached), clusters are **merged** or **split**
+between sweeps if that raises the lower bound. The curves mark such sweeps: ▽ merged, △ split, ◇ both. Convergence is
+not judged, and averaging does not begin by itself, before that is over. Either can be switched off among the advanced
+settings.
 """
 
-_HELDOUT = """
+HELD_OUT_NOTE = """
 Before a run, a share of the known entries (10 % unless you say otherwise) is hidden from it, drawn at random with a
 seed of its own, so that all runs are judged on the same entries. Set the share and the seed on the Data page.
 """
 
 RELATION = ModelWords(
     model=_MODEL,
-    asides=(("Held-out entries", _HELDOUT),),
+    asides=(("Held-out entries", HELD_OUT_NOTE),),
     methods=_METHODS,
     curves=_CURVES,
     convergence=_CONVERGENCE,
-    notes=(("Burn-in", _BURN_IN), ("Merging clusters", _MERGE)),
+    notes=(("Burn-in", _BURN_IN), ("Merges and splits", _MOVES)),
 )

@@ -44,7 +44,7 @@ def test_a_run_is_shown(open_app: Open, women: Result) -> None:
     assert "southern_women · 18 × 14 · 89 links · 2 × 3 clusters" in texts(app)
     assert len(app.get("plotly_chart")) == 5
     assert len(app.dataframe[0].value) == 18
-    assert len(app.get("download_button")) == 8
+    assert len(app.get("download_button")) == 10
     assert "acvb_core.fit(" in app.code[0].value
 
 

@@ -123,7 +123,7 @@ def test_another_encoding_can_be_chosen(open_app: Open) -> None:
 
 
 def test_sizes_and_node_lists_bring_in_objects_without_links(open_app: Open) -> None:
-    app = upload(open_app("data"), "pairs.csv", b"a,b\n0,1\n2,0\n")
+    app = upload(open_app("data"), "pairs.csv", b"person,event\n0,1\n2,0\n")
     for label, n in (("Rows", 5), ("Columns", 4)):
         next(field for field in app.number_input if field.label == label).set_value(n)
     app.run()

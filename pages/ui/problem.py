@@ -1,0 +1,34 @@
+"""A file that cannot be read: what is wrong with it, and where."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from acvb_core.errors import AcvbError, DataError
+
+
+def show_error(error: AcvbError, key: str = "problem") -> None:
+    """Draw an error: what is wrong, where, what was found there and what to do. Nothing of it is Markdown.
+
+    Parameters
+    ----------
+    error : AcvbError
+    key : str
+        Of the box, where a page may have several.
+    """
+    with st.container(border=True, gap="xsmall", key=key):
+        st.badge("This file cannot be read so", icon=":material/error:", color="red")
+        if not isinstance(error, DataError):
+            st.text(str(error))
+            return
+        st.text(f"{error.what[:1].upper()}{error.what[1:]}.")
+        place = {"File": error.source, "Line": error.line, "Column": error.column, "Found": error.value}
+        known = {
+            name: f"{at:,}" if isinstance(at, int) else at for name, at in place.items() if at is not None
+        }
+        if known:
+            st.dataframe(pd.DataFrame([known]), hide_index=True, width="content", key=f"{key}_place")
+        st.text(error.remedy)
+        if "encoding" in error.remedy:
+            st.caption("The encoding is among the reading options.")

@@ -1,0 +1,103 @@
+"""Whether the two sides of a relation are the same objects: what was recognised and why, and the choice to say else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+from acvb_core.data.relation import Relation
+from acvb_core.data.report import ReadReport
+
+#: Arguments of `load_relation` that are chosen here.
+SIDES = ("domains", "directed", "self_links")
+_DOMAINS: dict[Any, str] = {
+    "auto": "recognise them",
+    "one": "the same objects: a network",
+    "two": "different objects",
+}
+_DIRECTED: dict[Any, str] = {None: "recognise it", True: "directed", False: "undirected"}
+_SELF_LINKS: dict[Any, str] = {None: "recognise it", True: "count", False: "do not count"}
+#: What reading a file found of links of an object to itself.
+_OWN = ("self_links", "self_links_left_out")
+
+
+class Guess(NamedTuple):
+    """What was recognised when nothing was said.
+
+    Attributes
+    ----------
+    network : bool
+        The two sides are the same objects.
+    sides, direction, self_links : str
+        The reasons, in sentences.
+    """
+
+    network: bool
+    sides: str
+    direction: str
+    self_links: str
+
+
+def sides_choice(prefix: str) -> dict[str, Any]:
+    """Draw what the two sides are and return the arguments of `load_relation` that it makes.
+
+    Parameters
+    ----------
+    prefix : str
+        What the keys of the file's widgets begin with.
+    """
+    guess: Guess | None = st.session_state.get(f"{prefix}_guess")
+    domains = _choice("The two sides", _DOMAINS, f"{prefix}_domains")
+    _say(guess and guess.sides)
+    if domains == "two" or (domains == "auto" and not (guess and guess.network)):
+        return {"domains": domains}
+    directed_at, own_at = st.columns(2)
+    with directed_at:
+        directed = _choice("Links are", _DIRECTED, f"{prefix}_directed")
+        _say(guess and guess.direction)
+    with own_at:
+        own = _choice("Links to oneself", _SELF_LINKS, f"{prefix}_self_links")
+        _say(guess and guess.self_links)
+    return {"domains": domains, "directed": directed, "self_links": own}
+
+
+def _choice(label: str, names: dict[Any, str], key: str) -> Any:
+    return st.selectbox(label, list(names), format_func=names.get, key=key, persist_state="session")
+
+
+def _say(reason: str | None) -> None:
+    if reason:
+        st.caption(f"Recognised. {reason}")
+
+
+def keep_guess(relation: Relation, report: ReadReport, loading: dict[str, Any], prefix: str) -> None:
+    """Keep what was recognised, where nothing was said; forget it where another reading was asked for.
+
+    Parameters
+    ----------
+    relation : Relation
+        As read.
+    report : ReadReport
+    loading : dict
+        Arguments it was read with.
+    prefix : str
+    """
+    key = f"{prefix}_guess"
+    rest = {name: value for name, value in loading.items() if name not in SIDES}
+    if st.session_state.get(f"{key}_of") not in (None, rest):
+        st.session_state.pop(key, None)
+    st.session_state[f"{key}_of"] = rest
+    if loading.get("domains") != "auto" or any(loading.get(name) is not None for name in SIDES[1:]):
+        return
+    sides = _told(report, ("domains",))
+    if relation.network is None:
+        st.session_state[key] = Guess(False, sides, "", "")
+        return
+    own = _told(report, _OWN) or "No object is linked to itself: self-links do not count."
+    st.session_state[key] = Guess(True, sides, _told(report, ("direction",)), own)
+
+
+def _told(report: ReadReport, names: Sequence[str]) -> str:
+    return next((fact.sentence for fact in report.facts if fact.name in names), "")
