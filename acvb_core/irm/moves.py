@@ -109,7 +109,9 @@ class Moves:
         if self.merge:
             state, merged = merge_clusters(state, largest_first=not method.keep_bound, checkpoint=checkpoint)
         if not merged and self.split:
-            state, split = split_clusters(state, method.relation, refused, rng, checkpoint)
+            state, split = split_clusters(
+                state, method.relation, refused, rng, checkpoint, largest_first=not method.keep_bound
+            )
         if not merged and not split and self.merge:
             state, merged = _merge_on_trial(state, method, refused, rng, checkpoint)
         made = {name: count for name, count in (("merged", merged), ("split", split)) if count}

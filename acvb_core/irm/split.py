@@ -35,6 +35,8 @@ def split_clusters(
     refused: set[int],
     rng: np.random.Generator,
     checkpoint: Checkpoint = no_checkpoint,
+    *,
+    largest_first: bool = True,
 ) -> tuple[IrmState, int]:
     """Try to split every cluster of every domain once.
 
@@ -45,6 +47,9 @@ def split_clusters(
     relation : Relation
     refused : set of int
         Marks of clusters that were tried before, by their members; those refused now are added.
+    largest_first : bool
+        Whether clusters are always put in order of size (the stick-breaking prior depends on it), or only where that
+        does not lower the bound.
 
     Returns
     -------
@@ -55,7 +60,7 @@ def split_clusters(
     """
     split = 0
     for domain in state.q:
-        side = _Side(state, relation, domain, checkpoint)
+        side = _Side(state, relation, domain, largest_first, checkpoint)
         for k in range(state.q[domain].shape[1]):
             mark = members_mark(f"split {domain}", state.q[domain][:, k] > 0.5)
             if mark in refused:
@@ -71,8 +76,15 @@ def split_clusters(
 class _Side:
     """One domain of a relation, seen as its row objects."""
 
-    def __init__(self, state: IrmState, relation: Relation, domain: str, checkpoint: Checkpoint) -> None:
-        self.domain, self.layout = domain, state.layout
+    def __init__(
+        self,
+        state: IrmState,
+        relation: Relation,
+        domain: str,
+        largest_first: bool,
+        checkpoint: Checkpoint,
+    ) -> None:
+        self.domain, self.layout, self.largest_first = domain, state.layout, largest_first
         self.turned = domain != state.layout.axes[0]
         self.relation = relation.transposed if self.turned else relation
         self.links: Floats | None = None
@@ -141,9 +153,13 @@ class _Side:
         """Return what sticks and entropy gain in a split."""
         alpha = state.hyper.alpha[self.domain]
         q, new = state.q[self.domain], tried.q[self.domain]
-        sticks = [stick_log_evidence(np.sort(array.sum(axis=0))[::-1], alpha) for array in (q, new)]
+        mass = new.sum(axis=0)
+        sticks = stick_log_evidence(np.sort(mass)[::-1], alpha)
+        if not self.largest_first:
+            sticks = max(sticks, stick_log_evidence(mass, alpha))
+        sticks -= stick_log_evidence(q.sum(axis=0), alpha)
         parts, whole = new[members][:, [k, -1]], q[members, k]
-        return float(sticks[1] - sticks[0] - xlogy(parts, parts).sum() + xlogy(whole, whole).sum())
+        return float(sticks - xlogy(parts, parts).sum() + xlogy(whole, whole).sum())
 
 
 def _with_split(state: IrmState, domain: str, k: int, members: NDArray[np.int64], share: Floats) -> IrmState:

@@ -477,3 +477,25 @@ def test_tidying_takes_blocks_and_priors_along(kind: str) -> None:
     assert (np.diff(m) <= 0).all()
     np.testing.assert_allclose(tidied.ones, n, atol=1e-12)
     np.testing.assert_allclose(tidied.entries, total, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["directed", "undirected"])
+def test_splits_never_lower_the_bound_where_clusters_stay_unsorted(kind: str) -> None:
+    """VB keeps the order that the sticks like; a large concentration need not like the largest first."""
+    made = 0
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        z = rng.choice(3, size=24, p=[0.2, 0.3, 0.5])
+        strength = rng.beta(2, 2, (3, 3))
+        strength = np.triu(strength) + np.triu(strength, 1).T
+        x = (rng.random((24, 24)) < strength[z][:, z]).astype(float)
+        data = network(x, np.ones((24, 24), dtype=bool), *KINDS[kind])
+        q = 0.95 * np.eye(2)[np.minimum(z, 1)] + 0.025
+        case = NetworkCase(data, q, 1.0, 1.0, float(rng.uniform(2, 12)))
+        relation = relation_of(data)
+        state, _ = tidy(state_of(case), relation, 0.0, keep_bound=True)
+        found, split = split_clusters(state, relation, set(), rng, largest_first=False)
+        found, _ = tidy(found, relation, 0.0, keep_bound=True)
+        assert bound_of_state(found) >= bound_of_state(state) - 1e-9
+        made += split
+    assert made > 20
