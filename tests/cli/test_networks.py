@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import networkx
 import numpy as np
@@ -12,6 +14,9 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 import acvb_core
+from acvb_core.data import samples
+from acvb_core.data.report import ReadReport
+from acvb_core.data.samples import LoadedSample
 from acvb_core.registry import methods_of
 from tests.cli.support import WOMEN, Run
 
@@ -206,6 +211,23 @@ def test_labels_of_two_sides_are_those_of_the_rows(run: Run, karate: Path, clubs
     assert (told["model"], told["known_labels"]["side"]["known"]) == ("irm", 18)
 
 
+@pytest.mark.parametrize(
+    ("ending", "write"), [("graphml", networkx.write_graphml), ("gml", networkx.write_gml)]
+)
+def test_what_a_graph_file_knows_of_its_nodes(
+    run: Run, tmp_path: Path, clubs: Path, ending: str, write: Callable[[Any, Path], None]
+) -> None:
+    path = tmp_path / f"karate.{ending}"
+    graph = networkx.karate_club_graph()
+    write(networkx.relabel_nodes(graph, {i: f"m{i}" for i in graph}), path)
+    told = run("fit", path, "--json", *FEW).json
+    assert (told["model"], told["data"]["network"]) == ("network", "undirected")
+    assert told["known_labels"]["club"]["known"] == 34
+    # A file of labels adds to these, and has the last word.
+    told = run("fit", path, "--labels", clubs, "--json", *FEW).json
+    assert {name: line["known"] for name, line in told["known_labels"].items()} == {"club": 32, "odd": 32}
+
+
 def test_labels_from_a_file_cannot_command_the_terminal(run: Run, karate: Path, clubs: Path) -> None:
     clubs.write_text(clubs.read_text().replace("odd", "o\x9b2Jdd"), encoding="utf-8")
     for command in ("fit", "compare"):
@@ -229,20 +251,28 @@ def test_pairs_that_stand_out(run: Run, karate: Path, tmp_path: Path, flags: lis
     assert len(pd.read_csv(out / "vb-seed0" / "surprising.csv")) == 2
 
 
+@pytest.mark.parametrize("loaded", ["two", "one"])
 @pytest.mark.parametrize(
-    "flags", [["--domains", "one"], ["--undirected"], ["--directed", "--self-links"]], ids=str
+    ("flags", "network"),
+    [
+        (["--domains", "one"], "undirected"),
+        (["--undirected"], "undirected"),
+        (["--directed", "--self-links"], "directed, self-links count"),
+        (["--domains", "two"], None),
+    ],
 )
-def test_a_sample_may_be_taken_as_one_set_or_two(run: Run, flags: list[str]) -> None:
-    sample = "sample:karate"
-    one = run("fit", sample, *flags, "--json", *FEW).json
-    assert one["model"] == "network"
-    assert one["data"]["network"] == (
-        "undirected" if "--directed" not in flags else "directed, self-links count"
+def test_a_sample_may_be_taken_as_one_set_or_two(
+    run: Run, monkeypatch: pytest.MonkeyPatch, loaded: str, flags: list[str], network: str | None
+) -> None:
+    two_sided = acvb_core.as_two_sided(acvb_core.load_sample("karate").relation)
+    given = two_sided if loaded == "two" else acvb_core.as_network(two_sided).relation
+    monkeypatch.setattr(samples, "load_sample", lambda name: LoadedSample(given, ReadReport(name, ())))
+    assert run("fit", "sample:karate", "--json", *FEW).json["model"] == (
+        "irm" if loaded == "two" else "network"
     )
-    two = run("fit", sample, "--domains", "two", "--json", *FEW).json
-    assert two["model"] == "irm"
-    assert "network" not in two["data"]
-    assert run("samples").out.count("sample:karate ") == 1
+    told = run("fit", "sample:karate", *flags, "--json", *FEW).json
+    assert told["model"] == ("irm" if network is None else "network")
+    assert told["data"].get("network") == network
 
 
 @pytest.mark.parametrize(
