@@ -52,8 +52,7 @@ def label_figure(found: LabelAgreement, attribute: str, *, height: int | None = 
         "xgap": 1,
         "ygap": 1,
         "colorbar": {"thickness": 12, "tickformat": ".0%", "tickfont": {"size": 11}, "outlinewidth": 1,
-                     "outlinecolor": LINE, "title": {"text": "share of the cluster", "side": "right",
-                                                     "font": {"size": 12}}},
+                     "outlinecolor": LINE},
         "uid": "known-labels",
     }  # fmt: skip
     upright = sum(text_room([name], 12) + 10 for name in names) > 560
@@ -62,7 +61,7 @@ def label_figure(found: LabelAgreement, attribute: str, *, height: int | None = 
     axis = {"showgrid": False, "zeroline": False, "ticks": "", "ticklabelstandoff": 4}
     layout = base_layout(
         height or max(300, room + 40 + _ROW * len(clusters)),
-        margin={"l": 56, "r": 8, "t": room, "b": 34},
+        margin={"l": 56, "r": 34, "t": room, "b": 34},
         plot_bgcolor=GRID,
         xaxis=axis
         | {
@@ -107,7 +106,16 @@ def _hover(cluster: str, name: str, n: int, of: int, attribute: str) -> str:
 def _told(found: LabelAgreement) -> str:
     if not found.known:
         return "No object's label is known."
-    parts = [f"adjusted Rand index {found.ari:.3f}", f"normalised mutual information {found.nmi:.3f}"]
+    parts = [
+        "colour: share of the cluster",
+        f"adjusted Rand index {found.ari:.3f}",
+        f"normalised mutual information {found.nmi:.3f}",
+    ]
     if found.unknown:
-        parts.append(f"{found.unknown:,} objects without a label are left out")
+        left_out = (
+            "1 object without a label is"
+            if found.unknown == 1
+            else f"{found.unknown:,} objects without a label are"
+        )
+        parts.append(f"{left_out} left out")
     return " · ".join(parts)

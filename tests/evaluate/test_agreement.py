@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from acvb_core.evaluate.agreement import agreement, contingency
+from acvb_core.errors import ParameterError
+from acvb_core.evaluate.agreement import agreement, attribute_agreement, contingency, label_agreement
 
 
 def test_names_of_clusters_do_not_matter() -> None:
@@ -45,3 +46,37 @@ def test_contingency_counts_shared_objects() -> None:
     assert table.loc[0].tolist() == [1, 1]
     assert table.loc[1].tolist() == [1, 2]
     assert table.columns.tolist() == [2, 3]
+
+
+def test_labels_that_are_unknown_are_left_out_and_counted() -> None:
+    clusters = [0, 0, 1, 1, 3, 3]
+    found = label_agreement(clusters, ["10", "", "9", "9", "x", "10"], n_clusters=5)
+    assert (found.known, found.unknown) == (5, 1)
+    assert found.table.columns.tolist() == ["9", "10", "x"]
+    assert found.table.index.tolist() == [1, 2, 3, 4, 5]
+    assert found.table.to_numpy().tolist() == [[0, 1, 0], [2, 0, 0], [0, 0, 0], [0, 1, 1], [0, 0, 0]]
+    expected = agreement([0, 1, 1, 3, 3], ["10", "9", "9", "x", "10"])
+    assert (found.ari, found.nmi) == pytest.approx((expected["ari"], expected["nmi"]))
+
+
+def test_no_known_label_agrees_with_nothing() -> None:
+    found = label_agreement([0, 1], ["", ""])
+    assert math.isnan(found.ari)
+    assert math.isnan(found.nmi)
+    assert (found.known, found.unknown) == (0, 2)
+    assert found.table.shape == (2, 0)
+
+
+def test_as_many_labels_as_objects_are_wanted() -> None:
+    with pytest.raises(ParameterError, match="3 objects"):
+        label_agreement([0, 1, 1], ["a", "b"])
+
+
+def test_every_attribute_has_a_line() -> None:
+    table, found = attribute_agreement([0, 0, 1], {"club": ["a", "a", "b"], "town": ["", "x", "x"]})
+    assert table["attribute"].tolist() == ["club", "town"]
+    assert table["labels"].tolist() == [2, 1]
+    assert table["unknown"].tolist() == [0, 1]
+    assert table["ari"][0] == 1.0
+    assert found["town"].table.to_numpy().tolist() == [[1], [1]]
+    assert attribute_agreement([0], {})[0].empty

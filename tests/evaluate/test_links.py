@@ -1,0 +1,195 @@
+"""Pairs that stand out, against an answer in which every probability is written down."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from acvb_core.data.relation import Network, Relation
+from acvb_core.data.split import HeldOut, hold_out
+from acvb_core.errors import ParameterError
+from acvb_core.evaluate import links
+from acvb_core.evaluate.links import likely_links, surprising_links
+from acvb_core.protocols import Posterior
+
+NETWORKS = {
+    "two sides": None,
+    "directed": Network(directed=True),
+    "undirected": Network(directed=False),
+    "directed, self-links": Network(directed=True, self_links=True),
+    "undirected, self-links": Network(directed=False, self_links=True),
+}
+
+
+def posterior_of(rows: np.ndarray, cols: np.ndarray | None = None) -> Posterior:
+    arrays = {"rows": rows} if cols is None else {"rows": rows, "cols": cols}
+    return Posterior(arrays, {name: (None, name) for name in arrays}, tuple(arrays))
+
+
+def case(
+    kind: str, seed: int = 0, n: int = 23, *, two: bool = False, hard: bool = False
+) -> tuple[Relation, Posterior, np.ndarray]:
+    """A relation with missing entries, responsibilities and strengths, all drawn."""
+    rng = np.random.default_rng(seed)
+    network = NETWORKS[kind]
+    shape = (n, n if network is not None else n - 6)
+    ones = rng.random(shape) < 0.2
+    missing = (rng.random(shape) < 0.15) & ~ones
+    if network is not None and not network.self_links:
+        np.fill_diagonal(ones, False)
+    if network is not None and not network.directed:
+        ones, missing = np.triu(ones), np.triu(missing)
+        missing &= ~(ones | ones.T)
+    relation = Relation.build(ones, missing, network=network)
+    two = two or network is None
+
+    def responsibilities(objects: int, k: int) -> np.ndarray:
+        q = rng.dirichlet(np.full(k, 0.3), objects)
+        return np.eye(k)[q.argmax(axis=1)] if hard else q
+
+    rows = responsibilities(shape[0], 3)
+    cols = responsibilities(shape[1], 4) if two else None
+    strengths = rng.random((3, 4 if two else 3))
+    if network is not None and not network.directed and not two:
+        strengths = (strengths + strengths.T) / 2
+    return relation, posterior_of(rows, cols), strengths
+
+
+def dense(
+    relation: Relation, posterior: Posterior, strengths: np.ndarray, wanted: str, largest: bool = True
+) -> list[tuple[float, int, int]]:
+    """Every pair of one sort with its probability, in the order that is asked for."""
+    rows = posterior["rows"]
+    one = "cols" not in posterior.arrays
+    cols = rows if one else posterior["cols"]
+    ones, missing = relation.ones.toarray(), relation.missing.toarray()
+    found = []
+    for i, j in itertools.product(*map(range, relation.shape)):
+        network = relation.network
+        if network is not None and ((i == j and not network.self_links) or (not network.directed and j < i)):
+            continue
+        sort = "missing" if missing[i, j] else "linked" if ones[i, j] else "unlinked"
+        if sort != wanted:
+            continue
+        p = rows[i] @ strengths @ cols[j]
+        if one and i == j:
+            p = sum(rows[i, k] * strengths[k, k] for k in range(rows.shape[1]))
+        found.append((float(p), i, j))
+    sign = -1 if largest else 1
+    return sorted(found, key=lambda item: (sign * round(item[0], 12), item[1], item[2]))
+
+
+def pairs_of(table: pd.DataFrame) -> list[tuple[int, int]]:
+    return [(int(i), int(j)) for i, j in zip(table["row"], table["column"], strict=True)]
+
+
+@pytest.mark.parametrize("cells", [60, links._CELLS_AT_ONCE])
+@pytest.mark.parametrize("hard", [False, True])
+@pytest.mark.parametrize("two", [False, True])
+@pytest.mark.parametrize("kind", NETWORKS)
+@pytest.mark.parametrize("among", ["missing", "unlinked"])
+def test_likely_links_are_those_of_the_dense_answer(
+    kind: str, among: str, two: bool, hard: bool, cells: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In bands of two rows or all at once, with ties (hard clusters give every pair of a block one probability)."""
+    monkeypatch.setattr(links, "_CELLS_AT_ONCE", cells)
+    relation, posterior, strengths = case(kind, two=two, hard=hard)
+    expected = dense(relation, posterior, strengths, among)
+    for n in (0, 1, 7, len(expected), 10_000):
+        table = likely_links(relation, posterior, strengths, n, among=among)  # type: ignore[arg-type]
+        assert pairs_of(table) == [(i, j) for _, i, j in expected[:n]]
+        assert table["probability"].to_numpy() == pytest.approx([p for p, _, _ in expected[:n]], rel=1e-12)
+
+
+@pytest.mark.parametrize("hard", [False, True])
+@pytest.mark.parametrize("two", [False, True])
+@pytest.mark.parametrize("kind", NETWORKS)
+def test_surprising_links_are_those_of_the_dense_answer(kind: str, two: bool, hard: bool) -> None:
+    relation, posterior, strengths = case(kind, seed=1, two=two, hard=hard)
+    expected = dense(relation, posterior, strengths, "linked", largest=False)
+    table = surprising_links(relation, posterior, strengths, 9)
+    assert pairs_of(table) == [(i, j) for _, i, j in expected[:9]]
+    assert table["probability"].to_numpy() == pytest.approx([p for p, _, _ in expected[:9]], rel=1e-12)
+    assert len(surprising_links(relation, posterior, strengths, 10_000)) == relation.n_links
+
+
+@pytest.mark.parametrize("kind", NETWORKS)
+def test_what_was_held_out_is_left_out(kind: str) -> None:
+    relation, posterior, strengths = case(kind)
+    split = hold_out(relation, 0.2, 0)
+    held = set(zip(split.heldout.rows.tolist(), split.heldout.columns.tolist(), strict=True))
+    seen = pairs_of(likely_links(split.train, posterior, strengths, 10_000))
+    assert held <= set(seen)
+    left = likely_links(split.train, posterior, strengths, 10_000, heldout=split.heldout)
+    assert pairs_of(left) == pairs_of(likely_links(relation, posterior, strengths, 10_000))
+    # The same pairs in the whole relation, given from the other side of the diagonal.
+    turned = split.heldout
+    if relation.network is not None and not relation.network.directed:
+        turned = HeldOut(turned.columns, turned.rows, turned.values)
+    zeros = pairs_of(likely_links(relation, posterior, strengths, 10_000, among="unlinked", heldout=turned))
+    known = pairs_of(likely_links(relation, posterior, strengths, 10_000, among="unlinked"))
+    assert zeros == [pair for pair in known if pair not in held]
+    assert len(zeros) < len(known)
+    linked = pairs_of(surprising_links(relation, posterior, strengths, 10_000, heldout=turned))
+    assert not held & set(linked)
+
+
+def test_a_line_tells_of_both_objects() -> None:
+    ones = np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]])
+    missing = np.array([[0, 0, 0], [0, 0, 0], [0, 1, 0]])
+    relation = Relation.build(ones, missing, row_labels=["ann", "bob", "cid"], network=Network(directed=True))
+    q = np.array([[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]])
+    strengths = np.array([[0.1, 0.2], [0.3, 0.4]])
+    line = likely_links(relation, posterior_of(q), strengths).iloc[0]
+    assert (line["row"], line["column"]) == ("cid", "bob")
+    assert (line["row_cluster"], line["column_cluster"]) == (1, 2)
+    assert line["probability"] == pytest.approx(0.5 * (0.2 * 0.1 + 0.8 * 0.2) + 0.5 * (0.2 * 0.3 + 0.8 * 0.4))
+    assert line["block_probability"] == 0.2
+    assert (line["row_links"], line["column_links"]) == (0, 1)
+
+
+def test_nothing_to_find_is_an_empty_table() -> None:
+    relation = Relation.build(np.zeros((3, 3)), network=Network(directed=False))
+    q = np.full((3, 1), 1.0)
+    for table in (
+        likely_links(relation, posterior_of(q), np.ones((1, 1))),
+        surprising_links(relation, posterior_of(q), np.ones((1, 1))),
+    ):
+        assert len(table) == 0
+        assert "probability" in table
+
+
+def test_what_cannot_be_answered_is_refused() -> None:
+    relation, posterior, strengths = case("directed")
+    with pytest.raises(ParameterError, match="at least 0"):
+        likely_links(relation, posterior, strengths, -1)
+    with pytest.raises(ParameterError, match="'zeros'"):
+        likely_links(relation, posterior, strengths, among="zeros")  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="blocks"):
+        surprising_links(relation, posterior, strengths[:2])
+
+
+def test_memory_does_not_grow_with_the_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No band is larger than what is held at a time."""
+    n = 400
+    ones = sparse.random_array((n, n), density=0.02, rng=np.random.default_rng(0), format="csr")
+    relation = Relation.build(ones)
+    rng = np.random.default_rng(0)
+    q = rng.dirichlet(np.ones(3), n)
+    sizes = []
+    band = links._Predicted.band
+
+    def watched(self: links._Predicted, begin: int, end: int, first: int) -> np.ndarray:
+        found = band(self, begin, end, first)
+        sizes.append(found.size)
+        return found
+
+    monkeypatch.setattr(links, "_CELLS_AT_ONCE", 5_000)
+    monkeypatch.setattr(links._Predicted, "band", watched)
+    likely_links(relation, posterior_of(q, q), rng.random((3, 3)), 5, among="unlinked")
+    assert sum(sizes) == n * n
+    assert max(sizes) <= 5_000
