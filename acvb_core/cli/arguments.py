@@ -47,6 +47,11 @@ def parser() -> Parser:
     add_reading(fit)
     fit.add_argument("--method", default="acvb0", help=f"one of {', '.join(_names())} (default: acvb0)")
     fit.add_argument("--seed", type=int, default=0, help="of the inference (default: 0)")
+    fit.add_argument(
+        "--restarts", type=_positive, default=1, metavar="N",
+        help="runs from N seeds that count up from --seed and race: the half with the worse lower bound is given up at "
+        "20 sweeps, half of the rest at 40, and so on; the winner is reported (default: 1)",
+    )  # fmt: skip
     _add_run(fit)
 
     compare = command(
@@ -115,6 +120,12 @@ def _add_run(to: Parser) -> None:
     )  # fmt: skip
     to.add_argument("--quiet", action="store_true", help="no progress on stderr")
     add_method_settings(adder(to, "settings of the methods"))
+
+
+def _positive(text: str) -> int:
+    if not re.fullmatch(r"\d{1,9}", text) or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least 1")
+    return int(text)
 
 
 def _list(text: str) -> list[str]:

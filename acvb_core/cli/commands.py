@@ -39,6 +39,7 @@ def fit(arguments: argparse.Namespace) -> int:
         seed=arguments.seed,
         heldout=arguments.heldout,
         heldout_seed=arguments.heldout_seed,
+        restarts=arguments.restarts,
     )
     try:
         with stoppable() as checkpoint:
@@ -51,7 +52,7 @@ def fit(arguments: argparse.Namespace) -> int:
         _write_links(result, arguments.links, out)
     shown = result_json if arguments.json else result_text
     sys.stdout.write(shown(result, source.lines, out))
-    return _INTERRUPTED if result.verdict is Verdict.STOPPED else 0
+    return _INTERRUPTED if result.stopped else 0
 
 
 def compare(arguments: argparse.Namespace) -> int:

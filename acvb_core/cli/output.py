@@ -106,6 +106,7 @@ def result_text(result: Result, lines: list[str], out: Path | None) -> str:
     last, own = result.snapshot, TEXTS[result.problem.settings.model]
     facts = [
         ("how it ended", _ending(result)),
+        *_race(result),
         ("found", _clusters(result)),
         ("lower bound", _nats(last.lower_bound)),
         ("pseudo leave-one-out", _nats(last.pseudo_loo)),
@@ -206,6 +207,22 @@ def _ending(result: Result) -> str:
     if row.monitored is None and result.verdict is Verdict.MAX_SWEEPS:
         return f"did its {sweeps}"
     return f"{_ENDED[result.verdict]} after {sweeps}; judged by: {row.converges_by()}"
+
+
+def _race(result: Result) -> list[tuple[str, str]]:
+    """Return which restart this is, and what all of them cost; nothing where there was one."""
+    standing, table = result.standing, result.race
+    if standing is None or table is None:
+        return []
+    first = standing.first_seed
+    what = "won by" if standing.decided else "stopped, led by"
+    return [
+        (
+            "race",
+            f"{what} seed {standing.leader} of {first} to {first + standing.restarts - 1}; {table['sweeps'].sum():,} "
+            f"sweeps and {table['cpu_seconds'].sum():.2f} s of CPU in all",
+        )
+    ]
 
 
 def _clusters(result: Result) -> str:

@@ -150,7 +150,7 @@ def python_snippet(
         f"{kind.name} = {loaded}.{kind.name}\n"
         f"# {data.size_text}; the same data have this fingerprint.\n"
         f'assert {kind.name}.fingerprint == "{data.fingerprint}"\n'
-        f"result = acvb_core.fit(\n{call})\n"
+        f"{_race_note(result)}result = acvb_core.fit(\n{call})\n"
         'print(result.verdict, "after", result.snapshot.sweep, "sweeps")\n'
     )
 
@@ -165,6 +165,16 @@ def _known_options(data: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     if "domains" not in told and not set(data.row_labels).isdisjoint(data.column_labels):
         return {**told, "domains": "two"}
     return told
+
+
+def _race_note(result: Result) -> str:
+    """Return a comment on the race that a run came out of; the run itself is repeated alone."""
+    standing = result.standing
+    if standing is None:
+        return ""
+    told = "won" if standing.decided else "was ahead in"
+    again = f"seed={standing.first_seed}, restarts={standing.restarts}"
+    return f"# Seed {standing.leader} {told} a race of restarts, which {again} repeats.\n"
 
 
 def _code(name: str, value: Any) -> str:
@@ -213,6 +223,8 @@ def write_run(result: Result, folder: Path) -> list[Path]:
         As `run_json` gives it.
     history.csv
         Diagnostics of every sweep.
+    race.csv
+        Where restarts raced: seed, sweeps, cpu_seconds, lower_bound, pseudo_loo, out_after (`Result.race`).
     rows.csv, columns.csv
         IRM: object, cluster, probability of that cluster, entropy (nats); of a network rows.csv alone. Where labels
         of the row objects are known, a column known_ATTRIBUTE for each attribute.
@@ -243,6 +255,8 @@ def write_run(result: Result, folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     texts = {"run.json": run_json(result), "history.csv": csv_text(result.history)}
     texts |= {f"{name}.csv": csv_text(table) for name, table in run_tables(result).items()}
+    if result.race is not None:
+        texts["race.csv"] = csv_text(result.race)
     paths = []
     for name, text in texts.items():
         paths.append(folder / name)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from acvb_core.engine.job import Job
+from acvb_core.engine.job import Inspection, Job
 from acvb_core.views.convergence import RunCurve, XAxis, live_figure
 from pages.ui import format as say
 from pages.ui.cards import cards
@@ -39,11 +39,41 @@ def live(workspace: Workspace, *, every: bool) -> None:
         if now_busy != busy or not jobs:
             st.rerun()  # begin or end the refreshing, or show the page as it is without runs
         jobs = [job for some in by_model(jobs, model_in_use(workspace)).values() for job in some]
-        cards(workspace, jobs, {job.id: job.inspect() for job in jobs})
+        seen = {job.id: job.inspect() for job in jobs}
+        cards(workspace, jobs, seen)
+        races(jobs, seen)
         # In here, so that switching redraws the panels and not the page around them.
         draw_curves(jobs, choose_axis("x_axis"), key="curves", of=workspace.id, first=model_in_use(workspace))
 
     panels()
+
+
+def races(jobs: Sequence[Job], seen: Mapping[str, Inspection]) -> None:
+    """Draw a line for each run of several restarts: how they stand, or how it went."""
+    labels = say.run_labels(jobs)
+    lines = [f"**{labels[job.id]}**: {text}" for job in jobs if (text := race_text(seen[job.id]))]
+    if lines:
+        st.caption("  \n".join(lines))
+
+
+def race_text(seen: Inspection) -> str:
+    """Return how the restarts of a run stand, in words; "" where it has none."""
+    standing, starts = seen.standing, seen.problem.settings.restarts
+    if standing is None:
+        return "" if starts == 1 else f"{starts:,} starts will race by the lower bound."
+    by = "lower bound" if standing.judged_by == "lower_bound" else "pseudo leave-one-out"
+    sizes = " → ".join(f"{size:,}" for size in standing.sizes)
+    seed = f"seed {standing.leader}"
+    if standing.rung is not None:
+        return (
+            f"racing by the {by}: {sizes} → …, leader {seed}; seed {standing.running} is on its way to "
+            f"{standing.rung:,} sweeps."
+        )
+    total = standing if seen.snapshot is None else standing.with_leader(seen.snapshot)
+    cost = f"{say.count(total.sweeps, 'sweep')} and {say.duration(total.cpu_seconds)} of CPU in all"
+    if not standing.decided:
+        return f"the race of {standing.restarts:,} starts was stopped; {seed}, then ahead, was kept. {cost}."
+    return f"{seed} won the race of {standing.restarts:,} starts by the {by} ({sizes}), {cost}."
 
 
 def model_in_use(workspace: Workspace) -> str | None:

@@ -1,12 +1,20 @@
 from __future__ import annotations
 
+import base64
+
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from acvb_core.engine.job import Status
+from acvb_core.data.samples import load_sample
+from acvb_core.engine.executor import Executor
+from acvb_core.engine.job import Job, Status
+from acvb_core.engine.problem import pose
+from acvb_core.engine.race import race as engine_race
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.registry import methods_of
-from pages.ui import services, setup
+from acvb_core.views.convergence import live_figure
+from pages.ui import live, picking, services, setup
 from pages.ui.forms import fields, values_of
 from tests.pages.session import OTHER, Open, jobs_of, keys, press, texts, until
 
@@ -180,3 +188,79 @@ def test_input_outlives_leaving_the_page(with_sample: AppTest) -> None:
     entered = {str(field.key): field.value for field in app.number_input}
     assert {value for key, value in entered.items() if "k_rows" in key} == {33}
     assert {value for key, value in entered.items() if "_tol_" in key} == {1e-7}
+
+
+def race(app: AppTest, restarts: int, runs: int = 1, **values: object) -> list[Job]:
+    app.pills(key="methods_irm").set_value(["cvb0"]).run()
+    enter(app, k_rows=6, k_cols=6, tol=1e-12, **values)
+    app.number_input(key="restarts").set_value(restarts).run()
+    app.number_input(key="n_seeds").set_value(runs).run()
+    press(app, "start")
+    return jobs_of(app)
+
+
+def test_restarts_race_and_the_page_says_who_won(with_sample: AppTest) -> None:
+    app = with_sample
+    one, other = race(app, 4, runs=2, max_sweeps=45)
+    until(app, lambda: one.inspect().verdict is not None and other.inspect().verdict is not None)
+    app.run()
+    said = texts(app)
+    for job, seeds in ((one, range(4)), (other, range(4, 8))):
+        seed, table = job.problem.settings.seed, job.result().race
+        assert table["seed"].tolist() == list(seeds)
+        assert seed in seeds
+        assert f"seed {seed} won the race of 4 starts by the lower bound (4 → 2 → 1)" in said
+        assert f"{table['sweeps'].sum()} sweeps and" in said
+    assert f"CVB0 · seed {other.problem.settings.seed}" in said
+    assert not app.exception
+
+
+def test_a_race_can_be_stopped_and_its_leader_goes_on(with_sample: AppTest) -> None:
+    app = with_sample
+    (job,) = race(app, 100, max_sweeps=1000)
+    until(app, lambda: job.standing is not None and job.standing.sweeps > 20)
+    press(app, f"pause_{job.id}")
+    app.run()
+    standing = job.standing
+    assert standing.rung == 20, "a hundred starts take longer than a click"
+    assert f"racing by the lower bound: 100 → …, leader seed {standing.leader}" in texts(app)
+    press(app, f"stop_{job.id}")
+    until(app, lambda: job.inspect().verdict is not None)
+    app.run()
+    assert "the race of 100 starts was stopped" in texts(app)
+    press(app, f"extend_{job.id}")
+    until(app, lambda: job.inspect().snapshot.sweep > 20)
+    press(app, f"stop_{job.id}")
+    assert job.wait(30)
+
+
+def test_readers_cope_with_a_change_of_the_lead() -> None:
+    values = {"init": "random", "k_rows": 9, "k_cols": 9, "tol": 1e-12, "max_sweeps": 60}
+    problem = pose(load_sample("southern_women").relation, "cvb0", values, heldout=0.1, restarts=6)
+    job = Job(problem, Executor(1), job_id="run")
+    assert live.race_text(job.inspect()) == "6 starts will race by the lower bound."
+    leaders, said = [], set()
+    for lap in engine_race(problem):
+        job._publish(
+            Status.RUNNING,
+            problem=lap.problem,
+            history=lap.history,
+            snapshot=lap.snapshot,
+            standing=lap.standing,
+        )
+        leaders.append(lap.standing.leader)
+        said.add(live.race_text(job.inspect()).split(",")[0])
+        result = picking.answer(job)
+        assert result.problem.settings.seed == lap.standing.leader
+        assert len(result.history) == lap.snapshot.sweep
+        assert result.race["sweeps"].sum() == lap.standing.sweeps
+        (curve,) = live.curves([job], {"run": "x"})
+        bound = next(t for t in live_figure([curve])["data"] if t["uid"] == "run-bound-main")
+        shown = np.frombuffer(base64.b64decode(bound["y"]["bdata"]), bound["y"]["dtype"])
+        assert shown.tolist() == lap.history.column("lower_bound").tolist()
+    assert len(set(leaders)) > 1, "the lead changes"
+    assert {
+        "racing by the lower bound: 6 → …",
+        "racing by the lower bound: 6 → 3 → …",
+        "racing by the lower bound: 6 → 3 → 2 → …",
+    } <= said

@@ -261,6 +261,20 @@ def test_the_snippet_of_a_stopped_run() -> None:
         assert np.array_equal(result.posterior[domain], again.posterior[domain])
 
 
+def test_the_snippet_of_a_run_that_won_a_race_repeats_it_alone(tmp_path: Path) -> None:
+    result = fit(WOMEN, "cvb0", seed=3, restarts=3, init="random", k_rows=6, max_sweeps=24, tol=1e-12)
+    snippet = python_snippet(result)
+    seed = result.problem.settings.seed
+    assert f"# Seed {seed} won a race of restarts, which seed=3, restarts=3 repeats.\n" in snippet
+    again = repeated(snippet)
+    assert_same_answer(result, again)
+    assert again.race is None
+    write_run(result, tmp_path)
+    table = pd.read_csv(tmp_path / "race.csv")
+    assert table["seed"].tolist() == [3, 4, 5]
+    assert json.loads((tmp_path / "run.json").read_text())["race"]["winner"] == seed
+
+
 def stopped_after(sweeps: int) -> Result:
     seen: list[int] = []
 

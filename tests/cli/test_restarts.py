@@ -1,0 +1,77 @@
+"""`acvb fit --restarts`: one run out, with its own seed, and what the others cost."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import acvb_core
+from acvb_core.cli.progress import Progress
+from acvb_core.engine.problem import Problem
+from acvb_core.engine.snapshot import Snapshot
+from tests.cli.support import WOMEN, Run
+
+RACE = (
+    "--method", "cvb0", "--init", "random", "--seed", "2", "--restarts", "4", "--max-sweeps", "30", "--tol", "1e-12",
+)  # fmt: skip
+
+
+def test_the_winner_is_reported_with_the_cost_of_all(run: Run, tmp_path: Path) -> None:
+    told = run("fit", WOMEN, *RACE, "--json", "--out", str(tmp_path))
+    assert told.code == 0
+    found = told.json
+    wanted = acvb_core.fit(
+        acvb_core.load_sample("southern_women").relation, "cvb0", seed=2, restarts=4, init="random",
+        max_sweeps=30, tol=1e-12,
+    )  # fmt: skip
+    assert (
+        found["seed"] == found["settings"]["seed"] == found["race"]["winner"] == wanted.problem.settings.seed
+    )
+    assert found["lower_bound"] == wanted.snapshot.lower_bound
+    assert (found["race"]["restarts"], found["race"]["sweeps"]) == (4, 20 + 20 + 30 + 30)
+    assert found["sweeps"] == 30
+    table = pd.read_csv(tmp_path / "race.csv")
+    assert table["seed"].tolist() == [2, 3, 4, 5]
+    assert table["out_after"].isna().sum() == 1
+    assert json.loads((tmp_path / "run.json").read_text())["race"] == found["race"]
+
+
+def test_people_are_told_of_the_race(run: Run) -> None:
+    told = run("fit", WOMEN, *RACE)
+    wanted = acvb_core.fit(
+        acvb_core.load_sample("southern_women").relation, "cvb0", seed=2, restarts=4, init="random",
+        max_sweeps=30, tol=1e-12,
+    )  # fmt: skip
+    seed = wanted.problem.settings.seed
+    assert f"CVB0 · seed {seed}\n" in told.out
+    assert f"won by seed {seed} of 2 to 5; 100 sweeps and " in told.out
+    assert "race" not in run("fit", WOMEN, "--max-sweeps", "3").out
+
+
+@pytest.mark.parametrize("wrong", ["0", "-1", "2.5", "many"])
+def test_a_number_of_restarts_is_at_least_one(run: Run, wrong: str) -> None:
+    told = run("fit", WOMEN, "--restarts", wrong)
+    assert told.code == 2
+    assert "--restarts" in told.err
+    assert told.err.count("\n") == 1
+
+
+def test_ctrl_c_keeps_who_is_ahead(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    watch = Progress.__call__
+
+    def watched(self: Progress, problem: Problem, snapshot: Snapshot) -> None:
+        watch(self, problem, snapshot)
+        if problem.settings.seed == 4 and snapshot.sweep == 7 and snapshot.verdict is None:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(Progress, "__call__", watched)
+    told = run("fit", WOMEN, *RACE, "--json")
+    assert told.code == 130
+    assert told.json["verdict"] == "STOPPED"
+    assert [entrant["sweeps"] for entrant in told.json["race"]["entrants"]] == [20, 20, 7, 0]
+    assert told.json["race"]["winner"] is None
+    assert told.json["seed"] in (2, 3)
