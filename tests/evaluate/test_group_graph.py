@@ -1,0 +1,195 @@
+"""The graph of the groups and the places of single objects, on numbers that can be checked by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from acvb_core.data.relation import Network, Relation
+from acvb_core.errors import ParameterError
+from acvb_core.evaluate.group_graph import GroupEdge, group_graph, group_positions, separated
+from acvb_core.evaluate.node_layout import MOST_NODES, node_layout, too_large
+from acvb_core.protocols import Posterior
+
+
+def blocks_of(ones: np.ndarray, entries: np.ndarray, *, upper: bool) -> pd.DataFrame:
+    """The frame `blocks` as a result has it."""
+    lines = [
+        {
+            "row_cluster": k + 1, "column_cluster": m + 1, "ones": float(ones[k, m]),
+            "entries": float(entries[k, m]), "mean": ones[k, m] / entries[k, m], "low": 0.0, "high": 1.0,
+        }
+        for k in range(len(ones))
+        for m in range(k if upper else 0, len(ones))
+    ]  # fmt: skip
+    return pd.DataFrame(lines)
+
+
+def network_of(labels: np.ndarray, *, directed: bool) -> tuple[Relation, Posterior]:
+    n = len(labels)
+    ones = np.zeros((n, n))
+    ones[0, 1] = 1
+    relation = Relation.build(ones, network=Network(directed=directed))
+    q = np.eye(int(labels.max()) + 1)[labels]
+    return relation, Posterior({"rows": q}, {"rows": (None, "rows")}, ("rows",))
+
+
+def three_groups(*, directed: bool) -> tuple[Relation, Posterior, pd.DataFrame]:
+    relation, posterior = network_of(np.repeat([0, 1, 2], 10), directed=directed)
+    entries = np.full((3, 3), 100.0)
+    ones = np.array([[40.0, 30.0, 2.0], [30.0, 5.0, 2.0], [2.0, 2.0, 1.0]])
+    if directed:
+        ones[1, 0] = 2.0
+    return relation, posterior, blocks_of(ones, entries, upper=not directed)
+
+
+def test_an_undirected_edge_is_there_once() -> None:
+    graph = group_graph(*three_groups(directed=False))
+    assert not graph.directed
+    assert graph.overall == pytest.approx((40 + 5 + 1 + 30 + 2 + 2) / 600)
+    assert graph.between == pytest.approx(34 / 300)
+    assert [(item.source, item.target) for item in graph.edges] == [(0, 1)]
+    edge = graph.edges[0]
+    assert edge.density == pytest.approx(0.3)
+    assert edge.ratio == pytest.approx(0.3 / (34 / 300))
+    assert edge.excess == pytest.approx(30 - 34 / 3)
+    assert graph.density[1, 0] == pytest.approx(0.3)
+    assert graph.inner[0].excess == pytest.approx(40 - 100 * graph.overall)
+    assert graph.inner[2].excess < 0
+
+
+def test_a_directed_edge_has_one_direction() -> None:
+    graph = group_graph(*three_groups(directed=True))
+    assert graph.directed
+    assert [(item.source, item.target) for item in graph.edges] == [(0, 1)]
+    assert graph.between == pytest.approx((30 + 2 + 2 + 2 + 2 + 2) / 600)
+
+
+def test_what_chance_would_bring_is_no_edge() -> None:
+    relation, posterior = network_of(np.repeat([0, 1, 2], 10), directed=False)
+    ones = np.array([[40.0, 12.0, 10.0], [12.0, 40.0, 8.0], [10.0, 8.0, 40.0]])
+    graph = group_graph(relation, posterior, blocks_of(ones, np.full((3, 3), 100.0), upper=True))
+    assert graph.edges == []
+    assert np.isfinite(graph.positions).all()
+
+
+def test_clusters_without_members_are_no_nodes() -> None:
+    relation, posterior = network_of(np.repeat([0, 2], 5), directed=True)
+    ones = np.array([[1.0, 0.0, 9.0], [0.0, 0.0, 0.0], [1.0, 0.0, 1.0]])
+    graph = group_graph(relation, posterior, blocks_of(ones, np.full((3, 3), 25.0), upper=False))
+    assert graph.clusters.tolist() == [0, 2]
+    assert graph.members.tolist() == [5, 0, 5]
+    assert np.isnan(graph.positions[1]).all()
+    assert set(graph.inner) == {0, 2}
+
+
+def test_one_cluster_and_no_links_make_a_graph() -> None:
+    relation, posterior = network_of(np.zeros(4, dtype=int), directed=False)
+    graph = group_graph(relation, posterior, blocks_of(np.zeros((1, 1)), np.full((1, 1), 6.0), upper=True))
+    assert graph.positions.tolist() == [[0.0, 0.0]]
+    assert graph.inner[0].ratio == 0.0
+
+
+def test_two_clusterings_are_refused() -> None:
+    relation, posterior, blocks = three_groups(directed=True)
+    both = Posterior(
+        {"rows": posterior["rows"], "cols": posterior["rows"]},
+        {"rows": (None, "rows"), "cols": (None, "cols")},
+        ("rows", "cols"),
+    )
+    with pytest.raises(ParameterError, match="one clustering"):
+        group_graph(relation, both, blocks)
+    with pytest.raises(ParameterError, match="network"):
+        group_graph(Relation.build(np.eye(30)), posterior, blocks)
+
+
+def edge(k: int, m: int, ratio: float = 3.0) -> GroupEdge:
+    return GroupEdge(k, m, 0.1, ratio, 10.0, 5.0)
+
+
+def test_linked_groups_lie_closer_together() -> None:
+    clusters = np.arange(6)
+    edges = [edge(0, 1), edge(1, 2), edge(3, 4), edge(4, 5), edge(0, 2)]
+    place = group_positions(clusters, edges)
+    distance = np.sqrt(((place[:, None] - place[None]) ** 2).sum(axis=2))
+    linked = max(distance[item.source, item.target] for item in edges)
+    apart = min(distance[k, m] for k in range(3) for m in range(3, 6))
+    assert linked < apart
+    assert (place == group_positions(clusters, edges)).all()
+    assert np.ptp(place[:, 0]) >= np.ptp(place[:, 1])
+    assert place.mean(axis=0) == pytest.approx([0, 0], abs=1e-9)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 30])
+def test_any_number_of_groups_has_places(n: int) -> None:
+    place = group_positions(np.arange(n), [])
+    assert place.shape == (n, 2)
+    assert np.isfinite(place).all()
+
+
+def test_discs_do_not_overlap() -> None:
+    rng = np.random.default_rng(0)
+    place, radius = rng.random((12, 2)), rng.uniform(0.1, 1.0, 12)
+    place[1] = place[0]
+    found = separated(place, radius, 0.2)
+    distance = np.sqrt(((found[:, None] - found[None]) ** 2).sum(axis=2)) + 1e9 * np.eye(12)
+    assert (distance >= radius[:, None] + radius[None] + 0.2 - 1e-3).all()
+    far = np.array([[0.0, 0.0], [9.0, 0.0]])
+    assert separated(far, np.ones(2)) == pytest.approx(far, abs=1e-5)
+
+
+def planted(n: int = 120, *, directed: bool = False) -> tuple[Relation, np.ndarray]:
+    rng = np.random.default_rng(0)
+    labels = np.sort(rng.integers(0, 4, n))
+    ones = rng.random((n, n)) < np.where(labels[:, None] == labels[None], 0.25, 0.01)
+    np.fill_diagonal(ones, False)
+    ones[7], ones[:, 7] = False, False
+    return Relation.build(ones, network=Network(directed=directed)), labels
+
+
+def test_objects_lie_with_their_cluster() -> None:
+    relation, labels = planted()
+    corners = np.array([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]])
+    place = node_layout(relation, labels, corners)
+    assert (place == node_layout(relation, labels, corners)).all()
+    assert np.isfinite(place).all()
+    middle = np.array([place[labels == k].mean(axis=0) for k in range(4)])
+    nearest = ((place[:, None] - middle[None]) ** 2).sum(axis=2).argmin(axis=1)
+    assert (nearest == labels).mean() > 0.97
+    # The discs stand as the groups do.
+    assert (np.sign(middle - middle.mean(axis=0)) == np.sign(corners)).all()
+    distance = np.sqrt(((place[:, None] - place[None]) ** 2).sum(axis=2)) + 1e9 * np.eye(len(place))
+    assert distance.min() > 0.15
+
+
+def test_linked_objects_lie_closer_together() -> None:
+    relation, labels = planted()
+    place = node_layout(relation, labels, np.array([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]]))
+    distance = np.sqrt(((place[:, None] - place[None]) ** 2).sum(axis=2))
+    linked = relation.ones.toarray()
+    same = (labels[:, None] == labels[None]) & ~np.eye(len(labels), dtype=bool)
+    assert distance[linked & same].mean() < 0.95 * distance[~linked & same].mean()
+
+
+def test_what_is_too_large_is_said() -> None:
+    n = MOST_NODES + 1
+    relation = Relation.build(np.zeros((n, n)), network=Network())
+    reason = too_large(relation)
+    assert reason is not None
+    assert "1,001 objects" in reason
+    with pytest.raises(ParameterError, match="1,001 objects"):
+        node_layout(relation, np.zeros(n, dtype=int), np.zeros((1, 2)))
+    dense = Relation.build(np.ones((250, 250)) - np.eye(250), network=Network())
+    assert "62,250 links" in (too_large(dense) or "")
+    assert too_large(planted()[0]) is None
+    with pytest.raises(ParameterError, match="two sets"):
+        node_layout(Relation.build(np.eye(3)), np.zeros(3, dtype=int), np.zeros((1, 2)))
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_the_smallest_networks_have_places(n: int) -> None:
+    relation = Relation.build(np.zeros((n, n)), network=Network())
+    place = node_layout(relation, np.arange(n), np.zeros((n, 2)))
+    assert np.isfinite(place).all()
+    assert len(np.unique(place, axis=0)) == n
