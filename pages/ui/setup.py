@@ -24,6 +24,7 @@ from pages.ui.workspace import Dataset, Workspace
 
 DEFAULT_METHODS = ("acvb0", "cvb0", "vb")
 MOST_SEEDS = 20
+MOST_RESTARTS = 100
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,7 @@ class Plan:
     methods: tuple[Method, ...]
     values: dict[str, dict[str, Any]]
     seeds: range
+    restarts: int = 1
 
     @property
     def n_runs(self) -> int:
@@ -66,6 +68,7 @@ class Plan:
                 seed=seed,
                 heldout=dataset.heldout,
                 heldout_seed=dataset.heldout_seed,
+                restarts=self.restarts,
             )
             for seed in (self.seeds if seeds is None else seeds)
             for method in self.methods
@@ -129,15 +132,15 @@ def _plan(chosen: Sequence[Method]) -> Plan:
     apart = [field for field in form if not field.parameter.advanced and not field.shared]
     advanced = [field for field in form if field.parameter.advanced]
     entered: list[tuple[Field, Value]] = []
-    columns = st.columns(max(4, len(sizes) + 2), vertical_alignment="bottom")
+    columns = st.columns(max(4, len(sizes) + 3), vertical_alignment="bottom")
     for column, field in zip(columns, sizes, strict=False):
         with column:
             entered.append((field, show_field(field)))
-    seeds = _seeds(*columns[len(sizes) : len(sizes) + 2])
+    starts = _seeds(*columns[len(sizes) : len(sizes) + 3])
     entered += _grid(apart, 4)
     with st.expander("Advanced settings", icon=":material/tune:", key="advanced"):
         entered += _grid(advanced, 3)
-    return Plan(tuple(chosen), {method.name: values_of(method, entered) for method in chosen}, seeds)
+    return Plan(tuple(chosen), {method.name: values_of(method, entered) for method in chosen}, *starts)
 
 
 def _grid(form: Sequence[Field], width: int) -> list[tuple[Field, Value]]:
@@ -150,7 +153,10 @@ def _grid(form: Sequence[Field], width: int) -> list[tuple[Field, Value]]:
     return entered
 
 
-def _seeds(first_column: DeltaGenerator, number_column: DeltaGenerator) -> range:
+def _seeds(
+    first_column: DeltaGenerator, number_column: DeltaGenerator, restarts_column: DeltaGenerator
+) -> tuple[range, int]:
+    """Draw the fields of the seeds; return the first of each run, and how many starts race in a run."""
     number = number_column.number_input(
         "Runs per method",
         1,
@@ -169,7 +175,20 @@ def _seeds(first_column: DeltaGenerator, number_column: DeltaGenerator) -> range
         persist_state="session",
         help="The same seed and settings give the same run, bit by bit. Further runs count up from it.",
     )
-    return range(int(first), int(first) + int(number))
+    restarts = restarts_column.number_input(
+        "Restarts",
+        1,
+        MOST_RESTARTS,
+        1,
+        key="restarts",
+        persist_state="session",
+        help="Starts of each run, from seeds that count up. They race: the half with the worse lower bound is given up "
+        "at 20 sweeps, half of the rest at 40, and so on; the run is the winner's. It has the winner's seed, and is "
+        "what this seed gives alone.",
+    )
+    # No start is in two races.
+    apart = int(restarts)
+    return range(int(first), int(first) + int(number) * apart, apart), apart
 
 
 def _promises(plan: Plan) -> None:
