@@ -99,7 +99,7 @@ def test_nodes_are_the_rows_and_then_the_other_columns():
     assert network.network == Network(directed=True, self_links=True)
     assert network.n_missing == 0
     # Nothing was said of what columns do to anybody, nor of links to the first row.
-    silent, _ = as_network(relation, unlisted="missing")
+    silent, _ = as_network(relation, directed=True, unlisted="missing")
     expected = np.ones((4, 4), dtype=bool)
     expected[np.ix_([0, 1], [1, 2, 3])] = False
     np.testing.assert_array_equal(silent.missing.toarray(), expected)

@@ -1,0 +1,351 @@
+"""GraphML, GML and Pajek files: what NetworkX writes is read back, and broken ones say where."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from acvb_core.data import graph
+from acvb_core.data.readers import inspect_source, load_relation
+from acvb_core.data.relation import Network
+from acvb_core.errors import DataError, ParameterError
+
+WRITERS = {"graphml": nx.write_graphml, "gml": nx.write_gml, "pajek": nx.write_pajek}
+ENDINGS = {"graphml": ".graphml", "gml": ".gml", "pajek": ".net"}
+FORMATS = pytest.mark.parametrize("format", WRITERS)
+HEAD = '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">'
+
+
+def written(found: nx.Graph, format: str) -> bytes:
+    out = io.BytesIO()
+    WRITERS[format](found, out)
+    return out.getvalue()
+
+
+def xml(inside: str, keys: str = "", kind: str = "directed") -> bytes:
+    return f'{HEAD}{keys}\n<graph edgedefault="{kind}">\n{inside}\n</graph></graphml>'.encode()
+
+
+def loaded(text: str | bytes, **options):
+    return load_relation(text.encode() if isinstance(text, str) else text, **options)
+
+
+def assert_same(relation, found: nx.Graph) -> None:
+    nodes = [str(node) for node in found]
+    assert relation.row_labels.tolist() == relation.column_labels.tolist() == nodes
+    np.testing.assert_array_equal(relation.ones.toarray(), nx.to_numpy_array(found, weight=None) > 0)
+
+
+@FORMATS
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("packed", [False, True])
+def test_what_networkx_writes_is_read_back(format, directed, packed, tmp_path):
+    drawn = nx.gnp_random_graph(12, 0.3, seed=4, directed=directed)
+    drawn.add_edge(2, 2)
+    for node in drawn:
+        drawn.nodes[node]["team"] = "even" if node % 2 == 0 else "odd"
+    path = tmp_path / f"graph{ENDINGS[format]}{'.gz' if packed else ''}"
+    content = written(drawn, format)
+    path.write_bytes(gzip.compress(content) if packed else content)
+    found = load_relation(path)
+    assert_same(found.relation, drawn)
+    assert found.relation.network == Network(directed, True)
+    assert found.relation.name == "graph"
+    assert found.relation.attributes["team"].tolist() == ["even", "odd"] * 6
+    assert (found.layout.format, found.layout.gzipped) == (format, packed)
+    assert inspect_source(content).format == format  # by its content, without a name
+    json.dumps(found.layout.to_dict())
+    assert any("file says so" in line or "go both ways" in line for line in found.report.lines())
+
+
+@FORMATS
+def test_parallel_edges_are_merged_and_counted(format):
+    drawn = nx.MultiGraph([("a", "b"), ("b", "a"), ("a", "b"), ("b", "c")])
+    found = loaded(written(drawn, format))
+    assert (found.relation.n_links, found.report.count("duplicates")) == (2, 2)
+    drawn = nx.MultiDiGraph([("a", "b"), ("b", "a"), ("a", "b"), ("b", "c")])
+    found = loaded(written(drawn, format))
+    assert (found.relation.n_links, found.report.count("duplicates")) == (3, 1)
+
+
+def test_gml_need_not_announce_parallel_edges():
+    text = "graph [\nnode [ id 1 ]\nnode [ id 2 ]\nedge [ source 1 target 2 ]\nedge [ source 2 target 1 ]\n]"
+    found = loaded(text)
+    assert (found.relation.n_links, found.report.count("duplicates")) == (1, 1)
+    assert found.relation.row_labels.tolist() == ["1", "2"]
+
+
+@FORMATS
+def test_a_weight_of_zero_is_no_link(format):
+    drawn = nx.DiGraph()
+    drawn.add_weighted_edges_from([("a", "b", 3.0), ("b", "c", 0.0), ("c", "a", 1.0)])
+    found = loaded(written(drawn, format))
+    assert found.relation.n_links == 2
+    assert found.report.count("values") == 1
+    assert loaded(written(drawn, format), threshold=1).relation.n_links == 1
+    assert loaded(written(drawn, format), value_column=False).relation.n_links == 3
+    with pytest.raises(DataError, match="'weight'"):
+        loaded(written(drawn, format), value_column="strength")
+    with pytest.raises(ParameterError, match="name"):
+        loaded(written(drawn, format), value_column=2)
+
+
+def test_weights_by_another_name_and_none():
+    drawn = nx.Graph()
+    drawn.add_edge("a", "b", value=0, closeness=2, kind="kin")
+    drawn.add_edge("b", "c", closeness=0, kind="kin")
+    content = written(drawn, "graphml")
+    found = loaded(content)
+    assert found.relation.row_labels[found.relation.ones.nonzero()[0]].tolist() == ["b", "c"]
+    assert "Values of the edges not used: closeness, kind." in found.report.lines()
+    assert loaded(content, value_column="closeness").relation.n_links == 1
+    with pytest.raises(DataError, match=r"neither a number.*found 'kin'"):
+        loaded(content, value_column="kind")
+    with pytest.raises(ParameterError, match="threshold"):
+        loaded(content, value_column=False, threshold=2)
+
+
+def test_parallel_edges_that_disagree():
+    drawn = nx.MultiGraph()
+    drawn.add_edge("a", "b", weight=0)
+    drawn.add_edge("b", "a", weight=1)
+    with pytest.raises(DataError, match=r"disagree.*'a, b'"):
+        loaded(written(drawn, "graphml"))
+
+
+@pytest.mark.parametrize("format", ["graphml", "gml"])
+def test_two_sides_stay_two(format):
+    women = nx.davis_southern_women_graph()
+    women.graph.clear()
+    for node in women:
+        women.nodes[node]["kind"] = "woman" if women.nodes[node]["bipartite"] == 0 else "event"
+        women.nodes[node]["age"] = len(node) % 3
+    found = loaded(written(women, format))
+    assert found.relation.size_text == "18 × 14 · 89 links"
+    for i, j in zip(*found.relation.ones.nonzero(), strict=True):
+        assert women.has_edge(found.relation.row_labels[i], found.relation.column_labels[j])
+    assert found.relation.attributes["age"].tolist() == [
+        str(len(name) % 3) for name in found.relation.row_labels
+    ]
+    assert found.layout.sides.domains == "two"
+    assert "which node is on which side" in found.layout.sides.reason
+    whole = loaded(written(women, format), domains="one")
+    assert_same(whole.relation, women)
+    nx.set_node_attributes(women, 0, "bipartite")
+    assert loaded(written(women, format)).relation.network == Network(False)
+    women.nodes["E1"]["bipartite"] = 1  # now edges run inside a side
+    women.add_edge("E2", "E3")
+    assert loaded(written(women, format)).relation.network == Network(False)
+
+
+@FORMATS
+def test_an_undirected_file_as_two_clusterings_has_every_link_both_ways(format):
+    found = loaded(written(nx.path_graph(4), format), domains="two")
+    assert (found.relation.network, found.relation.n_ones, found.relation.n_missing) == (None, 6, 0)
+    assert found.report.count("links") == 6
+
+
+def test_what_groups_the_nodes_becomes_an_attribute():
+    drawn = nx.path_graph(4)
+    rows = [("red", 1, 0.5, True, "a", "p", 1.5), ("red", 2, 1.0, False, "a", "q", 2.5)] * 2
+    for node, row in enumerate(rows):
+        names = ("colour", "level", "share", "old", "same", "mail", "x")
+        drawn.nodes[node].update(zip(names, row, strict=True))
+        drawn.nodes[node]["mail"] = f"{node}@example.org"
+    del drawn.nodes[3]["level"]
+    found = loaded(written(drawn, "graphml"))
+    assert {name: values.tolist() for name, values in found.relation.attributes.items()} == {
+        "level": ["1", "2", "1", ""],
+        "share": ["0.5", "1", "0.5", "1"],
+        "old": ["true", "false"] * 2,
+    }
+    assert "Known of the nodes: level, share, old." in found.report.lines()
+    assert "does not group the nodes: colour, same, mail, x." in " ".join(found.report.lines())
+
+
+def test_defaults_of_a_graphml_file_count():
+    keys = (
+        '<key id="k" for="node" attr.name="team" attr.type="string"><default>red</default></key>'
+        '<key id="w" for="edge" attr.name="weight" attr.type="int"><default>0</default></key>'
+    )
+    nodes = '<node id="a"/><node id="b"><data key="k">blue</data></node><node id="c"/>'
+    edges = '<edge source="a" target="b"/><edge source="b" target="c"><data key="w">2</data></edge>'
+    found = loaded(xml(nodes + edges, keys)).relation
+    assert found.attributes["team"].tolist() == ["red", "blue", "red"]
+    assert found.n_links == 1
+
+
+def test_nodes_are_named_by_labels_of_their_own():
+    def text(*labels):
+        nodes = "".join(f'node [ id {i} label "{label}" ]\n' for i, label in enumerate(labels))
+        return f"graph [\n{nodes}edge [ source 0 target 1 ]\n]"
+
+    assert loaded(text("Zoë", "Bob")).relation.row_labels.tolist() == ["Zoë", "Bob"]
+    found = loaded(text("Bob", "Bob"))
+    assert found.relation.row_labels.tolist() == ["0", "1"]
+    assert "named by their id" in found.report.lines()[0]
+    with pytest.raises(DataError, match="UTF-8"):
+        loaded(text("Zoë", "Bob").encode("latin-1"))
+    zoe = loaded(text("Zoë", "Bob").encode("latin-1"), encoding="latin-1")
+    assert zoe.relation.row_labels.tolist() == ["Zoë", "Bob"]
+
+
+def test_all_nodes_in_the_order_of_a_list():
+    content = written(nx.DiGraph([("a", "b")]), "gml")
+    for side in ("row_nodes", "column_nodes"):
+        found = loaded(content, **{side: ["idle", "b", "a"]}).relation
+        assert found.row_labels.tolist() == found.column_labels.tolist() == ["idle", "b", "a"]
+        assert list(zip(*found.ones.nonzero(), strict=True)) == [(2, 1)]
+    with pytest.raises(ParameterError, match="one kind of node"):
+        loaded(content, row_nodes=["a", "b"], column_nodes=["b", "a"])
+    with pytest.raises(DataError, match="node list"):
+        loaded(content, row_nodes=["a"])
+    with pytest.raises(DataError, match="2 x 2"):
+        loaded(content, shape=(3, 3))
+    with pytest.raises(ParameterError, match="edge lists"):
+        loaded(content, unlisted="missing")
+
+
+PAJEK = '*Vertices 3\n1 "Ann Lee" 0.1 0.2 ellipse team red\n2 Bob 0.3 0.4 box team red\n3 Cy team blue\n'
+
+
+def test_pajek_arcs_and_edges_together():
+    found = loaded(PAJEK + "*Arcs\n1 2 1\n*Edges\n2 3\n")
+    assert found.relation.row_labels.tolist() == ["Ann Lee", "Bob", "Cy"]
+    assert found.relation.attributes["team"].tolist() == ["red", "red", "blue"]
+    assert sorted(zip(*found.relation.ones.nonzero(), strict=True)) == [(0, 1), (1, 2), (2, 1)]
+    assert found.relation.network == Network(True)
+    assert found.report.count("edges_both_ways") == 1
+
+
+def test_pajek_lists_matrices_and_partitions():
+    head = "% a comment\n*Network friends\n" + PAJEK
+    listed = loaded(head + "*Arcslist\n1 2 3\n*Edgeslist\n")
+    assert (listed.relation.n_links, listed.relation.network) == (2, Network(True))
+    assert loaded(head + "*Edgeslist\n1 2 3\n").relation.network == Network(False)
+    square = loaded(head + "*Matrix\n0 1 0\n1 0 2\n0 1 0\n")
+    assert (square.relation.n_links, square.relation.network) == (2, Network(False))
+    with_groups = loaded(
+        head
+        + "*Edges\n1 2 0.5\n2 3\n\n*Partition club\n*Vertices 3\n1\n1\n2\n*Vector v\n*Vertices 3\n.1\n.2\n.3\n"
+    )
+    assert with_groups.relation.attributes["club"].tolist() == ["1", "1", "2"]
+    assert with_groups.report.count("sections_left_aside") == 1
+    unnamed = loaded("*vertices 3\n*edges\n1 3\n").relation
+    assert (unnamed.row_labels.tolist(), unnamed.n_links) == (["1", "2", "3"], 1)
+
+
+def test_pajek_of_two_modes():
+    text = "*Vertices 5 2\n" + "".join(f'{i + 1} "{name}"\n' for i, name in enumerate("abxyz"))
+    found = loaded(text + "*Edges\n1 3\n4 2\n").relation
+    assert (found.row_labels.tolist(), found.column_labels.tolist()) == (["a", "b"], ["x", "y", "z"])
+    np.testing.assert_array_equal(found.ones.toarray(), [[1, 0, 0], [0, 1, 0]])
+    table = loaded(text + "*Matrix\n1 0 0\n0 1 1\n").relation
+    np.testing.assert_array_equal(table.ones.toarray(), [[1, 0, 0], [0, 1, 1]])
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "what"),
+    [
+        ("*Vertices 2\n*Edges\n1 3\n", 3, "numbers from 1 to 2"),
+        ("*Vertices 2\n*Edges\n1 b\n", 3, "numbers from 1 to 2"),
+        ("*Vertices 2\n*Edges\n1\n", 3, "two vertices"),
+        ("*Vertices two\n", 1, "number of vertices"),
+        ("*Vertices 99999999\n", 1, "from 1 to"),
+        ("*Vertices 2\n1 a\n1 b\n", 3, "listed twice"),
+        ("*Vertices 2\n*Loops\n1 1\n", 2, "no such section"),
+        ("*Edges\n1 2\n", 1, r"no \*Vertices"),
+        ("*Vertices 2\n*Matrix\n0 1\n", 3, "1 rows instead of 2"),
+        ("*Vertices 2\n*Matrix\n0 1 1\n", 3, "has 3 numbers"),
+        ("*Vertices 2\n*Matrix\n0 x\n", 3, "no number"),
+        ("*Network a\n*Vertices 1\n*Network b\n", 3, "second network"),
+        ("*Vertices 2\n*Edges\n1 2\n*Partition p\n*Vertices 3\n", 5, "of 3 vertices"),
+        ("*Vertices 2\n*Edges\n1 2\n*Partition p\n*Vertices 2\n1\n", 6, "1 values for 2"),
+        ("*Vertices 2 2\n", 1, "first mode"),
+    ],
+)
+def test_broken_pajek_says_where(text, line, what):
+    with pytest.raises(DataError, match=what) as told:
+        loaded(text, filename="a.net")
+    assert told.value.line == line
+
+
+@pytest.mark.parametrize(
+    ("inside", "line", "what"),
+    [
+        ("<node id='a'>", 4, "well-formed"),
+        ("<node id='a'/>\n<edge source='a' target='b'/>", 4, r"not hold \(found 'b'\)"),
+        ("<node id='a'/>\n<node id='a'/>", 4, "id of another"),
+        ("<node/>", 3, "no id"),
+        ("<node id='a'/>\n<edge source='a'/>", 4, "no target"),
+        ("</graph>\n<graph edgedefault='directed'>", 4, "second graph"),
+        ("<node id='a'><graph><node id='b'/></graph></node>", None, "nested"),
+        ("<node id='a'><data key='k'>1</data></node>", None, "no key k"),
+        ("<node id='a'/><hyperedge/>", None, "hyperedges"),
+        ("", None, "no nodes"),
+    ],
+)
+def test_broken_graphml_says_where(inside, line, what):
+    with pytest.raises(DataError, match=what) as told:
+        loaded(xml(inside), filename="a.graphml")
+    assert told.value.line == line
+    assert told.value.source == "a.graphml"
+
+
+def test_an_xml_bomb_is_not_let_off():
+    bomb = '<!DOCTYPE graphml [\n<!ENTITY a "ha">\n<!ENTITY b "&a;&a;&a;">\n]>\n'
+    with pytest.raises(DataError, match="declares an entity") as told:
+        loaded(b"<?xml version='1.0'?>\n" + bomb.encode() + xml("<node id='&b;'/>"))
+    assert told.value.line == 3
+    outside = '<!DOCTYPE graphml [<!ENTITY a SYSTEM "file:///etc/passwd">]>'
+    with pytest.raises(DataError, match="declares an entity"):
+        loaded(outside.encode() + xml("<node id='&a;'/>"))
+
+
+def test_other_xml_is_told_from_graphml():
+    with pytest.raises(DataError, match=r"no GraphML.*<gexf>"):
+        loaded("<?xml version='1.0'?><gexf/>")
+    with pytest.raises(DataError, match="no graph"):
+        loaded(f"{HEAD}</graphml>")
+    with pytest.raises(DataError, match="does not start like a GML file"):
+        loaded("a,b\nc,d\n", format="gml")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "what"),
+    [
+        ("graph [\nnode [ id 1 ]\nnode [ id ? ]\n]", 3, "tokenize"),
+        ("graph [\nnode [ id 1 ]\nedge [ source 1 target 2 ]\n]", None, "undefined target 2"),
+        ("graph [\nnode [ id 1 ]\nnode [ id 1 ]\n]", None, "duplicated"),
+        ("graph [\nnode [ id 1 ]\n", 3, "expected"),
+        ("graph [\nnode [ label 1 ]\n]", None, "no 'id'"),
+        ("graph [\n]", None, "no nodes"),
+    ],
+)
+def test_broken_gml_says_where(text, line, what):
+    with pytest.raises(DataError, match=what) as told:
+        loaded(text, filename="a.gml")
+    assert told.value.line == line
+
+
+def test_a_graph_too_large_is_refused(monkeypatch):
+    monkeypatch.setattr(graph, "MAX_GRAPH_BYTES", 300)
+    for format in WRITERS:
+        content = gzip.compress(written(nx.complete_graph(30), format))
+        with pytest.raises(DataError, match="larger than"):
+            loaded(content)
+
+
+def test_a_byte_order_mark_and_comments_do_not_hide_the_format():
+    content = written(nx.path_graph(3), "graphml").decode()
+    assert load_relation(content.replace("utf-8", "utf-16").encode("utf-16")).relation.n_links == 2
+    assert load_relation(b"\xef\xbb\xbf" + written(nx.path_graph(3), "pajek")).relation.n_links == 2
+    gml = 'Creator "me"\nVersion 1\n# note\n' + written(nx.path_graph(3), "gml").decode()
+    assert loaded(gml).layout.format == "gml"
+    long = "# " + "x" * 600 + "\n" + written(nx.path_graph(3), "gml").decode()
+    assert load_relation(long.encode(), filename="a.gml").layout.format == "gml"
