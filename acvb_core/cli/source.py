@@ -10,7 +10,6 @@ from typing import Any
 from acvb_core.cli.reading import ONE_DOMAIN, check_sample, flag_of, reader_options, reading_of
 from acvb_core.data.networks import as_network, as_two_sided, with_attributes
 from acvb_core.data.relation import Relation
-from acvb_core.data.report import Fact
 from acvb_core.data.sides import Domains
 from acvb_core.data.tokeniser import Tokeniser
 from acvb_core.errors import ParameterError
@@ -107,8 +106,8 @@ def load(
         sample = load_sample(arguments.file.removeprefix(_SAMPLE))
         if not (isinstance(sample.data, Relation) and reading.kind == "relation"):
             return Source(sample.data, models[0], sample.report.lines())
-        relation, facts = _with_domains(sample.data, arguments, models)
-        return _relation(arguments, relation, [*sample.report.lines(), *(fact.sentence for fact in facts)])
+        relation, told = _with_domains(sample.data, arguments, models)
+        return _relation(arguments, relation, [*sample.report.lines(), *told])
     options = reader_options(arguments, reading)
     if reading.kind == "corpus":
         from acvb_core.data.corpus_readers import inspect_corpus, load_corpus
@@ -147,17 +146,17 @@ def _hints(relation: Relation, domains: Domains, directed: bool | None) -> list[
 
 def _with_domains(
     relation: Relation, arguments: argparse.Namespace, models: Sequence[ModelRow]
-) -> tuple[Relation, Sequence[Fact]]:
-    """Return a sample's relation with as many domains as were asked for, and what making it so found."""
+) -> tuple[Relation, list[str]]:
+    """Return a sample's relation with as many domains as were asked for, and what is to be said of that."""
     kind = {name: getattr(arguments, name) for name in ONE_DOMAIN}
-    if len(models) > 1:
-        return relation, ()
-    if models[0].name != _ONE:
-        return as_two_sided(relation), ()
-    if relation.network is not None and set(kind.values()) == {None}:
-        return relation, ()
+    is_two, wants_two = relation.network is None, models[0].name == _TWO
+    if len(models) > 1 or (is_two == wants_two and set(kind.values()) == {None}):
+        return relation, []
+    if wants_two:
+        return as_two_sided(relation), ["Taken as two sets of objects of the same names, as asked for."]
     found = as_network(relation, **kind)
-    return found.relation, found.facts
+    told = f"Taken as one set of objects, as asked for: {found.relation.size_text}."
+    return found.relation, [told, *(fact.sentence for fact in found.facts)]
 
 
 def _relation(arguments: argparse.Namespace, relation: Relation, lines: list[str]) -> Source:

@@ -253,16 +253,21 @@ def test_pairs_that_stand_out(run: Run, karate: Path, tmp_path: Path, flags: lis
 
 @pytest.mark.parametrize("loaded", ["two", "one"])
 @pytest.mark.parametrize(
-    ("flags", "network"),
+    ("flags", "network", "changed"),
     [
-        (["--domains", "one"], "undirected"),
-        (["--undirected"], "undirected"),
-        (["--directed", "--self-links"], "directed, self-links count"),
-        (["--domains", "two"], None),
+        (["--domains", "one"], "undirected", ["two"]),
+        (["--undirected"], "undirected", ["one", "two"]),
+        (["--directed", "--self-links"], "directed, self-links count", ["one", "two"]),
+        (["--domains", "two"], None, ["one"]),
     ],
 )
 def test_a_sample_may_be_taken_as_one_set_or_two(
-    run: Run, monkeypatch: pytest.MonkeyPatch, loaded: str, flags: list[str], network: str | None
+    run: Run,
+    monkeypatch: pytest.MonkeyPatch,
+    loaded: str,
+    flags: list[str],
+    network: str | None,
+    changed: list[str],
 ) -> None:
     two_sided = acvb_core.as_two_sided(acvb_core.load_sample("karate").relation)
     given = two_sided if loaded == "two" else acvb_core.as_network(two_sided).relation
@@ -273,6 +278,7 @@ def test_a_sample_may_be_taken_as_one_set_or_two(
     told = run("fit", "sample:karate", *flags, "--json", *FEW).json
     assert told["model"] == ("irm" if network is None else "network")
     assert told["data"].get("network") == network
+    assert any("as asked for" in line for line in told["report"]) == (loaded in changed)
 
 
 @pytest.mark.parametrize(
