@@ -217,6 +217,13 @@ class Relation:
         return turned
 
     @cached_property
+    def self_links(self) -> NDArray[np.float64]:
+        """Each object's link to itself, shape (n, 2): (1, 0) linked, (0, 1) not linked, (0, 0) missing."""
+        linked = self.ones.diagonal().astype(np.float64)
+        missing = self.missing.diagonal().astype(np.float64)
+        return np.ascontiguousarray(np.stack([linked, 1.0 - linked - missing], axis=1))
+
+    @cached_property
     def fingerprint(self) -> str:
         """SHA-256 (hex) of shape, ones, missing entries and kind of network: equal data, equal fingerprint."""
         kind = "" if self.network is None else self.network.text

@@ -43,10 +43,9 @@ class Hyper:
 
     def blocks(self, shape: tuple[int, int]) -> tuple[Floats, Floats]:
         """Return a and b as contiguous arrays of the given shape (K1, K2)."""
-        return (
-            np.ascontiguousarray(np.broadcast_to(self.a, shape)),
-            np.ascontiguousarray(np.broadcast_to(self.b, shape)),
-        )
+        # Copies: what `broadcast_to` returns is read-only, and kernels would be compiled once more for that.
+        a, b = (np.array(np.broadcast_to(values, shape), order="C") for values in (self.a, self.b))
+        return a, b
 
 
 def update_hyper(

@@ -16,7 +16,7 @@ def memory_bytes(relation: Relation, method: str, values: dict[str, Any]) -> int
     """
     n_rows, n_cols = relation.shape
     if "k_cols" not in values:
-        return _network_bytes(n_rows, method, values)
+        return _network_bytes(relation, method, values)
     own = n_rows * values["k_rows"] + n_cols * values["k_cols"]
     across = n_rows * values["k_cols"] + n_cols * values["k_rows"]
     sweep = 4 * own + 2 * across
@@ -34,15 +34,27 @@ def memory_bytes(relation: Relation, method: str, values: dict[str, Any]) -> int
     return 8 * max(start, sweep)
 
 
-def _network_bytes(n_nodes: int, method: str, values: dict[str, Any]) -> int:
-    """Return the peak memory of a run with one domain: no sums over links are kept, they are made node by node."""
-    own = n_nodes * values["k_rows"]
-    sweep = 4 * own + (own if method in ("acvb", "acvb0") else 0)
+def _network_bytes(relation: Relation, method: str, values: dict[str, Any]) -> int:
+    """Return the peak memory of a run with one domain: no sums over links are kept, they are made node by node.
+
+    For whichever is largest: the start, a sweep, or a split, which weighs the links of a cluster's members (of the
+    largest cluster: thrice its share of the nodes if all were alike).
+    """
+    n_nodes, k = relation.shape[0], values["k_rows"]
+    own = n_nodes * k
+    sweep = 6 * own
+    if method in ("acvb", "acvb0"):
+        sweep += own
     if method in ("acvb", "cvb"):
-        sweep += 2 * own
+        sweep += own
     if method == "gibbs":
-        sweep += 5 * own
-    start = 2 * own
+        sweep = 14 * n_nodes * max(k, 8)  # there is room for eight clusters at least
+    start = 3 * own
     if values["init"] == "spectral":
-        start += 8 * n_nodes * (values["k_rows"] + 10)
-    return 8 * max(start, sweep)
+        start = 2 * own + 9 * n_nodes * (k + 10) // 2
+    split = 0
+    if values.get("split", False):
+        both_ways = relation.network is None or relation.network.directed
+        entries = (relation.n_ones + relation.n_missing) * (2 if both_ways else 1)
+        split = 4 * own + 6 * entries * min(3, k) // k
+    return 8 * max(start, sweep, split)

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from scipy.special import betaln, xlogy
 
 from acvb_core.irm.kernels import OPTIONS, Floats
-from acvb_core.irm.marks import members_mark
 from acvb_core.irm.state import IrmState, stick_log_evidence
 from acvb_core.protocols import Checkpoint, no_checkpoint
 from acvb_core.special import lbeta
@@ -66,10 +65,10 @@ def merge_clusters(
 
 def promising_merges(
     state: IrmState, n: int, checkpoint: Checkpoint = no_checkpoint
-) -> Iterator[tuple[IrmState, int]]:
+) -> Iterator[tuple[IrmState, str, NDArray[np.bool_]]]:
     """Give the states after the n merges of each domain that change the bound's blocks and sticks most to the good.
 
-    Each comes with a mark of the two clusters' members.
+    Each comes with what is tried, and with the two clusters' members.
     """
     for domain, q in state.q.items():
         limits = _gains_without_entropy(state, domain, True, checkpoint)
@@ -78,7 +77,7 @@ def promising_merges(
             k, other = divmod(int(pair), len(limits))
             if np.isfinite(limits[k, other]):
                 members = (labels == k) | (labels == other)
-                yield _merged(state, domain, k, other), members_mark(f"merge {domain}", members)
+                yield _merged(state, domain, k, other), f"merge {domain}", members
 
 
 def _best_pair(state: IrmState, domain: str, largest_first: bool, checkpoint: Checkpoint) -> _Pair | None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from acvb_core.data.relation import Relation
 from acvb_core.irm.merge import merge_clusters, promising_merges
+from acvb_core.irm.refused import Refused
 from acvb_core.irm.split import split_clusters
 from acvb_core.irm.state import IrmState, lower_bound, tidy
 from acvb_core.protocols import Checkpoint
@@ -61,14 +62,14 @@ class MoveMemory:
     ----------
     due : int
         Age (sweeps) at which moves are tried next.
-    refused : frozenset of int
-        Marks of the clusters and pairs of clusters that were tried in vain, by their members.
+    refused : Refused
+        Clusters and pairs of clusters that were tried in vain.
     last_look : bool
         The last attempt found nothing; one more is made before moves are over.
     """
 
     due: int = MOVES_FROM
-    refused: frozenset[int] = frozenset()
+    refused: Refused = Refused()  # noqa: RUF009 - never changed in place
     last_look: bool = False
 
 
@@ -105,21 +106,21 @@ class Moves:
         if memory is None or state.age < memory.due:
             return state, {}
         merged = split = 0
-        refused = set(memory.refused)
+        refused = memory.refused
         if self.merge:
             state, merged = merge_clusters(state, largest_first=not method.keep_bound, checkpoint=checkpoint)
         if not merged and self.split:
-            state, split = split_clusters(
+            state, split, refused = split_clusters(
                 state, method.relation, refused, rng, checkpoint, largest_first=not method.keep_bound
             )
         if not merged and not split and self.merge:
-            state, merged = _merge_on_trial(state, method, refused, rng, checkpoint)
+            state, merged, refused = _merge_on_trial(state, method, refused, rng, checkpoint)
         made = {name: count for name, count in (("merged", merged), ("split", split)) if count}
         if made:
             state, _ = tidy(state, method.relation, method.shrink, keep_bound=method.keep_bound)
         over = state.age >= MOVES_UNTIL or (not made and memory.last_look)
         due = state.age + MOVES_EVERY
-        return replace(state, moves=None if over else MoveMemory(due, frozenset(refused), not made)), made
+        return replace(state, moves=None if over else MoveMemory(due, refused, not made)), made
 
 
 #: Merges and splits.
@@ -127,18 +128,18 @@ MOVES: Moves = Moves()
 
 
 def _merge_on_trial(
-    state: IrmState, method: Sweeping, refused: set[int], rng: np.random.Generator, checkpoint: Checkpoint
-) -> tuple[IrmState, int]:
+    state: IrmState, method: Sweeping, refused: Refused, rng: np.random.Generator, checkpoint: Checkpoint
+) -> tuple[IrmState, int, Refused]:
     """Try the merges that lower the bound least, with sweeps and merges after them; keep the first that has paid."""
     before = lower_bound(state)
-    for candidate, mark in promising_merges(state, _TRIALS, checkpoint):
-        if mark in refused:
+    for candidate, what, members in promising_merges(state, _TRIALS, checkpoint):
+        if refused.knows(what, members):
             continue
         tried, _ = tidy(candidate, method.relation, method.shrink, keep_bound=method.keep_bound)
         for _ in range(_TRIAL_SWEEPS):
             tried = method.plain_sweep(tried, rng, checkpoint).state
         tried, more = merge_clusters(tried, largest_first=not method.keep_bound, checkpoint=checkpoint)
         if lower_bound(tried) > before + _LEAST_GAIN:
-            return replace(tried, age=state.age), 1 + more
-        refused.add(mark)
-    return state, 0
+            return replace(tried, age=state.age), 1 + more, refused
+        refused = refused.and_also(what, members)
+    return state, 0, refused

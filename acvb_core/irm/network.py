@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.data.relation import Relation
+from acvb_core.irm.kernels import Floats
 from acvb_core.irm.kernels_network import zeroth_order_network
 from acvb_core.irm.kernels_network_second import second_order_network, spread_counts
-from acvb_core.irm.state import IrmState, self_links
+from acvb_core.irm.state import IrmState
 from acvb_core.protocols import Checkpoint, no_checkpoint
 
 Order = Literal["zeroth", "paper"]
@@ -39,7 +40,12 @@ class NetworkPass:
         patterns = (relation.ones, relation.missing, turned.ones, turned.missing)
         self.pointers = tuple(pattern.indptr for pattern in patterns)
         self.indices = tuple(pattern.indices for pattern in patterns)
-        self.own = self_links(relation)
+        self.own = relation.self_links
+
+    def counts(self) -> tuple[Floats, Floats]:
+        """Return the ones and the observed entries of every block, shape (K, K), as they were kept up."""
+        ones = np.maximum(self.beta_ones - self.a, 0.0)
+        return ones, ones + np.maximum(self.beta_zeros - self.b, 0.0)
 
     def run(
         self,

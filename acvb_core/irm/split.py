@@ -16,8 +16,8 @@ from acvb_core.data.relation import Relation
 from acvb_core.irm.directions import Residuals
 from acvb_core.irm.domain import DomainPass
 from acvb_core.irm.kernels import Floats
-from acvb_core.irm.marks import members_mark
 from acvb_core.irm.network import NetworkPass
+from acvb_core.irm.refused import Refused
 from acvb_core.irm.state import IrmState, block_counts, block_log_evidence, observed_sums, stick_log_evidence
 from acvb_core.protocols import Checkpoint, no_checkpoint
 
@@ -32,12 +32,12 @@ _LEAST_GAIN = 1e-6
 def split_clusters(
     state: IrmState,
     relation: Relation,
-    refused: set[int],
+    refused: Refused,
     rng: np.random.Generator,
     checkpoint: Checkpoint = no_checkpoint,
     *,
     largest_first: bool = True,
-) -> tuple[IrmState, int]:
+) -> tuple[IrmState, int, Refused]:
     """Try to split every cluster of every domain once.
 
     Parameters
@@ -45,8 +45,8 @@ def split_clusters(
     state : IrmState
         With its counts up to date.
     relation : Relation
-    refused : set of int
-        Marks of clusters that were tried before, by their members; those refused now are added.
+    refused : Refused
+        Clusters that were tried before: about the same ones are not tried again.
     largest_first : bool
         Whether clusters are always put in order of size (the stick-breaking prior depends on it), or only where that
         does not lower the bound.
@@ -57,20 +57,22 @@ def split_clusters(
         Not sorted: new clusters stand last.
     split : int
         Number of clusters that were split.
+    refused : Refused
+        With the clusters that were tried in vain now.
     """
     split = 0
     for domain in state.q:
         side = _Side(state, relation, domain, largest_first, checkpoint)
         for k in range(state.q[domain].shape[1]):
-            mark = members_mark(f"split {domain}", state.q[domain][:, k] > 0.5)
-            if mark in refused:
+            about = f"split {domain}", state.q[domain][:, k] > 0.5
+            if refused.knows(*about):
                 continue
             found = side.best_split(state, k, rng, checkpoint)
             if found is None:
-                refused.add(mark)
+                refused = refused.and_also(*about)
             else:
                 state, split = found, split + 1
-    return state, split
+    return state, split, refused
 
 
 class _Side:
@@ -113,6 +115,9 @@ class _Side:
             if risen > gain:
                 found, gain = tried, risen
             checkpoint()
+        if found is not None and self.layout.one_domain:
+            ones, entries = block_counts(self.relation, found.q, self.layout, checkpoint)
+            found = replace(found, ones=ones, entries=entries)
         return found
 
     def _settled(
@@ -120,15 +125,13 @@ class _Side:
     ) -> IrmState:
         """Return the state with cluster k split by `share` of each member, after some sweeps over the members."""
         if self.layout.one_domain:
-            tried = _with_split(state, self.domain, k, members, share)
-            ones, entries = block_counts(self.relation, tried.q, self.layout, checkpoint)
-            objects = NetworkPass(self.relation, replace(tried, ones=ones, entries=entries))
+            tried = self._counted(state, _with_split(state, self.domain, k, members, share), k, checkpoint)
+            objects = NetworkPass(self.relation, tried)
             halves = np.array([k, objects.q.shape[1] - 1])
             for _ in range(_SWEEPS):
                 objects.run("zeroth", members, checkpoint, choices=halves)
-            q = {self.domain: objects.q}
-            ones, entries = block_counts(self.relation, q, self.layout, checkpoint)
-            return replace(tried, q=q, ones=ones, entries=entries)
+            ones, entries = objects.counts()
+            return replace(tried, q={self.domain: objects.q}, ones=ones, entries=entries)
         assert self.links is not None
         assert self.zeros is not None
         a, b = state.hyper.blocks(state.ones.shape)
@@ -148,6 +151,30 @@ class _Side:
             np.ascontiguousarray(array.T if self.turned else array) for array in (ones, ones + zeros)
         )
         return replace(tried, ones=ones, entries=entries)
+
+    def _counted(self, state: IrmState, tried: IrmState, k: int, checkpoint: Checkpoint) -> IrmState:
+        """Return the network's state with cluster k split and the counts brought up to date: two rows and columns."""
+        q, own, symmetric = tried.q[self.domain], self.relation.self_links, self.layout.symmetric
+        halves = np.ascontiguousarray(q[:, [k, -1]])
+        width = q.shape[1]
+        going = observed_sums(self.relation, halves, checkpoint)
+        coming = going if symmetric else observed_sums(self.relation.transposed, halves, checkpoint)
+        counts = []
+        for before, inner, out_sums, in_sums in (
+            (state.ones, own[:, :1], going[0], coming[0]),
+            (state.entries - state.ones, own[:, 1:], going[1], coming[1]),
+        ):
+            found = np.zeros((width, width))
+            found[: width - 1, : width - 1] = before
+            found[:, [k, -1]] = q.T @ (out_sums - inner * halves)
+            found[[k, -1], :] = (q.T @ (in_sums - inner * halves)).T
+            corners = found[np.ix_([k, -1], [k, -1])]
+            if symmetric:
+                corners[np.diag_indices(2)] /= 2.0
+            corners[np.diag_indices(2)] += inner[:, 0] @ halves
+            found[np.ix_([k, -1], [k, -1])] = corners
+            counts.append(found)
+        return replace(tried, ones=counts[0], entries=counts[0] + counts[1])
 
     def _other_gains(self, state: IrmState, tried: IrmState, k: int, members: NDArray[np.int64]) -> float:
         """Return what sticks and entropy gain in a split."""

@@ -76,7 +76,7 @@ def block_counts(
         return ones, ones + rows.T @ zeros
     # A link of an object to itself concerns one object, not two that happen to be in the same cluster: its
     # expectation is linear in q.
-    own = self_links(relation)
+    own = relation.self_links
     links -= own[:, :1] * rows
     zeros -= own[:, 1:] * rows
     counts = []
@@ -88,13 +88,6 @@ def block_counts(
         pairs[np.diag_indices_from(pairs)] += inner @ rows
         counts.append(pairs)
     return counts[0], counts[0] + counts[1]
-
-
-def self_links(relation: Relation) -> Floats:
-    """Return each object's link to itself, shape (N, 2): (1, 0) linked, (0, 1) not linked, (0, 0) missing."""
-    linked = relation.ones.diagonal().astype(np.float64)
-    missing = relation.missing.diagonal().astype(np.float64)
-    return np.ascontiguousarray(np.stack([linked, 1.0 - linked - missing], axis=1))
 
 
 def stick_log_evidence(mass: Array, alpha: float) -> float:

@@ -15,6 +15,7 @@ from acvb_core.irm.merge import merge_clusters, promising_merges
 from acvb_core.irm.model import IrmModel
 from acvb_core.irm.network import NetworkPass
 from acvb_core.irm.network_gibbs import GibbsNetwork
+from acvb_core.irm.refused import Refused
 from acvb_core.irm.split import split_clusters
 from acvb_core.irm.start import Start
 from acvb_core.irm.state import block_counts, posterior_of, tidy
@@ -494,7 +495,7 @@ def test_splits_never_lower_the_bound_where_clusters_stay_unsorted(kind: str) ->
         case = NetworkCase(data, q, 1.0, 1.0, float(rng.uniform(2, 12)))
         relation = relation_of(data)
         state, _ = tidy(state_of(case), relation, 0.0, keep_bound=True)
-        found, split = split_clusters(state, relation, set(), rng, largest_first=False)
+        found, split, _ = split_clusters(state, relation, Refused(), rng, largest_first=False)
         found, _ = tidy(found, relation, 0.0, keep_bound=True)
         assert bound_of_state(found) >= bound_of_state(state) - 1e-9
         made += split

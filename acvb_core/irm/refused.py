@@ -1,0 +1,35 @@
+"""Moves that were tried in vain, known again by the objects they were about."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Members = NDArray[np.bool_]
+#: Two sets of objects are about the same when the objects in both are this share of those in either: clusters that lose
+#: and win a few objects from sweep to sweep are not worth another attempt.
+_ALIKE = 0.95
+
+
+class Refused:
+    """Sets of objects, each with what was tried with it; adding one makes a new list."""
+
+    def __init__(self, tried: tuple[tuple[str, Members], ...] = ()) -> None:
+        self._tried = tried
+
+    def __len__(self) -> int:
+        return len(self._tried)
+
+    def knows(self, what: str, members: Members) -> bool:
+        """Whether the same was tried with about the same objects."""
+        return any(what == kind and _alike(members, known) for kind, known in self._tried)
+
+    def and_also(self, what: str, members: Members) -> Refused:
+        """Return the list with one more; what it is about the same as is left out."""
+        kept = tuple(one for one in self._tried if one[0] != what or not _alike(members, one[1]))
+        return Refused((*kept, (what, members)))
+
+
+def _alike(one: Members, other: Members) -> bool:
+    either = int(np.count_nonzero(one | other))
+    return int(np.count_nonzero(one & other)) >= _ALIKE * either
