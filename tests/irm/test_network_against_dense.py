@@ -322,7 +322,7 @@ def test_merging_is_greedy_by_the_whole_bound(kind: str, seed: int) -> None:
 def test_merges_on_trial_have_the_counts_of_their_responsibilities(kind: str) -> None:
     case = torn_case(kind, 5)
     seen = 0
-    for state, _ in promising_merges(state_of(case), 4):
+    for state, _, _ in promising_merges(state_of(case), 4):
         n, total, _ = counts(case.data, state.q["rows"])
         np.testing.assert_allclose(state.ones, n, atol=1e-10)
         np.testing.assert_allclose(state.entries, total, atol=1e-10)
@@ -354,7 +354,9 @@ def test_splitting_raises_the_whole_bound(kind: str, seed: int) -> None:
     """Planted groups in one cluster: the counts after are those of the responsibilities, the bound has risen."""
     case = torn_case(kind, seed)
     case = case._replace(q=sorted_by_size(0.98 * np.eye(2)[case.q.argmax(axis=1) % 2] + 0.01))
-    found, split = split_clusters(state_of(case), relation_of(case.data), set(), np.random.default_rng(0))
+    found, split, _ = split_clusters(
+        state_of(case), relation_of(case.data), Refused(), np.random.default_rng(0)
+    )
     assert found.q["rows"].shape == (18, 2 + split)
     np.testing.assert_allclose(found.q["rows"].sum(axis=1), 1.0)
     n, total, _ = counts(case.data, found.q["rows"])
@@ -371,7 +373,7 @@ def test_a_planted_pair_of_groups_is_split(kind: str) -> None:
     x = (rng.random((20, 20)) < np.where(z[:, None] == z, 0.95, 0.05)).astype(float)
     data = network(x, rng.random((20, 20)) > 0.1, *KINDS[kind])
     case = NetworkCase(data, np.ones((20, 1)), 0.5, 0.5, 1.0)
-    found, split = split_clusters(state_of(case), relation_of(data), set(), rng)
+    found, split, _ = split_clusters(state_of(case), relation_of(data), Refused(), rng)
     assert split == 1
     halves = found.q["rows"].argmax(axis=1)
     assert (halves == z).all() or (halves == 1 - z).all()
