@@ -223,6 +223,13 @@ def test_pajek_arcs_and_edges_together():
     assert found.report.count("edges_both_ways") == 1
 
 
+def test_an_edge_is_the_same_whichever_end_comes_first():
+    found = loaded(PAJEK + "*Edges\n1 2\n2 1\n2 3\n")
+    assert (found.relation.n_links, found.report.count("duplicates")) == (2, 1)
+    with pytest.raises(DataError, match="disagree"):
+        loaded(PAJEK + "*Edges\n1 2 1\n2 1 0\n")
+
+
 def test_pajek_lists_matrices_and_partitions():
     head = "% a comment\n*Network friends\n" + PAJEK
     listed = loaded(head + "*Arcslist\n1 2 3\n*Edgeslist\n")
