@@ -12,7 +12,7 @@ from pages.ui import format as say  # noqa: E402
 from pages.ui.empty import comparison_button, empty_state  # noqa: E402
 from pages.ui.explain import explain_curves  # noqa: E402
 from pages.ui.live import live, model_in_use, shown_jobs  # noqa: E402
-from pages.ui.models import FACES, by_model, face_of  # noqa: E402
+from pages.ui.models import FACES, Face, by_model, face_of  # noqa: E402
 from pages.ui.setup import setup  # noqa: E402
 from pages.ui.workspace import Workspace, current  # noqa: E402
 
@@ -45,8 +45,10 @@ def runs(workspace: Workspace) -> None:
     if shown:
         live(workspace, every=every)
         with st.container(horizontal=True, gap="medium"):
+            faces: dict[str, Face] = {}
             for model in by_model(shown, model_in_use(workspace)):
-                face = FACES[model]
+                faces.setdefault(FACES[model].page, FACES[model])
+            for face in faces.values():
                 st.page_link(face.page, label=face.page_label, icon=face.page_icon)
             st.page_link("pages/compare.py", label="Compare the runs", icon=":material/compare_arrows:")
 

@@ -92,7 +92,7 @@ def comparison_table(results: Sequence[Result], labels: Sequence[str]) -> Compar
     if models == {"network"}:
         titles["k_rows"] = "Clusters"
     elif "network" in models:
-        titles["k_rows"] = "Row clusters, or all"
+        titles["k_rows"] = "Clusters (rows)"
     return ComparisonTable(
         rows[keys].rename(columns=titles),
         best.rename(columns=titles),

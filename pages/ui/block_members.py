@@ -15,6 +15,7 @@ def members(result: Result) -> None:
     """Draw the table of the objects and their clusters, to be searched."""
     st.subheader("Who belongs where", anchor=False)
     domains = {name: _NAMES[name] for name in result.posterior.n_clusters()}
+    one = "object" if result.problem.data.network is None else "node"
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="member_filters"):
         domain = "rows"
         if len(domains) > 1:
@@ -47,7 +48,7 @@ def members(result: Result) -> None:
         key="members",
         height=min(420, 38 + 35 * max(len(shown), 1)),
         column_config={
-            "object": st.column_config.TextColumn("Object", width="medium"),
+            "object": st.column_config.TextColumn(one.capitalize(), width="medium"),
             "cluster": st.column_config.NumberColumn("Cluster", width="small"),
             "probability": st.column_config.ProgressColumn(
                 "Probability of it", min_value=0.0, max_value=1.0, format="%.3f"
@@ -57,4 +58,4 @@ def members(result: Result) -> None:
             ),
         },
     )
-    st.caption(f"{len(shown):,} of {say.count(len(table), 'object')}")
+    st.caption(f"{len(shown):,} of {say.count(len(table), one)}")

@@ -9,7 +9,7 @@ import streamlit as st
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.group_graph import GroupGraph, group_graph
 from acvb_core.views.group_graph import group_graph_figure
-from acvb_core.views.node_link import SURE, node_link_figure, too_large
+from acvb_core.views.node_link import node_link_figure, too_large
 from acvb_core.views.theme import STILL_CONFIG, Figure
 from pages.ui.picking import Key
 
@@ -45,14 +45,11 @@ def network_view(key: Key, result: Result) -> None:
         )  # fmt: skip
     if shown == "groups":
         st.caption(
-            "A disc is a cluster, its area the number of its nodes. A line: more links between the two than between "
-            "clusters at large; a ring: more links inside than in the whole network. The wider, the more links "
-            "beyond the expected. Point at them for the numbers."
+            "A disc is a cluster, its area the number of its nodes. Point at discs and lines for their numbers."
         )
     else:
         st.caption(
-            "Nodes of a cluster stand together, those with most links in its middle. Hollow: the most probable "
-            f"cluster has a probability below {SURE:g}."
+            "Nodes of a cluster stand together. Point at a node for its name, cluster and number of links."
         )
 
 

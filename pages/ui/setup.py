@@ -14,7 +14,7 @@ from acvb_core.engine.problem import Problem, pose
 from acvb_core.engine.stopping import worst_case_sweeps
 from acvb_core.errors import AcvbError
 from acvb_core.parameters import Value
-from acvb_core.registry import methods_of
+from acvb_core.registry import MODELS, methods_of
 from acvb_core.rows import Method
 from pages.ui import format as say
 from pages.ui.forms import Field, fields, show_field, values_of
@@ -31,6 +31,7 @@ MOST_RESTARTS = 100
 class Plan:
     """Runs that were asked for, one a method and seed."""
 
+    model: str
     methods: tuple[Method, ...]
     values: dict[str, dict[str, Any]]
     seeds: range
@@ -65,6 +66,7 @@ class Plan:
                 dataset.data,
                 method.name,
                 self.values[method.name],
+                model=self.model,
                 seed=seed,
                 heldout=dataset.heldout,
                 heldout_seed=dataset.heldout_seed,
@@ -83,7 +85,8 @@ def start(workspace: Workspace, dataset: Dataset, plan: Plan) -> None:
 
 def setup(workspace: Workspace, dataset: Dataset) -> bool:
     """Draw the form; True when it has just started runs."""
-    methods = {method.name: method for method in methods_of(dataset.model)}
+    model = _model(dataset)
+    methods = {method.name: method for method in methods_of(model)}
     with st.container(key="methods"):
         names = st.pills(
             "Methods",
@@ -91,7 +94,7 @@ def setup(workspace: Workspace, dataset: Dataset) -> bool:
             selection_mode="multi",
             default=[name for name in DEFAULT_METHODS if name in methods],
             format_func=lambda name: methods[name].label,
-            key=f"methods_{dataset.model}",
+            key=f"methods_{model}",
             persist_state="session",
             help="Each is explained in the Guide. ACVB0 is the one to start with.",
         )
@@ -100,7 +103,7 @@ def setup(workspace: Workspace, dataset: Dataset) -> bool:
     if not chosen:
         st.info("Choose at least one method.", icon=":material/arrow_upward:")
         return False
-    plan = _plan(chosen)
+    plan = _plan(model, chosen)
     _promises(plan)
     allowed = _memory(plan, dataset)
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -126,7 +129,25 @@ def setup(workspace: Workspace, dataset: Dataset) -> bool:
     return True
 
 
-def _plan(chosen: Sequence[Method]) -> Plan:
+def _model(dataset: Dataset) -> str:
+    """Draw the choice of the model where several are for the data (a network can be taken for any relation)."""
+    models = [row.name for row in MODELS if row.fits(dataset.data)]
+    if len(models) == 1:
+        return models[0]
+    return st.segmented_control(
+        "What to find",
+        sorted(models, key=lambda name: name != dataset.model),
+        format_func=lambda name: FACES[name].way,
+        default=dataset.model,
+        required=True,
+        key="model",
+        persist_state="session",
+        help="One: a node has the same cluster as a sender and as a receiver of links. Two: it has one of each. The "
+        "same pairs are held out, so that the scores on the Compare page tell which predicts better.",
+    )
+
+
+def _plan(model: str, chosen: Sequence[Method]) -> Plan:
     form = fields(chosen)
     sizes = [field for field in form if not field.parameter.advanced and field.shared]
     apart = [field for field in form if not field.parameter.advanced and not field.shared]
@@ -140,7 +161,7 @@ def _plan(chosen: Sequence[Method]) -> Plan:
     entered += _grid(apart, 4)
     with st.expander("Advanced settings", icon=":material/tune:", key="advanced"):
         entered += _grid(advanced, 3)
-    return Plan(tuple(chosen), {method.name: values_of(method, entered) for method in chosen}, *starts)
+    return Plan(model, tuple(chosen), {method.name: values_of(method, entered) for method in chosen}, *starts)
 
 
 def _grid(form: Sequence[Field], width: int) -> list[tuple[Field, Value]]:

@@ -17,8 +17,9 @@ _DOMAINS: dict[Any, str] = {
     "one": "the same objects: a network",
     "two": "different objects",
 }
-_DIRECTED: dict[Any, str] = {None: "recognise it", True: "directed", False: "undirected"}
-_SELF_LINKS: dict[Any, str] = {None: "recognise it", True: "count", False: "do not count"}
+# A choice of None could be cleared, and would then be called "choose an option".
+_DIRECTED: dict[Any, str] = {"auto": "recognise it", True: "directed", False: "undirected"}
+_SELF_LINKS: dict[Any, str] = {"auto": "recognise it", True: "count", False: "do not count"}
 #: What reading a file found of links of an object to itself.
 _OWN = ("self_links", "self_links_left_out")
 
@@ -60,7 +61,8 @@ def sides_choice(prefix: str) -> dict[str, Any]:
     with own_at:
         own = _choice("Links to oneself", _SELF_LINKS, f"{prefix}_self_links")
         _say(guess and guess.self_links)
-    return {"domains": domains, "directed": directed, "self_links": own}
+    said = {"directed": directed, "self_links": own}
+    return {"domains": domains} | {name: None if said[name] == "auto" else said[name] for name in said}
 
 
 def _choice(label: str, names: dict[Any, str], key: str) -> Any:
