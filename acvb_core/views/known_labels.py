@@ -60,8 +60,8 @@ def label_figure(found: LabelAgreement, attribute: str, *, height: int | None = 
     title = {"font": {"size": 12, "color": MUTED}, "standoff": 6}
     axis = {"showgrid": False, "zeroline": False, "ticks": "", "ticklabelstandoff": 4}
     layout = base_layout(
-        height or max(300, room + 40 + _ROW * len(clusters)),
-        margin={"l": 56, "r": 34, "t": room, "b": 34},
+        height or max(300, room + 56 + _ROW * len(clusters)),
+        margin={"l": 56, "r": 34, "t": room, "b": 50},
         plot_bgcolor=GRID,
         xaxis=axis
         | {
@@ -75,7 +75,8 @@ def label_figure(found: LabelAgreement, attribute: str, *, height: int | None = 
         annotations=[
             {
                 "text": _told(found), "showarrow": False, "x": 0, "y": 0, "xref": "paper", "yref": "paper",
-                "xanchor": "left", "yanchor": "top", "yshift": -8, "font": {"size": 12, "color": MUTED},
+                "xanchor": "left", "yanchor": "top", "yshift": -8, "align": "left",
+                "font": {"size": 12, "color": MUTED},
             }
         ],
     )  # fmt: skip
@@ -106,16 +107,11 @@ def _hover(cluster: str, name: str, n: int, of: int, attribute: str) -> str:
 def _told(found: LabelAgreement) -> str:
     if not found.known:
         return "No object's label is known."
-    parts = [
-        "colour: share of the cluster",
-        f"adjusted Rand index {found.ari:.3f}",
-        f"normalised mutual information {found.nmi:.3f}",
-    ]
+    first = f"adjusted Rand index {found.ari:.3f} · normalised mutual information {found.nmi:.3f}"
+    second = "colour: share of the cluster"
     if found.unknown:
-        left_out = (
-            "1 object without a label is"
-            if found.unknown == 1
-            else f"{found.unknown:,} objects without a label are"
+        n = found.unknown
+        second += (
+            f" · {'1 object without a label is' if n == 1 else f'{n:,} objects without a label are'} left out"
         )
-        parts.append(f"{left_out} left out")
-    return " · ".join(parts)
+    return f"{first}<br>{second}"

@@ -24,8 +24,10 @@ NAMED = 200
 _NAME_LENGTH = 18
 _NAME_SIZE = 10
 _DIRECTED_LINKS = 1_500
+_FEW = 16  # clusters whose numbers are written large
 _PLOT = 0.86  # of the height: what the plot itself has
 _EDGE = 1.4  # room around the dots, in places between neighbours
+_FAST = 2_000  # links from which they are drawn by WebGL
 _SHORTEST_ARROW = 0.6  # in places between neighbours
 
 
@@ -64,12 +66,14 @@ def node_link_figure(
     place = node_layout(relation, clusters, graph.positions)
     probability = np.asarray(posterior["rows"], dtype=np.float64)[np.arange(len(clusters)), clusters]
     rows, columns = links_of(relation)
-    data = [_lines(place, rows, columns)]
+    # WebGL is drawn over SVG, so that dots over such lines are WebGL as well.
+    kind = "scattergl" if len(rows) > _FAST else "scatter"
+    data = [_lines(place, rows, columns, kind)]
     if graph.directed and 0 < len(rows) <= _DIRECTED_LINKS:
         data += _heads(place, rows, columns)
     size = _dot(len(clusters))
     names = _names(relation, place, height) if len(clusters) <= NAMED else None
-    data += _dots(relation, place, clusters, probability, size, selected, names)
+    data += _dots(relation, place, clusters, probability, size, selected, names, kind)
     return {"data": data, "layout": _layout(place, clusters, height)}
 
 
@@ -77,14 +81,14 @@ def _dot(n: int) -> float:
     return float(np.clip(150.0 / np.sqrt(n), 5.5, 15.0))
 
 
-def _lines(place: Floats, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Figure:
+def _lines(place: Floats, rows: NDArray[np.int64], columns: NDArray[np.int64], kind: str) -> Figure:
     """Return one trace for all links: two ends and a gap for each."""
     ends = np.full((len(rows), 3, 2), np.nan, dtype=np.float32)
     ends[:, 0], ends[:, 1] = place[rows], place[columns]
     # Many links are a haze in which single ones cannot be followed; few are lines.
     opacity = float(np.clip(6.0 / np.sqrt(len(rows) + 1.0), 0.05, 0.55))
     return {
-        "type": "scattergl" if len(rows) > 2_000 else "scatter",
+        "type": kind,
         "mode": "lines",
         "x": b64(ends[:, :, 0].ravel()),
         "y": b64(ends[:, :, 1].ravel()),
@@ -129,6 +133,7 @@ def _dots(
     size: float,
     selected: int | None,
     names: list[str] | None,
+    kind: str,
 ) -> list[Figure]:
     sure = probability >= SURE
     said = _hover(relation, clusters, probability)
@@ -141,7 +146,7 @@ def _dots(
             continue
         colours = [_shade(int(clusters[i]) + 1, selected) for i in group]
         trace: Figure = {
-            "type": "scatter",
+            "type": kind,
             "mode": "markers+text" if names else "markers",
             "x": b64(place[group, 0]),
             "y": b64(place[group, 1]),
@@ -228,15 +233,26 @@ def _layout(place: Floats, clusters: NDArray[np.int64], height: int) -> Figure:
     low, high = place.min(axis=0) - _EDGE, place.max(axis=0) + _EDGE
     axis = {"visible": False, "showgrid": False, "zeroline": False}
     notes = []
-    for k in np.unique(clusters).tolist():
+    used = np.unique(clusters).tolist()
+    # Many numbers would hide the objects they stand beside.
+    few = len(used) <= _FEW
+    for k in used:
         members = place[clusters == k]
+        colour = cluster_colour(k + 1)
         notes.append(
             {
-                "text": f"<b>{k + 1}</b>", "showarrow": False, "x": float(members[:, 0].mean()),
-                "y": float(members[:, 1].min()), "yanchor": "top", "yshift": -9, "bgcolor": cluster_colour(k + 1),
-                "borderpad": 2, "font": {"size": 12, "color": ink_on(cluster_colour(k + 1))}, "captureevents": False,
+                "text": f"<b>{k + 1}</b>",
+                "showarrow": False,
+                "x": float(members[:, 0].mean()),
+                "y": float(members[:, 1].min()),
+                "yanchor": "top",
+                "yshift": -9,
+                "bgcolor": colour,
+                "borderpad": 2 if few else 0,
+                "font": {"size": 12 if few else 9, "color": ink_on(colour)},
+                "captureevents": False,
             }
-        )  # fmt: skip
+        )
     return base_layout(
         height,
         margin={"l": 8, "r": 8, "t": 8, "b": 34},

@@ -325,3 +325,13 @@ def test_nothing_known_is_said() -> None:
     figure = label_figure(label_agreement([0, 1], ["", ""]), "club")
     assert figure["layout"]["annotations"][0]["text"] == "No object's label is known."
     go.Figure(figure)
+
+
+def test_dots_are_never_under_the_lines(circle: Result) -> None:
+    """WebGL is drawn over SVG: dots and lines are of one kind, the lines first."""
+    relation = circle.problem.data
+    assert relation.n_links > 2_000
+    figure = node_link_figure(relation, circle.posterior, graph_of(circle))
+    drawn = [item for item in figure["data"] if item["uid"] in ("links", "certain", "uncertain")]
+    assert {item["type"] for item in drawn} == {"scattergl"}
+    assert drawn[0]["uid"] == "links"
