@@ -147,7 +147,7 @@ def edge_header(records: Records) -> bool:
         return True
     if not body or any(not field.strip() for field in first):
         return False
-    if _heads_network(first[:2]) and not any(set(first[:2]) & set(record[:2]) for record in body):
+    if _heads_network(first[:2], body):
         return True
     for column, field in enumerate(first):
         below = [record[column] for record in body if column < len(record)]
@@ -158,9 +158,12 @@ def edge_header(records: Records) -> bool:
     return False
 
 
-def _heads_network(names: Sequence[str]) -> bool:
-    """Whether two names are as those of a network's columns; one letter may as well be an object's name."""
-    return len(names) == 2 and min(map(len, names)) > 3 and heading(*names).network
+def _heads_network(names: Sequence[str], body: Records) -> bool:
+    """Whether two names are as those of a network's columns, and not as those of the objects below."""
+    if len(names) != 2 or min(map(len, names)) <= 3 or not heading(*names).network:
+        return False
+    stem = names[0][:-1]  # of node1, which may as well be an object's name
+    return not any(field.startswith(stem) for record in body for field in record[:2])
 
 
 def edge_columns(names: Sequence[str], body: Records) -> tuple[int, int, int | None]:

@@ -22,12 +22,13 @@ _DIRECTED_WORDS = (
     ("citing", "cited"),
     ("caller", "callee"),
     ("tail", "head"),
+    ("head", "tail"),
     ("truster", "trustee"),
     ("trustor", "trustee"),
     ("giver", "receiver"),
     ("parent", "child"),
 )
-_UNDIRECTED_WORDS = (("i", "j"), ("u", "v"), ("a", "b"), ("ego", "alter"))
+_UNDIRECTED_WORDS = (("i", "j"), ("u", "v"), ("ego", "alter"))
 
 
 class Heading(NamedTuple):

@@ -190,11 +190,15 @@ def test_what_makes_no_sense_is_refused(options):
         loaded("a,b\n", **options)
 
 
-@pytest.mark.parametrize("names", [("user", "item"), ("a1", "b2"), ("person", "event"), ("target", "source")])
+@pytest.mark.parametrize(
+    "names", [("user", "item"), ("a1", "b2"), ("person", "event"), ("target", "source"), ("a", "b")]
+)
 def test_headings_of_two_kinds(names):
     assert not heading(*names).network
 
 
 def test_a_heading_of_a_network_is_no_data_and_data_no_heading():
     assert loaded("family_1,family_2\nLee,Ray\nRay,Poe\n").layout.header
-    assert not loaded("node_1,node_2\nnode_2,node_3\n").layout.header
+    assert loaded("from_user,to_user\nLee,Ray\nRay,Poe\n").layout.header
+    assert not loaded("pupil_1,pupil_2\npupil_2,pupil_3\n").layout.header
+    assert not loaded("pupil_1,pupil_2\npupil_3,pupil_4\n").layout.header
