@@ -232,9 +232,12 @@ def test_averaging_never_feeds_back(pair: tuple[str, str], burn_in: int) -> None
     averaged = small_problem(pair[0], burn_in=burn_in).inference
     plain = small_problem(pair[1]).inference
     for (state, _), (alone, _) in zip(states_of(averaged, 25), states_of(plain, 25), strict=True):
-        for name in ("rows", "cols", "ones", "entries"):
+        assert set(state.inner.q) == set(alone.q) == {"rows", "cols"}
+        for name, q in alone.q.items():
+            assert state.inner.q[name].tobytes() == q.tobytes()
+        for name in ("ones", "entries"):
             assert getattr(state.inner, name).tobytes() == getattr(alone, name).tobytes()
-        assert state.inner.hyper.alpha_rows == alone.hyper.alpha_rows
+        assert state.inner.hyper.alpha == alone.hyper.alpha
         assert state.inner.hyper.a.tobytes() == alone.hyper.a.tobytes()
 
 

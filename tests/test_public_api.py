@@ -52,7 +52,7 @@ def test_methods_are_the_registrys() -> None:
     frame = acvb_core.methods()
     assert list(frame["method"]) == [row.name for row in METHODS]
     assert list(frame["ends"]) == [row.converges_by() for row in METHODS]
-    size = {"irm": "k_rows=20", "lda": "k=20"}
+    size = {"irm": "k_rows=20", "network": "k_rows=20", "lda": "k=20"}
     assert set(frame["model"]) == set(size)
     assert all(size[model] in text for model, text in zip(frame["model"], frame["settings"], strict=True))
 

@@ -30,22 +30,30 @@ import numpy as np
 
 import acvb_core
 from acvb_core.evaluate.alignment import align_topics
+from acvb_core.data.relation import Network, Relation
 from acvb_core.evaluate.topic_map import topic_map
-from acvb_core.registry import methods_of
+from acvb_core.irm.moves import MOVES_FROM
+from acvb_core.registry import MODELS, methods_of
 
-SIZES = {"irm": {"k_rows": 4, "k_cols": 3}, "lda": {"k": 4}}
-DATA = {"irm": acvb_core.load_sample("karate").relation, "lda": acvb_core.load_sample("bars").corpus}
-for model, data in DATA.items():
+SIZES = {"irm": {"k_rows": 4, "k_cols": 3}, "network": {"k_rows": 4}, "lda": {"k": 4}}
+karate = acvb_core.load_sample("karate").relation
+networks = [
+    Relation.build(karate.ones, network=Network(directed, self_links))
+    for directed in (True, False) for self_links in (True, False)
+]
+DATA = [("irm", karate), *(("network", data) for data in networks), ("lda", acvb_core.load_sample("bars").corpus)]
+assert {model for model, _ in DATA} == {row.name for row in MODELS}
+for model, data in DATA:
     for share in (0.0, 0.1):
         for method in methods_of(model):
             for parameter in method.parameters:
                 choices = (True, False) if parameter.kind == "bool" else parameter.choices
                 for choice in choices:
                     result = acvb_core.fit(
-                        data, method.name, heldout=share, max_sweeps=12, **SIZES[model],
-                        **{"burn_in": 1} if method.averaged else {}, **{parameter.name: choice},
+                        data, method.name, model=model, heldout=share, max_sweeps=MOVES_FROM + 1,
+                        **SIZES[model], **{"burn_in": 1} if method.averaged else {}, **{parameter.name: choice},
                     )
-                    if model == "irm":
+                    if model != "lda":
                         continue
                     fitted, posterior = result.problem.model, result.snapshot.posterior
                     fitted.extras(posterior, None, fitted.pseudo_loo(posterior))
@@ -72,5 +80,5 @@ def test_runs_find_everything_compiled() -> None:
     done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, timeout=300, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     said, found = done.stdout.splitlines()
-    assert said.startswith("The kernels are compiled (32 runs, ")
+    assert said.startswith("The kernels are compiled (44 runs, ")
     assert json.loads(found) == []

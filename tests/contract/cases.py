@@ -16,6 +16,7 @@ from acvb_core.rows import Method
 
 from .cases_irm import IrmCases
 from .cases_lda import LdaCases
+from .cases_network import NetworkCases
 
 SWEEPS = 6
 
@@ -90,7 +91,7 @@ class ModelCases(Protocol):
         ...
 
 
-CASES: dict[str, ModelCases] = {"irm": IrmCases(), "lda": LdaCases()}
+CASES: dict[str, ModelCases] = {"irm": IrmCases(), "network": NetworkCases(), "lda": LdaCases()}
 
 
 @cache

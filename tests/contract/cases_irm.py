@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from acvb_core.data.relation import Relation
 from acvb_core.data.split import HeldOut
 from acvb_core.data.synthetic import large_planted, planted
+from acvb_core.irm.moves import MOVES_FROM, MoveMemory
 from acvb_core.protocols import Array, Posterior
 
 
@@ -63,24 +65,34 @@ class IrmCases:
         places = (index.ravel().astype(np.int32) for index in np.indices(data.shape))
         return HeldOut(*places, np.zeros(0, bool))
 
+    def sides(self, data: Relation) -> dict[str, tuple[str, np.ndarray]]:
+        """Return the tables of objects: the domain of each, and the objects' labels."""
+        return {"rows": ("rows", data.row_labels), "columns": ("cols", data.column_labels)}
+
+    def blocks(self, clusters: dict[str, int], data: Relation) -> set[tuple[int, int]]:
+        """Return the pairs of clusters, from 1, that a table of blocks is to name."""
+        return set(product(range(1, clusters["rows"] + 1), range(1, clusters["cols"] + 1)))
+
+    def totals(self, data: Relation) -> tuple[int, int]:
+        """Return the ones and the observed entries of all blocks."""
+        return data.n_ones, data.n_observed
+
     def check(self, posterior: Posterior, data: Relation, swept: bool) -> None:
-        domains = dict(zip(("rows", "cols"), data.shape, strict=True))
+        domains = dict(self.sides(data).values())
         assert set(posterior.averaged) == set(domains)
         assert posterior.normalised
         clusters = posterior.n_clusters()
-        for domain, n_objects in domains.items():
+        for domain, labels in domains.items():
             q = posterior[domain]
-            assert q.shape == (n_objects, clusters[domain])
+            assert q.shape == (len(labels), clusters[domain])
             assert (q >= 0).all()
             np.testing.assert_allclose(q.sum(axis=1), 1.0, atol=1e-9)
             assert posterior.axes[domain] == (None, domain)
             assert posterior.labels(domain).max() < clusters[domain]
 
     def check_tables(self, tables: dict[str, Any], data: Relation, posterior: Posterior) -> None:
-        assert set(tables) == {"rows", "columns", "blocks"}
-        for side, domain, labels in (
-            ("rows", "rows", data.row_labels), ("columns", "cols", data.column_labels)
-        ):  # fmt: skip
+        assert set(tables) == {*self.sides(data), "blocks"}
+        for side, (domain, labels) in self.sides(data).items():
             frame, k = tables[side], posterior.n_clusters()[domain]
             assert list(frame.columns) == ["object", "cluster", "probability", "entropy"]
             assert frame["object"].tolist() == labels.tolist()
@@ -92,14 +104,14 @@ class IrmCases:
         assert list(blocks.columns) == [
             "row_cluster", "column_cluster", "ones", "entries", "mean", "low", "high"
         ]  # fmt: skip
-        assert len(blocks) == clusters["rows"] * clusters["cols"]
-        assert sorted(set(blocks["row_cluster"])) == list(range(1, clusters["rows"] + 1))
-        assert sorted(set(blocks["column_cluster"])) == list(range(1, clusters["cols"] + 1))
-        assert not blocks.duplicated(["row_cluster", "column_cluster"]).any()
+        named = list(zip(blocks["row_cluster"], blocks["column_cluster"], strict=True))
+        assert len(set(named)) == len(named)
+        assert set(named) == self.blocks(clusters, data)
         assert (blocks["ones"] >= 0).all()
         assert (blocks["ones"] <= blocks["entries"] + 1e-9).all()
-        assert blocks["ones"].sum() == pytest.approx(data.n_ones, abs=1e-6)
-        assert blocks["entries"].sum() == pytest.approx(data.n_observed, abs=1e-6)
+        ones, entries = self.totals(data)
+        assert blocks["ones"].sum() == pytest.approx(ones, abs=1e-6)
+        assert blocks["entries"].sum() == pytest.approx(entries, abs=1e-6)
         assert blocks["mean"].between(0, 1).all()
         assert (blocks["low"] <= blocks["high"]).all()
         assert blocks["low"].between(0, 1).all()
@@ -131,5 +143,5 @@ class IrmCases:
         inner = getattr(state, "inner", state)
         if not hasattr(inner, "age"):
             return state
-        due = replace(inner, age=14, moves_over=False)
+        due = replace(inner, age=MOVES_FROM - 1, moves=MoveMemory())
         return due if inner is state else replace(state, inner=due)

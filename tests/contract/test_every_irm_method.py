@@ -8,24 +8,48 @@ import numpy as np
 import pytest
 
 from acvb_core.clusters import order_by_size
-from acvb_core.data.synthetic import planted
+from acvb_core.data.relation import Network, Relation
+from acvb_core.data.synthetic import Planted, planted, sparse_planted
 from acvb_core.errors import ParameterError
+from acvb_core.irm.layout import TWO_DOMAINS, network_layout
 from acvb_core.irm.state import block_counts
-from acvb_core.registry import model_row
+from acvb_core.registry import methods_of, model_row
 from acvb_core.rows import Method
 
-from .cases import CASES, arrays_in, built, course, data_of, last_of, methods_for
+from .cases import CASES, arrays_in, built, course, data_of, last_of, name_of, usual
 from .test_every_method import assert_posterior
 
-RELATIONS = data_of("irm")
-every_method = methods_for("irm")
+ROWS = [*methods_of("irm"), *methods_of("network")]
+every_method = pytest.mark.parametrize("row", ROWS, ids=map(name_of, ROWS))
+
+
+def each_of(**names: tuple[str, ...]) -> pytest.MarkDecorator:
+    """Run a test for every method on data of its model, given by name."""
+    found = [
+        pytest.param(row, name, id=f"{name_of(row)}-{name}") for row in ROWS for name in names[row.model]
+    ]
+    return pytest.mark.parametrize(("row", "name"), found)
+
+
+def network_of(truth: Planted, directed: bool) -> Relation:
+    """Return a square planted relation as a network; of links either way an undirected one makes one."""
+    links = truth.relation.ones.toarray() & ~np.eye(len(truth.row_clusters), dtype=bool)
+    return Relation.build(links, network=Network(directed))
+
+
+def drawn(row: Method) -> list[Relation]:
+    """Return data of the method's model with clear clusters: of networks one of either kind."""
+    if row.model == "irm":
+        return [planted(60, 50, 3, 3, 5).relation]
+    truth = sparse_planted(5, 60, 3, 0.3)
+    return [network_of(truth, directed) for directed in (True, False)]
 
 
 @every_method
 @pytest.mark.parametrize("sizes", [(2, 5), (5, 2)], ids=str)
 def test_intervals_hold_the_mean_of_every_block(row: Method, sizes: tuple[int, int]) -> None:
     """With a and b of at least one the posterior of a block is no U, and its mean is inside the central interval."""
-    relation = RELATIONS["planted"]
+    relation = usual(row)
     inference = built(row, relation, k_rows=sizes[0], k_cols=sizes[1], hyper="fixed", a=1.0, b=1.0)
     blocks = model_row(row.model).build(relation).tables(inference.posterior(last_of(inference)))["blocks"]
     assert (blocks["low"] <= blocks["mean"]).all()
@@ -33,9 +57,9 @@ def test_intervals_hold_the_mean_of_every_block(row: Method, sizes: tuple[int, i
     assert (blocks["low"] < blocks["high"]).all()
 
 
-@every_method
-def test_state_can_be_swept_again_with_the_same_bits(row: Method) -> None:
-    relation = RELATIONS["missing entries"]
+@each_of(irm=("missing entries",), network=("missing pairs", "missing pairs, undirected", "self-links"))
+def test_state_can_be_swept_again_with_the_same_bits(row: Method, name: str) -> None:
+    relation = data_of(row.model)[name]
     for options in ({}, {"hyper": "per-block"}, {"variance": "exact"}):
         if not row.sampled or "hyper" not in options:
             inference = built(row, relation, **options)
@@ -60,25 +84,33 @@ def test_state_can_be_swept_again_with_the_same_bits(row: Method) -> None:
 
 
 @every_method
-@pytest.mark.parametrize("merge", [False, True])
-def test_order_says_where_every_cluster_has_gone(row: Method, merge: bool) -> None:
-    """An order names the old clusters that are left, each once; without one nothing has moved (or some were merged)."""
-    if row.sampled:
-        return
-    relation = planted(60, 50, 3, 3, 5).relation
+@pytest.mark.parametrize("moves", [False, True])
+def test_order_says_where_every_cluster_has_gone(row: Method, moves: bool) -> None:
+    """An order names the old clusters that are left, each once; without one nothing but a move has changed them."""
+    if not row.sampled:
+        for relation in drawn(row):
+            check_orders(row, relation, moves)
+
+
+def check_orders(row: Method, relation: Relation, moves: bool) -> None:
     inference = built(
-        row, relation, k_rows=9, k_cols=8, merge=merge, init="random", shrink=1e-3, burn_in=1000
+        row, relation, k_rows=9, k_cols=8, merge=moves, split=moves, init="random", shrink=1e-3, burn_in=1000
     )
-    dropped = moved = 0
+    domains = set(model_row(row.model).domains)
+    dropped = moved = made = 0
     states = list(course(inference, 40))
     for (before, _), (after, info) in zip(states[:-1], states[1:], strict=True):
         assert info is not None
         old, new = inference.current(before), inference.current(after)
+        if info.moves:
+            assert moves
+            assert info.order is None
+            made += 1
         if info.order is None:
-            if not merge:
+            if not info.moves:
                 assert old.n_clusters() == new.n_clusters()
             continue
-        assert set(info.order) == {"rows", "cols"}
+        assert set(info.order) == domains
         for domain, order in info.order.items():
             assert len(order) == new[domain].shape[1]
             assert len(set(order.tolist())) == len(order)
@@ -86,15 +118,14 @@ def test_order_says_where_every_cluster_has_gone(row: Method, merge: bool) -> No
             assert order.max() < old[domain].shape[1]
             dropped += len(order) < old[domain].shape[1]
             moved += not (order == np.arange(len(order))).all()
-        ones, entries = block_counts(relation, new["rows"], new["cols"])
+        layout = TWO_DOMAINS if row.model == "irm" else network_layout(relation)
+        ones, entries = block_counts(relation, {domain: new[domain] for domain in domains}, layout)
         np.testing.assert_allclose(new["ones"], ones, atol=1e-9)
         np.testing.assert_allclose(new["entries"], entries, atol=1e-9)
         if row.name != "vb":  # which keeps another order where sorting would lower its bound
             mass = new["rows"].sum(axis=0)
             assert order_by_size(mass).tolist() == list(range(len(mass)))
-    if not merge:
-        assert dropped
-        assert moved
+    assert made if moves else dropped and moved
 
 
 @every_method
@@ -102,43 +133,60 @@ def test_order_is_the_one_the_sweep_applied(row: Method) -> None:
     """Clusters far apart keep their objects, so that each new cluster can be told from its members."""
     if row.sampled or row.name == "vb":  # VB sorts only where that does not lower its bound
         return
-    truth = planted(60, 50, 3, 3, 5)
-    inference = built(row, truth.relation, k_rows=3, k_cols=3, smoothing=0.0, merge=False, burn_in=1000)
-    state = last_of(inference, 5)
-    inner = getattr(state, "inner", state)
-    turned = replace(
-        inner,
-        rows=np.ascontiguousarray(inner.rows[:, ::-1]),
-        ones=np.ascontiguousarray(inner.ones[::-1]),
-        entries=np.ascontiguousarray(inner.entries[::-1]),
-    )
-    start = turned if inner is state else replace(state, inner=turned)
-    after, info = inference.sweep(start, np.random.default_rng(9))
-    assert info.order is not None
-    sizes = turned.rows.sum(axis=0)
-    assert len(set(np.round(sizes))) == 3
-    assert info.order["rows"].tolist() == order_by_size(sizes).tolist()
-    np.testing.assert_allclose(inference.current(after)["rows"], turned.rows[:, info.order["rows"]], atol=0.1)
+    for relation in drawn(row):
+        inference = built(
+            row, relation, k_rows=3, k_cols=3, smoothing=0.0, merge=False, split=False, burn_in=1000
+        )
+        state = last_of(inference, 5)
+        inner = getattr(state, "inner", state)
+        rows = np.ascontiguousarray(inner.q["rows"][:, ::-1])
+        both = (slice(None, None, -1),) * inner.layout.axes.count(
+            "rows"
+        )  # the axes that are the rows' clusters
+        turned = replace(
+            inner,
+            q={**inner.q, "rows": rows},
+            ones=np.ascontiguousarray(inner.ones[both]),
+            entries=np.ascontiguousarray(inner.entries[both]),
+        )
+        start = turned if inner is state else replace(state, inner=turned)
+        after, info = inference.sweep(start, np.random.default_rng(9))
+        assert info.order is not None
+        sizes = rows.sum(axis=0)
+        assert len(set(np.round(sizes))) == 3
+        assert info.order["rows"].tolist() == order_by_size(sizes).tolist()
+        np.testing.assert_allclose(inference.current(after)["rows"], rows[:, info.order["rows"]], atol=0.1)
 
 
-@every_method
-@pytest.mark.parametrize("name", ["planted", "mostly missing", "links only"])
+@each_of(
+    irm=("planted", "mostly missing", "links only"),
+    network=(
+        "directed",
+        "undirected",
+        "self-links, undirected",
+        "mostly missing",
+        "complete",
+        "star",
+        "two cliques",
+    ),
+)
 def test_per_block_prior_stays_finite(row: Method, name: str) -> None:
+    relation = data_of(row.model)[name]
     if row.sampled:
         with pytest.raises(ParameterError, match="hyper"):
-            built(row, RELATIONS[name], hyper="per-block")
+            built(row, relation, hyper="per-block")
         return
-    inference, model = (
-        built(row, RELATIONS[name], hyper="per-block"),
-        model_row(row.model).build(RELATIONS[name]),
-    )
+    inference, model = built(row, relation, hyper="per-block"), model_row(row.model).build(relation)
     for state, _ in course(inference, 50):
         posterior = inference.posterior(state)
-        assert_posterior(posterior, row, RELATIONS[name], True)
-        if posterior.n_clusters() != {"rows": 1, "cols": 1}:
-            assert posterior.axes["a"] == posterior.axes["b"] == ("rows", "cols")
+        assert_posterior(posterior, row, relation, True)
+        if set(posterior.n_clusters().values()) != {1}:
+            assert posterior.axes["a"] == posterior.axes["b"] == model.layout.axes
+            if model.layout.symmetric:
+                np.testing.assert_allclose(posterior["a"], posterior["a"].T, rtol=1e-9)
+                np.testing.assert_allclose(posterior["b"], posterior["b"].T, rtol=1e-9)
         assert np.isfinite(model.lower_bound(posterior))
-    CASES["irm"].check_tables(model.tables(posterior), RELATIONS[name], posterior)
+    CASES[row.model].check_tables(model.tables(posterior), relation, posterior)
 
 
 @every_method
@@ -146,6 +194,7 @@ def test_exact_variances_wherever_they_are_offered(row: Method) -> None:
     if "variance" not in {p.name for p in row.parameters}:
         return
     for name in ("missing entries", "no links", "1 x 1, missing", "3 x 2"):
-        inference = built(row, RELATIONS[name], variance="exact")
+        relation = data_of(row.model)[name]
+        inference = built(row, relation, variance="exact")
         for state, _ in course(inference):
-            assert_posterior(inference.posterior(state), row, RELATIONS[name], True)
+            assert_posterior(inference.posterior(state), row, relation, True)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from acvb_core.engine.problem import pose
+from acvb_core.irm.moves import MOVES_FROM
 from acvb_core.protocols import Inference, Posterior
 from acvb_core.registry import METHODS, model_row
 from acvb_core.rows import Method
@@ -61,7 +62,7 @@ def test_any_data(row: Method, values: dict[str, Any], name: str) -> None:
     data, cases = data_of(row.model)[name], CASES[row.model]
     inference, model = built(row, data, **values), model_row(row.model).build(data)
     everything = cases.everything(data)
-    for state, info in course(inference, 12):
+    for state, info in course(inference, MOVES_FROM + 2):
         swept = info is not None
         given = inference.responsibilities(state)
         for posterior in (inference.posterior(state), inference.current(state)):
@@ -86,9 +87,10 @@ def test_any_number_of_clusters(row: Method) -> None:
     cases, data = CASES[row.model], usual(row)
     for sizes in cases.sizes:
         for values in variations(row):
-            inference = built(row, data, **sizes, **values)
-            for state, info in course(inference, 20):
-                assert_posterior(inference.posterior(state), row, data, info is not None)
+            for split in (True, False):  # which may add clusters to those that a run begins with
+                inference = built(row, data, **sizes, **values, split=split)
+                for state, info in course(inference, 20):
+                    assert_posterior(inference.posterior(state), row, data, info is not None)
             left = inference.posterior(state).n_clusters().values()
             if not row.sampled:
                 assert all(k <= most for k, most in zip(left, sizes.values(), strict=True))
@@ -163,21 +165,21 @@ class Enough(Exception):  # noqa: N818 - a signal
 
 @every_method
 def test_sweep_cut_short_anywhere_can_be_gone_on_with(row: Method, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cut short anywhere, twice over, a sweep leaves what there was, and in the end gives the same bits."""
+    """Cut short anywhere, in moves too, a sweep leaves what there was, and in the end gives the same bits."""
     for place in CASES[row.model].pieces:
         monkeypatch.setattr(place, lambda *_: 9)
-    data = usual(row)
+    cases, data = CASES[row.model], usual(row)
     for values in variations(row):
         counting = Counting()
         inference = built(row, data, **values)
-        start = last_of(inference, 3)
+        start = cases.due_for_moves(last_of(inference, 3))
         whole, _ = inference.sweep(start, np.random.default_rng(9), counting)
         whole, info = inference.sweep(whole, np.random.default_rng(10))
         wanted = bits_of(inference.posterior(whole)), bits_of(inference.current(whole)), info.change
         calls = np.unique(np.linspace(1, counting.calls, min(counting.calls, 12)).astype(int))
         for first in calls:
             inference = built(row, data, **values)
-            state = last_of(inference, 3)
+            state = cases.due_for_moves(last_of(inference, 3))
             before, new, cut = bits_of(inference.posterior(state)), None, 0
             for call in (first, max(first // 2, 1), 10 * counting.calls):
                 left = [int(call)]

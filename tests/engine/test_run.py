@@ -400,7 +400,7 @@ def padded(posterior: Posterior, k: int) -> Posterior:
 
 @pytest.mark.parametrize("method", ["acvb0", "acvb", "cvb0", "cvb", "vb"])
 def test_shrinking_is_harmless(method: str) -> None:
-    """A run that drops tiny clusters ends where one that keeps them does; merges, which would remove them, and splits are off."""
+    """A run that drops tiny clusters ends where one that keeps them does; without moves, which would remove them."""
     truth = planted(200, 160, 3, 3, 13)
     last = {}
     for shrink in (0.0, 1e-5):

@@ -16,7 +16,6 @@ from acvb_core.irm.state import IrmState, block_counts
 from tests.reference.cases import Case
 from tests.reference.dense_irm import DenseData, sweep, update_cvb0, update_cvb2
 
-
 #: Sweeps alone.
 NO_MOVES = Moves(merge=False, split=False)
 
