@@ -64,18 +64,19 @@ def merge_clusters(
 
 
 def promising_merges(
-    state: IrmState, n: int, checkpoint: Checkpoint = no_checkpoint
+    state: IrmState, n: int, worst: float, checkpoint: Checkpoint = no_checkpoint
 ) -> Iterator[tuple[IrmState, str, NDArray[np.bool_]]]:
     """Give the states after the n merges of each domain that change the bound's blocks and sticks most to the good.
 
-    Each comes with what is tried, and with the two clusters' members.
+    One that changes them by less than `worst` (nats, negative) is left out. Each comes with what is tried, and with
+    the two clusters' members.
     """
     for domain, q in state.q.items():
         limits = _gains_without_entropy(state, domain, True, checkpoint)
         labels = q.argmax(axis=1)
         for pair in np.argsort(-limits, axis=None, kind="stable")[:n]:
             k, other = divmod(int(pair), len(limits))
-            if np.isfinite(limits[k, other]):
+            if limits[k, other] > worst:
                 members = (labels == k) | (labels == other)
                 yield _merged(state, domain, k, other), f"merge {domain}", members
 

@@ -7,15 +7,17 @@ over before an average begins.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from acvb_core.data.relation import Relation
 from acvb_core.irm.merge import merge_clusters, promising_merges
 from acvb_core.irm.refused import Refused
-from acvb_core.irm.split import split_clusters
+from acvb_core.irm.split import promising_splits, split_clusters
 from acvb_core.irm.state import IrmState, lower_bound, tidy
 from acvb_core.protocols import Checkpoint
 
@@ -25,10 +27,15 @@ MOVES_FROM = 15
 MOVES_EVERY = 5
 #: No more moves after this sweep, so that a run can settle.
 MOVES_UNTIL = 200
-#: How many of the refused merges are tried with sweeps after them, and how many sweeps.
-_TRIALS, _TRIAL_SWEEPS = 5, 5
-#: A move must raise the bound by more than this (nats), or rounding could undo and redo it.
-_LEAST_GAIN = 1e-6
+#: How many of the refused merges, and of the refused splits, are tried with sweeps after them, how many sweeps, and
+#: what such a move may lose at once (nats): sweeps do not win back more.
+_TRIALS, _TRIAL_SWEEPS, _WORST = 5, 5, -100.0
+#: A trial must end this much (nats) above where sweeps alone lead, or what has not quite settled would count as a gain.
+_TRIAL_GAIN = 0.5
+
+
+#: A state after a move, what was tried, and the objects it was about.
+Candidate = tuple[IrmState, str, NDArray[np.bool_]]
 
 
 class Sweeping(Protocol):
@@ -80,10 +87,13 @@ class Moves:
     Attributes
     ----------
     merge, split : bool
+    most : mapping of str to int
+        Clusters of each domain that splits may not go beyond; no limit for a domain that is not there.
     """
 
     merge: bool = True
     split: bool = True
+    most: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def any(self) -> bool:
@@ -107,14 +117,23 @@ class Moves:
             return state, {}
         merged = split = 0
         refused = memory.refused
+        trials = _Trials(method, rng, checkpoint)
         if self.merge:
             state, merged = merge_clusters(state, largest_first=not method.keep_bound, checkpoint=checkpoint)
         if not merged and self.split:
             state, split, refused = split_clusters(
-                state, method.relation, refused, rng, checkpoint, largest_first=not method.keep_bound
-            )
+                state, method.relation, self.most, refused, rng, checkpoint,
+                largest_first=not method.keep_bound,
+            )  # fmt: skip
         if not merged and not split and self.merge:
-            state, merged, refused = _merge_on_trial(state, method, refused, rng, checkpoint)
+            candidates = promising_merges(state, _TRIALS, _WORST, checkpoint)
+            state, merged, refused = trials.best_of(state, candidates, refused)
+        if not merged and not split and self.split:
+            candidates = promising_splits(
+                state, method.relation, self.most, _TRIALS, _WORST, refused, rng, checkpoint,
+                largest_first=not method.keep_bound,
+            )  # fmt: skip
+            state, split, refused = trials.best_of(state, candidates, refused)
         made = {name: count for name, count in (("merged", merged), ("split", split)) if count}
         if made:
             state, _ = tidy(state, method.relation, method.shrink, keep_bound=method.keep_bound)
@@ -127,19 +146,33 @@ class Moves:
 MOVES: Moves = Moves()
 
 
-def _merge_on_trial(
-    state: IrmState, method: Sweeping, refused: Refused, rng: np.random.Generator, checkpoint: Checkpoint
-) -> tuple[IrmState, int, Refused]:
-    """Try the merges that lower the bound least, with sweeps and merges after them; keep the first that has paid."""
-    before = lower_bound(state)
-    for candidate, what, members in promising_merges(state, _TRIALS, checkpoint):
-        if refused.knows(what, members):
-            continue
-        tried, _ = tidy(candidate, method.relation, method.shrink, keep_bound=method.keep_bound)
+class _Trials:
+    """Moves that lower the bound at first, tried with sweeps and merges after them."""
+
+    def __init__(self, method: Sweeping, rng: np.random.Generator, checkpoint: Checkpoint) -> None:
+        self.method, self.rng, self.checkpoint = method, rng, checkpoint
+        self.least: float | None = None
+
+    def best_of(
+        self, state: IrmState, candidates: Iterable[Candidate], refused: Refused
+    ) -> tuple[IrmState, int, Refused]:
+        """Return the first that has paid, or the state itself; 1 if one was kept; and the moves refused so far."""
+        for candidate, what, members in candidates:
+            if refused.knows(what, members):
+                continue
+            if self.least is None:
+                self.least = lower_bound(self._swept(state)) + _TRIAL_GAIN
+            method = self.method
+            tried, _ = tidy(candidate, method.relation, method.shrink, keep_bound=method.keep_bound)
+            tried, _ = merge_clusters(
+                self._swept(tried), largest_first=not method.keep_bound, checkpoint=self.checkpoint
+            )
+            if lower_bound(tried) > self.least:
+                return replace(tried, age=state.age), 1, refused
+            refused = refused.and_also(what, members)
+        return state, 0, refused
+
+    def _swept(self, state: IrmState) -> IrmState:
         for _ in range(_TRIAL_SWEEPS):
-            tried = method.plain_sweep(tried, rng, checkpoint).state
-        tried, more = merge_clusters(tried, largest_first=not method.keep_bound, checkpoint=checkpoint)
-        if lower_bound(tried) > before + _LEAST_GAIN:
-            return replace(tried, age=state.age), 1 + more, refused
-        refused = refused.and_also(what, members)
-    return state, 0, refused
+            state = self.method.plain_sweep(state, self.rng, self.checkpoint).state
+        return state

@@ -72,23 +72,19 @@ NETWORK = ModelRow(
     "`acvb_core.as_network`)",
 )
 
-_SIZE = (
-    Parameter(
-        "k_rows", "int", 20, "Most row clusters there can be; those that are not needed die out.",
-        "Row clusters at most", 1, 1000, advanced=False,
-    ),
-    Parameter(
-        "k_cols", "int", 20, "Most column clusters there can be; those that are not needed die out.",
-        "Column clusters at most", 1, 1000, advanced=False,
-    ),
-)  # fmt: skip
+#: Splits may go up to so many times the number of clusters to begin with.
+SPLIT_LIMIT = 2
 
-_NETWORK_SIZE = (
-    Parameter(
-        "k_rows", "int", 20, "Most clusters there can be to begin with; those that are not needed die out, and "
-        "splits may add some.", "Clusters at most", 1, 1000, advanced=False,
-    ),
-)  # fmt: skip
+
+def _size(name: str, clusters: str) -> Parameter:
+    return Parameter(
+        name, "int", 20, f"{clusters} to begin with; those that are not needed die out or are merged, and splits may "
+        "add some, up to twice this number.", f"{clusters} to begin with", 1, 1000, advanced=False,
+    )  # fmt: skip
+
+
+_SIZE = (_size("k_rows", "Row clusters"), _size("k_cols", "Column clusters"))
+_NETWORK_SIZE = (_size("k_rows", "Clusters"),)
 
 _START = (
     Parameter(
@@ -166,7 +162,8 @@ def _settings(data: Any, values: Values) -> Values:
 
 
 def _variational_settings(data: Any, values: Values) -> Values:
-    moves = Moves(values["merge"], values["split"])
+    most = {domain: SPLIT_LIMIT * values[f"k_{domain}"] for domain in _layout_of(data, values).domains}
+    moves = Moves(values["merge"], values["split"], most)
     return _settings(data, values) | {"shrink": values["shrink"], "moves": moves}
 
 

@@ -6,7 +6,10 @@ members, with everybody else fixed, find the two halves. The best is kept if the
 
 from __future__ import annotations
 
+import heapq
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +35,7 @@ _LEAST_GAIN = 1e-6
 def split_clusters(
     state: IrmState,
     relation: Relation,
+    most: Mapping[str, int],
     refused: Refused,
     rng: np.random.Generator,
     checkpoint: Checkpoint = no_checkpoint,
@@ -45,6 +49,8 @@ def split_clusters(
     state : IrmState
         With its counts up to date.
     relation : Relation
+    most : mapping of str to int
+        Clusters of each domain beyond which none is split; no limit for a domain that is not there.
     refused : Refused
         Clusters that were tried before: about the same ones are not tried again.
     largest_first : bool
@@ -65,14 +71,55 @@ def split_clusters(
         side = _Side(state, relation, domain, largest_first, checkpoint)
         for k in range(state.q[domain].shape[1]):
             about = f"split {domain}", state.q[domain][:, k] > 0.5
-            if refused.knows(*about):
+            if refused.knows(*about) or _full(state, domain, most):
                 continue
             found = side.best_split(state, k, rng, checkpoint)
-            if found is None:
+            if found is None or found.gain <= _LEAST_GAIN:
                 refused = refused.and_also(*about)
             else:
-                state, split = found, split + 1
+                state, split = side.with_counts(found.state, checkpoint), split + 1
     return state, split, refused
+
+
+def promising_splits(
+    state: IrmState,
+    relation: Relation,
+    most: Mapping[str, int],
+    n: int,
+    worst: float,
+    refused: Refused,
+    rng: np.random.Generator,
+    checkpoint: Checkpoint = no_checkpoint,
+    *,
+    largest_first: bool = True,
+) -> Iterator[tuple[IrmState, str, NDArray[np.bool_]]]:
+    """Give the states after the n splits that lower the bound least, with what is tried and the cluster's members.
+
+    One that lowers it by more than `worst` (nats, negative) is left out. The rest: `split_clusters`.
+    """
+    found: list[tuple[float, int, IrmState, str, NDArray[np.bool_]]] = []
+    for domain in state.q:
+        if _full(state, domain, most):
+            continue
+        side = _Side(state, relation, domain, largest_first, checkpoint)
+        for k in range(state.q[domain].shape[1]):
+            what, members = f"split on trial {domain}", state.q[domain][:, k] > 0.5
+            best = None if refused.knows(what, members) else side.best_split(state, k, rng, checkpoint)
+            if best is not None and best.gain > worst:
+                found = heapq.nlargest(n, [*found, (best.gain, -len(found), best.state, what, members)])
+    for _, _, tried, what, members in found:
+        yield tried, what, members
+
+
+def _full(state: IrmState, domain: str, most: Mapping[str, int]) -> bool:
+    return domain in most and state.q[domain].shape[1] >= most[domain]
+
+
+class _Found(NamedTuple):
+    """A state after a split, and what the lower bound gains."""
+
+    gain: float
+    state: IrmState
 
 
 class _Side:
@@ -98,27 +145,30 @@ class _Side:
 
     def best_split(
         self, state: IrmState, k: int, rng: np.random.Generator, checkpoint: Checkpoint
-    ) -> IrmState | None:
-        """Return the state with cluster k split in the best of the ways that raise the bound, None if none does."""
+    ) -> _Found | None:
+        """Return the best of the ways to split cluster k, None if it has too few members."""
         q = state.q[self.domain]
         members = np.flatnonzero(q[:, k] > _MEMBER)
         if len(members) < _FEWEST:
             return None
         before = block_log_evidence(state)
-        found: IrmState | None = None
-        gain = _LEAST_GAIN
+        found: _Found | None = None
         residuals = Residuals(state, self.relation, self.domain, k, members, self.links, self.zeros)
         for direction in residuals.directions(rng, checkpoint):
             first = cut_in_two(direction)
             tried = self._settled(state, k, members, np.where(first, _SHARE, 1.0 - _SHARE), checkpoint)
             risen = block_log_evidence(tried) - before + self._other_gains(state, tried, k, members)
-            if risen > gain:
-                found, gain = tried, risen
+            if found is None or risen > found.gain:
+                found = _Found(risen, tried)
             checkpoint()
-        if found is not None and self.layout.one_domain:
-            ones, entries = block_counts(self.relation, found.q, self.layout, checkpoint)
-            found = replace(found, ones=ones, entries=entries)
         return found
+
+    def with_counts(self, state: IrmState, checkpoint: Checkpoint) -> IrmState:
+        """Return a network's state with its counts made anew: they were kept up by adding and subtracting."""
+        if not self.layout.one_domain:
+            return state
+        ones, entries = block_counts(self.relation, state.q, self.layout, checkpoint)
+        return replace(state, ones=ones, entries=entries)
 
     def _settled(
         self, state: IrmState, k: int, members: NDArray[np.int64], share: Floats, checkpoint: Checkpoint

@@ -9,7 +9,7 @@ import pytest
 
 from acvb_core.data.relation import Relation
 from acvb_core.data.split import HeldOut
-from acvb_core.irm.hyper import Hyper, update_beta, update_concentration
+from acvb_core.irm.hyper import Hyper, update_beta, update_concentration, update_hyper
 from acvb_core.irm.layout import network_layout
 from acvb_core.irm.merge import merge_clusters, promising_merges
 from acvb_core.irm.model import IrmModel
@@ -210,8 +210,41 @@ def test_a_sweep_learns_from_the_new_responsibilities(kind: str, order: str) -> 
     state, _ = method_of(case, order, hyper_rule="tied").sweep(state_of(case), np.random.default_rng(3))
     q = in_state_order(case, swept_densely(case, order, seed=3)[0], order)
     assert state.hyper.alpha["rows"] == pytest.approx(update_alpha(q, case.alpha), rel=1e-9)
-    a, b = update_ab_tied(case.data, q, case.a, case.b)
-    assert (state.hyper.a.item(), state.hyper.b.item()) == pytest.approx((a, b), rel=1e-9)
+    # The fixed point's step, carried on towards the best a and b: the bound is no lower than after that step …
+    step = update_ab_tied(case.data, q, case.a, case.b)
+    found = (state.hyper.a.item(), state.hyper.b.item())
+    alpha = state.hyper.alpha["rows"]
+    height = lower_bound(case.data, q, *found, alpha)
+    assert height >= lower_bound(case.data, q, *step, alpha) - 1e-9
+    assert found != pytest.approx(step, rel=1e-3)
+
+
+@each_kind
+def test_learned_priors_end_where_the_bound_is_highest(kind: str) -> None:
+    """… and where they end, no a or b beside them gives a higher one."""
+    rng = np.random.default_rng(5)
+    z = np.arange(60) % 3
+    strength = rng.beta(1.5, 3.0, (3, 3))
+    strength = np.triu(strength) + np.triu(strength, 1).T
+    links = (rng.random((60, 60)) < strength[z][:, z]).astype(float)
+    case = NetworkCase(
+        network(links, np.ones((60, 60), dtype=bool), *KINDS[kind]), np.eye(3)[z], 1.0, 1.0, 1.0
+    )
+    state = state_of(case)
+    hyper = state.hyper
+    for _ in range(20):
+        hyper = update_hyper(hyper, "tied", state.ones, state.entries, state.masses, state.layout.distinct(3))
+    alpha, a, b = hyper.alpha["rows"], hyper.a.item(), hyper.b.item()
+    best = lower_bound(case.data, case.q, a, b, alpha)
+    for factor_a, factor_b in (
+        (1.05, 1),
+        (1 / 1.05, 1),
+        (1, 1.05),
+        (1, 1 / 1.05),
+        (1.05, 1.05),
+        (1.05, 1 / 1.05),
+    ):
+        assert lower_bound(case.data, case.q, a * factor_a, b * factor_b, alpha) < best
 
 
 # -------------------------------------------------------------------------------------------- what must not matter
@@ -322,7 +355,7 @@ def test_merging_is_greedy_by_the_whole_bound(kind: str, seed: int) -> None:
 def test_merges_on_trial_have_the_counts_of_their_responsibilities(kind: str) -> None:
     case = torn_case(kind, 5)
     seen = 0
-    for state, _, _ in promising_merges(state_of(case), 4):
+    for state, _, _ in promising_merges(state_of(case), 4, -np.inf):
         n, total, _ = counts(case.data, state.q["rows"])
         np.testing.assert_allclose(state.ones, n, atol=1e-10)
         np.testing.assert_allclose(state.entries, total, atol=1e-10)
@@ -355,7 +388,7 @@ def test_splitting_raises_the_whole_bound(kind: str, seed: int) -> None:
     case = torn_case(kind, seed)
     case = case._replace(q=sorted_by_size(0.98 * np.eye(2)[case.q.argmax(axis=1) % 2] + 0.01))
     found, split, _ = split_clusters(
-        state_of(case), relation_of(case.data), Refused(), np.random.default_rng(0)
+        state_of(case), relation_of(case.data), {}, Refused(), np.random.default_rng(0)
     )
     assert found.q["rows"].shape == (18, 2 + split)
     np.testing.assert_allclose(found.q["rows"].sum(axis=1), 1.0)
@@ -373,7 +406,7 @@ def test_a_planted_pair_of_groups_is_split(kind: str) -> None:
     x = (rng.random((20, 20)) < np.where(z[:, None] == z, 0.95, 0.05)).astype(float)
     data = network(x, rng.random((20, 20)) > 0.1, *KINDS[kind])
     case = NetworkCase(data, np.ones((20, 1)), 0.5, 0.5, 1.0)
-    found, split, _ = split_clusters(state_of(case), relation_of(data), Refused(), rng)
+    found, split, _ = split_clusters(state_of(case), relation_of(data), {}, Refused(), rng)
     assert split == 1
     halves = found.q["rows"].argmax(axis=1)
     assert (halves == z).all() or (halves == 1 - z).all()
@@ -497,7 +530,7 @@ def test_splits_never_lower_the_bound_where_clusters_stay_unsorted(kind: str) ->
         case = NetworkCase(data, q, 1.0, 1.0, float(rng.uniform(2, 12)))
         relation = relation_of(data)
         state, _ = tidy(state_of(case), relation, 0.0, keep_bound=True)
-        found, split, _ = split_clusters(state, relation, Refused(), rng, largest_first=False)
+        found, split, _ = split_clusters(state, relation, {}, Refused(), rng, largest_first=False)
         found, _ = tidy(found, relation, 0.0, keep_bound=True)
         assert bound_of_state(found) >= bound_of_state(state) - 1e-9
         made += split

@@ -1,0 +1,178 @@
+"""Planted groups of networks found again, and what a start from the truth itself would have given.
+
+    python benchmarks/network_recovery.py [--draws 5 --seeds 5 --method acvb0 --cases net8,sparse,bip]
+
+net8: 2,000 nodes, undirected, 8 groups, density 0.011: six groups linked within (0.07), two linked only with each
+other (0.03), four pairs of groups somewhat linked (0.012), the rest hardly (0.003); 10 % of the pairs held out.
+sparse: 1,892 objects, directed, 30 groups, density 0.006, strengths from a Gamma(0.2): one domain, and two domains from
+60 clusters; nothing held out. bip: 1000 x 1500, 7 x 6 blocks, both starts, 10 % of the entries held out.
+
+One line a run: processor seconds of the run, clusters, adjusted Rand index, held-out log likelihood per entry, lower
+bound. "truth" is the same method started from the planted groups, without moves. graph-tool's stochastic block model
+(best of 5 by description length, held-out pairs as no links) runs beside it on net8 where it is installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from acvb_core import fit
+from acvb_core.data.relation import Network, Relation
+from acvb_core.data.split import hold_out
+from acvb_core.data.synthetic import synth2
+from acvb_core.engine.problem import pose
+from acvb_core.engine.threads import one_thread
+from acvb_core.evaluate.agreement import agreement
+from acvb_core.irm.state import block_counts
+
+Truth = dict[str, np.ndarray]
+
+
+def net8(draw: int) -> tuple[Relation, Truth]:
+    """Return the network and its groups."""
+    rng = np.random.default_rng(draw)
+    groups = rng.integers(8, size=2000)
+    strength = np.full((8, 8), 0.003)
+    strength[range(6), range(6)] = 0.07
+    for k, other, value in ((0, 1, 0.012), (2, 3, 0.012), (4, 5, 0.012), (0, 2, 0.012), (6, 7, 0.03)):
+        strength[k, other] = strength[other, k] = value
+    links = np.triu(rng.random((2000, 2000)) < strength[groups][:, groups], 1)
+    return Relation.build(links, name="net8", network=Network(directed=False)), {"rows": groups}
+
+
+def sparse_directed(draw: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the links and the groups."""
+    rng = np.random.default_rng(draw)
+    groups = rng.integers(30, size=1892)
+    strength = rng.gamma(0.2, 1.0, (30, 30))
+    strength = np.minimum(strength * 0.006 / strength.mean(), 0.9)
+    return rng.random((1892, 1892)) < strength[groups][:, groups], groups
+
+
+def line(case: str, run: str, found: Any, truth: Truth) -> dict[str, Any]:
+    """Return what is told of a run."""
+    last = found.snapshot
+    return {
+        "case": case,
+        "run": run,
+        "verdict": str(found.verdict),
+        "cpu_seconds": last.cpu_seconds,
+        "sweeps": last.sweep,
+        "clusters": "x".join(map(str, last.effective_k.values())),
+        **{f"ari_{domain}": agreement(truth[domain], found.labels(domain))["ari"] for domain in truth},
+        "heldout": None if last.heldout is None else last.heldout.log_likelihood,
+        "lower_bound": last.lower_bound,
+    }
+
+
+def from_truth(
+    case: str, relation: Relation, truth: Truth, sweeps: int = 100, **options: Any
+) -> dict[str, Any]:
+    """Sweep CVB0 from the planted groups, without moves."""
+    problem = pose(relation, "cvb0", {"merge": False, "split": False} | options.pop("values", {}), **options)
+    inference: Any = problem.inference
+    with one_thread():
+        state = inference.init(np.random.default_rng(0))
+        q = {domain: np.eye(int(labels.max()) + 1)[labels] for domain, labels in truth.items()}
+        ones, entries = block_counts(problem.train, q, inference.layout)
+        state = replace(state, q=q, ones=ones, entries=entries)
+        for sweep in range(sweeps):
+            state, _ = inference.sweep(state, np.random.default_rng(sweep))
+    posterior, model = inference.posterior(state), problem.model
+    scores = None
+    if problem.heldout is not None:
+        scores = model.score(model.predict(posterior, problem.heldout), problem.heldout)
+    return {
+        "case": case,
+        "run": "truth",
+        "clusters": "x".join(str(array.shape[1]) for array in q.values()),
+        **{f"ari_{d}": agreement(truth[d], posterior.labels(d))["ari"] for d in truth},
+        "heldout": None if scores is None else scores.log_likelihood,
+        "lower_bound": model.lower_bound(posterior),
+    }
+
+
+def graph_tool(relation: Relation, truth: Truth) -> dict[str, Any] | None:
+    """Return graph-tool's best of 5 on the training links, None where it is not installed."""
+    if importlib.util.find_spec("graph_tool") is None:
+        return None
+    import graph_tool.all as gt  # type: ignore[import-not-found]
+
+    train = hold_out(relation, 0.1, 0).train
+    graph = gt.Graph(directed=False)
+    graph.add_vertex(train.shape[0])
+    rows, cols = train.ones.nonzero()
+    graph.add_edge_list(np.stack([rows, cols], axis=1)[rows < cols])
+    before = time.process_time()
+    states = [gt.minimize_blockmodel_dl(graph, state_args={"deg_corr": False}) for _ in range(5)]
+    seconds = time.process_time() - before
+    labels = np.array(min(states, key=lambda state: state.entropy()).get_blocks().a)
+    return {
+        "case": "net8",
+        "run": "graph-tool, best of 5",
+        "cpu_seconds": seconds,
+        "clusters": len(set(labels)),
+        "ari_rows": agreement(truth["rows"], labels)["ari"],
+    }
+
+
+def runs(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Give the lines of all runs."""
+    if "net8" in options.cases:
+        for draw in range(options.draws):
+            relation, truth = net8(draw)
+            case = f"net8 draw {draw}"
+            for seed in range(options.seeds):
+                found = fit(relation, options.method, seed=seed, heldout=0.1)
+                yield line(case, f"seed {seed}", found, truth)
+            yield from_truth(case, relation, truth, heldout=0.1)
+            peer = graph_tool(relation, truth) if draw == 0 else None
+            if peer is not None:
+                yield peer
+    if "sparse" in options.cases:
+        links, groups = sparse_directed(0)
+        for seed in range(options.seeds):
+            two = Relation.build(links, name="sparse, two domains")
+            found = fit(two, options.method, seed=seed, k_rows=60, k_cols=60)
+            yield line("sparse, two domains", f"seed {seed}", found, {"rows": groups, "cols": groups})
+        yield from_truth("sparse, two domains", two, {"rows": groups, "cols": groups})
+        one = Relation.build(links & ~np.eye(len(links), dtype=bool), network=Network())
+        for seed in range(options.seeds):
+            yield line("sparse, one", f"seed {seed}", fit(one, options.method, seed=seed), {"rows": groups})
+        yield from_truth("sparse, one", one, {"rows": groups})
+    if "bip" in options.cases:
+        planted = synth2(0)
+        truth = {"rows": planted.row_clusters, "cols": planted.column_clusters}
+        for init in ("spectral", "random"):
+            for seed in range(options.seeds):
+                found = fit(planted.relation, options.method, seed=seed, heldout=0.1, init=init)
+                yield line(f"bip, {init} start", f"seed {seed}", found, truth)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--draws", type=int, default=5)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--method", default="acvb0")
+    parser.add_argument("--cases", default="net8,sparse,bip", type=lambda text: text.split(","))
+    frame = pd.DataFrame(runs(parser.parse_args()))
+    with pd.option_context("display.width", 200, "display.max_columns", 20):
+        print(frame.to_string(index=False, na_rep="", float_format=lambda value: f"{value:.5g}"))
+        summary = frame[frame["run"] != "truth"].groupby("case", sort=False)
+        print(summary[["cpu_seconds"]].sum().join(summary[["ari_rows", "heldout", "lower_bound"]].min()))
+    print(f"load average {os.getloadavg()[0]:.2f}")
+
+
+if __name__ == "__main__":
+    main()
