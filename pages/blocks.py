@@ -88,7 +88,9 @@ def about(job: Job, result: Result) -> None:
     if result.full_domains:
         names = model_row(result.problem.settings.model).domains
         full = " and ".join(names[domain] for domain in result.full_domains)
-        st.caption(f"All the {full} that were allowed are in use: a run that may use more could fit better.")
+        st.caption(
+            f"There are as many {full} as the run began with, or more: one that begins with more could fit better."
+        )
 
 
 def summary(result: Result) -> None:

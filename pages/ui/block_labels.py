@@ -34,6 +34,7 @@ def agreement_section(workspace: Workspace, result: Result) -> None:
     st.dataframe(
         table,
         hide_index=True,
+        column_order=("attribute", "ari", "nmi", "labels", "known", "unknown"),
         key="label_scores",
         column_config={
             "attribute": st.column_config.TextColumn("Attribute", width="medium"),
@@ -41,12 +42,14 @@ def agreement_section(workspace: Workspace, result: Result) -> None:
             "known": st.column_config.NumberColumn("Objects with a label"),
             "unknown": st.column_config.NumberColumn("Without"),
             "ari": st.column_config.NumberColumn(
-                "Adjusted Rand index", format="%.3f", help="1: the same groups. 0: what chance would give."
+                "ARI",
+                format="%.3f",
+                help="Adjusted Rand index. 1: the same groups. 0: what chance would give.",
             ),
             "nmi": st.column_config.NumberColumn(
-                "Normalised mutual information",
+                "NMI",
                 format="%.3f",
-                help="1: the same groups. 0: nothing in common.",
+                help="Normalised mutual information. 1: the same groups. 0: nothing in common.",
             ),
         },
     )

@@ -15,6 +15,9 @@ from pages.ui.picking import Key, Offer, download
 MOST_PAIRS = 10_000
 USUAL = 20
 LIKELY, SURPRISING = "Most likely missing links", "Most surprising links"
+_ORDER = (
+    "row", "column", "probability", "block_probability", "row_cluster", "column_cluster", "row_links", "column_links",
+)  # fmt: skip
 AMONG = {"unlinked": "pairs without a link", "missing": "unknown pairs"}
 
 
@@ -90,6 +93,7 @@ def show_pairs(table: pd.DataFrame, result: Result, key: str) -> None:
     st.dataframe(
         table,
         hide_index=True,
+        column_order=_ORDER,
         key=f"links_{key}",
         height=min(420, 38 + 35 * len(table)),
         column_config={

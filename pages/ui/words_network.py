@@ -14,9 +14,9 @@ are clusters with many links inside, hubs that everyone points to, and groups th
 among themselves.
 
 *Infinite* means that the number of clusters is not fixed: the model prefers few, and uses more where the data ask for
-them. You give only the most there may be, **K**. Pairs that are unknown are left out rather than taken for no links,
-and every answer comes with its uncertainty: a node has a probability for each cluster, a block an interval for its
-density.
+them. You give only how many a run begins with, **K**; those that are not needed die out or are merged, and more come
+from splits. Pairs that are unknown are left out rather than taken for no links, and every answer comes with its
+uncertainty: a node has a probability for each cluster, a block an interval for its density.
 
 No formula gives this answer exactly. The six methods approximate it in different ways, which is why it is worth
 watching how they converge and comparing what they end with.

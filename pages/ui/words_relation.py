@@ -52,9 +52,10 @@ _CURVES = (
         "Effective clusters",
         "Clusters",
         ":material/workspaces:",
-        "Row and column clusters that are still in use. K is only the most there can be; those not needed die out.",
+        "Row and column clusters that are still in use. A run begins with K; those not needed die out or are merged, "
+        "and splits may add some.",
         "When it stays the same and is well below K, K was large enough.",
-        "If it ends at K, try a larger K.",
+        "If it ends at K or above, try a larger K.",
     ),
     Curve(
         "Held-out scores",
@@ -76,8 +77,9 @@ cluster and one column cluster make a **block**, and a block has one probability
 cluster, and the table falls into blocks that are nearly full or nearly empty.
 
 *Infinite* means that the number of clusters is not fixed: the model prefers few, and uses more where the data ask for
-them. You give only the most there may be, **K**. Unknown entries are left out rather than taken for zeros, and every
-answer comes with its uncertainty: an object has a probability for each cluster, a block an interval for its density.
+them. You give only how many a run begins with, **K**; those that are not needed die out or are merged, and more come
+from splits. Unknown entries are left out rather than taken for zeros, and every answer comes with its uncertainty: an
+object has a probability for each cluster, a block an interval for its density.
 
 No formula gives this answer exactly. The six methods approximate it in different ways, which is why it is worth
 watching how they converge and comparing what they end with.

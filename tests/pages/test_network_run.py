@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from acvb_core.engine.result import Result
 from acvb_core.registry import methods_of
-from acvb_core.views.comparison_table import comparison_table
+from acvb_core.views.comparison_table import clusters_of, comparison_table
 from pages.ui.models import FACES
 from tests.pages.networks import fitted, friends, in_use, stored
 from tests.pages.session import Open, jobs_of, press, texts, until
@@ -16,6 +16,15 @@ from tests.pages.session import Open, jobs_of, press, texts, until
 def run_page(open_app: Open, *, directed: bool = False) -> AppTest:
     in_use(friends(directed=directed))
     return open_app("run")
+
+
+def sizes(app: AppTest) -> list[str]:
+    """Keys of the fields that ask for numbers of clusters."""
+    return [
+        str(field.key)
+        for field in app.number_input
+        if "_k_rows_" in str(field.key) or "_k_cols_" in str(field.key)
+    ]
 
 
 def finish(app: AppTest) -> AppTest:
@@ -28,8 +37,7 @@ def test_the_form_offers_one_clustering_first_and_has_one_size(open_app: Open) -
     assert app.segmented_control(key="model").options == [FACES["network"].way, FACES["irm"].way]
     assert app.segmented_control(key="model").value == "network"
     assert app.pills(key="methods_network").options == [row.label for row in methods_of("network")]
-    sizes = [field.label for field in app.number_input if "lusters at most" in field.label]
-    assert sizes == ["Clusters at most"]
+    assert len(sizes(app)) == 1
     assert "row" not in " ".join(field.label for field in app.number_input).lower()
 
 
@@ -42,10 +50,7 @@ def test_runs_of_both_ways_hold_out_the_same_pairs(open_app: Open) -> None:
     app.pills(key="methods_network").set_value(["cvb0"]).run()
     press(app, "start")
     app.segmented_control(key="model").set_value("irm").run()
-    assert [f.label for f in app.number_input if "at most" in f.label][:2] == [
-        "Row clusters at most",
-        "Column clusters at most",
-    ]
+    assert len(sizes(app)) == 2
     app.pills(key="methods_irm").set_value(["cvb0"]).run()
     press(app, "start")
     one, two = jobs_of(app)
@@ -93,6 +98,14 @@ def test_among_models_only_what_says_the_same_is_marked_as_best() -> None:
     assert alone.best["Lower bound"].any()
     assert "Clusters" in alone.frame
     assert "Col. clusters" not in alone.frame
+
+
+def test_one_clustering_stands_on_both_sides() -> None:
+    network = friends(directed=True)
+    one, two = fitted(network, "vb"), fitted(network, "vb", "irm", k_cols=4)
+    assert clusters_of(one, "cols").tolist() == one.labels("rows").tolist()
+    assert clusters_of(two, "cols").tolist() == two.labels("cols").tolist()
+    assert clusters_of(two, "cols").tolist() != two.labels("rows").tolist()
 
 
 def test_runs_with_one_clustering_alone_speak_of_nodes(open_app: Open) -> None:

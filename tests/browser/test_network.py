@@ -1,0 +1,158 @@
+"""Networks in a real browser: from a GraphML file to its groups and the links that are probably missing."""
+
+from __future__ import annotations
+
+import csv
+import random
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.steps import (
+    POINTS,
+    WAIT_MS,
+    OpenPage,
+    bring,
+    cards,
+    cards_that_say,
+    cells,
+    choose,
+    no_page_is_wider,
+    no_wider_than_its_window,
+    plot,
+    press,
+    screenshot,
+    settled,
+    table,
+    take,
+    visit,
+)
+
+HOUSES = ("north", "south", "east", "west")
+POINTS_OF = (
+    "(key) => document.querySelector(`.st-key-${key} .js-plotly-plot`)._fullData.map((one) => one._length)"
+)
+
+
+def graph_file(folder: Path) -> Path:
+    """Forty pupils of four houses, who know most of their own house and few of the others."""
+    rng = random.Random(5)
+    nodes = [f"pupil {i}" for i in range(40)]
+    links = [(i, j) for i in range(40) for j in range(i) if rng.random() < (0.7 if i % 4 == j % 4 else 0.04)]
+    path = folder / "school.graphml"
+    path.write_text(
+        '<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
+        '<key id="d0" for="node" attr.name="house" attr.type="string"/>\n<graph edgedefault="undirected">\n'
+        + "".join(
+            f'<node id="{name}"><data key="d0">{HOUSES[i % 4]}</data></node>\n'
+            for i, name in enumerate(nodes)
+        )
+        + "".join(f'<edge source="{nodes[i]}" target="{nodes[j]}"/>\n' for i, j in links)
+        + "</graph>\n</graphml>\n"
+    )
+    return path
+
+
+def load(page: Page, file: Path) -> None:
+    bring(page, "A relation or network", file)
+    expect(page.get_by_role("textbox", name="Name", exact=True)).to_have_value(file.stem)
+    page.get_by_role("button", name="Load", exact=True).click()
+    expect(page.get_by_test_id("stSidebar").get_by_text(file.stem)).to_be_visible()
+
+
+def metric(page: Page, name: str) -> str:
+    return page.get_by_test_id("stMetric").filter(has_text=name).get_by_test_id("stMetricValue").inner_text()
+
+
+def run_three(page: Page) -> None:
+    visit(page, "Run")
+    page.get_by_role("button", name="Start 3 runs").click()
+    expect(cards(page)).to_have_count(3)
+    page.wait_for_function(f"({POINTS})() > 5")
+    expect(cards_that_say(page, "converged")).to_have_count(3, timeout=WAIT_MS)
+
+
+def test_a_graph_file_is_sorted_drawn_and_its_missing_links_are_taken_away(
+    page: Page, tmp_path: Path
+) -> None:
+    load(page, graph_file(tmp_path))
+    assert metric(page, "Nodes") == "40"
+    n_links = int(metric(page, "Links"))
+    expect(page.get_by_text("Undirected, without self-links")).to_be_visible()
+    expect(page.get_by_text("Recognised. The two sides are the same objects")).to_be_visible()
+
+    run_three(page)
+    titles = page.evaluate(
+        "() => document.querySelector('.st-key-curves .js-plotly-plot').layout.annotations.map((one) => one.text)"
+    )
+    assert sum("lusters" in title for title in titles) == 1, titles
+
+    # Another reading, and back: nothing of the file is lost, and the runs stay.
+    visit(page, "Data")
+    choose(page, "Links are", "directed")
+    expect(page.get_by_text("Directed, without self-links")).to_be_visible()
+    choose(page, "Links are", "recognise it")
+    expect(page.get_by_text("Undirected, without self-links")).to_be_visible()
+
+    visit(page, "Blocks")
+    plot(page, "matrix_sorted")
+    press(page, "Network")
+    figure = plot(page, "network_groups")
+    expect(figure).to_be_visible()
+    settled(page)
+    screenshot(page, "network.png")
+    choose(page, "Highlight", "cluster 1")
+    plot(page, "network_groups")
+    press(page, "Single nodes")
+    plot(page, "network_nodes")
+    assert 3 * n_links in page.evaluate(POINTS_OF, "network_nodes")  # two ends and a gap for each
+    no_wider_than_its_window(page, "Blocks")
+
+    # The houses are found again.
+    scores = cells(table(page, "ARI"))
+    assert scores[0][0] == "house"
+    assert float(scores[0][1]) > 0.9, scores
+
+    path = take(
+        page.locator(".st-key-file_likely-links\\.csv, [class*='st-key-file_likely-links']").get_by_role(
+            "button"
+        ),
+        tmp_path,
+    )
+    with path.open(newline="") as lines:
+        likely = list(csv.DictReader(lines))
+    assert len(likely) == 20
+    inside = sum(int(pair["row"].split()[1]) % 4 == int(pair["column"].split()[1]) % 4 for pair in likely)
+    assert inside > 15
+    page.get_by_role("tab", name="Most surprising links").click()
+    expect(table(page, "Of its block").last).to_be_visible()
+
+
+def test_one_clustering_and_two_are_held_against_each_other(page: Page, tmp_path: Path) -> None:
+    load(page, graph_file(tmp_path))
+    run_three(page)
+    page.get_by_text("New runs").click()
+    press(page, "Two clusterings, rows and columns apart")
+    expect(page.get_by_role("spinbutton", name=re.compile("^Column clusters"))).to_be_visible()
+    page.get_by_role("button", name="Start 3 runs").click()
+    expect(cards(page)).to_have_count(6)
+    expect(cards_that_say(page, "converged")).to_have_count(6, timeout=WAIT_MS)
+    visit(page, "Compare")
+    expect(page.get_by_text("held-out scores are of the same pairs")).to_be_visible()
+    lines = cells(table(page, "AUC"))
+    assert len(lines) == 6
+    plot(page, "compare_matrix_0")
+    expect(page.get_by_test_id("stException")).to_have_count(0)
+
+
+@pytest.mark.parametrize("size", [(1280, 900), (900, 800)])
+def test_no_page_of_a_network_is_wider_than_its_window(
+    open_page: OpenPage, server: str, size: tuple[int, int]
+) -> None:
+    with open_page(*size) as page:
+        page.goto(server)
+        page.get_by_role("button", name="Find the groups of a network").click()
+        expect(cards_that_say(page, "converged")).to_have_count(3, timeout=WAIT_MS)
+        no_page_is_wider(page, ("Home", "Data", "Run", "Blocks", "Compare", "Guide"))
