@@ -94,7 +94,15 @@ def test_order_says_where_every_cluster_has_gone(row: Method, moves: bool) -> No
 
 def check_orders(row: Method, relation: Relation, moves: bool) -> None:
     inference = built(
-        row, relation, k_rows=9, k_cols=8, merge=moves, split=moves, init="random", shrink=3e-2, burn_in=1000
+        row,
+        relation,
+        k_rows=9,
+        k_cols=8,
+        merge=moves,
+        split=moves,
+        init="random",
+        shrink=1e-3 if moves else 3e-2,
+        burn_in=1000,
     )
     domains = set(model_row(row.model).domains)
     dropped = moved = made = 0
