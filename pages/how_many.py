@@ -71,7 +71,7 @@ def nothing_to_try(workspace: Workspace) -> None:
         + (
             "Choose some first."
             if dataset is None
-            else "The data in use are a relation, whose number of clusters the runs find by themselves."
+            else "The data in use are a relation or network, whose number of clusters the runs find by themselves."
         ),
         icon=":material/stacked_line_chart:",
         actions=actions,

@@ -16,6 +16,7 @@ from acvb_core.data.corpus import Corpus  # noqa: E402
 from acvb_core.store import export  # noqa: E402
 from pages.ui import format as say  # noqa: E402
 from pages.ui.empty import comparison_button, empty_state  # noqa: E402
+from pages.ui.models import models_on  # noqa: E402
 from pages.ui.picking import Offer, answer, heading, jobs_of, pick, take_away, wait_for_answer  # noqa: E402
 from pages.ui.topic_documents import documents  # noqa: E402
 from pages.ui.topic_list import all_topics, known_labels, quality  # noqa: E402
@@ -49,7 +50,7 @@ def nothing_yet(workspace: Workspace) -> None:
     """Say why there are no topics, and where to get some."""
     dataset = workspace.dataset
     corpus = dataset is not None and isinstance(dataset.data, Corpus)
-    blocks = bool(jobs_of(workspace, "irm"))
+    blocks = bool(jobs_of(workspace, *models_on("pages/blocks.py")))
 
     def actions() -> None:
         if corpus:
@@ -64,8 +65,8 @@ def nothing_yet(workspace: Workspace) -> None:
         text = "Start a run on the Run page: it finds out which words go together, and which documents they are in."
     elif blocks or dataset is not None:
         text = (
-            "The data in use are a relation: its runs find blocks, and the Blocks page shows them. Topics are found in "
-            "texts, or in counts of words in documents."
+            "The data in use are a relation or network: its runs find blocks, and the Blocks page shows them. Topics "
+            "are found in texts, or in counts of words in documents."
         )
     else:
         text = (

@@ -14,6 +14,8 @@ from pages.ui.picking import Key, Offer, download
 
 MOST_PAIRS = 10_000
 USUAL = 20
+#: Pairs that are looked at without being asked: a second or two.
+QUICK = 100_000_000
 LIKELY, SURPRISING = "Most likely missing links", "Most surprising links"
 _ORDER = (
     "row", "column", "probability", "block_probability", "row_cluster", "column_cluster", "row_links", "column_links",
@@ -42,7 +44,8 @@ def link_prediction(key: Key, result: Result) -> None:
             )  # fmt: skip
     likely, surprising = st.tabs([LIKELY, SURPRISING])
     with likely:
-        show_pairs(likely_table(key, int(number), among, result), result, "likely")
+        if among == "missing" or not_too_many(key, result):
+            show_pairs(likely_table(key, int(number), among, result), result, "likely")
         st.caption(
             "By the probability of a link, the mean over the clusters of both ends. Pairs of a dense block are all "
             "about equally likely: a run tells which blocks lack links, and hardly which pair of a block does."
@@ -53,6 +56,21 @@ def link_prediction(key: Key, result: Result) -> None:
             "Links that the clusters explain least: errors perhaps, or the most telling ones. Where the pair is far "
             "less probable than its block, one of the two objects stands between clusters."
         )
+
+
+def not_too_many(key: Key, result: Result) -> bool:
+    """Whether all pairs are to be looked at: at once where that is quick, else when the user says so."""
+    rows, columns = result.problem.data.shape
+    asked = f"link_all_{key[0]}"
+    if rows * columns <= QUICK or st.session_state.get(asked):
+        return True
+    st.caption(f"There are {rows * columns:,} pairs to look at, which takes a while.")
+
+    def look() -> None:
+        st.session_state[asked] = True
+
+    st.button("Look at all of them", icon=":material/search:", key="link_look", on_click=look)
+    return False
 
 
 def n_unknown_pairs(relation: Relation) -> int:

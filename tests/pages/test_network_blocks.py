@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 from acvb_core.data.relation import Network, Relation
 from acvb_core.engine.result import Result
 from acvb_core.views.arrangement import arranged
+from pages.ui import block_links
 from pages.ui.block_clusters import cluster_table
 from pages.ui.block_files import offers
 from pages.ui.block_links import ends, n_unknown_pairs
@@ -181,6 +182,18 @@ def test_links_that_stand_out_are_listed(open_app: Open, found: Result) -> None:
     assert [len(shown.value) for shown in app.dataframe if "block_probability" in shown.value] == [3, 3]
     assert "3 pairs as CSV" in [button.label for button in app.get("download_button")]
     assert "link_among" not in [group.key for group in app.get("button_group")]
+
+
+def test_very_many_pairs_are_looked_at_when_asked_for(
+    open_app: Open, found: Result, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(block_links, "QUICK", 63)
+    app = opened(open_app, found)
+    assert "There are 64 pairs to look at" in texts(app)
+    assert sum("block_probability" in shown.value for shown in app.dataframe) == 1
+    app.button(key="link_look").click().run()
+    assert not app.exception
+    assert sum("block_probability" in shown.value for shown in app.dataframe) == 2
 
 
 def test_unknown_pairs_can_be_looked_at_too(open_app: Open) -> None:

@@ -154,6 +154,8 @@ def test_labels_can_be_brought_and_outlive_another_reading(open_app: Open) -> No
     assert not app.exception
     assert data().attributes["house"][data().row_labels.tolist().index("Hal")] == "east"
     assert "8 of 8 objects have labels: house" in texts(app)
+    app.switch_page("pages/guide.py").run()
+    app.switch_page("pages/data.py").run()  # the file of labels is no longer at hand
     choose(app, "Links are", False)
     assert not data().network.directed
     assert data().attributes["house"][data().row_labels.tolist().index("Hal")] == "east"
