@@ -12,6 +12,8 @@ from acvb_core.views.theme import GRID, INK, LINE, MUTED, Figure, base_layout, c
 
 #: Clusters a side up to which the numbers are written into the blocks.
 ANNOTATED = 12
+#: Clusters across up to which these have three digits and a sign; of more, two digits.
+ROOMY = 6
 
 
 def strength_figure(result: Result, *, height: int = 460) -> Figure:
@@ -33,7 +35,7 @@ def strength_figure(result: Result, *, height: int = 460) -> Figure:
         "colorscale": [[0, "white"], [1, f"rgb{INK}"]],
         "xgap": 1,
         "ygap": 1,
-        "text": [[percent(value) for value in line] for line in mean.tolist()],
+        "text": [[_in_cell(value, n_columns) for value in line] for line in mean.tolist()],
         "hovertext": strength_hover(result),
         "hovertemplate": "%{hovertext}<extra></extra>",
         "uid": "strengths",
@@ -140,6 +142,13 @@ def size_figure(result: Result, domain: str, *, height: int = 230) -> Figure:
         yaxis={"gridcolor": GRID, "zeroline": False, "rangemode": "tozero", "nticks": 5, "tickformat": ","},
     )  # fmt: skip
     return {"data": [trace], "layout": layout}
+
+
+def _in_cell(share: float, n_columns: int) -> str:
+    """Return a probability as narrow as the cells ask for; the scale beside them has the per cent signs."""
+    if n_columns <= ROOMY:
+        return percent(share)
+    return _short(share).removesuffix(" %")
 
 
 def _short(share: float) -> str:

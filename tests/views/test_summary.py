@@ -8,6 +8,7 @@ import pytest
 
 from acvb_core.data.relation import Relation
 from acvb_core.engine.result import Result
+from acvb_core.views import strengths
 from acvb_core.views.overview import degree_bins, degree_histograms, thumbnail
 from acvb_core.views.strengths import size_figure, strength_figure
 
@@ -21,6 +22,19 @@ def test_strengths_are_those_of_the_result(survey: Result) -> None:
     assert f"{line['ones']:,.1f} links" in trace["hovertext"][0][1]
     assert trace["texttemplate"] == "%{text}"
     go.Figure(strength_figure(survey))
+
+
+def test_numbers_fit_into_the_cells_of_many_clusters(survey: Result, monkeypatch: pytest.MonkeyPatch) -> None:
+    roomy = strength_figure(survey)["data"][0]["text"]
+    assert all(text.endswith(" %") for line in roomy for text in line)
+    monkeypatch.setattr(strengths, "ROOMY", 1)
+    narrow = strength_figure(survey)["data"][0]["text"]
+    assert max(len(text) for line in narrow for text in line) <= 5
+    for wide, short in zip(roomy, narrow, strict=True):
+        pairs = [
+            (float(one.removesuffix(" %")), float(other)) for one, other in zip(wide, short, strict=True)
+        ]
+        assert all(other == pytest.approx(one, rel=0.06) for one, other in pairs)
 
 
 def test_sizes_add_up_to_the_objects(survey: Result) -> None:
