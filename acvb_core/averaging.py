@@ -43,7 +43,7 @@ class AveragedState:
     inner : Any
         State of the inner method.
     sweeps : int
-        Sweeps done.
+        Sweeps done since the last move.
     samples : int
         Sweeps in the mean (s); 0 during burn-in.
     mean : mapping of str to ndarray
@@ -94,8 +94,8 @@ class Averaged(_RunningMean):
     ----------
     inner : Inference
     burn_in : int
-        Sweeps before the mean starts; 0 ends burn-in when the responsibilities have settled (mean L1 change
-        below 1e-3), at the latest after 100 sweeps.
+        Sweeps before the mean starts, counted from the last move; 0 ends burn-in when moves are over and the
+        responsibilities have settled (mean L1 change below 1e-3), at the latest 100 sweeps after the last move.
     track : bool
         Average responsibilities that a posterior does not hold, too, where the method hands them out. Without
         them the change of the mean is that of the averaged counts, which is at most as large.
@@ -104,8 +104,8 @@ class Averaged(_RunningMean):
     -----
     With s sweeps in the mean its change is at most 2 / s for each object in L1 (ACVB17 Lemma 1) and
     sqrt(2) / s in L2 (Lemma 3), whatever the inner method does, so a tolerance is met in the end. The mean goes
-    through the same re-ordering as the state. When a cluster is dropped or merged away the mean starts
-    again: it would mix distributions over different sets of clusters.
+    through the same re-ordering as the state. When a cluster is dropped the mean starts again: it would mix
+    distributions over different sets of clusters. After a move (clusters merged or split) burn-in does.
     """
 
     track: bool = True
@@ -117,8 +117,8 @@ class Averaged(_RunningMean):
         inner, info = self.inner.sweep(state.inner, rng, checkpoint)
         posterior = self.inner.posterior(inner)
         new = averaged_arrays(posterior)
-        swept = AveragedState(inner, state.sweeps + 1)
-        if state.samples == 0:
+        swept = AveragedState(inner, 0 if info.moves else state.sweeps + 1)
+        if state.samples == 0 or info.moves:
             if not self._burn_in_over(state, swept, posterior, info):
                 return swept, info
             return self._first(swept, new), info
@@ -165,10 +165,10 @@ class Averaged(_RunningMean):
     ) -> bool:
         if self.burn_in:
             return swept.sweeps > self.burn_in
-        if swept.sweeps > BURN_IN_CAP:
-            return True
         if info.settling:
             return False
+        if swept.sweeps > BURN_IN_CAP:
+            return True
         if info.change is not None:
             return info.change < SETTLED
         old = aligned(averaged_arrays(self.inner.posterior(state.inner)), info.order, posterior)

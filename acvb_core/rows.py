@@ -127,7 +127,8 @@ class ModelRow:
                 f"{type(data).__name__.lower()}."
             )
         if not self.accepts(data):
-            raise ParameterError(f"model {self.name!r} is for {self.wanted}; {getattr(data, 'name', 'this')!r} is not one.")
+            name = getattr(data, "name", "this")
+            raise ParameterError(f"model {self.name!r} is for {self.wanted}; {name!r} is not one.")
 
 
 TOLERANCE = Parameter(
@@ -153,5 +154,5 @@ AUTO_BURN_IN = burn_in(
     0,
     0,
     "Sweeps before averaging starts; 0 waits until the responsibilities have settled, "
-    f"{BURN_IN_CAP} sweeps at most.",
+    f"{BURN_IN_CAP} sweeps at most. Both are counted from the last merge or split.",
 )

@@ -1,9 +1,11 @@
 """Held-out skill of a method on a relation of yours, over several splits.
 
-    python benchmarks/heldout_skill.py FILE [--shape 1892x1892] [--method acvb0] [--splits 5] [--no-merge]
+    python benchmarks/heldout_skill.py FILE [--shape 1892x1892] [--domains one|two] [--method acvb0] [--splits 5]
+                                       [--set k_rows=40 --set split=false]
 
 Skill = 1 - LL / LL of one block, where LL is the mean log likelihood of a held-out entry and the one block predicts
-the training density for every entry. One line a split, then the mean and the worst.
+the training density for every entry. One line a split, then the mean and the worst. With --pairs the file is read as a
+network whichever model is fitted, so that both models are judged on the same pairs.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import os
 import pandas as pd
 
 from acvb_core import fit, load_relation
+from acvb_core.registry import method_row
 
 
 def main() -> None:
@@ -22,26 +25,28 @@ def main() -> None:
     )
     parser.add_argument("file")
     parser.add_argument("--shape")
+    parser.add_argument("--domains", choices=("one", "two"), default="two")
+    parser.add_argument("--pairs", action="store_true", help="hold out pairs of a network for either model")
     parser.add_argument("--method", default="acvb0")
-    parser.add_argument("--init", default="spectral")
     parser.add_argument("--splits", type=int, default=5)
-    parser.add_argument("--clusters", type=int, default=20)
     parser.add_argument("--heldout", type=float, default=0.1)
-    parser.add_argument("--no-merge", dest="merge", action="store_false")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     options = parser.parse_args()
     shape = tuple(int(part) for part in options.shape.split("x")) if options.shape else None
-    relation = load_relation(options.file, shape=shape).relation
+    read_as = "one" if options.pairs else options.domains
+    relation = load_relation(options.file, shape=shape, domains=read_as).relation
+    model = "network" if options.domains == "one" else "irm"
+    known = {parameter.name: parameter for parameter in method_row(model, options.method).parameters}
+    given = dict(pair.split("=", 1) for pair in options.set)
     rows = []
     for split in range(options.splits):
         result = fit(
             relation,
             options.method,
+            model=model,
             heldout=options.heldout,
             heldout_seed=split,
-            k_rows=options.clusters,
-            k_cols=options.clusters,
-            init=options.init,
-            **({} if options.merge else {"merge": False}),
+            **{name: known[name].parse(text) for name, text in given.items()},
         )
         last = result.snapshot
         assert last.heldout is not None
@@ -51,13 +56,18 @@ def main() -> None:
                 "verdict": str(result.verdict),
                 "sweeps": last.sweep,
                 "cpu_seconds": last.cpu_seconds,
-                "clusters": "{rows}x{cols}".format(**last.effective_k),
+                "clusters": "x".join(map(str, last.effective_k.values())),
                 **last.heldout._asdict(),
+                "lower_bound": last.lower_bound,
             }
         )
     frame = pd.DataFrame(rows)
+    print(relation.size_text)
     print(frame.to_string(index=False, float_format=lambda value: f"{value:.4f}"))
-    print(f"mean skill {frame.skill.mean():.4f}, worst {frame.skill.min():.4f}")
+    print(
+        f"mean skill {frame.skill.mean():.4f}, worst {frame.skill.min():.4f}, "
+        f"mean ROC AUC {frame.roc_auc.mean():.4f}"
+    )
     print(f"load average {os.getloadavg()[0]:.2f}")
 
 

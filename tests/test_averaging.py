@@ -171,11 +171,27 @@ def test_automatic_burn_in_waits_for_moves_to_end(rng: np.random.Generator) -> N
     assert [state.samples for state in scripted_means(scripts, 0)] == [0] * 6 + [1, 2, 3, 4]
 
 
-@pytest.mark.parametrize("settling", [False, True])
-def test_automatic_burn_in_ends_at_its_cap(settling: bool) -> None:
-    scripts = [Script(s.rows, s.cols, settling=settling) for s in moving(2 * SETTLED)]
+def test_automatic_burn_in_ends_at_its_cap() -> None:
+    scripts = moving(2 * SETTLED)
     samples = [state.samples for state in scripted_means(scripts, 0)]
     assert samples == [max(n - BURN_IN_CAP, 0) for n in range(len(scripts))]
+    settling = [Script(s.rows, s.cols, settling=True) for s in scripts]
+    assert not any(state.samples for state in scripted_means(settling, 0))
+
+
+@pytest.mark.parametrize("burn_in", [0, 3])
+def test_burn_in_begins_again_after_a_move(rng: np.random.Generator, burn_in: int) -> None:
+    """A cluster that is merged while another is split leaves the widths as they were."""
+    q = history(rng, 0)[0]
+    scripts = [Script(**q, moves={"merged": 1, "split": 1} if n == 5 else None) for n in range(12)]
+    samples = [state.samples for state in scripted_means(scripts, burn_in)]
+    if burn_in:
+        assert samples == [0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 2, 3]
+    else:  # it has settled at once
+        assert samples == [0, 1, 2, 3, 4, 1, 2, 3, 4, 5, 6, 7]
+    shaken = moving(2 * SETTLED)
+    moved = [Script(s.rows, s.cols, moves={"split": 1} if n == 60 else None) for n, s in enumerate(shaken)]
+    assert not any(state.samples for state in scripted_means(moved, 0))
 
 
 def assert_lemmas(before: AveragedState, after: AveragedState, info: SweepInfo) -> float:
@@ -199,7 +215,9 @@ def assert_lemmas(before: AveragedState, after: AveragedState, info: SweepInfo) 
 @pytest.mark.parametrize("options", [{"burn_in": 1, "init": "random"}, {"burn_in": 0}])
 def test_lemmas_1_and_3_hold_in_every_sweep(method: str, options: dict[str, Any]) -> None:
     inference = small_problem(method, **options).inference
-    states = states_of(inference, 120)  # moves between the early sweeps put off an average that begins by itself
+    states = states_of(
+        inference, 120
+    )  # moves between the early sweeps put off an average that begins by itself
     checked = 0
     for (before, _), (after, info) in zip(states[:-1], states[1:], strict=True):
         if after.samples > 1:

@@ -30,6 +30,8 @@ MOVES_UNTIL = 200
 #: How many of the refused merges, and of the refused splits, are tried with sweeps after them, how many sweeps, and
 #: what such a move may lose at once (nats): sweeps do not win back more.
 _TRIALS, _TRIAL_SWEEPS, _WORST = 5, 5, -100.0
+#: A trial is given up when each sweep left would have to raise the bound by so many times more than the last did.
+_HOPE = 2.0
 #: A trial must end this much (nats) above where sweeps alone lead, or what has not quite settled would count as a gain.
 _TRIAL_GAIN = 0.5
 
@@ -165,14 +167,21 @@ class _Trials:
             method = self.method
             tried, _ = tidy(candidate, method.relation, method.shrink, keep_bound=method.keep_bound)
             tried, _ = merge_clusters(
-                self._swept(tried), largest_first=not method.keep_bound, checkpoint=self.checkpoint
+                self._swept(tried, self.least),
+                largest_first=not method.keep_bound,
+                checkpoint=self.checkpoint,
             )
             if lower_bound(tried) > self.least:
                 return replace(tried, age=state.age), 1, refused
             refused = refused.and_also(what, members)
         return state, 0, refused
 
-    def _swept(self, state: IrmState) -> IrmState:
-        for _ in range(_TRIAL_SWEEPS):
+    def _swept(self, state: IrmState, least: float = -np.inf) -> IrmState:
+        """Return the state after some sweeps, or after fewer where the bound will plainly not get to `least`."""
+        height = lower_bound(state)
+        for left in reversed(range(_TRIAL_SWEEPS)):
             state = self.method.plain_sweep(state, self.rng, self.checkpoint).state
+            before, height = height, lower_bound(state)
+            if height + _HOPE * left * (height - before) < least:
+                break
         return state

@@ -40,6 +40,7 @@ class Script:
     cols: np.ndarray
     order: dict[str, np.ndarray] | None = None
     settling: bool = False
+    moves: dict[str, int] | None = None
 
 
 class Scripted(Unaveraged):
@@ -55,7 +56,7 @@ class Scripted(Unaveraged):
         self, state: int, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
     ) -> tuple[int, SweepInfo]:
         script = self.scripts[state + 1]
-        return state + 1, SweepInfo(None, script.order, settling=script.settling)
+        return state + 1, SweepInfo(None, script.order, settling=script.settling, moves=script.moves)
 
     def posterior(self, state: int) -> Posterior:
         script = self.scripts[state]
