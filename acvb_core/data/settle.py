@@ -8,10 +8,10 @@ from acvb_core.data.assemble import Assembled, links_fact, missing_fact
 from acvb_core.data.byte_source import ByteSource
 from acvb_core.data.headings import Heading, heading
 from acvb_core.data.layout import GRAPH_FORMATS, Layout
-from acvb_core.data.networks import as_network, as_two_sided
+from acvb_core.data.networks import as_network, as_two_sided, goes_both_ways
 from acvb_core.data.options import ReadOptions
-from acvb_core.data.relation import Relation
-from acvb_core.data.report import Fact
+from acvb_core.data.relation import Relation, as_pattern
+from acvb_core.data.report import Fact, plural
 from acvb_core.data.sides import Sides, guess_sides
 from acvb_core.errors import DataError
 
@@ -38,13 +38,12 @@ def settled(
     named = _named_alike(found.relation, layout, options)
     sides = _sides(found, named, layout, options, head)
     directed = options.directed
+    undirected = found.says is not None and found.says.directed is False
+    each_way = found
+    if undirected and layout.format in GRAPH_FORMATS and (sides.domains == "two" or directed):
+        each_way = _both_ways(found)
     if sides.domains == "two":
-        relation = found.relation
-        undirected = found.says is not None and found.says.directed is False
-        if undirected and layout.format in GRAPH_FORMATS:
-            # The file names each link once, in one direction, and means both.
-            both_ways, _ = as_network(relation, directed=False, self_links=True, zeros=found.zeros)
-            relation = as_two_sided(both_ways)
+        relation = each_way.relation
         return relation, [*_read_facts(found, relation), _domains_fact(sides)], sides
     if named is None:
         rows, columns = found.relation.shape
@@ -53,6 +52,8 @@ def settled(
             source=source.name,
             remedy="Load a square matrix, or take the sides as two kinds of objects (domains='two').",
         )
+    if each_way is not found:
+        named = each_way.relation
     facts = []
     direction = "the names of the two columns give a direction" if head.directed else None
     if found.says is not None and found.says.directed is not None and directed is None:
@@ -63,13 +64,15 @@ def settled(
             facts.append(
                 Fact("direction", 0, "The network is undirected: the file says so.", {"directed": False})
             )
+    elif undirected and directed:
+        facts.append(_both_ways_fact(named))
     # A table says something of each of its cells and nothing of others; so does a list that asks for it.
     silent = layout.format != "edges" or options.unlisted_missing
     network, told = as_network(
         named,
         directed=directed,
         self_links=options.self_links,
-        zeros=found.zeros,
+        zeros=each_way.zeros,
         unlisted="missing" if silent else "zero",
         direction=direction,
     )
@@ -80,6 +83,25 @@ def settled(
     facts = [*_read_facts(found, network), _domains_fact(sides), *facts]
     kind = network.network
     return network, facts, replace(sides, directed=kind.directed, self_links=kind.self_links)
+
+
+def _both_ways(found: Assembled) -> Assembled:
+    """Return an undirected graph with each link both ways: its file names one direction, and means both."""
+    network, _ = as_network(found.relation, directed=False, self_links=True, zeros=found.zeros)
+    zeros = found.zeros
+    if zeros is not None:
+        zeros = as_pattern(zeros + zeros.T)
+    return found._replace(relation=as_two_sided(network), zeros=zeros)
+
+
+def _both_ways_fact(relation: Relation) -> Fact:
+    """Say that a file's links have no direction, though the network that is asked for has one."""
+    both, _ = goes_both_ways(relation.ones)
+    told = (
+        f"The file says that its links have no direction: {plural(both, 'pair is', 'pairs are')} linked both ways "
+        "in the directed network that was asked for."
+    )
+    return Fact("undirected_both_ways", both, told)
 
 
 def _read_facts(found: Assembled, relation: Relation) -> list[Fact]:

@@ -150,6 +150,33 @@ def test_an_undirected_file_as_two_clusterings_has_every_link_both_ways(format):
     assert found.report.count("links") == 6
 
 
+@FORMATS
+def test_an_undirected_file_asked_for_as_directed_has_every_link_both_ways(format):
+    drawn = nx.Graph()
+    drawn.add_weighted_edges_from(
+        [("c", "a", 2.0), ("b", "a", 1.0), ("c", "b", 0.0), ("b", "b", 1.0), ("d", "c", 1.0)]
+    )
+    found = loaded(written(drawn, format), directed=True)
+    weights = nx.to_numpy_array(drawn, weight="weight")
+    np.testing.assert_array_equal(found.relation.ones.toarray(), weights > 0)
+    assert found.relation.network == Network(True, True)
+    assert found.relation.n_links == found.report.count("links") == 7
+    assert found.report.count("undirected_both_ways") == 3
+    assert "its links have no direction: 3 pairs are linked both ways" in " ".join(found.report.lines())
+    arcs = loaded(written(nx.DiGraph([("a", "b"), ("b", "c")]), format), directed=True)
+    assert (arcs.relation.n_links, arcs.report.count("undirected_both_ways")) == (2, 0)
+
+
+def test_an_unknown_edge_asked_for_as_directed_is_missing_both_ways():
+    found = loaded(
+        "graph [\nnode [ id 1 ]\nnode [ id 2 ]\nnode [ id 3 ]\n"
+        'edge [ source 1 target 2 weight "NA" ]\nedge [ source 3 target 2 weight 1 ]\n]',
+        directed=True,
+    ).relation
+    np.testing.assert_array_equal(found.missing.toarray(), [[1, 1, 0], [1, 1, 0], [0, 0, 1]])
+    np.testing.assert_array_equal(found.ones.toarray(), [[0, 0, 0], [0, 0, 1], [0, 1, 0]])
+
+
 def test_what_groups_the_nodes_becomes_an_attribute():
     drawn = nx.path_graph(4)
     rows = [("red", 1, 0.5, True, "a", "p", 1.5), ("red", 2, 1.0, False, "a", "q", 2.5)] * 2

@@ -175,6 +175,9 @@ def test_matrix_market_says_that_it_is_symmetric():
     assert found.relation.network == Network(False, True)
     assert "the file says that the matrix is symmetric" in found.layout.sides.reason
     assert "The network is undirected: the file says so." in found.report.lines()
+    both = load_relation(market(np.ones((2, 2)) - np.eye(2), symmetry="symmetric"), directed=True)
+    assert (both.relation.network, both.relation.n_links) == (Network(True), 2)
+    assert "no direction: 1 pair is linked both ways" in " ".join(both.report.lines())
     assert load_relation(market(np.diag([1.0, 0]), symmetry="general")).relation.network is None
     assert load_relation(market(np.ones((2, 2)), symmetry="symmetric"), domains="two").relation.n_ones == 4
     apart = {"row_nodes": ["a", "b"], "column_nodes": ["c", "d"]}
