@@ -119,7 +119,8 @@ def load_relation(
         Edge lists: what a pair is that the file does not list.
     domains : "auto", "one" or "two"
         Whether both sides are the same objects (a network: every name of either side is a node) or two kinds of
-        objects. "auto": as the file says or looks; the report and `layout.sides` tell which, and why.
+        objects. "auto": as the file says or looks, two if `shape` is not square or the two lists of objects
+        differ; the report and `layout.sides` tell which, and why.
     directed : bool, optional
         Networks: whether a link from i to j is another one than a link from j to i. None: guessed. Of an undirected
         network a pair is linked if the file links it either way.
@@ -154,9 +155,8 @@ def load_relation(
     _check_domains(domains, directed, self_links)
     with ByteSource(source, filename) as opened:
         layout = _inspect(opened, format, encoding, delimiter, header)
-        rows, columns, list_facts = _node_lists(
-            row_nodes, column_nodes, same_nodes or domains == "one", shape
-        )
+        network = domains == "one" or same_nodes or not (directed is None and self_links is None)
+        rows, columns, list_facts = _node_lists(row_nodes, column_nodes, network, shape)
         options = ReadOptions(
             name=name or opened.stem,
             threshold=threshold,
@@ -261,15 +261,21 @@ def _kept(guessed: int | None, taken: set[int | None], free: Sequence[int]) -> i
 
 
 def _node_lists(
-    row_nodes: NodeList | None, column_nodes: NodeList | None, same_nodes: bool, shape: tuple[int, int] | None
+    row_nodes: NodeList | None, column_nodes: NodeList | None, network: bool, shape: tuple[int, int] | None
 ) -> tuple[list[str] | None, list[str] | None, list[Fact]]:
     rows, row_facts = read_node_list(row_nodes, "row_nodes")
     columns, column_facts = read_node_list(column_nodes, "column_nodes")
-    if same_nodes:
+    if network:
         if rows is not None and columns is not None and rows != columns:
-            raise ParameterError("For a network give one node list, or the same one twice.")
+            raise ParameterError(
+                "For a network give one node list, or the same one twice; the lists of row objects and of column "
+                f"objects that were given ({len(rows):,} and {len(columns):,} labels) differ."
+            )
         if shape is not None and shape[0] != shape[1]:
-            raise ParameterError(f"For a network the shape must be square, not {shape[0]} x {shape[1]}.")
+            raise ParameterError(
+                f"For a network the shape must be square, not {shape[0]:,} x {shape[1]:,}. Correct it, or take the "
+                "sides as two kinds of objects (domains='two')."
+            )
         rows = columns = rows if rows is not None else columns
     for nodes, axis, side in ((rows, 0, "row"), (columns, 1, "column")):
         if shape is not None and nodes is not None and len(nodes) != shape[axis]:

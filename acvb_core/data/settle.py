@@ -122,6 +122,9 @@ def _sides(
         return Sides("one", f"{same}, as asked for.")
     if options.domains == "two":
         return Sides("two", f"{two}, as asked for.")
+    differ = _given_apart(options)
+    if differ is not None:
+        return Sides("two", f"{two}: {differ}.")
     relation = found.relation if named is None else named
     says = found.says
     # Two lists of different names speak louder than the symmetry of the matrix that they name.
@@ -131,6 +134,17 @@ def _sides(
         return Sides(says.domains, f"{same if says.domains == 'one' else two}: {says.reason}.")
     by_position = _unnamed(layout, options) == {"row", "column"}
     return guess_sides(relation, head, by_position=by_position, is_table=layout.format != "edges")
+
+
+def _given_apart(options: ReadOptions) -> str | None:
+    """Return what the user gave that only two kinds of objects can have; None where nothing is such."""
+    if options.shape is not None and options.shape[0] != options.shape[1]:
+        rows, columns = options.shape
+        return f"the given shape, {rows:,} x {columns:,}, is not square"
+    rows_given, columns_given = options.row_nodes, options.column_nodes
+    if rows_given is not None and columns_given is not None and set(rows_given) != set(columns_given):
+        return "the given lists of row objects and of column objects differ"
+    return None
 
 
 def _named_alike(relation: Relation, layout: Layout, options: ReadOptions) -> Relation | None:

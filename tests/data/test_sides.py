@@ -127,6 +127,36 @@ def test_the_user_has_the_last_word():
         assert (relation.row_kind, relation.column_kind) == ("person", "person")
 
 
+M = ["m1", "m2", "m3", "m4"]
+NAMES = "a,b\nm1,m2\nm2,m3\nm3,m1\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "why", "shape"),
+    [
+        (NAMES, {"row_nodes": M[:3], "column_nodes": M}, "differ", (3, 4)),
+        ("source,target\n0,1\n1,0\n2,3\n", {"shape": (5, 4)}, "5 x 4, is not square", (5, 4)),
+        (BOTH_WAYS, {"row_nodes": list("1234"), "column_nodes": list("12345")}, "differ", (4, 5)),
+        (",x,y\nx,0,1\ny,1,0\nz,0,1\n", {"shape": (3, 2)}, "3 x 2, is not square", (3, 2)),
+    ],
+)
+def test_sides_that_are_given_as_different_are_two_kinds(text, options, why, shape):
+    assert loaded(text).relation.network is not None
+    found = loaded(text, **options)
+    assert (found.relation.network, found.relation.shape) == (None, shape)
+    assert (found.layout.sides.domains, found.layout.sides.directed) == ("two", None)
+    assert why in found.layout.sides.reason
+    assert found.layout.sides.reason in found.report.lines()
+    for asked in ({"domains": "one"}, {"directed": True}, {"self_links": False}):
+        with pytest.raises(ParameterError, match=r"one node list.*differ|must be square.*domains='two'"):
+            loaded(text, **options, **asked)
+
+
+def test_sides_that_are_given_alike_are_looked_at_as_ever():
+    assert loaded("source,target\n0,1\n1,2\n", shape=(4, 4)).relation.network == Network(True)
+    assert loaded(NAMES, row_nodes=M, column_nodes=M[::-1]).relation.network is not None
+
+
 def test_guessed_or_asked_for_the_network_is_the_same():
     text = "source,target\nb,a\na,c\nc,b\n"
     assert loaded(text).relation.fingerprint == loaded(text, domains="one").relation.fingerprint
