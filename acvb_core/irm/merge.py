@@ -116,7 +116,8 @@ def _gains_without_entropy(
     terms = betaln(a + n, b + zeros) - betaln(a, b)
     mass = state.q[domain].sum(axis=0)
     alpha = state.hyper.alpha[domain]
-    sticks = stick_log_evidence(mass, alpha)
+    # After a first merge the clusters may be out of order, and will not stay so.
+    sticks = stick_log_evidence(np.sort(mass)[::-1] if largest_first else mass, alpha)
     gains = np.full((len(mass), len(mass)), -np.inf)
     layout = state.layout
     for k in range(len(mass) - 1):

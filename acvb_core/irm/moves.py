@@ -163,7 +163,8 @@ class _Trials:
             if refused.knows(what, members):
                 continue
             if self.least is None:
-                self.least = lower_bound(self._swept(state)) + _TRIAL_GAIN
+                # Sweeps of CVB and CVB0 may lower the bound; a move may not.
+                self.least = max(lower_bound(state), lower_bound(self._swept(state))) + _TRIAL_GAIN
             method = self.method
             tried, _ = tidy(candidate, method.relation, method.shrink, keep_bound=method.keep_bound)
             tried, _ = merge_clusters(
@@ -171,6 +172,8 @@ class _Trials:
                 largest_first=not method.keep_bound,
                 checkpoint=self.checkpoint,
             )
+            # The order of the clusters is part of the bound: another one that is not kept is no gain.
+            tried, _ = tidy(tried, method.relation, method.shrink, keep_bound=method.keep_bound)
             if lower_bound(tried) > self.least:
                 return replace(tried, age=state.age), 1, refused
             refused = refused.and_also(what, members)

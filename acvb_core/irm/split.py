@@ -230,13 +230,14 @@ class _Side:
         """Return what sticks and entropy gain in a split."""
         alpha = state.hyper.alpha[self.domain]
         q, new = state.q[self.domain], tried.q[self.domain]
-        mass = new.sum(axis=0)
-        sticks = stick_log_evidence(np.sort(mass)[::-1], alpha)
-        if not self.largest_first:
-            sticks = max(sticks, stick_log_evidence(mass, alpha))
-        sticks -= stick_log_evidence(q.sum(axis=0), alpha)
+        sticks = self._sticks(new.sum(axis=0), alpha) - self._sticks(q.sum(axis=0), alpha)
         parts, whole = new[members][:, [k, -1]], q[members, k]
         return float(sticks - xlogy(parts, parts).sum() + xlogy(whole, whole).sum())
+
+    def _sticks(self, mass: Floats, alpha: float) -> float:
+        """Return the prior's part of the bound in the order that the clusters will be put in."""
+        found = stick_log_evidence(np.sort(mass)[::-1], alpha)
+        return found if self.largest_first else max(found, stick_log_evidence(mass, alpha))
 
 
 def _with_split(state: IrmState, domain: str, k: int, members: NDArray[np.int64], share: Floats) -> IrmState:
