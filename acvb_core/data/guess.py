@@ -138,8 +138,9 @@ def is_matrix(records: Records) -> bool:
 def edge_header(records: Records) -> bool:
     """Whether the first record of an edge list holds column names.
 
-    It does when two of its fields are usual column names, or when a column of numbers (or of 0 / 1 values)
-    starts with something else. Otherwise the first line is data: a wrong guess then adds an object that can be
+    It does when two of its fields are usual column names, or named as the two columns of a network are (member_1,
+    member_2) and not as the objects below, or when a column of numbers (or of 0 / 1 values) starts with something
+    else. Otherwise the first line is data: a wrong guess then adds an object that can be
     seen, where the other wrong guess would lose a link.
     """
     first, body = records[0], records[1:]
@@ -147,7 +148,7 @@ def edge_header(records: Records) -> bool:
         return True
     if not body or any(not field.strip() for field in first):
         return False
-    if _heads_network(first[:2], body):
+    if _heads_network(first, body):
         return True
     for column, field in enumerate(first):
         below = [record[column] for record in body if column < len(record)]
@@ -159,11 +160,33 @@ def edge_header(records: Records) -> bool:
 
 
 def _heads_network(names: Sequence[str], body: Records) -> bool:
-    """Whether two names are as those of a network's columns, and not as those of the objects below."""
-    if len(names) != 2 or min(map(len, names)) <= 3 or not heading(*names).network:
+    """Whether two columns in a row are named as those of a network, and not as the objects below them."""
+    at = _network_columns(names)
+    if at is None:
         return False
-    stem = names[0][:-1]  # of node1, which may as well be an object's name
-    return not any(field.startswith(stem) for record in body for field in record[:2])
+    first, second = names[at].strip(), names[at + 1].strip()
+    below = [field.strip() for record in body if at + 1 < len(record) for field in record[at : at + 2]]
+    stem = first[:-1]  # of node1, which may as well be an object's name
+    if not below or first in below or second in below:
+        return False
+    if first[-1:].isdigit():
+        if any(field.startswith(stem) and field[len(stem) : len(stem) + 1].isdigit() for field in below):
+            return False
+        # A letter or two and a number can name any object; but no object if all others are named in one other way.
+        return min(len(first), len(second)) > 3 or _named_in_one_way(below)
+    return min(len(first), len(second)) > 3 and not any(field.startswith(stem) for field in below)
+
+
+def _network_columns(names: Sequence[str]) -> int | None:
+    """Return the position of the first of two neighbouring columns that are named as those of a network."""
+    pairs = zip(names, names[1:], strict=False)
+    return next((i for i, pair in enumerate(pairs) if heading(*pair).network), None)
+
+
+def _named_in_one_way(labels: Sequence[str]) -> bool:
+    """Whether each label is the same letters, or none, and a number; or none has a digit at its end."""
+    stems = {re.sub(r"\d+$", "", label) for label in labels}
+    return len(stems) == 1 or not any(label[-1:].isdigit() for label in labels)
 
 
 def edge_columns(names: Sequence[str], body: Records) -> tuple[int, int, int | None]:
@@ -174,6 +197,9 @@ def edge_columns(names: Sequence[str], body: Records) -> tuple[int, int, int | N
     value = next(
         (i for i, name in enumerate(lowered) if name in _VALUE_NAMES and i not in (row, column)), None
     )
+    pair = _network_columns(names)
+    if row is None and column is None and pair is not None and value not in (pair, pair + 1):
+        row, column = pair, pair + 1
     free = [i for i in range(len(lowered)) if i not in (row, column, value)]
     if row is None and free:
         row = free.pop(0)

@@ -79,4 +79,4 @@ def _directed_prefixes(row: str, column: str) -> bool:
 def _numbered(row: str, column: str) -> bool:
     """Whether the headings are one word with two numbers or letters behind it: node1 and node2."""
     ends = {("1", "2"), ("0", "1"), ("a", "b"), ("i", "j"), ("x", "y")}
-    return row[:-1] == column[:-1] and len(row) > 2 and (row[-1:], column[-1:]) in ends
+    return row[:-1] == column[:-1] and len(row) > 1 and (row[-1:], column[-1:]) in ends

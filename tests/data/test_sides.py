@@ -233,5 +233,49 @@ def test_headings_of_two_kinds(names):
 def test_a_heading_of_a_network_is_no_data_and_data_no_heading():
     assert loaded("family_1,family_2\nLee,Ray\nRay,Poe\n").layout.header
     assert loaded("from_user,to_user\nLee,Ray\nRay,Poe\n").layout.header
+    assert loaded("pupil1,pupil2\npupil_ann,pupil_bob\npupil_bob,pupil_cy\n").layout.header
     assert not loaded("pupil_1,pupil_2\npupil_2,pupil_3\n").layout.header
     assert not loaded("pupil_1,pupil_2\npupil_3,pupil_4\n").layout.header
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("member_1", "member_2"),
+        ("Member 1", "Member 2"),
+        ("member_a", "member_b"),
+        ("memberA", "memberB"),
+        ("mem1", "mem2"),
+        ("m_1", "m_2"),
+        ("m_A", "m_B"),
+        ("id1", "id2"),
+        ("p1", "p2"),
+    ],
+)
+@pytest.mark.parametrize("stem", ["m", ""])
+def test_numbered_headings_are_no_link(names, stem):
+    lines = "".join(f"{stem}{i},{stem}{3 * i % 7}\n" for i in range(1, 7))
+    found = loaded(",".join(names) + "\n" + lines)
+    assert (found.layout.header, found.layout.column_names) == (True, names)
+    assert set(found.relation.row_labels) == {f"{stem}{i}" for i in range(1, 7)}
+    assert found.relation.network is not None
+    assert "named as those of a network" in found.layout.sides.reason
+
+
+def test_a_network_may_stand_behind_another_column():
+    found = loaded("tie,p_1,p_2\nkin,m1,m2\nwork,m2,m3\nkin,m3,m1\n")
+    assert (found.layout.header, found.layout.row_column, found.layout.column_column) == (True, 1, 2)
+    assert found.relation.row_labels.tolist() == ["m1", "m2", "m3"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "m1,m2\nm2,m3\nm3,m4\n",
+        "m1,m2\nm4,m3\nm3,m4\n",
+        "a1,a2\nb3,c4\nc5,d6\nd6,b3\n",
+        "Lea,Leb\nAnn,Bob\nBob,Cy\n",
+    ],
+)
+def test_objects_named_by_letters_and_numbers_are_no_heading(text):
+    assert not loaded(text).layout.header
