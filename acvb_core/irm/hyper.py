@@ -56,6 +56,8 @@ def update_hyper(
     entries: Floats,
     mass: Mapping[str, Floats],
     distinct: Floats | None = None,
+    *,
+    climb: bool = True,
 ) -> Hyper:
     """Return the hyper-parameters after one fixed-point step.
 
@@ -70,6 +72,8 @@ def update_hyper(
         Expected cluster sizes of each domain, in stick order.
     distinct : ndarray, optional
         `Layout.distinct`: which blocks count, where some are the mirror images of others.
+    climb : bool
+        Whether tied a and b are carried on towards their best values after the fixed point's step.
 
     Notes
     -----
@@ -80,7 +84,7 @@ def update_hyper(
     if rule == "fixed":
         return hyper
     a, b = update_beta(hyper.a, hyper.b, ones, entries, tied=rule == "tied", distinct=distinct)
-    if rule == "tied":
+    if rule == "tied" and climb:
         a, b = climb_beta(a, b, ones, entries, distinct)
     alpha = {domain: update_concentration(value, mass[domain]) for domain, value in hyper.alpha.items()}
     return replace(hyper, alpha=alpha, a=a, b=b)

@@ -18,6 +18,9 @@ from acvb_core.protocols import Checkpoint, no_checkpoint
 #: Subspace iterations, and vectors carried along beside those asked for: k-means can tell no finer ones (measured on
 #: planted and real relations), and products with a whole block of vectors cost a tenth of ARPACK's one by one.
 _ITERATIONS, _EXTRA = 7, 10
+#: The spectral start makes no more clusters than leave so many objects to each, on average: k-means on a handful of
+#: points finds chance, and moves have to undo it.
+_OBJECTS = 5
 #: Decimals that tell points apart.
 _DIGITS = 10
 
@@ -29,7 +32,8 @@ class Start:
     Attributes
     ----------
     k_rows, k_cols : int
-        Number of clusters to begin with (the truncation of the stick-breaking prior); with one domain the first.
+        Number of clusters to begin with (the truncation of the stick-breaking prior); with one domain the first. The
+        spectral start makes fewer of a few objects.
     how : "spectral" or "random"
     smoothing : float
         Spectral only: share of each object that is spread evenly over all clusters.
@@ -52,18 +56,23 @@ class Start:
         if self.how == "random" or min(relation.shape) < 3 or relation.n_ones == 0:
             found = [_uniform(n, k, rng) for n, k in zip(relation.shape, widths, strict=False)]
         else:
-            points: tuple[Floats, ...] = embedding(relation, max(widths), rng, checkpoint)
+            fewer = tuple(_worth_while(k, n) for n, k in zip(relation.shape, widths, strict=False))
+            points: tuple[Floats, ...] = embedding(relation, max(fewer), rng, checkpoint)
             if layout.one_domain:
                 points = (points[0],) if layout.symmetric else (np.hstack(points),)
             seeds = rng.integers(2**31 - 1, size=2)
             found = [
                 _smoothed(_k_means(coordinates, k, int(seed)), k, self.smoothing)
-                for coordinates, k, seed in zip(points, widths, seeds, strict=False)
+                for coordinates, k, seed in zip(points, fewer, seeds, strict=False)
             ]
         return {
             domain: np.ascontiguousarray(q[:, order_by_size(q.sum(axis=0))])
             for domain, q in zip(layout.domains, found, strict=True)
         }
+
+
+def _worth_while(n_clusters: int, n_objects: int) -> int:
+    return min(n_clusters, max(n_objects // _OBJECTS, 2))
 
 
 def _uniform(n_objects: int, n_clusters: int, rng: np.random.Generator) -> Floats:

@@ -16,6 +16,10 @@ from acvb_core.irm.start import Start
 from acvb_core.irm.state import IrmState, block_counts, posterior_of, tidy
 from acvb_core.protocols import Checkpoint, Posterior, SweepInfo, Unaveraged, no_checkpoint
 
+#: Priors of the blocks are learned to the end from this sweep on. Earlier, while clusters hardly differ, the best prior
+#: is one that lets no block differ from the others: it would hold them there.
+CLIMB_FROM = 10
+
 
 class Swept(NamedTuple):
     """A state after a sweep, with the pseudo leave-one-out where it is known, and the clusters' new order."""
@@ -83,8 +87,9 @@ class VariationalMethod(Unaveraged):
         state, order = tidy(state, self.relation, self.shrink, keep_bound=self.keep_bound)
         distinct = self.layout.distinct(len(state.ones))
         learned = update_hyper(
-            state.hyper, self.hyper_rule, state.ones, state.entries, state.masses, distinct
-        )
+            state.hyper, self.hyper_rule, state.ones, state.entries, state.masses, distinct,
+            climb=state.age >= CLIMB_FROM,
+        )  # fmt: skip
         return Swept(replace(state, hyper=learned, age=state.age + 1), pseudo_loo, order)
 
     def sweep(

@@ -149,8 +149,8 @@ def test_without_a_bound_the_leave_one_out_decides() -> None:
 
 
 def test_the_race_tells_what_all_of_it_cost() -> None:
-    values = {"init": "random", "k_rows": 9, "k_cols": 9, "tol": 1e-12, "max_sweeps": 45}
-    result = fit(small_relation(), "cvb0", restarts=4, **values)
+    values = {"init": "random", "k_rows": 9, "k_cols": 9, "max_sweeps": 45}
+    result = fit(small_relation(), "gibbs", restarts=4, **values)  # which never ends before its cap
     table = result.race
     assert table is not None
     assert list(table.columns) == ["seed", "sweeps", "cpu_seconds", "lower_bound", "pseudo_loo", "out_after"]
@@ -324,7 +324,7 @@ def test_a_stop_before_anything_is_one() -> None:
 
 
 def test_a_stop_leaves_a_leader_that_had_converged_as_it_is() -> None:
-    problem = slow_starts("cvb0", 3, tol=0.5, merge=False)
+    problem = slow_starts("cvb0", 3, tol=0.5, merge=False, split=False)
     result = stopped_when(problem, lambda run_of, s: run_of.settings.seed == 4)
     assert (result.problem.settings.seed, result.verdict) == (3, Verdict.CONVERGED)
     assert result.stopped, "the race was not over"
