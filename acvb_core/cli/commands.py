@@ -22,6 +22,7 @@ from acvb_core.registry import method_row
 from acvb_core.rows import ModelRow
 from acvb_core.store.export import csv_text, write_run
 from acvb_core.store.export_links import write_links
+from acvb_core.store.leftovers import remove_leftovers
 
 _NOTHING_YET = "interrupted before the first sweep; there is nothing to report"
 _INTERRUPTED = 130
@@ -47,11 +48,9 @@ def fit(arguments: argparse.Namespace) -> int:
     except StopRun:
         sys.stderr.write(f"acvb: {_NOTHING_YET}\n")
         return _INTERRUPTED
-    if out is not None:
-        write_run(result, out)
-        _write_links(result, arguments.links, out)
+    removed = [] if out is None else _write(result, arguments, out)
     shown = result_json if arguments.json else result_text
-    sys.stdout.write(shown(result, source.lines, out))
+    sys.stdout.write(shown(result, source.lines, out, removed))
     return _INTERRUPTED if result.stopped else 0
 
 
@@ -76,15 +75,14 @@ def compare(arguments: argparse.Namespace) -> int:
     except StopRun:
         sys.stderr.write(f"acvb: {_NOTHING_YET}\n")
         return _INTERRUPTED
+    removed: list[Path] = []
     if out is not None:
         for result in comparison.results:
             settings = result.problem.settings
-            folder = out / f"{settings.method}-seed{settings.seed}"
-            write_run(result, folder)
-            _write_links(result, arguments.links, folder)
+            removed += _write(result, arguments, out / f"{settings.method}-seed{settings.seed}")
         (out / "comparison.csv").write_text(csv_text(comparison.table()), encoding="utf-8", newline="")
     shown = comparison_json if arguments.json else comparison_text
-    sys.stdout.write(shown(comparison, source.lines, out))
+    sys.stdout.write(shown(comparison, source.lines, out, removed))
     planned = len(arguments.methods) * len(arguments.seeds)
     stopped = len(comparison.results) < planned or comparison.results[-1].verdict is Verdict.STOPPED
     return _INTERRUPTED if stopped else 0
@@ -139,9 +137,14 @@ def _check_links(arguments: argparse.Namespace) -> None:
         raise ParameterError("--links writes files, but there is no folder for them. Give one with --out.")
 
 
-def _write_links(result: Result, number: int | None, folder: Path) -> None:
-    if number is not None:
-        write_links(result, number, folder)
+def _write(result: Result, arguments: argparse.Namespace, folder: Path) -> list[Path]:
+    """Write a run to a folder; return what an earlier run had left there and was removed, lest it be taken for this."""
+    written = write_run(result, folder)
+    if arguments.links is not None:
+        written += write_links(result, arguments.links, folder)
+    # A file of such a name may be what was read: the table of an earlier run as data, or as known labels.
+    read = [Path(value) for value in vars(arguments).values() if isinstance(value, str)]
+    return remove_leftovers(folder, [*written, *read])
 
 
 def _check_seeds(seeds: list[int]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -57,12 +58,14 @@ def peak_memory_mb() -> float | None:
     return peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6
 
 
-def result_json(result: Result, lines: list[str], out: Path | None) -> str:
+def result_json(result: Result, lines: list[str], out: Path | None, removed: Sequence[Path] = ()) -> str:
     """Return a run as one JSON object on one line."""
-    return _json({**_summary(result), "report": _told(result, lines), "out": out and str(out)})
+    return _json({**_summary(result), "report": _told(result, lines), **_files(out, removed)})
 
 
-def comparison_json(comparison: Comparison, lines: list[str], out: Path | None) -> str:
+def comparison_json(
+    comparison: Comparison, lines: list[str], out: Path | None, removed: Sequence[Path] = ()
+) -> str:
     """Return all runs, and how alike their clusterings are, as one JSON object on one line."""
     names = [result.problem.label for result in comparison.results]
     agreement = {
@@ -77,9 +80,13 @@ def comparison_json(comparison: Comparison, lines: list[str], out: Path | None) 
             "agreement": {"labels": names, **agreement},
             "peak_memory_mb": peak_memory_mb(),
             "report": _told(comparison.results[0], lines),
-            "out": out and str(out),
+            **_files(out, removed),
         }
     )
+
+
+def _files(out: Path | None, removed: Sequence[Path]) -> dict[str, Any]:
+    return {"out": out and str(out), "removed": [str(path) for path in removed]}
 
 
 def _json(value: dict[str, Any]) -> str:
@@ -101,7 +108,7 @@ def _told(result: Result, lines: list[str]) -> list[str]:
     return lines if note is None else [*lines, note]
 
 
-def result_text(result: Result, lines: list[str], out: Path | None) -> str:
+def result_text(result: Result, lines: list[str], out: Path | None, removed: Sequence[Path] = ()) -> str:
     """Return a run in some lines of text."""
     last, own = result.snapshot, TEXTS[result.problem.settings.model]
     facts = [
@@ -124,11 +131,15 @@ def result_text(result: Result, lines: list[str], out: Path | None) -> str:
         facts.append(("peak memory", f"{memory:,.0f} MB"))
     if out is not None:
         facts.append(("written to", str(out)))
+    if removed:
+        facts.append(("removed", f"{', '.join(path.name for path in removed)}: left there by an earlier run"))
     data = _data(result.problem.data, _told(result, lines))
     return f"{data}{result.problem.label}\n{_listed(facts)}{own.found(result)}"
 
 
-def comparison_text(comparison: Comparison, lines: list[str], out: Path | None) -> str:
+def comparison_text(
+    comparison: Comparison, lines: list[str], out: Path | None, removed: Sequence[Path] = ()
+) -> str:
     """Return all runs as a table, and how alike their clusterings are."""
     first = comparison.results[0]
     table = comparison.table().to_string(
@@ -144,6 +155,9 @@ def comparison_text(comparison: Comparison, lines: list[str], out: Path | None) 
     parts.append(_known(comparison))
     if out is not None:
         parts.append(f"\nwritten to {out}\n")
+    if out is not None and removed:
+        below = [path.relative_to(out) for path in removed]
+        parts.append(f"removed {', '.join(map(str, below))}: left there by earlier runs\n")
     return "".join(parts)
 
 

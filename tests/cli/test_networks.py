@@ -323,3 +323,33 @@ def test_every_mistake_is_one_line(
         assert failed.err.startswith("acvb: ")
         assert failed.err.count("\n") == 1
         assert words in failed.err
+
+
+def test_what_an_earlier_run_left_is_not_taken_for_this_ones(run: Run, karate: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    more = ("--out", out, "--max-sweeps", 2, *FEW)
+    first = run("fit", karate, "--domains", "two", "--links", 3, "--json", *more).json
+    assert first["removed"] == []
+    (out / "topics.csv").write_text("my own\n")
+    (out / "notes.txt").write_text("my own\n")
+    done = run("fit", karate, *more)
+    assert "removed" in done.out
+    assert "columns.csv, links.csv, surprising.csv: left there by an earlier run" in done.out
+    assert {path.name for path in out.iterdir()} == {
+        "run.json", "history.csv", "rows.csv", "blocks.csv", "posterior.npz", "topics.csv", "notes.txt",
+    }  # fmt: skip
+    assert "removed" not in run("fit", karate, *more).out
+    two = ("compare", karate, "--methods", "vb", "--seeds", 1)
+    run(*two, "--domains", "two", *more)
+    left = out / "vb-seed0" / "columns.csv"
+    assert left.exists()
+    told = run(*two, "--json", *more).json
+    assert (told["removed"], left.exists()) == ([str(left)], False)
+
+
+def test_what_is_read_is_not_removed(run: Run, karate: Path, tmp_path: Path) -> None:
+    run("fit", karate, "--links", 9, "--out", tmp_path, "--max-sweeps", 2, *FEW)
+    likely = tmp_path / "links.csv"
+    flags = ("--row-column", "row", "--column-column", "column", "--out", tmp_path, "--max-sweeps", 2, *FEW)
+    told = run("fit", likely, "--json", *flags).json
+    assert (likely.exists(), told["removed"]) == (True, [str(tmp_path / "surprising.csv")])
