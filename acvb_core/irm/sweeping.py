@@ -11,14 +11,14 @@ from acvb_core.clusters import Order
 from acvb_core.data.relation import Relation
 from acvb_core.irm.hyper import Hyper, update_hyper
 from acvb_core.irm.layout import TWO_DOMAINS, Layout
-from acvb_core.irm.moves import MOVES, MoveMemory, Moves
+from acvb_core.irm.moves import MOVES, MOVES_FROM, MoveMemory, Moves
 from acvb_core.irm.start import Start
 from acvb_core.irm.state import IrmState, block_counts, posterior_of, tidy
 from acvb_core.protocols import Checkpoint, Posterior, SweepInfo, Unaveraged, no_checkpoint
 
-#: Priors of the blocks are learned to the end from this sweep on. Earlier, while clusters hardly differ, the best prior
-#: is one that lets no block differ from the others: it would hold them there.
-CLIMB_FROM = 10
+#: Priors of the blocks are learned to the end once the first moves have been made. Earlier, while clusters hardly differ,
+#: the best prior is one that lets no block differ from the others: it would hold them there, and merge them all.
+CLIMB_FROM = MOVES_FROM
 
 
 class Swept(NamedTuple):
