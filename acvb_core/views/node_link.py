@@ -10,6 +10,7 @@ from acvb_core.evaluate.group_graph import GroupGraph
 from acvb_core.evaluate.node_layout import node_layout, too_large
 from acvb_core.evaluate.sides import links_of
 from acvb_core.protocols import Posterior
+from acvb_core.views.number_places import number_places
 from acvb_core.views.theme import MUTED, TEXT, Figure, b64, base_layout, cluster_colour, escape, rgba
 from acvb_core.views.topic_labels import ink_on, text_room
 
@@ -26,7 +27,9 @@ _NAME_SIZE = 10
 _DIRECTED_LINKS = 1_500
 _FEW = 16  # clusters whose numbers are written large
 _PLOT = 0.86  # of the height: what the plot itself has
+_WIDE = 1.5  # its width at least, in heights
 _EDGE = 1.4  # room around the dots, in places between neighbours
+_FRAME = 2  # pixels of the page's colour around a cluster's number
 _FAST = 2_000  # links from which they are drawn by WebGL
 _SHORTEST_ARROW = 0.6  # in places between neighbours
 
@@ -74,7 +77,14 @@ def node_link_figure(
     size = _dot(len(clusters))
     names = _names(relation, place, height) if len(clusters) <= NAMED else None
     data += _dots(relation, place, clusters, probability, size, selected, names, kind)
-    return {"data": data, "layout": _layout(place, clusters, height)}
+    notes = _numbers(relation, place, clusters, size, names, _pixels(place, height))
+    return {"data": data, "layout": _layout(place, notes, height)}
+
+
+def _pixels(place: Floats, height: int) -> float:
+    """Return the pixels between neighbours, in a plot that is half as wide again as it is high."""
+    room = np.ptp(place, axis=0) + 2 * _EDGE
+    return float(_PLOT * height / max(room[1], room[0] / _WIDE))
 
 
 def _dot(n: int) -> float:
@@ -182,7 +192,7 @@ def _dots(
 
 def _names(relation: Relation, place: Floats, height: int) -> list[str]:
     """Return the names that are written: those of most links first, none over another (the pointer shows all)."""
-    pixels = place * (_PLOT * height / max(float(np.ptp(place[:, 1])) + 2 * _EDGE, 1e-9))
+    pixels = place * _pixels(place, height)
     degree = np.diff(relation.ones.indptr) + np.bincount(relation.ones.indices, minlength=relation.shape[1])
     widths = [text_room([name], _NAME_SIZE, limit=_NAME_LENGTH) for name in relation.row_labels]
     texts = [""] * len(place)
@@ -229,30 +239,52 @@ def _links(n: int) -> str:
     return "no links" if n == 0 else f"{n:,} link{'' if n == 1 else 's'}"
 
 
-def _layout(place: Floats, clusters: NDArray[np.int64], height: int) -> Figure:
-    low, high = place.min(axis=0) - _EDGE, place.max(axis=0) + _EDGE
-    axis = {"visible": False, "showgrid": False, "zeroline": False}
-    notes = []
-    used = np.unique(clusters).tolist()
+def _numbers(
+    relation: Relation,
+    place: Floats,
+    clusters: NDArray[np.int64],
+    size: float,
+    names: list[str] | None,
+    scale: float,
+) -> list[Figure]:
+    """Return the numbers of the clusters: above the dots, framed in the colour of the page, where fewest dots are."""
+    used, member = np.unique(clusters, return_inverse=True)
     # Many numbers would hide the objects they stand beside.
     few = len(used) <= _FEW
-    for k in used:
-        members = place[clusters == k]
-        colour = cluster_colour(k + 1)
-        notes.append(
-            {
-                "text": f"<b>{k + 1}</b>",
-                "showarrow": False,
-                "x": float(members[:, 0].mean()),
-                "y": float(members[:, 1].min()),
-                "yanchor": "top",
-                "yshift": -9,
-                "bgcolor": colour,
-                "borderpad": 2 if few else 0,
-                "font": {"size": 12 if few else 9, "color": ink_on(colour)},
-                "captureevents": False,
-            }
-        )
+    font, pad = (12, 2) if few else (9, 0)
+    frame = 2 * (pad + _FRAME + 1)
+    sizes = [(text_room([str(k + 1)], font) + frame, 1.3 * font + frame) for k in used.tolist()]
+    written = [i for i, name in enumerate(names or []) if name]
+    texts = np.zeros((len(written), 4))
+    for line, i in enumerate(written):
+        wide = text_room([relation.row_labels[i]], _NAME_SIZE, limit=_NAME_LENGTH)
+        above = size / 2 + 0.65 * _NAME_SIZE
+        texts[line] = *(place[i] * scale + (0.0, above)), wide / 2, 0.65 * _NAME_SIZE
+    at = number_places(place * scale, member, sizes, size / 2, texts) / scale
+    return [
+        {
+            "text": f"<b>{k + 1}</b>",
+            "showarrow": False,
+            "x": float(x),
+            "y": float(y),
+            "xanchor": "center",
+            "yanchor": "middle",
+            "bgcolor": cluster_colour(k + 1),
+            "bordercolor": "#FFFFFF",
+            "borderwidth": _FRAME,
+            "borderpad": pad,
+            "font": {"size": font, "color": ink_on(cluster_colour(k + 1))},
+            "captureevents": False,
+        }
+        for k, (x, y) in zip(used.tolist(), at, strict=True)
+    ]
+
+
+def _layout(place: Floats, notes: list[Figure], height: int) -> Figure:
+    numbers = np.array([(note["x"], note["y"]) for note in notes])
+    ends = np.vstack([place - _EDGE, place + _EDGE, numbers - 0.7 * _EDGE, numbers + 0.7 * _EDGE])
+    low, high = ends.min(axis=0), ends.max(axis=0)
+    axis = {"visible": False, "showgrid": False, "zeroline": False}
     return base_layout(
         height,
         margin={"l": 8, "r": 8, "t": 8, "b": 34},

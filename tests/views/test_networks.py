@@ -25,6 +25,7 @@ from acvb_core.views.blocks import block_figure, degree_histograms, size_figure,
 from acvb_core.views.group_graph import group_graph_figure
 from acvb_core.views.known_labels import MOST_LABELS, label_figure
 from acvb_core.views.node_link import SURE, node_link_figure
+from acvb_core.views.number_places import number_places
 from acvb_core.views.raster import rasterise
 from acvb_core.views.strengths import percent
 from acvb_core.views.theme import LINE, cluster_colour
@@ -325,6 +326,78 @@ def test_nothing_known_is_said() -> None:
     figure = label_figure(label_agreement([0, 1], ["", ""]), "club")
     assert figure["layout"]["annotations"][0]["text"] == "No object's label is known."
     go.Figure(figure)
+
+
+def boxes_of(figure: dict[str, Any], scale: float) -> np.ndarray:
+    """Return the middle, half the width and half the height of each cluster's number, in pixels."""
+    found = []
+    for note in figure["layout"]["annotations"]:
+        digits, font = len(note["text"]) - len("<b></b>"), note["font"]["size"]
+        frame = 2 * (note["borderpad"] + note.get("borderwidth", 0))
+        high = 1.2 * font + frame
+        down = {"top": high / 2, "middle": 0.0}[note["yanchor"]] - note.get("yshift", 0)
+        found.append(
+            (note["x"] * scale, note["y"] * scale - down, (0.6 * font * digits + frame) / 2, high / 2)
+        )
+    return np.array(found)
+
+
+def touching(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    apart = np.abs(one[:, None, :2] - other[None, :, :2]) >= one[:, None, 2:] + other[None, :, 2:]
+    return ~apart.any(axis=2)
+
+
+def crowd(n: int, groups: int) -> Result:
+    """Groups that are dense, with many links between them."""
+    rng = np.random.default_rng(2)
+    group = np.sort(rng.integers(0, groups, n))
+    ones = np.triu(rng.random((n, n)) < np.where(group[:, None] == group, 0.7, 0.03), 1)
+    relation = Relation.build(ones, network=Network(directed=False))
+    return fit(relation, "vb", model="network", k_rows=groups)
+
+
+@pytest.mark.parametrize(("n", "groups"), [(300, 6), (500, 12), (400, 20)])
+def test_numbers_of_clusters_hide_no_dot_and_no_other_number(n: int, groups: int) -> None:
+    result = crowd(n, groups)
+    figure = node_link_figure(result.problem.data, result.posterior, graph_of(result))
+    dots = [item for item in figure["data"] if item["uid"] in ("certain", "uncertain")]
+    place = np.vstack([np.column_stack([values(item["x"]), values(item["y"])]) for item in dots])
+    cluster = result.labels("rows")[np.concatenate([item["customdata"] for item in dots])]
+    # The plot has 92 % of the height, and is wide enough: the pixels between two neighbours.
+    y = figure["layout"]["yaxis"]["range"]
+    scale = 0.92 * figure["layout"]["height"] / (y[1] - y[0])
+    boxes = boxes_of(figure, scale)
+    assert len(boxes) == len(set(cluster)) > 3
+    radius = dots[0]["marker"]["size"] / 2
+    discs = np.column_stack([place * scale, np.full((n, 2), radius)])
+    assert not touching(boxes, discs).any()
+    assert not np.triu(touching(boxes, boxes), 1).any()
+    # Whose number it is can be seen, and it stands out from what is behind it.
+    away = np.hypot(*(boxes[:, None, :2] - place[None] * scale).transpose(2, 0, 1))
+    for note, distance in zip(figure["layout"]["annotations"], away, strict=True):
+        own = int(note["text"].strip("</b>")) - 1
+        assert cluster[distance.argmin()] == own
+        assert (note["bgcolor"], note["bordercolor"]) == (cluster_colour(own + 1), "#FFFFFF")
+        assert note["borderwidth"] > 0
+    x, y = figure["layout"]["xaxis"]["range"], figure["layout"]["yaxis"]["range"]
+    assert all(
+        x[0] < note["x"] < x[1] and y[0] < note["y"] < y[1] for note in figure["layout"]["annotations"]
+    )
+    go.Figure(figure)
+
+
+def test_a_number_gives_way_to_names_and_stays_with_its_dots() -> None:
+    dots = np.array([[0.0, 0.0], [200.0, 0.0]])
+    name = np.array([[0.0, 0.0, 30.0, 12.0]])
+    free, hidden = (
+        number_places(dots, np.array([0, 1]), [(16.0, 20.0)] * 2, 6.0, names)
+        for names in (np.zeros((0, 4)), name)
+    )
+    assert not touching(np.column_stack([hidden, [[8.0, 10.0]] * 2]), name).any()
+    for found in (free, hidden):
+        assert (np.hypot(*(found - dots).T) < 60).all()
+    alone = number_places(dots[:1], np.array([0]), [(16.0, 20.0)], 6.0, np.zeros((0, 4)))
+    assert 10 < np.hypot(*alone[0]) < 30
 
 
 def test_dots_are_never_under_the_lines(circle: Result) -> None:

@@ -1,0 +1,90 @@
+"""Where the numbers of the clusters stand among dots: near their own, over as few dots and names as there can be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+_STEP = 5.0  # pixels between two places that are tried
+_REACH = 34.0  # pixels beyond the dots of a cluster where its number may still stand
+_MOST_TRIED = 1_500  # places for one number
+# What a place costs, in pixels that the number would rather stand further away.
+_DOT, _NAME, _NUMBER, _FOREIGN = 60.0, 25.0, 1_000.0, 40.0
+
+
+def number_places(
+    dots: Floats,
+    clusters: NDArray[np.int64],
+    sizes: Sequence[tuple[float, float]],
+    radius: float,
+    names: Floats,
+) -> Floats:
+    """Return where the number of each cluster stands.
+
+    Parameters
+    ----------
+    dots : ndarray, shape (n, 2)
+        Pixels, y upwards.
+    clusters : int64 array, shape (n,)
+        Cluster of each dot, numbered from 0; each has one.
+    sizes : sequence of (float, float), one for each cluster
+        Width and height of its number, with its frame.
+    radius : float
+        Of a dot.
+    names : ndarray, shape (m, 4)
+        Texts that are in the way: middle, half the width and half the height.
+
+    Returns
+    -------
+    ndarray, shape (K, 2)
+        Middles, in pixels; large clusters have the first choice.
+    """
+    found = np.zeros((len(sizes), 2))
+    members = np.bincount(clusters, minlength=len(sizes))
+    taken = np.zeros((0, 4))
+    discs = np.column_stack([dots, np.full((len(dots), 2), radius)])
+    for k in np.argsort(-members, kind="stable").tolist():
+        half = np.array(sizes[k]) / 2
+        own = dots[clusters == k]
+        tried = _tried(own)
+        around = _within(dots, tried)
+        cost = _DOT * _covered(tried, half, discs[around]) + _NAME * _covered(tried, half, names)
+        cost += _NUMBER * _covered(tried, half, taken)
+        near, foreign = _nearest(tried, own), _nearest(tried, dots[around & (clusters != k)])
+        cost += near + _FOREIGN * (foreign < near)
+        cost += 0.05 * np.hypot(*(tried - own.mean(axis=0)).T)
+        found[k] = tried[int(cost.argmin())]
+        taken = np.vstack([taken, [*found[k], *half]])
+    return found
+
+
+def _tried(own: Floats) -> Floats:
+    """Return the places on a grid around a cluster's dots, shape (n, 2)."""
+    low, high = own.min(axis=0) - _REACH, own.max(axis=0) + _REACH
+    step = max(_STEP, float(np.sqrt(np.prod(high - low) / _MOST_TRIED)))
+    x, y = (np.arange(a, b + step, step) for a, b in zip(low, high, strict=True))
+    return np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+
+
+def _within(dots: Floats, places: Floats) -> NDArray[np.bool_]:
+    """Return which dots are so near to some places that they matter, shape (n,)."""
+    low, high = places.min(axis=0) - _REACH, places.max(axis=0) + _REACH
+    return np.asarray(((dots >= low) & (dots <= high)).all(axis=1))
+
+
+def _covered(places: Floats, half: Floats, boxes: Floats) -> Floats:
+    """Return how many boxes a number at each place would touch, shape (n,)."""
+    apart = np.abs(places[:, None] - boxes[None, :, :2]) >= half + boxes[None, :, 2:]
+    return np.asarray((~apart.any(axis=2)).sum(axis=1), dtype=np.float64)
+
+
+def _nearest(places: Floats, dots: Floats) -> Floats:
+    """Return the distance of each place to the nearest dot, shape (n,); infinite where there is none."""
+    if not len(dots):
+        return np.full(len(places), np.inf)
+    squared = (places**2).sum(axis=1)[:, None] + (dots**2).sum(axis=1) - 2.0 * places @ dots.T
+    return np.asarray(np.sqrt(np.maximum(squared.min(axis=1), 0.0)))
