@@ -16,8 +16,8 @@ from acvb_core.irm.start import Start
 from acvb_core.irm.state import IrmState, block_counts, posterior_of, tidy
 from acvb_core.protocols import Checkpoint, Posterior, SweepInfo, Unaveraged, no_checkpoint
 
-#: Priors of the blocks are learned to the end once the first moves have been made. Earlier, while clusters hardly differ,
-#: the best prior is one that lets no block differ from the others: it would hold them there, and merge them all.
+#: Priors of the blocks are learned to the end once the first moves have been made. Earlier, while clusters hardly
+#: differ, the best prior is one that lets no block differ from the others: it would hold them there and merge them all.
 CLIMB_FROM = MOVES_FROM
 
 
