@@ -27,18 +27,30 @@ _DASHES: dict[str, tuple[int, ...]] = {
 
 def cards(workspace: Workspace, jobs: Sequence[Job], seen: Mapping[str, Inspection]) -> None:
     """Draw a card for each job, as many side by side as there is room for."""
-    labels = say.run_labels(jobs)
+    names = say.run_names(jobs)
+    # Beside the method such a name would push the badge to another line: it has a line of its own, in every card.
+    long = any(name.way for name in names.values())
     with st.container(key="run_cards"):
         for job in jobs:
             with st.container(border=True, gap="small", key=f"card_{job.id}", height="stretch"):
-                _card(workspace, job, seen[job.id], labels[job.id])
+                name = names[job.id]
+                label, below = (name.method, _second_line(job, name)) if long else (name.text, None)
+                _card(workspace, job, seen[job.id], label, below)
 
 
-def _card(workspace: Workspace, job: Job, seen: Inspection, label: str) -> None:
+def _second_line(job: Job, name: say.RunName) -> str:
+    """Return how many clusterings a run makes of a network, and what else its name has; else a blank, for its room."""
+    way = name.way or ("one clustering" if job.problem.settings.model == "network" else "")
+    return " · ".join(part for part in (way, name.number) if part) or "\u00a0"
+
+
+def _card(workspace: Workspace, job: Job, seen: Inspection, label: str, below: str | None) -> None:
     state = say.state_of(job, seen)
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.html(f"<span class='run-name'>{_swatch(job.problem.row.name)}{label}</span>", width="content")
         st.badge(state.text, icon=state.icon, color=state.colour, help=state.meaning)
+    if below is not None:
+        st.html(f"<div class='run-below'>{below}</div>")
     done = 0 if seen.snapshot is None else seen.snapshot.sweep
     if seen.status.active:
         st.progress(min(done / seen.max_sweeps, 1.0), text=f"{done:,} of at most {seen.max_sweeps:,} sweeps")

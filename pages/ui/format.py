@@ -82,28 +82,51 @@ def state_of(job: Job, seen: Inspection) -> State:
     return VERDICTS[seen.verdict]
 
 
-def run_labels(jobs: Sequence[Job]) -> dict[str, str]:
-    """Return a name for each job by id, no longer than needed to tell it from others of its model.
+class RunName(NamedTuple):
+    """What a run is called, in parts.
 
-    Method, seed, number; and what it takes a network for, where that is no network.
+    Attributes
+    ----------
+    method : str
+    way : str
+        What it takes a network for, where that is no network; else empty.
+    number : str
+        Seed and number, as far as they are needed to tell it from others; else empty.
     """
+
+    method: str
+    way: str
+    number: str
+
+    @property
+    def text(self) -> str:
+        """The whole name on one line."""
+        return " · ".join(part for part in self if part)
+
+
+def run_names(jobs: Sequence[Job]) -> dict[str, RunName]:
+    """Return a name for each job by id, no longer than needed to tell it from others of its model."""
     # Rows of the registry: those of two models are two, whatever they are called.
     methods = Counter(job.problem.row for job in jobs)
     seeded = Counter((job.problem.row, job.problem.settings.seed) for job in jobs)
     counted: Counter[tuple[Method, int]] = Counter()
-    labels = {}
+    names = {}
     for job in jobs:
         row, seed = job.problem.row, job.problem.settings.seed
         counted[row, seed] += 1
-        label = row.label
-        if row.model != model_for(job.problem.data).name:
-            label += " · two clusterings"
+        number = []
         if methods[row] > 1 or seed:
-            label += f" · seed {seed}"
+            number.append(f"seed {seed}")
         if seeded[row, seed] > 1:
-            label += f" · no. {counted[row, seed]}"
-        labels[job.id] = label
-    return labels
+            number.append(f"no. {counted[row, seed]}")
+        way = "" if row.model == model_for(job.problem.data).name else "two clusterings"
+        names[job.id] = RunName(row.label, way, " · ".join(number))
+    return names
+
+
+def run_labels(jobs: Sequence[Job]) -> dict[str, str]:
+    """Return the name of each job by id on one line: method, what it takes a network for, seed, number."""
+    return {job_id: name.text for job_id, name in run_names(jobs).items()}
 
 
 def duration(seconds: float) -> str:

@@ -14,6 +14,7 @@ _STYLE = """
 .st-key-steps { display: grid; grid-template-columns: repeat(auto-fit, minmax(10.5rem, 1fr)); gap: 0.9rem; }
 .st-key-steps > div { width: 100% !important; min-width: 0; height: 100%; }
 .run-name { display: flex; align-items: center; gap: 0.5rem; white-space: nowrap; font-weight: 600; }
+.run-below { font-size: 0.8rem; line-height: 1.2; color: #52606D; }
 .run-line { display: inline-block; width: 1.6rem; height: 3px; }
 .run-facts { display: grid; grid-template-columns: 1fr 1.2fr; gap: 0.4rem 0.5rem; line-height: 1.35; align-items: end; }
 .run-facts span { display: block; font-size: 0.75rem; color: #52606D; white-space: normal; }

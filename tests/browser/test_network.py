@@ -130,6 +130,39 @@ def test_a_graph_file_is_sorted_drawn_and_its_missing_links_are_taken_away(
     expect(table(page, "Of its block").last).to_be_visible()
 
 
+def badges_beside_names(page: Page) -> None:
+    """Each card has its badge on the line of its name."""
+    settled(page)
+    for card in cards(page).all():
+        name = card.locator(".run-name").bounding_box()
+        badge = card.locator(".stMarkdownBadge").first.bounding_box()
+        assert name is not None
+        assert badge is not None
+        assert badge["x"] >= name["x"] + name["width"], card.inner_text()
+        assert abs(name["y"] + name["height"] / 2 - badge["y"] - badge["height"] / 2) < 8, card.inner_text()
+
+
+def test_badges_stay_beside_the_names_of_runs(open_page: OpenPage, server: str) -> None:
+    with open_page(1280, 900) as page:
+        page.goto(server)
+        page.get_by_role("button", name="Find the groups of a network").click()
+        expect(cards_that_say(page, "converged")).to_have_count(3, timeout=WAIT_MS)
+        expect(page.locator(".run-below")).to_have_count(0)
+        page.get_by_text("New runs").click()
+        press(page, "Two clusterings, rows and columns apart")
+        page.get_by_role("button", name="Start 3 runs").click()
+        expect(cards(page)).to_have_count(6)
+        expect(cards_that_say(page, "converged")).to_have_count(6, timeout=WAIT_MS)
+        expect(cards_that_say(page, "one clustering")).to_have_count(3)
+        expect(cards_that_say(page, "two clusterings")).to_have_count(3)
+        badges_beside_names(page)
+        page.get_by_text("New runs").click()
+        page.get_by_role("button", name="Start 3 runs").click()
+        expect(cards_that_say(page, "two clusterings · seed 0 · no. 2")).to_have_count(3)
+        expect(cards_that_say(page, "converged")).to_have_count(9, timeout=WAIT_MS)
+        badges_beside_names(page)
+
+
 def test_one_clustering_and_two_are_held_against_each_other(page: Page, tmp_path: Path) -> None:
     load(page, graph_file(tmp_path))
     run_three(page)

@@ -9,6 +9,7 @@ from acvb_core.data.relation import Network, Relation
 from acvb_core.engine.result import Result
 from acvb_core.registry import methods_of
 from acvb_core.views.comparison_table import clusters_of, comparison_table
+from pages.ui import format as say
 from pages.ui.models import FACES
 from tests.pages.networks import fitted, friends, in_use, stored
 from tests.pages.session import Open, jobs_of, press, texts, until
@@ -59,7 +60,8 @@ def test_runs_of_both_ways_hold_out_the_same_pairs(open_app: Open) -> None:
     assert one.problem.heldout.rows.tolist() == two.problem.heldout.rows.tolist()
     assert one.problem.heldout.columns.tolist() == two.problem.heldout.columns.tolist()
     said = texts(finish(app))
-    assert "CVB0 · two clusterings" in said
+    assert said.count(">two clusterings<") == said.count(">one clustering<") == 1
+    assert list(say.run_labels([one, two]).values()) == ["CVB0", "CVB0 · two clusterings"]
     assert [link.proto.label for link in app.get("page_link")].count("See the blocks") == 1
 
 
