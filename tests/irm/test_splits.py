@@ -15,9 +15,10 @@ from acvb_core.data.relation import Network, Relation
 from acvb_core.data.synthetic import planted
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.irm import split
+from acvb_core.irm.directions import Residuals
 from acvb_core.irm.refused import Refused
 from acvb_core.irm.split import _Side, cut_in_two, promising_splits, split_clusters
-from acvb_core.irm.state import IrmState, block_counts, lower_bound, tidy
+from acvb_core.irm.state import IrmState, block_counts, lower_bound, observed_sums, tidy
 from acvb_core.irm.subspace import leading_vectors
 from acvb_core.protocols import no_checkpoint
 from tests.irm.moves_adapters import RELATIONS, mixed_network, small_relation, state_with
@@ -75,6 +76,13 @@ def test_leading_vectors_are_those_of_the_singular_value_decomposition(
     np.testing.assert_allclose(found[0].T @ found[0], np.eye(width), atol=1e-10)
 
 
+def test_leading_vectors_of_a_matrix_of_low_rank_need_no_iterations(rng: np.random.Generator) -> None:
+    matrix = rng.standard_normal((30, 4)) @ rng.standard_normal((4, 50))
+    left, values, right = leading_vectors(lambda v: matrix @ v, lambda v: matrix.T @ v, (30, 50), 6, 0, rng)
+    np.testing.assert_allclose((left * values) @ right.T, matrix, atol=1e-10)
+    np.testing.assert_allclose(values, np.linalg.svd(matrix)[1][:6], atol=1e-10)
+
+
 @pytest.mark.parametrize("kind", RELATIONS)
 @pytest.mark.parametrize("seed", range(3))
 def test_groups_that_were_joined_are_cut_where_they_belong(kind: str, seed: int) -> None:
@@ -121,6 +129,56 @@ def test_gain_of_a_split_is_what_the_bound_gains(
             gains.append(found.gain)
             assert lower_bound(after) - lower_bound(state) == pytest.approx(found.gain, abs=1e-6)
     assert max(gains) > 1.0
+
+
+@pytest.mark.parametrize("largest_first", [False, True])
+def test_gain_of_a_split_of_clusters_out_of_order_is_that_of_the_order_to_come(largest_first: bool) -> None:
+    relation, truth = small_relation("directed", 2)
+    tidied = state_with(relation, pairs_joined(truth))
+    backwards = np.ascontiguousarray(tidied.q["rows"][:, ::-1])
+    state = replace(tidied, q={"rows": backwards})
+    state = replace(state, **counts_of(relation, state))
+    assert lower_bound(tidied) > lower_bound(state) + 0.1
+    side = _Side(state, relation, "rows", largest_first, no_checkpoint)
+    for k in range(backwards.shape[1]):
+        found = side.best_split(state, k, np.random.default_rng(0), no_checkpoint)
+        assert found is not None
+        after = tidy(found.state, relation, 0.0)[0]
+        assert lower_bound(after) - lower_bound(tidied) == pytest.approx(found.gain, abs=1e-6)
+
+
+def directions_of(relation: Relation, labels: dict[str, np.ndarray], k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return members of row cluster k, and the directions in which they may be cut as rows of an array."""
+    state = state_with(relation, labels, sure=1.0)
+    members = np.flatnonzero(state.q["rows"][:, k] > 0.5)
+    sums = (None, None) if state.layout.one_domain else observed_sums(relation, state.q["cols"])
+    residuals = Residuals(state, relation, "rows", k, members, *sums)
+    return members, np.array(list(residuals.directions(np.random.default_rng(0), no_checkpoint)))
+
+
+def test_directions_of_whole_rows_of_profiles_and_of_the_own_block() -> None:
+    """A group that is linked with another and not within is seen in the links of the two among each other."""
+    rng = np.random.default_rng(0)
+    groups = np.repeat([0, 1, 2], [60, 50, 50])
+    strengths = np.array([[0.3, 0.1, 0.1], [0.1, 0.02, 0.3], [0.1, 0.3, 0.02]])
+    links = np.triu(rng.random((160, 160)) < strengths[groups][:, groups], 1)
+    relation = Relation.build(links, network=Network(directed=False))
+    members, directions = directions_of(relation, {"rows": np.minimum(groups, 1)}, 0)
+    assert directions.shape == (6, 100)
+    side = groups[members] == 1
+    seen = [abs(np.corrcoef(direction, side)[0, 1]) for direction in directions]
+    assert max(seen[:2]) > 0.9
+    assert max(seen[4:]) > 0.9
+
+
+def test_unknown_entries_are_no_reason_to_cut() -> None:
+    rng = np.random.default_rng(0)
+    unknown = np.zeros((120, 100), dtype=bool)
+    unknown[:60, :50] = True
+    relation = Relation.build((rng.random((120, 100)) < 0.5) & ~unknown, unknown)
+    _, directions = directions_of(relation, {"rows": np.zeros(120, int), "cols": np.zeros(100, int)}, 0)
+    half = np.arange(120) < 60
+    assert all(abs(np.corrcoef(direction, half)[0, 1]) < 0.5 for direction in directions[:2])
 
 
 def check_counts(state: IrmState, relation: Relation) -> None:
