@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from acvb_core.irm.split import split_clusters
 from acvb_core.irm.start import Start
 from acvb_core.irm.state import block_counts, posterior_of, tidy
 from acvb_core.irm.state import lower_bound as bound_of_state
+from acvb_core.irm.sweeping import CLIMB_FROM
 from tests.irm.network_adapters import ORACLE_UPDATES, TRIANGLES, hyper_of, method_of, relation_of, state_of
 from tests.reference.cases import soft_rows
 from tests.reference.dense_irm import update_alpha
@@ -207,11 +209,14 @@ def test_hyper_parameter_steps(kind: str, setting: str) -> None:
 @pytest.mark.parametrize("order", ORDERS)
 def test_a_sweep_learns_from_the_new_responsibilities(kind: str, order: str) -> None:
     case = case_of(kind, "missing")
-    state, _ = method_of(case, order, hyper_rule="tied").sweep(state_of(case), np.random.default_rng(3))
+    method, before = method_of(case, order, hyper_rule="tied"), state_of(case)
+    early, _ = method.sweep(before, np.random.default_rng(3))
+    state, _ = method.sweep(replace(before, age=CLIMB_FROM), np.random.default_rng(3))
     q = in_state_order(case, swept_densely(case, order, seed=3)[0], order)
     assert state.hyper.alpha["rows"] == pytest.approx(update_alpha(q, case.alpha), rel=1e-9)
-    # The fixed point's step, carried on towards the best a and b: the bound is no lower than after that step …
     step = update_ab_tied(case.data, q, case.a, case.b)
+    assert (early.hyper.a.item(), early.hyper.b.item()) == pytest.approx(step, rel=1e-9)
+    # Later that step is carried on towards the best a and b: the bound is no lower than after it …
     found = (state.hyper.a.item(), state.hyper.b.item())
     alpha = state.hyper.alpha["rows"]
     height = lower_bound(case.data, q, *found, alpha)
