@@ -11,8 +11,8 @@ def memory_bytes(relation: Relation, method: str, values: dict[str, Any]) -> int
     """Return the peak memory of a run in bytes, beyond the relation and its transpose.
 
     Counted at the full number of clusters, for whichever is larger, the start or a sweep: responsibilities before,
-    now and in the making, the sums over links and zeros of both passes, the mean of an averaged run; block by block
-    work is small beside them. A sampler's clusters have no upper limit: it is counted at the number it starts from.
+    now and in the making, the sums over links and zeros of both passes, the mean of an averaged run, or for a split;
+    block by block work is small beside them. A sampler's clusters have no upper limit: it is counted at the number it starts from.
     """
     n_rows, n_cols = relation.shape
     if "k_cols" not in values:
@@ -31,14 +31,24 @@ def memory_bytes(relation: Relation, method: str, values: dict[str, Any]) -> int
     start = 2 * own
     if values["init"] == "spectral":
         start += 4 * (n_rows + n_cols) * (max(values["k_rows"], values["k_cols"]) + 10)
-    return 8 * max(start, sweep)
+    split = 0
+    if values.get("split", False):
+        split = 4 * own + across + 9 * _largest(relation, min(values["k_rows"], values["k_cols"]))
+    return 8 * max(start, sweep, split)
+
+
+def _largest(relation: Relation, k: int) -> int:
+    """Return how many links and unknown entries the members of the largest cluster may have, which a split weighs.
+
+    Thrice the share that all would have if they were alike.
+    """
+    return (relation.n_ones + relation.n_missing) * min(3, k) // k
 
 
 def _network_bytes(relation: Relation, method: str, values: dict[str, Any]) -> int:
     """Return the peak memory of a run with one domain: no sums over links are kept, they are made node by node.
 
-    For whichever is largest: the start, a sweep, or a split, which weighs the links of a cluster's members (of the
-    largest cluster: thrice its share of the nodes if all were alike).
+    For whichever is largest: the start, a sweep, or a split.
     """
     n_nodes, k = relation.shape[0], values["k_rows"]
     own = n_nodes * k
@@ -55,6 +65,5 @@ def _network_bytes(relation: Relation, method: str, values: dict[str, Any]) -> i
     split = 0
     if values.get("split", False):
         both_ways = relation.network is None or relation.network.directed
-        entries = (relation.n_ones + relation.n_missing) * (2 if both_ways else 1)
-        split = 4 * own + 6 * entries * min(3, k) // k
+        split = 4 * own + 6 * _largest(relation, k) * (2 if both_ways else 1)
     return 8 * max(start, sweep, split)

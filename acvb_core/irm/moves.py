@@ -1,4 +1,4 @@
-"""Moves between sweeps, by the lower bound: merge clusters, split clusters, and try merges that only pay later.
+"""Moves between sweeps, by the lower bound: merge clusters, split clusters, and try moves that only pay later.
 
 Updates of one object at a time cannot make them: two clusters that share one true group, or one cluster that holds
 two, are fixed points of every variational method here. A move is kept only when the bound has risen, and moves are
