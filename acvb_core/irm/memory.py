@@ -10,9 +10,9 @@ from acvb_core.data.relation import Relation
 def memory_bytes(relation: Relation, method: str, values: dict[str, Any]) -> int:
     """Return the peak memory of a run in bytes, beyond the relation and its transpose.
 
-    Counted at the clusters a run begins with, for whichever is largest: the start; a sweep, with responsibilities before,
-    now and in the making, the sums over links and zeros of both passes, and the mean of an averaged run; a split. Block
-    by block work is small beside them. A sampler's clusters have no upper limit.
+    Counted at the clusters a run begins with, for whichever is largest: the start; a sweep, with responsibilities
+    before, now and in the making, the sums over links and zeros of both passes, and the mean of an averaged run; a
+    split. Block by block work is small beside them. A sampler's clusters have no upper limit.
     """
     n_rows, n_cols = relation.shape
     if "k_cols" not in values:
