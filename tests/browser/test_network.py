@@ -60,6 +60,7 @@ def load(page: Page, file: Path) -> None:
     expect(page.get_by_role("textbox", name="Name", exact=True)).to_have_value(file.stem)
     page.get_by_role("button", name="Load", exact=True).click()
     expect(page.get_by_test_id("stSidebar").get_by_text(file.stem)).to_be_visible()
+    settled(page)  # a click that comes while the page is still at work may go to what is no longer there
 
 
 def metric(page: Page, name: str) -> str:
@@ -102,11 +103,12 @@ def test_a_graph_file_is_sorted_drawn_and_its_missing_links_are_taken_away(
     figure = plot(page, "network_groups")
     expect(figure).to_be_visible()
     settled(page)
-    screenshot(page, "network.png")
     choose(page, "Highlight", "cluster 1")
     plot(page, "network_groups")
     press(page, "Single nodes")
     plot(page, "network_nodes")
+    settled(page)
+    screenshot(page, "network.png")
     assert 3 * n_links in page.evaluate(POINTS_OF, "network_nodes")  # two ends and a gap for each
     no_wider_than_its_window(page, "Blocks")
 
