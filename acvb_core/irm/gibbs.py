@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numba as nb
@@ -41,7 +42,7 @@ class GibbsState:
 
 
 @dataclass(frozen=True)
-class SamplingMethod(Unaveraged):
+class SamplingMethod(Unaveraged, ABC):
     """What the Gibbs samplers of two domains and of one have in common.
 
     Attributes
@@ -69,11 +70,11 @@ class SamplingMethod(Unaveraged):
         labels = {domain: without_gaps(array.argmax(axis=1)) for domain, array in q.items()}
         return GibbsState(labels, self.hyper)
 
+    @abstractmethod
     def draw(
         self, state: GibbsState, rng: np.random.Generator, checkpoint: Checkpoint
     ) -> tuple[dict[str, Labels], int]:
         """Draw every object's cluster; return them, and how many objects changed company."""
-        raise NotImplementedError
 
     def sweep(
         self, state: GibbsState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -30,7 +31,7 @@ class Swept(NamedTuple):
 
 
 @dataclass(frozen=True)
-class VariationalMethod(Unaveraged):
+class VariationalMethod(Unaveraged, ABC):
     """What VB, CVB0 and CVB have in common: how they begin, what ends a sweep, and what their states say.
 
     Attributes
@@ -75,11 +76,11 @@ class VariationalMethod(Unaveraged):
         """Return what the state says."""
         return posterior_of(state)
 
+    @abstractmethod
     def update(
         self, state: IrmState, rng: np.random.Generator, checkpoint: Checkpoint
     ) -> tuple[IrmState, float | None]:
         """Return the state with new responsibilities and counts, and the pseudo leave-one-out where it falls out."""
-        raise NotImplementedError
 
     def plain_sweep(self, state: IrmState, rng: np.random.Generator, checkpoint: Checkpoint) -> Swept:
         """Update the responsibilities, order and drop clusters, learn the hyper-parameters; no moves."""
