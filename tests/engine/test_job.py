@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -13,69 +12,12 @@ import numpy as np
 import pytest
 
 from acvb_core.engine.executor import Executor
-from acvb_core.engine.fitting import solve
 from acvb_core.engine.job import Job, Status
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.protocols import Checkpoint, SweepInfo
 from tests.engine.fakes import Wrapped, all_snapshots, bits, small_problem, with_inference
-
-ENDLESS = 1_000_000
-#: Seconds until a test gives up; nothing here takes a tenth of it.
-PATIENCE = 20.0
-
-
-def until(condition: Callable[[], Any]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.002)
-
-
-@pytest.fixture
-def jobs() -> Iterator[list[Job]]:
-    """Jobs to be stopped when the test is over."""
-    made: list[Job] = []
-    yield made
-    for job in made:
-        if job.inspect().status.active:
-            job.stop()
-            assert job.wait(PATIENCE)
-
-
-def endless(**options: Any) -> Problem:
-    return small_problem("gibbs", max_sweeps=ENDLESS, **options)
-
-
-def started(jobs: list[Job], problem: Problem, executor: Executor | None = None) -> Job:
-    job = Job(problem, executor or Executor(1))
-    jobs.append(job)
-    return job.start()
-
-
-def sweeps(job: Job) -> int:
-    snapshot = job.inspect().snapshot
-    return 0 if snapshot is None else snapshot.sweep
-
-
-class Gate:
-    """Sweeps that wait, in the middle of a sweep, until they are let through one by one."""
-
-    def __init__(self) -> None:
-        self.tickets = threading.Semaphore(0)
-        self.waiting = threading.Event()
-
-    def __call__(self, state: Any, info: SweepInfo, checkpoint: Checkpoint) -> tuple[Any, SweepInfo]:
-        self.waiting.set()
-        assert self.tickets.acquire(timeout=PATIENCE)
-        self.waiting.clear()
-        checkpoint()
-        return state, info
-
-
-def gated(problem: Problem) -> tuple[Problem, Gate]:
-    gate = Gate()
-    return with_inference(problem, Wrapped(problem.inference, gate)), gate
+from tests.engine.jobs import PATIENCE, endless, gated, started, sweeps, until
 
 
 def test_runs_to_its_end_like_a_run_in_the_foreground(jobs: list[Job]) -> None:
@@ -448,113 +390,3 @@ def test_restored_without_its_state_cannot_go_on() -> None:
     result = job.result()
     bare = replace(result, snapshot=replace(result.snapshot, state=None))
     assert not Job.restored(bare, Executor(1), job_id="old", created=0.0).can_extend
-
-
-def race_of(restarts: int, method: str = "gibbs", **values: Any) -> Problem:
-    """Return a race from random starts, by default of a method that never ends before its cap."""
-    chosen = {"init": "random", "k_rows": 9, "k_cols": 9, "max_sweeps": 60} | values
-    problem = small_problem(method, **chosen)
-    return replace(problem, settings=replace(problem.settings, restarts=restarts))
-
-
-def test_a_race_is_one_job_and_ends_as_its_winner(jobs: list[Job]) -> None:
-    problem = race_of(4)
-    job = started(jobs, problem)
-    assert job.wait(PATIENCE)
-    seen, wanted = job.inspect(), solve(problem)
-    assert (seen.status, seen.verdict, seen.error) == (Status.FINISHED, Verdict.MAX_SWEEPS, None)
-    assert job.problem.settings == wanted.problem.settings
-    assert bits(seen.snapshot) == bits(wanted.snapshot)
-    result = job.result()
-    assert result.problem.settings.seed == seen.standing.leader == wanted.standing.leader
-    columns = ["seed", "sweeps", "lower_bound", "out_after"]
-    assert result.race is not None
-    assert result.race[columns].equals(wanted.race[columns])
-    assert job.history.column("sweep").tolist() == list(range(1, 61))
-    # Extended it is the winner that goes on, as it would have alone.
-    job.extend(7)
-    assert job.wait(PATIENCE)
-    alone = all_snapshots(problem.alone(wanted.standing.leader), max_sweeps=67)[-1]
-    assert bits(job.inspect().snapshot) == bits(alone)
-    assert job.standing == seen.standing
-    again = Job.restored(job.result(), Executor(1), job_id="old", created=1.0)
-    assert again.result().to_dict() == job.result().to_dict()
-
-
-def test_readers_see_one_run_at_a_time_of_a_race(jobs: list[Job]) -> None:
-    problem = race_of(6, max_sweeps=120)
-    curves = {
-        seed: [snapshot.lower_bound for snapshot in all_snapshots(problem.alone(seed))]
-        for seed in range(3, 9)
-    }
-    job = started(jobs, problem)
-    looks, leaders, sizes = 0, set(), set()
-    while job.inspect().status.active:
-        seen = job.inspect()
-        if seen.snapshot is None:
-            continue
-        looks += 1
-        standing, history, sweep = seen.standing, seen.history, seen.snapshot.sweep
-        seed = seen.problem.settings.seed
-        assert seed == standing.leader
-        assert seen.problem.settings.restarts == 1
-        assert history.column("lower_bound")[:sweep].tolist() == curves[seed][:sweep]
-        if seen.status is Status.RUNNING and standing.rung is not None and seen.seconds_left is not None:
-            assert seen.seconds_left == pytest.approx(standing.sweeps_left / seen.sweeps_per_second)
-        leaders.add(seed)
-        sizes.add(standing.sizes)
-    assert job.wait(PATIENCE)
-    assert looks > 20
-    assert len(sizes) > 1
-
-
-def test_a_race_is_paused_and_stopped_and_its_leader_goes_on(jobs: list[Job]) -> None:
-    problem, gate = gated(race_of(4))
-    job = started(jobs, problem)
-    gate.tickets.release(29)  # the first run at its rung, the second at its ninth sweep
-    until(lambda: job.standing is not None and job.standing.sweeps == 29 and gate.waiting.is_set())
-    job.pause()
-    gate.tickets.release(100)
-    time.sleep(0.1)
-    seen = job.inspect()
-    assert (seen.status, seen.standing.sweeps, seen.standing.running) == (Status.PAUSED, 29, 4)
-    job.resume()
-    until(lambda: job.standing.sweeps > 35)
-    job.pause()
-    until(lambda: job.inspect().status is Status.PAUSED)
-    job.stop()
-    assert job.wait(PATIENCE)
-    seen = job.inspect()
-    assert (seen.status, seen.verdict) == (Status.FINISHED, Verdict.STOPPED)
-    assert not seen.standing.decided
-    assert job.result().stopped
-    at, leader = seen.snapshot.sweep, seen.standing.leader
-    gate.tickets.release(1000)
-    assert job.can_extend
-    job.extend(5)
-    assert job.wait(PATIENCE)
-    assert bits(job.inspect().snapshot) == bits(
-        all_snapshots(race_of(1).alone(leader), max_sweeps=at + 5)[-1]
-    )
-
-
-def test_a_race_stopped_in_its_first_start_never_sweeps(jobs: list[Job]) -> None:
-    executor = Executor(1)
-    begin = threading.Event()
-    executor.submit(lambda: begin.wait(PATIENCE) and None, "before")
-    job = started(jobs, race_of(3, "cvb0"), executor)
-    assert job.problem.settings.restarts == 3
-    job.stop()
-    begin.set()
-    assert job.wait(PATIENCE)
-    seen = job.inspect()
-    assert (seen.status, seen.snapshot, seen.verdict, seen.error) == (Status.FINISHED, None, None, None)
-
-
-def test_a_race_whose_winner_has_converged_does_no_more(jobs: list[Job]) -> None:
-    job = started(jobs, race_of(3, "cvb0", tol=0.9, merge=False, split=False))
-    assert job.wait(PATIENCE)
-    seen = job.inspect()
-    assert (seen.status, seen.verdict) == (Status.FINISHED, Verdict.CONVERGED)
-    assert not job.can_extend
-    assert len(job.history) == seen.snapshot.sweep < 60

@@ -1,0 +1,60 @@
+"""Jobs for tests: started, waited for, and let through their sweeps one by one."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from acvb_core.engine.executor import Executor
+from acvb_core.engine.job import Job
+from acvb_core.engine.problem import Problem
+from acvb_core.protocols import Checkpoint, SweepInfo
+from tests.engine.fakes import Wrapped, small_problem, with_inference
+
+ENDLESS = 1_000_000
+#: Seconds until a test gives up; nothing here takes a tenth of it.
+PATIENCE = 20.0
+
+
+def until(condition: Callable[[], Any]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.002)
+
+
+def endless(**options: Any) -> Problem:
+    return small_problem("gibbs", max_sweeps=ENDLESS, **options)
+
+
+def started(jobs: list[Job], problem: Problem, executor: Executor | None = None) -> Job:
+    job = Job(problem, executor or Executor(1))
+    jobs.append(job)
+    return job.start()
+
+
+def sweeps(job: Job) -> int:
+    snapshot = job.inspect().snapshot
+    return 0 if snapshot is None else snapshot.sweep
+
+
+class Gate:
+    """Sweeps that wait, in the middle of a sweep, until they are let through one by one."""
+
+    def __init__(self) -> None:
+        self.tickets = threading.Semaphore(0)
+        self.waiting = threading.Event()
+
+    def __call__(self, state: Any, info: SweepInfo, checkpoint: Checkpoint) -> tuple[Any, SweepInfo]:
+        self.waiting.set()
+        assert self.tickets.acquire(timeout=PATIENCE)
+        self.waiting.clear()
+        checkpoint()
+        return state, info
+
+
+def gated(problem: Problem) -> tuple[Problem, Gate]:
+    gate = Gate()
+    return with_inference(problem, Wrapped(problem.inference, gate)), gate
