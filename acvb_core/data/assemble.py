@@ -207,26 +207,16 @@ def _isolated_facts(relation: Relation) -> list[Fact]:
 
 def missing_fact(relation: Relation) -> Fact | None:
     """Return how many entries are missing, None if none is; self-links that do not count are none."""
-    n, kind = relation.n_missing, relation.network
-    if kind is None:
-        return Fact("missing", n, f"{plural(n, 'entry is', 'entries are')} missing.") if n else None
-    own = int(relation.missing.diagonal().sum())
-    n -= own
-    if not kind.directed:
-        n //= 2
-    if kind.self_links:
-        n += own
-    return Fact("missing", n, f"{plural(n, 'pair is', 'pairs are')} missing.") if n else None
+    n = relation.n_unknown
+    one, several = ("entry is", "entries are") if relation.network is None else ("pair is", "pairs are")
+    return Fact("missing", n, f"{plural(n, one, several)} missing.") if n else None
 
 
 def links_fact(relation: Relation) -> Fact:
     """Return the size of a relation: objects and links."""
     rows, columns = relation.shape
-    kind = relation.network
-    if kind is not None:
-        known = relation.n_observed
-        if not kind.directed:  # each pair once, the diagonal already so
-            known = (known + rows - int(relation.missing.diagonal().sum())) // 2
+    if relation.network is not None:
+        known = relation.n_known
         return Fact(
             "links",
             relation.n_links,

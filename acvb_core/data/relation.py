@@ -172,9 +172,27 @@ class Relation:
     @property
     def n_links(self) -> int:
         """Number of links, those of an undirected network counted once."""
+        return self._each_once(self.n_ones, int(self.ones.diagonal().sum()))
+
+    @property
+    def n_known(self) -> int:
+        """Number of entries known to be 0 or 1, pairs of an undirected network counted once."""
+        own = 0 if self.network is None else self.shape[0] - int(self.missing.diagonal().sum())
+        return self._each_once(self.n_observed, own)
+
+    @property
+    def n_unknown(self) -> int:
+        """Number of unknown entries that count, pairs of an undirected network once."""
+        if self.network is None:
+            return self.n_missing
+        own = int(self.missing.diagonal().sum())
+        return self._each_once(self.n_missing, own) - (0 if self.network.self_links else own)
+
+    def _each_once(self, n_entries: int, n_on_diagonal: int) -> int:
+        """Return how many of an undirected network's entries stand on or above the diagonal; elsewhere all of them."""
         if self.network is None or self.network.directed:
-            return self.n_ones
-        return (self.n_ones + int(self.ones.diagonal().sum())) // 2
+            return n_entries
+        return (n_entries + n_on_diagonal) // 2
 
     @property
     def density(self) -> float:

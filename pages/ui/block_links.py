@@ -28,7 +28,7 @@ def link_prediction(key: Key, result: Result) -> None:
     """Draw the tables of single pairs that stand out, as long as is asked for, and their files."""
     st.subheader("Link prediction", anchor=False)
     relation = result.problem.data
-    n_unknown = n_unknown_pairs(relation)
+    n_unknown = relation.n_unknown
     among = "unlinked"
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="link_controls"):
         number = st.number_input(
@@ -71,13 +71,6 @@ def not_too_many(key: Key, result: Result) -> bool:
 
     st.button("Look at all of them", icon=":material/search:", key="link_look", on_click=look)
     return False
-
-
-def n_unknown_pairs(relation: Relation) -> int:
-    """Return how many entries are unknown, without a diagonal that is no part of the data."""
-    own = relation.shape[0] if relation.network is not None and not relation.network.self_links else 0
-    number = relation.n_missing - own
-    return number // 2 if relation.network is not None and not relation.network.directed else number
 
 
 @st.cache_resource(show_spinner="Looking at all pairs", max_entries=8)

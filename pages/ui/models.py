@@ -99,15 +99,6 @@ class Face:
         return write(getattr(heldout, field))
 
 
-def known_pairs(network: Any) -> int:
-    """Return how many pairs of a network are known to be linked or not, those of an undirected one counted once."""
-    n_known: int = network.n_observed
-    if network.network.directed:
-        return n_known
-    own = network.shape[0] - int(network.missing.diagonal().sum())
-    return (n_known + own) // 2
-
-
 FACES: dict[str, Face] = {
     "irm": Face(
         model="irm",
@@ -144,7 +135,7 @@ FACES: dict[str, Face] = {
         score=("Held-out skill", "skill", say.percent),
         held_out="the known pairs",
         held=("pair", "pairs"),
-        known=known_pairs,
+        known=lambda network: network.n_known,
         about="",
         demonstration=Demonstration(
             "les_miserables",

@@ -9,7 +9,6 @@ from acvb_core.data.relation import Relation
 from pages.ui import format as say
 from pages.ui.glance import Glance
 from pages.ui.known_labels import known_tab
-from pages.ui.models import known_pairs
 from pages.ui.overview_relation import degree_tab, links_tab, picture_tab
 
 
@@ -18,7 +17,7 @@ def network_glance(network: Relation) -> Glance:
     n_nodes = network.shape[0]
     kind = network.network
     assert kind is not None
-    known, every = known_pairs(network), _pairs(network)
+    known, every = network.n_known, _pairs(network)
     figures = [
         ("Nodes", f"{n_nodes:,}"),
         ("Links", f"{network.n_links:,}"),

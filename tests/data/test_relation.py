@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from acvb_core.data.relation import Relation
+from acvb_core.data.relation import Network, Relation
 from acvb_core.errors import DataError
 
 
@@ -67,3 +67,21 @@ def test_fingerprint_tells_data_apart_and_nothing_else():
 def test_what_is_refused(ones, missing, options, words):
     with pytest.raises(DataError, match=words):
         Relation.build(ones, missing, **options)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("self_links", [False, True])
+def test_pairs_are_counted_as_one_would_on_paper(directed: bool, self_links: bool) -> None:
+    rng = np.random.default_rng(2)
+    ones, missing = rng.random((9, 9)) < 0.3, rng.random((9, 9)) < 0.3
+    if not directed:
+        ones, missing = np.triu(ones), np.triu(missing)
+    if not self_links:
+        np.fill_diagonal(ones, False)
+        np.fill_diagonal(missing, False)
+    ones &= ~missing
+    network = Relation.build(ones, missing, network=Network(directed, self_links))
+    pairs = [(i, j) for i in range(9) for j in range(9) if (i != j or self_links) and (directed or i <= j)]
+    assert network.n_links == sum(ones[pair] for pair in pairs)
+    assert network.n_unknown == sum(missing[pair] for pair in pairs)
+    assert network.n_known == len(pairs) - network.n_unknown

@@ -15,7 +15,7 @@ from acvb_core.views.arrangement import arranged
 from pages.ui import block_links
 from pages.ui.block_clusters import cluster_table
 from pages.ui.block_files import offers
-from pages.ui.block_links import ends, n_unknown_pairs
+from pages.ui.block_links import ends
 from pages.ui.workspace import Workspace
 from tests.pages.networks import HOUSES, NAMES, PAIRS, fitted, friends, in_use, stored
 from tests.pages.session import WORKSPACE, Open, texts
@@ -203,7 +203,7 @@ def test_unknown_pairs_can_be_looked_at_too(open_app: Open) -> None:
         ones[a, b] = ones[b, a] = 0
         missing[a, b] = missing[b, a] = 1
     relation = Relation.build(ones, missing, row_labels=NAMES, network=Network(directed=False))
-    assert n_unknown_pairs(relation) == 2
+    assert relation.n_unknown == 2
     app = opened(open_app, fitted(relation, "vb"))
     switch(app, "link_among", "missing")
     likely = next(shown.value for shown in app.dataframe if "block_probability" in shown.value)

@@ -7,7 +7,6 @@ from streamlit.testing.v1 import AppTest
 
 from acvb_core.data.relation import Relation
 from acvb_core.data.samples import SAMPLES
-from pages.ui.models import known_pairs
 from pages.ui.workspace import Workspace
 from tests.pages.networks import FRIENDS, GRAPHML, HOUSES, NAMES, PAIRS, friends
 from tests.pages.session import WORKSPACE, Open, press, texts
@@ -183,5 +182,5 @@ def test_every_sample_network_is_shown(open_app: Open, sample: str) -> None:
 
 
 def test_pairs_of_an_undirected_network_are_counted_once() -> None:
-    assert known_pairs(friends()) == 28
-    assert known_pairs(friends(directed=True)) == 56
+    assert friends().n_known == 28
+    assert friends(directed=True).n_known == 56
