@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from acvb_core.data.relation import Relation
+from acvb_core.irm.moves import TRIALS
 
 
 def memory_bytes(relation: Relation, method: str, values: dict[str, Any]) -> int:
@@ -12,7 +13,8 @@ def memory_bytes(relation: Relation, method: str, values: dict[str, Any]) -> int
 
     Counted at the clusters a run begins with, for whichever is largest: the start; a sweep, with responsibilities
     before, now and in the making, the sums over links and zeros of both passes, and the mean of an averaged run; a
-    split. Block by block work is small beside them. A sampler's clusters have no upper limit.
+    split, with the states that wait for their trial. Block by block work is small beside them. A sampler's clusters
+    have no upper limit.
     """
     n_rows, n_cols = relation.shape
     if "k_cols" not in values:
@@ -33,7 +35,7 @@ def memory_bytes(relation: Relation, method: str, values: dict[str, Any]) -> int
         start += 4 * (n_rows + n_cols) * (max(values["k_rows"], values["k_cols"]) + 10)
     split = 0
     if values.get("split", False):
-        split = 4 * own + across + 9 * _largest(relation, min(values["k_rows"], values["k_cols"]))
+        split = (4 + TRIALS) * own + across + 9 * _largest(relation, min(values["k_rows"], values["k_cols"]))
     return 8 * max(start, sweep, split)
 
 
@@ -65,5 +67,5 @@ def _network_bytes(relation: Relation, method: str, values: dict[str, Any]) -> i
     split = 0
     if values.get("split", False):
         both_ways = relation.network is None or relation.network.directed
-        split = 4 * own + 6 * _largest(relation, k) * (2 if both_ways else 1)
+        split = (4 + TRIALS) * own + 6 * _largest(relation, k) * (2 if both_ways else 1)
     return 8 * max(start, sweep, split)

@@ -29,7 +29,7 @@ MOVES_EVERY = 5
 MOVES_UNTIL = 200
 #: How many of the refused merges, and of the refused splits, are tried with sweeps after them, how many sweeps, and
 #: what such a move may lose at once (nats): sweeps do not win back more.
-_TRIALS, _TRIAL_SWEEPS, _WORST = 5, 5, -100.0
+TRIALS, _TRIAL_SWEEPS, _WORST = 5, 5, -100.0
 #: A trial is given up when each sweep left would have to raise the bound by so many times more than the last did.
 _HOPE = 2.0
 #: A trial must end this much (nats) above where sweeps alone lead, or what has not quite settled would count as a gain.
@@ -128,11 +128,11 @@ class Moves:
                 largest_first=not method.keep_bound,
             )  # fmt: skip
         if not merged and not split and self.merge:
-            candidates = promising_merges(state, _TRIALS, _WORST, checkpoint)
+            candidates = promising_merges(state, TRIALS, _WORST, checkpoint)
             state, merged, refused = trials.best_of(state, candidates, refused)
         if not merged and not split and self.split:
             candidates = promising_splits(
-                state, method.relation, self.most, _TRIALS, _WORST, refused, rng, checkpoint,
+                state, method.relation, self.most, TRIALS, _WORST, refused, rng, checkpoint,
                 largest_first=not method.keep_bound,
             )  # fmt: skip
             state, split, refused = trials.best_of(state, candidates, refused)

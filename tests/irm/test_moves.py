@@ -251,7 +251,7 @@ def test_widths_tell_how_many_clusters_were_merged_and_split(
     kind: str, moves_made: list[Move], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Moves that pay at once: after a trial merge others may follow."""
-    monkeypatch.setattr(moves, "_TRIALS", 0)
+    monkeypatch.setattr(moves, "TRIALS", 0)
     for k in (3, 12):
         relation, truth = small_relation(kind, 1)
         fit(relation, "cvb0", **{f"k_{domain}": k for domain in truth}, shrink=0.0)

@@ -36,7 +36,7 @@ def settled(seed: int) -> tuple[Any, IrmState]:
     """Return a method and the state in which its run ends when nothing is tried that does not pay at once."""
     problem = sparse_case(seed)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(moves, "_TRIALS", 0)
+        patch.setattr(moves, "TRIALS", 0)
         state = last_of(problem).state
     return problem.inference, replace(state, moves=MoveMemory(due=0))
 
@@ -69,7 +69,7 @@ def test_a_trial_pays_where_nothing_pays_at_once(kind: str, seed: int) -> None:
     assert merge_clusters(state)[1] == 0
     assert split_clusters(state, method.relation, {}, Refused(), np.random.default_rng(seed))[1] == 0
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(moves, "_TRIALS", 0)
+        patch.setattr(moves, "TRIALS", 0)
         assert not allowed.after(state, method, np.random.default_rng(seed), no_checkpoint)[1]
     found, made = allowed.after(state, method, np.random.default_rng(seed), no_checkpoint)
     assert made == {"merged" if kind == "merge" else "split": 1}
