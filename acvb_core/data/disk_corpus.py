@@ -1,0 +1,390 @@
+"""A corpus on disk: a folder of shards, each a piece of the documents, read one after another or by number."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from acvb_core.data.corpus import Corpus
+from acvb_core.data.disk_strings import StringFile
+from acvb_core.data.tokeniser import Tokeniser
+from acvb_core.errors import DataError, ParameterError
+
+FORMAT = "acvb corpus on disk"
+VERSION = 1
+META = "meta.json"
+_READ_AGAIN = "Read the corpus to disk again"
+
+
+class Shard(NamedTuple):
+    """The documents of one piece, as kernels read them.
+
+    Attributes
+    ----------
+    pointers : int64 array, shape (n + 1,)
+        The pairs of document i are `pointers[i]` to `pointers[i + 1] - 1`.
+    words : int32 array, shape (n_pairs,)
+        Sorted within a document, none twice.
+    counts : float32 array, shape (n_pairs,)
+    """
+
+    pointers: NDArray[np.int64]
+    words: NDArray[np.int32]
+    counts: NDArray[np.float32]
+
+
+class Stored(NamedTuple):
+    """The documents of one piece as they lie on disk: small whole numbers, mapped into memory."""
+
+    pointers: NDArray[Any]
+    words: NDArray[Any]
+    counts: NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class DiskCorpus:
+    """Word counts of documents that stay on disk; what is held in memory does not grow with the documents.
+
+    `read_to_disk` makes one of a file, `write_disk_corpus` of pieces of documents. Sizes and frequencies are those
+    of the documents that are in: all but `left_out`.
+
+    Attributes
+    ----------
+    folder : Path
+    name : str
+        What the user calls the corpus.
+    vocabulary : ndarray of str (object dtype), shape (n_words,)
+    tokeniser : Tokeniser or None
+        How the texts were cut into words.
+    frequencies : int64 array, shape (n_words,)
+        How often each word stands in the documents.
+    n_documents, n_pairs, n_tokens : int
+        Documents (empty ones included), different (document, word) pairs, and words with repetitions.
+    fingerprint : str
+        SHA-256 (hex) of shape and counts in the order of the documents, whatever the size of the shards: that of
+        the same corpus in memory, unless documents are left out.
+    begins : int64 array, shape (n_shards + 1,)
+        The first document of each shard, and behind the last the number of all documents of the folder.
+    left_out : int64 array
+        Sorted numbers of documents that are held out.
+    has_texts : bool
+        The texts are kept beside the counts.
+    first_name : int or None
+        Documents are called by their number, the first by this one; None: by the names in the folder.
+    """
+
+    folder: Path
+    name: str
+    vocabulary: NDArray[Any]
+    tokeniser: Tokeniser | None
+    frequencies: NDArray[np.int64]
+    n_documents: int
+    n_pairs: int
+    n_tokens: int
+    fingerprint: str
+    begins: NDArray[np.int64]
+    has_texts: bool = False
+    first_name: int | None = 1
+    left_out: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+
+    #: For what asks a corpus of either kind: groups and texts are not held in memory.
+    labels: ClassVar[None] = None
+    texts: ClassVar[None] = None
+
+    @classmethod
+    def open(cls, folder: str | Path) -> DiskCorpus:
+        """Return the corpus that a folder holds.
+
+        Raises
+        ------
+        DataError
+            The folder holds none, is damaged, or was written by a later version.
+        """
+        folder = Path(folder)
+        meta = _meta(folder)
+        try:
+            for name, size in meta["files"].items():
+                path = folder / name
+                if not path.is_file() or path.stat().st_size != size:
+                    raise _damaged(folder, f"{name} is missing or not of the size that was written")
+            vocabulary = np.empty(meta["words"], dtype=object)
+            vocabulary[:] = list(StringFile(folder, "vocabulary"))
+            told = meta["tokeniser"]
+            return cls(
+                folder,
+                meta["name"],
+                vocabulary,
+                None if told is None else Tokeniser.from_dict(told),
+                np.load(folder / "frequencies.npy"),
+                meta["documents"],
+                meta["pairs"],
+                meta["tokens"],
+                meta["fingerprint"],
+                np.cumsum([0, *(shard["documents"] for shard in meta["shards"])], dtype=np.int64),
+                meta["has_texts"],
+                meta["first_name"],
+            )
+        except (KeyError, TypeError, AttributeError, ValueError, OSError, ParameterError) as problem:
+            raise _damaged(folder, f"{type(problem).__name__}: {problem}") from None
+
+    @property
+    def n_words(self) -> int:
+        """Number of words in the vocabulary."""
+        return len(self.vocabulary)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of documents that are in, and of words in the vocabulary."""
+        return self.n_documents, self.n_words
+
+    @property
+    def n_all(self) -> int:
+        """Number of documents of the folder, those left out included."""
+        return int(self.begins[-1])
+
+    @property
+    def n_shards(self) -> int:
+        """Number of pieces."""
+        return len(self.begins) - 1
+
+    @property
+    def shard_sizes(self) -> tuple[int, ...]:
+        """Documents that are in, of each shard."""
+        out = np.searchsorted(self.left_out, self.begins)
+        return tuple((np.diff(self.begins) - np.diff(out)).tolist())
+
+    @property
+    def size_text(self) -> str:
+        """Size in words: documents, vocabulary, tokens."""
+        return f"{self.n_documents:,} documents · {self.n_words:,} words · {self.n_tokens:,} tokens · on disk"
+
+    @property
+    def bytes_on_disk(self) -> int:
+        """Size of the folder."""
+        return sum(path.stat().st_size for path in self.folder.iterdir())
+
+    def identity(self) -> dict[str, Any]:
+        """Return name, size, fingerprint and how texts were cut as plain values: what tells these data from others."""
+        return {
+            "name": self.name,
+            "documents": self.n_documents,
+            "words": self.n_words,
+            "tokens": self.n_tokens,
+            "fingerprint": self.fingerprint,
+            "tokeniser": None if self.tokeniser is None else self.tokeniser.to_dict(),
+        }
+
+    def shard(self, number: int) -> Shard:
+        """Return the documents of one shard that are in, read into memory; threads may call it at once.
+
+        Raises
+        ------
+        DataError
+            The shard is damaged.
+        """
+        stored = self._stored(number)
+        pointers = stored.pointers.astype(np.int64)
+        words, counts = stored.words.astype(np.int32), stored.counts.astype(np.float32)
+        begin, end = self.begins[number : number + 2]
+        out = self.left_out[slice(*np.searchsorted(self.left_out, (begin, end)))] - begin
+        if len(out):
+            stays = np.ones(end - begin, dtype=np.bool_)
+            stays[out] = False
+            lengths = np.diff(pointers)
+            kept = np.repeat(stays, lengths)
+            words, counts = words[kept], counts[kept]
+            pointers = np.concatenate([[0], np.cumsum(lengths[stays])]).astype(np.int64)
+        return Shard(pointers, words, counts)
+
+    def documents(self, numbers: ArrayLike) -> Corpus:
+        """Return chosen documents, in the order of their numbers within the folder; those left out can be asked for.
+
+        Raises
+        ------
+        ParameterError
+            There is no document of such a number.
+        """
+        chosen = self._checked(numbers)
+        lengths, words, counts = self._pairs(chosen)
+        pointers = np.concatenate([[0], np.cumsum(lengths)])
+        index_type = np.int32 if max(len(words), *self.shape) < 2**31 else np.int64
+        matrix = sparse.csr_array(
+            (counts, words.astype(index_type, copy=False), pointers.astype(index_type)),
+            shape=(len(chosen), self.n_words),
+        )
+        names = np.empty(len(chosen), dtype=object)
+        names[:] = self._names(chosen)
+        texts = tuple(StringFile(self.folder, "texts").at(chosen)) if self.has_texts else None
+        return Corpus(matrix, self.vocabulary, names, self.name, texts, None, self.tokeniser)
+
+    def sample(self, n: int, seed: int = 0) -> Corpus:
+        """Return `n` of the documents that are in (all if there are fewer), drawn without replacement, in file order."""
+        chosen = np.random.default_rng(seed).choice(self.n_documents, min(n, self.n_documents), replace=False)
+        return self.documents(self._numbers_in(np.sort(chosen)))
+
+    def without(self, numbers: ArrayLike) -> DiskCorpus:
+        """Return the same folder with these documents left out too; only they are read.
+
+        Raises
+        ------
+        ParameterError
+            There is no document of such a number, or none would be left.
+        """
+        out = np.union1d(self.left_out, self._checked(numbers))
+        if len(out) == self.n_all:
+            raise ParameterError(f"All documents of {self.name} would be left out; leave some in.")
+        new = np.setdiff1d(out, self.left_out)
+        _, words, counts = self._pairs(new)
+        frequencies = self.frequencies.copy()
+        np.subtract.at(frequencies, words, counts.astype(np.int64))
+        base = self.fingerprint if not len(self.left_out) else _meta(self.folder)["fingerprint"]
+        digest = hashlib.sha256(f"{base} without ".encode() + out.astype("<i8").tobytes()).hexdigest()
+        return replace(
+            self,
+            frequencies=frequencies,
+            n_documents=self.n_all - len(out),
+            n_pairs=self.n_pairs - len(words),
+            n_tokens=self.n_tokens - int(counts.sum(dtype=np.int64)),
+            fingerprint=digest if len(out) else base,
+            left_out=out,
+        )
+
+    def in_memory(self) -> Corpus:
+        """Return all documents that are in as a corpus in memory."""
+        return self.documents(self._numbers_in(np.arange(self.n_documents)))
+
+    def document_names(self, begin: int, end: int) -> list[str]:
+        """Return the names of documents `begin` to `end` - 1 of the folder, those left out included."""
+        begin, end = max(begin, 0), min(end, self.n_all)
+        if begin >= end:
+            return []
+        if self.first_name is not None:
+            return [str(i + self.first_name) for i in range(begin, end)]
+        return StringFile(self.folder, "names").between(begin, end)
+
+    def _names(self, chosen: NDArray[np.int64]) -> list[str]:
+        if self.first_name is not None:
+            return [str(i + self.first_name) for i in chosen.tolist()]
+        return StringFile(self.folder, "names").at(chosen)
+
+    def _numbers_in(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the numbers within the folder of documents counted among those that are in."""
+        if not len(self.left_out):
+            return places
+        # left_out[j] - j documents that are in stand before the j-th that is left out.
+        before = self.left_out - np.arange(len(self.left_out))
+        return places + np.searchsorted(before, places, side="right")
+
+    def _checked(self, numbers: ArrayLike) -> NDArray[np.int64]:
+        chosen = np.atleast_1d(np.asarray(numbers, dtype=np.int64)).ravel()
+        wrong = (chosen < 0) | (chosen >= self.n_all)
+        if wrong.any():
+            raise ParameterError(
+                f"There is no document number {chosen[wrong][0]} in {self.name}; "
+                f"they are numbered from 0 to {self.n_all - 1:,}."
+            )
+        return chosen
+
+    def _pairs(
+        self, chosen: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+        """Return the lengths of documents, and their words and counts in a row."""
+        home = np.searchsorted(self.begins, chosen, side="right") - 1
+        lengths = np.zeros(len(chosen), dtype=np.int64)
+        found: list[tuple[NDArray[np.intp], NDArray[np.int32], NDArray[np.int32]]] = []
+        for number in np.unique(home):
+            places = np.flatnonzero(home == number)
+            stored = self._stored(int(number))
+            local = chosen[places] - self.begins[number]
+            starts = stored.pointers[local].astype(np.int64)
+            sizes = stored.pointers[local + 1].astype(np.int64) - starts
+            at = _ranges(starts, sizes)
+            lengths[places] = sizes
+            found.append((places, stored.words[at].astype(np.int32), stored.counts[at].astype(np.int32)))
+        total = int(lengths.sum())
+        words, counts = np.empty(total, dtype=np.int32), np.empty(total, dtype=np.int32)
+        pointers = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        for places, some_words, some_counts in found:
+            at = _ranges(pointers[places], lengths[places])
+            words[at], counts[at] = some_words, some_counts
+        return lengths, words, counts
+
+    def _stored(self, number: int) -> Stored:
+        if not 0 <= number < self.n_shards:
+            raise ParameterError(f"There is no shard {number} in {self.name}; it has {self.n_shards}.")
+        try:
+            stored = Stored(
+                *(
+                    np.load(self.folder / shard_file(number, part), mmap_mode="r", allow_pickle=False)
+                    for part in Stored._fields
+                )
+            )
+        except (OSError, ValueError) as problem:
+            raise _damaged(self.folder, str(problem)) from None
+        self._check(number, stored)
+        return stored
+
+    def _check(self, number: int, stored: Stored) -> None:
+        """Refuse numbers that a compiled loop would follow out of its arrays."""
+        pointers, words, counts = stored
+        n = int(self.begins[number + 1] - self.begins[number])
+        sound = (
+            len(pointers) == n + 1
+            and int(pointers[0]) == 0
+            and bool((pointers[1:] >= pointers[:-1]).all())
+            and int(pointers[-1]) == len(words) == len(counts)
+            and (not len(words) or int(words.max()) < self.n_words)
+        )
+        if not sound:
+            raise _damaged(self.folder, f"the numbers of shard {number} contradict each other")
+
+
+def shard_file(number: int, part: str) -> str:
+    """Return the name of a file of a shard ("pointers", "words" or "counts")."""
+    return f"shard-{number:05d}-{part}.npy"
+
+
+def _ranges(starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return start, start + 1, …, start + size - 1 of every range, in a row."""
+    ends = np.cumsum(sizes)
+    return np.repeat(starts - (ends - sizes), sizes) + np.arange(ends[-1] if len(ends) else 0)
+
+
+def _meta(folder: Path) -> dict[str, Any]:
+    path = folder / META
+    try:
+        meta = json.loads(path.read_text(encoding="utf-8"))
+    except OSError:
+        raise DataError(
+            "this folder holds no corpus on disk",
+            source=str(folder),
+            remedy="Choose a folder that read_to_disk has written.",
+        ) from None
+    except ValueError as problem:
+        raise _damaged(folder, f"{META}: {problem}") from None
+    if not isinstance(meta, dict) or meta.get("format") != FORMAT:
+        raise DataError(
+            f"{META} is not that of a corpus on disk",
+            source=str(folder),
+            remedy="Choose a folder that read_to_disk has written.",
+        )
+    if meta.get("version") != VERSION:
+        raise DataError(
+            f"this corpus is of version {meta.get('version')} of the form, and {VERSION} is read here",
+            source=str(folder),
+            remedy=f"{_READ_AGAIN}, or use a later ACVB.",
+        )
+    return meta
+
+
+def _damaged(folder: Path, problem: str) -> DataError:
+    return DataError(
+        f"this corpus on disk is damaged ({problem})", source=str(folder), remedy=f"{_READ_AGAIN}."
+    )

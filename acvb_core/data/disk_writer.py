@@ -1,0 +1,414 @@
+"""Write a corpus to disk piece by piece, in a folder that appears whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from acvb_core.data.corpus import Corpus
+from acvb_core.data.disk_corpus import FORMAT, META, VERSION, DiskCorpus, shard_file
+from acvb_core.data.disk_strings import StringWriter
+from acvb_core.data.names import unique_names
+from acvb_core.data.tokeniser import Tokeniser
+from acvb_core.errors import DataError, ParameterError
+
+#: Pairs of a shard: about 12 MB on disk, 32 MB in memory.
+SHARD_PAIRS = 4_000_000
+#: Empty documents whose numbers are remembered.
+SHOWN = 5
+_MAX_COUNT = 2**31 - 1
+
+#: Documents one after another: where each begins, their words and counts.
+Piece = tuple[ArrayLike, ArrayLike, ArrayLike]
+
+
+class ShardWriter:
+    """Write documents to a new folder; use as a context, which removes everything unless `finish` was reached.
+
+    Parameters
+    ----------
+    folder : path
+        Must not exist, or be empty. What is written lies in a hidden folder beside it until it is complete.
+    name : str
+    shard_pairs : int
+        A shard is closed before it would hold more pairs, and holds at least one document.
+
+    Attributes
+    ----------
+    work : Path
+        The hidden folder, where a reader may keep files of its own until the end.
+    n_documents : int
+        Documents added so far.
+    zeros, repeated : int
+        Counts of 0 that were not stored, and entries that were added to one of the same document and word.
+    n_empty : int
+        Documents without any word.
+    first_empty : list of int
+        The numbers of the first few of them.
+
+    Raises
+    ------
+    ParameterError
+        There is something at `folder` already, or `shard_pairs` is below 1.
+    DataError
+        The folder cannot be made.
+    """
+
+    def __init__(self, folder: str | Path, *, name: str = "corpus", shard_pairs: int = SHARD_PAIRS) -> None:
+        self.folder, self.name = Path(folder), name
+        if shard_pairs < 1:
+            raise ParameterError(f"shard_pairs is {shard_pairs}; it must be at least 1.")
+        if self.folder.exists() and (not self.folder.is_dir() or any(self.folder.iterdir())):
+            raise ParameterError(
+                f"There is something at {self.folder} already; remove it, or give another folder."
+            )
+        try:
+            self.folder.parent.mkdir(parents=True, exist_ok=True)
+            self.work = self.folder.parent / f".{self.folder.name}-{secrets.token_hex(6)}"
+            self.work.mkdir()
+        except OSError as problem:
+            raise disk_fault(problem, self.folder) from None
+        self._limit = shard_pairs
+        self._waiting: list[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]] = []
+        self._room = shard_pairs
+        self._shards: list[dict[str, Any]] = []
+        self._frequencies = np.zeros(0, dtype=np.int64)
+        self._names: StringWriter | None = None
+        self._texts: StringWriter | None = None
+        self.n_documents = self.zeros = self.repeated = self.n_empty = 0
+        self.first_empty: list[int] = []
+
+    def __enter__(self) -> ShardWriter:
+        return self
+
+    def __exit__(self, kind: object, problem: BaseException | None, trace: object) -> None:
+        for strings in (self._names, self._texts):
+            if strings is not None:
+                strings.abandon()
+        shutil.rmtree(self.work, ignore_errors=True)
+        if isinstance(problem, OSError):
+            raise disk_fault(problem, self.folder) from problem
+
+    @property
+    def names(self) -> StringWriter:
+        """Where names go, in the order of the documents: one for each, or none at all (they are numbered then)."""
+        if self._names is None:
+            self._names = StringWriter(self.work, "names")
+        return self._names
+
+    @property
+    def has_texts(self) -> bool:
+        """Whether texts were given."""
+        return self._texts is not None
+
+    @property
+    def texts(self) -> StringWriter:
+        """Where texts go, in the order of the documents: one for each, or none at all."""
+        if self._texts is None:
+            self._texts = StringWriter(self.work, "texts")
+        return self._texts
+
+    def add(self, pointers: ArrayLike, words: ArrayLike, counts: ArrayLike) -> None:
+        """Append documents; a word given twice in one is added up, and counts of 0 are not stored.
+
+        Parameters
+        ----------
+        pointers : int, shape (n + 1,)
+            The entries of document i are `pointers[i]` to `pointers[i + 1] - 1`.
+        words, counts : int, shape (n_entries,)
+
+        Raises
+        ------
+        DataError
+            The arrays contradict each other, or a count is negative, no whole number or too large.
+        """
+        matrix = _matrix(pointers, words, counts, self.name)
+        given = matrix.nnz
+        self.zeros += given - int(np.count_nonzero(matrix.data))
+        if not matrix.has_canonical_format:
+            matrix = matrix.copy()
+            matrix.sum_duplicates()
+        self.repeated += given - matrix.nnz
+        if matrix.nnz and not matrix.data.all():
+            matrix = matrix.copy()
+            matrix.eliminate_zeros()
+        if matrix.nnz and int(matrix.data.max()) > _MAX_COUNT:
+            raise DataError(
+                f"a word count is larger than {_MAX_COUNT:,}",
+                source=self.name,
+                value=str(int(matrix.data.max())),
+                remedy="Check the counts.",
+            )
+        self._append(matrix.indptr.astype(np.int64), matrix.indices, matrix.data.astype(np.int32))
+
+    def finish(
+        self,
+        vocabulary: Sequence[str] | NDArray[Any],
+        *,
+        tokeniser: Tokeniser | None = None,
+        first_name: int = 1,
+    ) -> DiskCorpus:
+        """Write what is left, let the folder appear and return the corpus in it.
+
+        Parameters
+        ----------
+        vocabulary : sequence of str
+        tokeniser : Tokeniser, optional
+        first_name : int
+            Number of the first document, where they have no names.
+
+        Raises
+        ------
+        DataError
+            There is no token, a word is beyond the vocabulary, or names or texts are not one for each document.
+        """
+        self._flush()
+        frequencies = self._settled_frequencies(len(vocabulary))
+        numbered = self._settle_strings(first_name)
+        words = StringWriter(self.work, "vocabulary")
+        words.extend(unique_names(np.asarray(vocabulary, dtype=object), len(vocabulary), "word", self.name))
+        words.close()
+        np.save(self.work / "frequencies.npy", frequencies)
+        shape = self.n_documents, len(vocabulary)
+        files = {path.name: path.stat().st_size for path in sorted(self.work.iterdir()) if path.is_file()}
+        meta = {
+            "format": FORMAT,
+            "version": VERSION,
+            "name": self.name,
+            "documents": self.n_documents,
+            "words": len(vocabulary),
+            "pairs": sum(shard["pairs"] for shard in self._shards),
+            "tokens": int(frequencies.sum()),
+            "fingerprint": _fingerprint(self.work, shape, len(self._shards)),
+            "tokeniser": None if tokeniser is None else tokeniser.to_dict(),
+            "has_texts": self._texts is not None,
+            "first_name": numbered,
+            "shards": self._shards,
+            "files": files,
+        }
+        (self.work / META).write_text(json.dumps(meta, ensure_ascii=False, indent=1), encoding="utf-8")
+        self.work.replace(self.folder)
+        return DiskCorpus.open(self.folder)
+
+    def _append(self, pointers: NDArray[np.int64], words: NDArray[Any], counts: NDArray[np.int32]) -> None:
+        n = len(pointers) - 1
+        empty = np.flatnonzero(pointers[1:] == pointers[:-1])
+        self.n_empty += len(empty)
+        room = max(SHOWN - len(self.first_empty), 0)
+        self.first_empty += (empty[:room] + self.n_documents).tolist()
+        self.n_documents += n
+        begin = 0
+        while begin < n:
+            end = int(np.searchsorted(pointers, pointers[begin] + self._room, side="right")) - 1
+            if end == begin and not self._waiting:
+                end = begin + 1
+            if end > begin:
+                part = slice(pointers[begin], pointers[end])
+                # Copies: a slice would keep the whole piece in memory until the shard is written.
+                lengths = np.diff(pointers[begin : end + 1])
+                self._waiting.append((lengths, words[part].astype(np.int32), counts[part].copy()))
+                self._room -= int(pointers[end] - pointers[begin])
+            if end < n:
+                self._flush()
+            begin = end
+
+    def _flush(self) -> None:
+        if not self._waiting:
+            return
+        lengths, words, counts = (np.concatenate(part) for part in zip(*self._waiting, strict=True))
+        self._waiting, self._room = [], self._limit
+        seen = np.bincount(words, weights=counts).astype(np.int64)
+        if len(seen) > len(self._frequencies):
+            self._frequencies = np.pad(self._frequencies, (0, len(seen) - len(self._frequencies)))
+        self._frequencies[: len(seen)] += seen
+        pointers = np.concatenate([[0], np.cumsum(lengths)])
+        parts = {
+            "pointers": pointers.astype(np.uint32 if len(words) < 2**32 else np.int64),
+            "words": words.astype(np.uint16 if len(seen) <= 2**16 else np.uint32),
+            "counts": counts.astype(np.min_scalar_type(int(counts.max(initial=0)))),
+        }
+        for part, array in parts.items():
+            np.save(self.work / shard_file(len(self._shards), part), array)
+        types = {part: array.dtype.name for part, array in parts.items()}
+        self._shards.append({"documents": len(lengths), "pairs": len(words), **types})
+
+    def _settled_frequencies(self, n_words: int) -> NDArray[np.int64]:
+        if not self._frequencies.any():
+            raise DataError(
+                "the corpus has no words",
+                source=self.name,
+                remedy="Give at least one document with a word.",
+            )
+        if len(self._frequencies) > n_words:
+            raise DataError(
+                f"a word has number {len(self._frequencies) - 1:,}, and the vocabulary has {n_words:,} words",
+                source=self.name,
+                remedy="Words are numbered from 0; give the vocabulary that belongs to the documents.",
+            )
+        return np.pad(self._frequencies, (0, n_words - len(self._frequencies)))
+
+    def _settle_strings(self, first_name: int) -> int | None:
+        """Close names and texts; return the number of the first document where the names are numbers."""
+        for what, strings in (("names", self._names), ("texts", self._texts)):
+            if strings is None:
+                continue
+            if len(strings) != self.n_documents:
+                raise DataError(
+                    f"{len(strings):,} {what} were given for {self.n_documents:,} documents",
+                    source=self.name,
+                    remedy=f"Give {what} for every document, or none.",
+                )
+            strings.close()
+        if self._names is None:
+            return first_name
+        for first in (0, 1):
+            if self._names.counts_from(first):
+                self._names.abandon()
+                return first
+        return None
+
+
+def write_disk_corpus(
+    documents: Iterable[Corpus | Piece],
+    folder: str | Path,
+    *,
+    vocabulary: Sequence[str] | NDArray[Any] | None = None,
+    name: str | None = None,
+    tokeniser: Tokeniser | None = None,
+    shard_pairs: int = SHARD_PAIRS,
+) -> DiskCorpus:
+    """Write pieces of a stream of documents to disk; one piece at a time is in memory.
+
+    Parameters
+    ----------
+    documents : iterable of Corpus, or of (pointers, words, counts)
+        Words of corpora are matched by name, those of arrays are numbers within the vocabulary. Names and texts are
+        kept where the pieces are corpora (texts: where all have them); documents of the same name get a number
+        appended.
+    folder : path
+        Must not exist, or be empty.
+    vocabulary : sequence of str, optional
+        Needed for arrays. Corpora: default, the words in order of appearance.
+    name : str, optional
+        Default: that of the first corpus.
+    tokeniser : Tokeniser, optional
+        Default: that of the first corpus.
+    shard_pairs : int
+
+    Raises
+    ------
+    DataError
+        A piece is no valid counts, holds a word that the vocabulary does not, or there is no token.
+    ParameterError
+        There is something at `folder`, arrays come without a vocabulary, or corpora and arrays are mixed.
+    """
+    index = None if vocabulary is None else {str(word): i for i, word in enumerate(vocabulary)}
+    found: dict[str, int] = {} if index is None else index
+    corpora: bool | None = None
+    with ShardWriter(folder, name=name or "corpus", shard_pairs=shard_pairs) as writer:
+        for piece in documents:
+            if corpora not in (None, isinstance(piece, Corpus)):
+                raise ParameterError(
+                    "Give corpora or arrays (pointers, words, counts), not both in one stream."
+                )
+            if isinstance(piece, Corpus):
+                if corpora is None:
+                    writer.name = name or piece.name
+                    tokeniser = tokeniser or piece.tokeniser
+                _add_corpus(writer, piece, found, index is None)
+            else:
+                if index is None:
+                    raise ParameterError("Arrays of word numbers need a vocabulary; give vocabulary=[…].")
+                writer.add(*piece)
+            corpora = isinstance(piece, Corpus)
+        if corpora:
+            writer.names.make_unique()
+        return writer.finish(list(found), tokeniser=tokeniser)
+
+
+def _add_corpus(writer: ShardWriter, piece: Corpus, index: dict[str, int], grows: bool) -> None:
+    if (piece.texts is None) is (writer.has_texts) and writer.n_documents:
+        raise ParameterError(
+            "Some of the corpora have texts and some have none; leave the texts out, or give all."
+        )
+    if grows:
+        for word in piece.vocabulary:
+            index.setdefault(word, len(index))
+    place = np.array([index.get(word, -1) for word in piece.vocabulary], dtype=np.int64)
+    words = place[piece.counts.indices]
+    if (words < 0).any():
+        unknown = str(piece.vocabulary[piece.counts.indices[int(np.argmax(words < 0))]])
+        raise DataError(
+            "this word is not in the vocabulary",
+            source=piece.name,
+            value=unknown,
+            remedy="Add it, or leave that out.",
+        )
+    writer.add(piece.counts.indptr, words, piece.counts.data)
+    writer.names.extend(piece.documents)
+    if piece.texts is not None:
+        writer.texts.extend(piece.texts)
+
+
+def disk_fault(problem: OSError, folder: Path) -> DataError:
+    """Return what a fault of the disk means to the user."""
+    return DataError(
+        f"the corpus cannot be written ({problem.strerror or problem})",
+        source=str(folder),
+        remedy="Check the free space and the right to write there, or choose another folder.",
+    )
+
+
+def _matrix(pointers: ArrayLike, words: ArrayLike, counts: ArrayLike, name: str) -> sparse.csr_array:
+    bounds, columns, values = np.asarray(pointers), np.asarray(words), np.asarray(counts)
+    fault = None
+    if bounds.ndim != 1 or not len(bounds) or bounds[0] != 0 or (bounds[1:] < bounds[:-1]).any():
+        fault = "the pointers do not begin at 0 or fall"
+    elif not int(bounds[-1]) == len(columns) == len(values):
+        fault = f"the pointers end at {bounds[-1]:,}, with {len(columns):,} words and {len(values):,} counts"
+    elif len(columns) and (
+        columns.dtype.kind not in "iu" or int(columns.min()) < 0 or int(columns.max()) >= 2**31
+    ):
+        fault = "a word is no number from 0 to 2,147,483,646"
+    elif (
+        values.dtype.kind not in "biuf"
+        or not ((values >= 0) & (values == np.floor(values)) & (values < 2**53)).all()
+    ):
+        fault = "a word count is negative or no whole number"
+    if fault:
+        raise DataError(
+            fault, source=name, remedy="Give pointers, words and counts of documents as whole numbers."
+        )
+    n_words = int(columns.max()) + 1 if len(columns) else 1
+    return sparse.csr_array(
+        (values.astype(np.int64), columns.astype(np.int32), bounds.astype(np.int64)),
+        shape=(len(bounds) - 1, n_words),
+    )
+
+
+def _fingerprint(folder: Path, shape: tuple[int, int], n_shards: int) -> str:
+    """Return the fingerprint of the same corpus in memory (`Corpus.fingerprint`), shard by shard."""
+    digest = hashlib.sha256(b"corpus" + repr(shape).encode())
+    base = 0
+    digest.update(np.zeros(1, dtype="<i8").tobytes())
+    for pointers in _parts(folder, "pointers", n_shards):
+        digest.update((pointers[1:].astype("<i8") + base).tobytes())
+        base += int(pointers[-1])
+    for part in ("words", "counts"):
+        for array in _parts(folder, part, n_shards):
+            digest.update(array.astype("<i4").tobytes())
+    return digest.hexdigest()
+
+
+def _parts(folder: Path, part: str, n_shards: int) -> Iterator[NDArray[Any]]:
+    for number in range(n_shards):
+        yield np.load(folder / shard_file(number, part))
