@@ -217,7 +217,7 @@ def test_what_the_package_needs_is_pinned() -> None:
 
 def test_what_is_imported_is_declared() -> None:
     """A library that comes only because another needs it can leave with the other."""
-    distribution = {"sklearn": "scikit-learn", "PIL": "pillow"}
+    distribution = {"bayes_opt": "bayesian-optimization", "sklearn": "scikit-learn", "PIL": "pillow"}
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     package = {canonical(line) for line in project["dependencies"]}
     app = package | {canonical(line) for line in project["optional-dependencies"]["app"]}

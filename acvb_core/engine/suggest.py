@@ -1,0 +1,83 @@
+"""Where to try next: points of a unit cube, spread at first, then where a Gaussian process expects to gain most.
+
+Everything is a function of the seed and of what was tried before, so that a search that was interrupted goes on as if
+it had not been.
+
+References
+----------
+Snoek, Larochelle, Adams, NIPS 25 (2012): Matérn 5/2, a length scale for each parameter, expected improvement.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import qmc
+
+from acvb_core.engine.threads import one_thread
+
+Points = NDArray[np.float64]
+
+#: Variance of what is measured that no parameter explains, of a total of one: a run is a rough function of its steps.
+NOISE = 1e-4
+#: A gain below this is none (nats a word: a hundredth of a percent of the perplexity).
+LEAST_GAIN = 1e-4
+#: Shortest and longest length scales, of a side of the cube.
+_LENGTHS = (0.05, 20.0)
+
+
+def spread(n: int, dimensions: int, seed: int) -> Points:
+    """Return point `n` (from 0) of a scrambled Sobol sequence in the unit cube, shape (dimensions,)."""
+    sequence = qmc.Sobol(dimensions, scramble=True, rng=np.random.default_rng([seed, dimensions]))
+    if n:
+        sequence.fast_forward(n)
+    return np.asarray(sequence.random(1)[0], dtype=np.float64)
+
+
+def expected_best(points: Points, losses: NDArray[np.float64], seed: int) -> Points:
+    """Return where the expected improvement of a Gaussian process is largest, shape (dimensions,).
+
+    Parameters
+    ----------
+    points : ndarray, shape (n, dimensions)
+        What was tried, in the unit cube, n >= 1.
+    losses : ndarray, shape (n,)
+        What came of it, the lower the better. Not finite where nothing came of it: that counts as the worst there is.
+    seed : int
+        With the same points and losses gives the same answer.
+    """
+    # The library is loaded by those who tune only.
+    from bayes_opt import BayesianOptimization
+    from bayes_opt.acquisition import ExpectedImprovement
+    from sklearn.gaussian_process.kernels import Matern
+
+    n, dimensions = points.shape
+    names = [f"{at:03d}" for at in range(dimensions)]
+    state = int(np.random.SeedSequence([seed, n]).generate_state(1)[0])
+    search: Any = BayesianOptimization(
+        None,
+        dict.fromkeys(names, (0.0, 1.0)),
+        acquisition_function=ExpectedImprovement(xi=LEAST_GAIN),
+        random_state=state,
+        verbose=0,
+        allow_duplicate_points=True,
+    )
+    search.set_gp_params(kernel=Matern(np.ones(dimensions), _LENGTHS, nu=2.5), alpha=NOISE)
+    _, first = np.unique(
+        points, axis=0, return_index=True
+    )  # of a point tried again the library would tell on screen
+    losses = _all_finite(losses)
+    for point, loss in ((points[at], losses[at]) for at in np.sort(first)):
+        search.register(dict(zip(names, point.tolist(), strict=True)), -float(loss))
+    # At a point that was tried the process may be certain: no deviation to divide by, and nothing to gain.
+    with one_thread(), np.errstate(divide="ignore", invalid="ignore"):
+        found = search.suggest()
+    return np.clip([float(found[name]) for name in names], 0.0, 1.0)
+
+
+def _all_finite(losses: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the losses with the worst of them for those that are not known; all 0 where none is."""
+    known = losses[np.isfinite(losses)]
+    return np.where(np.isfinite(losses), losses, known.max() if len(known) else 0.0)

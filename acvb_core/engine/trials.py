@@ -1,0 +1,102 @@
+"""The trials of a search, and the best of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from acvb_core.engine.result import Result
+
+#: What `Trial.verdict` is of a trial that could not be run to its end.
+FAILED = "FAILED"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One run of a search.
+
+    Attributes
+    ----------
+    number : int
+        From 1, which is that of the method's own defaults.
+    values : mapping of str to float
+        Of the parameters that are tuned.
+    perplexity : float
+        Of what is held out; NaN where the run diverged or failed.
+    cpu_seconds : float
+        Processor time of the method; NaN where it failed.
+    verdict : str
+        How the run ended: a Verdict, or FAILED.
+    error : str or None
+        Why it failed, in one line.
+    """
+
+    number: int
+    values: Mapping[str, float]
+    perplexity: float
+    cpu_seconds: float
+    verdict: str
+    error: str | None = None
+
+    @property
+    def loss(self) -> float:
+        """What is made small: the logarithm of the perplexity; infinite where there is none."""
+        return math.log(self.perplexity) if math.isfinite(self.perplexity) else math.inf
+
+
+@dataclass(frozen=True, eq=False)
+class Tuning:
+    """The trials of a search so far.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Parameters that are tuned.
+    trials : tuple of Trial
+        In the order they were made; the first is of the method's defaults.
+    best_result : Result or None
+        The run of the best trial, as `fit` gives it with the same values; None where no trial has a perplexity.
+    """
+
+    names: tuple[str, ...]
+    trials: tuple[Trial, ...] = ()
+    best_result: Result | None = None
+
+    @property
+    def best_trial(self) -> Trial | None:
+        """The trial with the lowest perplexity, the earliest of equals; None where none has one."""
+        known = [trial for trial in self.trials if math.isfinite(trial.loss)]
+        return min(known, key=lambda trial: trial.loss, default=None)
+
+    @property
+    def best(self) -> dict[str, float]:
+        """Values of the best trial, for `fit(..., **tuning.best)`; empty where there is none."""
+        return {} if self.best_trial is None else dict(self.best_trial.values)
+
+    def table(self) -> pd.DataFrame:
+        """Return one row a trial.
+
+        Columns: trial, one for each parameter, perplexity (of what is held out; NaN where there is none), best (of the
+        trials so far), cpu_seconds, verdict (FAILED where the run broke off).
+        """
+        rows = [
+            {
+                "trial": trial.number, **trial.values, "perplexity": trial.perplexity, "best": math.nan,
+                "cpu_seconds": trial.cpu_seconds, "verdict": trial.verdict,
+            }
+            for trial in self.trials
+        ]  # fmt: skip
+        columns = ["trial", *self.names, "perplexity", "best", "cpu_seconds", "verdict"]
+        frame = pd.DataFrame(rows, columns=columns)
+        frame = frame.astype({"trial": np.int64, "perplexity": np.float64, "cpu_seconds": np.float64})
+        frame["best"] = frame["perplexity"].cummin().ffill()
+        return frame
+
+    def after(self, trial: Trial, result: Result | None) -> Tuning:
+        """Return the search with one more trial; its run is kept if it is the best."""
+        more = replace(self, trials=(*self.trials, trial))
+        return replace(more, best_result=result) if more.best_trial is trial else more

@@ -1,0 +1,255 @@
+"""Tuning a method's steps: one run a trial, each where a Gaussian process expects to gain most over the best so far."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from acvb_core.engine.fitting import Watcher, solve
+from acvb_core.engine.problem import Problem, pose
+from acvb_core.engine.result import Result
+from acvb_core.engine.run import StopRun
+from acvb_core.engine.search_space import Space, space_of
+from acvb_core.engine.snapshot import Verdict
+from acvb_core.engine.suggest import Points, expected_best, spread
+from acvb_core.engine.trials import FAILED, Trial, Tuning
+from acvb_core.errors import ParameterError
+from acvb_core.protocols import Checkpoint, no_checkpoint
+from acvb_core.registry import method_row, model_for
+from acvb_core.rows import Range
+
+#: Share of the documents that trials are judged by, unless another is given.
+HELD_OUT = 0.02
+#: Points that are looked at, where the most promising one was tried before.
+_LOOKED_AT = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """What is tuned, on what, and by how many trials.
+
+    Attributes
+    ----------
+    data : Corpus or DiskCorpus
+    method, model : str
+    space : Space
+        The parameters that are tuned.
+    fixed : mapping
+        Values of others that differ from the defaults.
+    trials : int
+    seed : int
+        Of every run, and of the choice of the trials.
+    split : mapping
+        What is held out: `heldout` or `heldout_documents`, and `heldout_seed`.
+    """
+
+    data: Any
+    method: str
+    model: str
+    space: Space
+    fixed: Mapping[str, Any]
+    trials: int
+    seed: int
+    split: Mapping[str, Any] = field(default_factory=dict)
+
+    def problem(self, values: Mapping[str, float]) -> Problem:
+        """Return the run of a trial, not started."""
+        problem = pose(
+            self.data, self.method, {**self.fixed, **values}, model=self.model, seed=self.seed, **self.split
+        )
+        if problem.heldout is None:
+            raise ParameterError(
+                "Nothing is held out, so that there is nothing to judge a trial by; hold out a larger share."
+            )
+        return problem
+
+    def next_values(self, tuning: Tuning) -> dict[str, float]:
+        """Return what is tried after some trials: the defaults, then points spread evenly, then the most promising."""
+        n, space = len(tuning.trials), self.space
+        if n == 0:
+            return space.defaults
+        if n <= space.n_first:
+            values = space.values(spread(n - 1, space.dimensions, self.seed))
+        else:
+            values = space.values(self._most_promising(tuning))
+        # What was tried gives the same again: look where nobody has instead, while there is such a place.
+        for more in range(_LOOKED_AT):
+            if not _tried(tuning, values):
+                break
+            values = space.values(spread(n + more, space.dimensions, self.seed))
+        return values
+
+    def _most_promising(self, tuning: Tuning) -> Points:
+        inside = [trial for trial in tuning.trials if self.space.holds(trial.values)]
+        points = np.array([self.space.point(trial.values) for trial in inside])
+        losses = np.array([trial.loss for trial in inside])
+        return expected_best(points, losses, self.seed)
+
+
+def _tried(tuning: Tuning, values: Mapping[str, float]) -> bool:
+    return any(trial.values == values for trial in tuning.trials)
+
+
+def plan(
+    data: Any,
+    method: str = "scvb0",
+    trials: int = 30,
+    *,
+    ranges: tuple[Range, ...] | None = None,
+    model: str | None = None,
+    epochs: float | None = None,
+    heldout: float = 0.0,
+    heldout_documents: float | None = None,
+    heldout_seed: int = 0,
+    seed: int = 0,
+    **values: Any,
+) -> Search:
+    """Return a search that is not begun, everything checked that can be; parameters and errors as for `tune`."""
+    row = method_row(model or model_for(data).name, method)
+    if isinstance(trials, bool) or not isinstance(trials, int | np.integer) or trials < 1:
+        raise ParameterError(f"trials is {trials!r}; it must be a whole number, at least 1.")
+    if heldout_documents is None:
+        heldout_documents = 0.0 if heldout else HELD_OUT
+    if not (heldout or heldout_documents):
+        raise ParameterError("Trials are judged by what is held out; hold out a share above 0.")
+    if epochs is None and row.streams:
+        epochs = 1.0
+    fixed = values if epochs is None else {**values, "epochs": epochs}
+    row.values(fixed)
+    split = {"heldout": heldout, "heldout_documents": heldout_documents, "heldout_seed": heldout_seed}
+    space = space_of(row, row.tuned if ranges is None else ranges, held=values)
+    return Search(data, method, row.model, space, fixed, int(trials), int(seed), split)
+
+
+def search(
+    what: Search,
+    tuning: Tuning | None = None,
+    *,
+    watch: Watcher | None = None,
+    checkpoint: Checkpoint = no_checkpoint,
+) -> Iterator[Tuning]:
+    """Yield what is known after every trial; from some trials, go on with those that are missing.
+
+    A trial that diverges or breaks off counts as the worst there is; one that the checkpoint stops does not count, and
+    is the end. That of the defaults must not break off.
+
+    Parameters
+    ----------
+    what : Search
+    tuning : Tuning, optional
+        Go on from here: the trials that follow are those of a search that was never interrupted.
+    watch : callable, optional
+        Called with the problem and each Snapshot of every trial.
+    checkpoint : callable
+        As for `fit`.
+    """
+    tuning = tuning or Tuning(what.space.names)
+    while len(tuning.trials) < what.trials:
+        try:
+            checkpoint()
+            values = what.next_values(tuning)
+            trial, result = _run(what, len(tuning.trials) + 1, values, watch, checkpoint)
+        except StopRun:
+            return
+        tuning = tuning.after(trial, result)
+        yield tuning
+
+
+def _run(
+    what: Search, number: int, values: Mapping[str, float], watch: Watcher | None, checkpoint: Checkpoint
+) -> tuple[Trial, Result | None]:
+    try:
+        result = solve(what.problem(values), watch, checkpoint)
+    except StopRun:
+        raise
+    except Exception as error:
+        if number == 1:  # not the fault of the values that are tried
+            raise
+        reason = f"{type(error).__name__}: {error}"
+        return Trial(number, values, math.nan, math.nan, FAILED, reason), None
+    if result.stopped:
+        raise StopRun
+    return Trial(
+        number, values, _perplexity(result), result.snapshot.cpu_seconds, str(result.verdict)
+    ), result
+
+
+def _perplexity(result: Result) -> float:
+    scored = result.snapshot.heldout
+    if scored is None or result.verdict is Verdict.DIVERGED:
+        return math.nan
+    found = float(scored.perplexity)
+    return found if math.isfinite(found) else math.nan
+
+
+def tune(
+    data: Any,
+    method: str = "scvb0",
+    trials: int = 30,
+    *,
+    watch: Watcher | None = None,
+    checkpoint: Checkpoint = no_checkpoint,
+    **options: Any,
+) -> Tuning:
+    """Look for the steps with which a method predicts held-out documents best, by Bayesian optimisation.
+
+    The first trial is of the method's defaults, so that the answer is never worse than they are; a few follow that
+    are spread evenly; each of the others is where a Gaussian process through all trials so far expects to gain most.
+
+    Parameters
+    ----------
+    data : Corpus or DiskCorpus
+    method : str
+        Name in the registry, of a method with parameters to tune: scvb0, svb or sdm.
+    trials : int
+        Runs, that of the defaults included.
+    watch : callable, optional
+        Called with the problem, whose settings say what is tried, and each Snapshot of every trial.
+    checkpoint : callable
+        Called every 100 ms or so; raises `StopRun` to end the search with the trials it has.
+    **options
+        epochs : float
+            How often each trial goes through the data; by default once for methods that stream.
+        heldout_documents : float
+            Share of the documents that are held out, and that trials are judged by; 0.02 by default.
+        heldout : float
+            In place of that, share of each document's words.
+        heldout_seed, seed : int
+            Of what is held out, and of the runs and the choice of trials: the same give the same trials, bit for bit.
+        ranges : tuple of Range
+            In place of the parameters that the registry says are worth tuning.
+        model : str
+            By default the one for such data.
+        Further ones are the method's settings; a parameter that is given is held and not tuned.
+
+    Returns
+    -------
+    Tuning
+
+    Raises
+    ------
+    ParameterError
+        An unknown method or setting, a value out of range, nothing to tune, or nothing held out.
+    StopRun
+        The checkpoint ended the first trial.
+
+    Examples
+    --------
+    >>> import acvb_core
+    >>> from acvb_core.engine.tuning import tune
+    >>> from acvb_core.rows import Range
+    >>> corpus = acvb_core.load_sample("bars").corpus
+    >>> ranges = (Range("beta", 0.01, 1.0, log=True),)
+    >>> found = tune(corpus, "cvb0", 3, ranges=ranges, heldout=0.1, k=10, max_sweeps=10)
+    >>> len(found.table())
+    3
+    """
+    found = deque(search(plan(data, method, trials, **options), watch=watch, checkpoint=checkpoint), maxlen=1)
+    if not found:
+        raise StopRun
+    return found[0]

@@ -1,0 +1,258 @@
+"""A search for the best steps: the defaults first, then better ones; the same again from the same seed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from acvb_core.engine import tuning as module
+from acvb_core.engine.fitting import fit
+from acvb_core.engine.problem import Problem
+from acvb_core.engine.run import StopRun
+from acvb_core.engine.search_space import space_of
+from acvb_core.engine.snapshot import Snapshot
+from acvb_core.engine.suggest import spread
+from acvb_core.engine.trials import FAILED, Trial, Tuning
+from acvb_core.engine.tuning import Search, plan, search, tune
+from acvb_core.errors import ParameterError
+from acvb_core.registry import method_row
+from acvb_core.rows import Range
+from tests.engine.fakes import bits
+from tests.engine.tunings import CORPUS, OPTIONS, RANGES, small_search, told
+
+
+def all_of(what: Search, **options: Any) -> Tuning:
+    return list(search(what, **options))[-1]
+
+
+def bowl(values: Mapping[str, float]) -> float:
+    """Perplexity 100 at the best, alpha = 0.3 and beta = 0.02, more elsewhere."""
+    alpha, beta = values.get("alpha") or 0.5, values.get("beta") or 0.01
+    return 100.0 * math.exp(0.1 * math.log(alpha / 0.3) ** 2 + 0.1 * math.log(beta / 0.02) ** 2)
+
+
+@pytest.fixture(scope="module")
+def found() -> Tuning:
+    return tune(CORPUS, "cvb0", 8, **OPTIONS)
+
+
+def test_the_defaults_are_first_and_the_answer_is_the_best(found: Tuning) -> None:
+    table = found.table()
+    assert list(table.columns) == ["trial", "alpha", "beta", "perplexity", "best", "cpu_seconds", "verdict"]
+    assert table["trial"].tolist() == list(range(1, 9))
+    assert table.loc[0, ["alpha", "beta"]].tolist() == [0.0, 0.01]  # of the registry
+    at = table["perplexity"].idxmin()
+    assert found.best == table.loc[at, ["alpha", "beta"]].to_dict()
+    assert table["best"].tolist() == np.minimum.accumulate(table["perplexity"]).tolist()
+    assert set(table["verdict"]) == {"MAX_SWEEPS"}
+    assert (table["cpu_seconds"] > 0).all()
+
+
+def test_each_trial_is_the_run_that_fit_gives(found: Tuning) -> None:
+    settings = {name: value for name, value in OPTIONS.items() if name != "ranges"}
+    for trial in (found.trials[0], found.trials[-1]):
+        alone = fit(CORPUS, "cvb0", **settings, **trial.values)
+        assert trial.perplexity == alone.snapshot.heldout.perplexity
+    best = fit(CORPUS, "cvb0", **settings, **found.best)
+    assert bits(best.snapshot) == bits(found.best_result.snapshot)
+    assert found.best_result.problem.settings.values["alpha"] == found.best["alpha"]
+
+
+def test_the_same_trials_from_the_same_seed(found: Tuning) -> None:
+    again = tune(CORPUS, "cvb0", 8, **OPTIONS)
+    assert [(t.values, t.perplexity) for t in again.trials] == [
+        (t.values, t.perplexity) for t in found.trials
+    ]
+    other = tune(CORPUS, "cvb0", 3, **OPTIONS, seed=1)
+    assert other.trials[0].values == found.trials[0].values
+    assert other.trials[1].values != found.trials[1].values
+    assert other.trials[0].perplexity != found.trials[0].perplexity
+
+
+def test_points_are_spread_before_they_are_chosen(found: Tuning) -> None:
+    space = small_search().space
+    expected = [space.values(spread(n, 2, 0)) for n in range(4)]
+    assert [trial.values for trial in found.trials[1:5]] == expected
+    assert found.trials[5].values != space.values(spread(4, 2, 0))
+
+
+def test_the_best_steps_are_found() -> None:
+    found = all_of(told(bowl, trials=18))
+    assert found.best_trial is not None
+    assert found.best_trial.perplexity < 101
+    evenly = min(bowl(small_search().space.values(spread(n, 2, 0))) for n in range(17))
+    assert evenly > 103
+
+
+def test_a_search_goes_on_as_if_it_had_not_been_interrupted(found: Tuning) -> None:
+    for at in (2, 6):
+        first = all_of(small_search(at))
+        whole = all_of(small_search(8), tuning=first)
+        assert [t.values for t in whole.trials] == [t.values for t in found.trials]
+        assert bits(whole.best_result.snapshot) == bits(found.best_result.snapshot)
+    assert list(search(small_search(8), found)) == []
+
+
+def test_runs_that_diverge_or_fail_are_bad_trials() -> None:
+    def bad(values: Mapping[str, float]) -> float:
+        if values["alpha"] > 0.5:
+            return math.inf
+        if values["beta"] > 0.05:
+            raise FloatingPointError("too large a step")
+        return bowl(values)
+
+    found = all_of(told(bad, trials=10))
+    table = found.table()
+    failed, lost = table["verdict"] == FAILED, table["alpha"] > 0.5
+    assert failed.any()
+    assert (lost & ~failed).any()
+    assert table.loc[failed | lost, "perplexity"].isna().all()
+    assert table.loc[~failed & ~lost, "perplexity"].notna().all()
+    assert {t.error for t in found.trials if t.verdict == FAILED} == {"FloatingPointError: too large a step"}
+    assert table["best"].notna().all()
+    assert (np.diff(table["best"]) <= 0).all()
+    assert found.best_result.problem.settings.values["beta"] == found.best["beta"]
+
+
+def test_a_diverged_run_has_no_perplexity() -> None:
+    def diverge(state: Any, info: Any, checkpoint: Any) -> Any:
+        return state, info._replace(change=math.nan)
+
+    found = all_of(told(bowl, trials=2, after=diverge, max_sweeps=3))
+    assert [t.verdict for t in found.trials] == ["DIVERGED", "DIVERGED"]
+    assert found.table()["perplexity"].isna().all()
+    assert found.table()["best"].isna().all()
+    assert (found.best, found.best_trial, found.best_result) == ({}, None, None)
+
+
+def test_defaults_that_fail_are_an_error() -> None:
+    def fail(values: Mapping[str, float]) -> float:
+        raise FloatingPointError("nothing works")
+
+    with pytest.raises(FloatingPointError, match="nothing works"):
+        all_of(told(fail))
+
+
+def test_the_earliest_of_equals_is_the_best() -> None:
+    found = all_of(told(lambda values: 50.0, trials=4))
+    assert found.best_trial is found.trials[0]
+    assert found.best_result.problem.settings.values["beta"] == 0.01
+
+
+def test_nothing_is_tried_twice() -> None:
+    found = all_of(
+        told(lambda values: values["inner"], trials=9, method="vb", ranges=(Range("inner", 1, 20),))
+    )
+    tried = [trial.values["inner"] for trial in found.trials]
+    assert found.best == {"inner": 1.0}
+    assert all(value == round(value) and 1 <= value <= 20 for value in tried)
+    assert len(set(tried)) == len(tried)
+    # There are two: the third trial has to repeat one.
+    few = all_of(told(lambda values: values["inner"], trials=5, method="vb", ranges=(Range("inner", 1, 2),)))
+    assert {trial.values["inner"] for trial in few.trials} == {1.0, 2.0}
+    assert len(few.trials) == 5
+
+
+def test_a_stopped_search_keeps_whole_trials_only() -> None:
+    sweeps = 0
+
+    def watch(problem: Problem, snapshot: Snapshot) -> None:
+        nonlocal sweeps
+        sweeps += 1
+
+    def checkpoint() -> None:
+        if sweeps >= 10:
+            raise StopRun
+
+    found = tune(CORPUS, "cvb0", 6, watch=watch, checkpoint=checkpoint, **OPTIONS)
+    assert [trial.verdict for trial in found.trials] == ["MAX_SWEEPS", "MAX_SWEEPS"]
+    sweeps = 10
+    with pytest.raises(StopRun):
+        tune(CORPUS, "cvb0", 6, watch=watch, checkpoint=checkpoint, **OPTIONS)
+
+
+def test_what_is_given_is_held() -> None:
+    found = tune(CORPUS, "cvb0", 2, **OPTIONS, beta=0.5)
+    assert found.names == ("alpha",)
+    assert found.best_result.problem.settings.values["beta"] == 0.5
+
+
+@pytest.fixture
+def row() -> Any:
+    """A method that declares what is worth tuning."""
+    return replace(method_row("lda", "cvb0"), tuned=RANGES, streams=False)
+
+
+def test_the_registry_says_what_is_tuned(row: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "method_row", lambda model, name: row)
+    options = {name: value for name, value in OPTIONS.items() if name != "ranges"}
+    assert plan(CORPUS, "cvb0", **options).space.names == ("alpha", "beta")
+    assert plan(CORPUS, "cvb0", **options, beta=0.1).space.names == ("alpha",)
+    with pytest.raises(ParameterError, match="all that could be tuned is given"):
+        plan(CORPUS, "cvb0", **options, alpha=0.1, beta=0.1)
+
+
+def test_documents_are_held_out_unless_words_are() -> None:
+    options = {name: value for name, value in OPTIONS.items() if name != "heldout"}
+    assert plan(CORPUS, "cvb0", **options).split["heldout_documents"] == 0.02
+    assert plan(CORPUS, "cvb0", **OPTIONS).split["heldout_documents"] == 0.0
+    assert plan(CORPUS, "cvb0", **options, heldout_documents=0.1).split["heldout_documents"] == 0.1
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"trials": 0}, "trials is 0"),
+        ({"trials": 2.5}, "trials is 2.5"),
+        ({"method": "nothing"}, "no method"),
+        ({"wings": 2}, "wings"),
+        ({"k": 0}, "k is 0"),
+        ({"ranges": ()}, "nothing to tune: it has no steps"),
+        ({"ranges": (Range("wings", 0, 1),)}, "no setting 'wings'"),
+        ({"method": "acvb0", "ranges": (Range("track", 0, 1),)}, "track is no number"),
+        ({"ranges": (Range("beta", 0.5, 0.5),)}, "must go upwards"),
+        ({"ranges": (Range("beta", 0.5, math.inf),)}, "must go upwards"),
+        ({"ranges": (Range("alpha", 0.0, 1.0, log=True),)}, "above 0"),
+        ({"ranges": (Range("alpha", 1.0, 1e9),)}, "alpha is"),
+        ({"heldout": 0.0, "heldout_documents": 0.0}, "share above 0"),
+    ],
+)
+def test_what_is_refused_before_anything_is_run(options: dict[str, Any], says: str) -> None:
+    with pytest.raises(ParameterError, match=says):
+        plan(CORPUS, **{"method": "cvb0", **OPTIONS, **options})
+
+
+def test_too_small_a_share_is_refused() -> None:
+    with pytest.raises(ParameterError, match="hold out a larger share"):
+        tune(CORPUS, "cvb0", 2, **OPTIONS | {"heldout": 1e-9})
+
+
+def test_ranges_are_cubes() -> None:
+    ranges = (Range("alpha", 0.01, 10.0, log=True), Range("beta", 0.2, 0.6), Range("k", 1, 9))
+    space = space_of(method_row("lda", "cvb0"), ranges)
+    middle = space.values(np.full(3, 0.5))
+    assert middle == {"alpha": 0.3162, "beta": 0.4, "k": 5.0}
+    np.testing.assert_allclose(space.point(middle), 0.5, atol=1e-4)
+    assert space.values(np.zeros(3)) == {"alpha": 0.01, "beta": 0.2, "k": 1.0}
+    assert space.values(np.ones(3)) == {"alpha": 10.0, "beta": 0.6, "k": 9.0}
+    assert space.holds(middle)
+    for name, value in (("alpha", 0.0), ("beta", 0.7), ("k", 20.0)):
+        assert not space.holds(middle | {name: value})
+
+
+def test_a_trial_without_a_perplexity_is_infinitely_bad() -> None:
+    assert Trial(1, {}, math.nan, 1.0, FAILED).loss == math.inf
+    assert Trial(1, {}, 100.0, 1.0, "CONVERGED").loss == math.log(100)
+
+
+def test_an_empty_table_has_its_columns() -> None:
+    table = Tuning(("a",)).table()
+    assert (len(table), list(table.columns)) == (
+        0,
+        ["trial", "a", "perplexity", "best", "cpu_seconds", "verdict"],
+    )

@@ -1,0 +1,65 @@
+"""Searches for tests: small ones, and ones whose runs do as they are told."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from acvb_core.data.synthetic_topics import bars
+from acvb_core.engine.problem import Problem
+from acvb_core.engine.tuning import Search, plan
+from acvb_core.protocols import Checkpoint, SweepInfo
+from acvb_core.rows import Range
+from tests.engine.fakes import Wrapped, with_inference
+
+CORPUS = bars().corpus
+RANGES = (Range("alpha", 0.01, 10.0, log=True), Range("beta", 0.001, 1.0, log=True))
+#: A quick search over a method that is there for any corpus in memory.
+OPTIONS: dict[str, Any] = {
+    "ranges": RANGES, "heldout": 0.2, "k": 10, "max_sweeps": 4, "hyper": "fixed", "tol": 1e-12,
+}  # fmt: skip
+
+
+def small_search(trials: int = 6, **options: Any) -> Search:
+    return plan(CORPUS, **{"method": "cvb0", "trials": trials, **OPTIONS, **options})
+
+
+class _Scored:
+    """A model that scores as it is told."""
+
+    def __init__(self, inner: Any, perplexity: float) -> None:
+        self.inner, self.perplexity = inner, perplexity
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+    def score(self, probability: Any, heldout: Any) -> Any:
+        return self.inner.score_type(-math.log(self.perplexity), self.perplexity)
+
+
+class ToldSearch(Search):
+    """A search whose trials have the perplexity that a function says, and sweeps that do what another says."""
+
+    perplexity: Callable[[Mapping[str, float]], float]
+    after: Callable[[Any, SweepInfo, Checkpoint], tuple[Any, SweepInfo]]
+
+    def problem(self, values: Mapping[str, float]) -> Problem:
+        found = super().problem(values)
+        found = with_inference(found, Wrapped(found.inference, self.after))
+        return replace(found, model=_Scored(found.model, self.perplexity(values)))
+
+
+def told(
+    perplexity: Callable[[Mapping[str, float]], float],
+    trials: int = 6,
+    after: Callable[[Any, SweepInfo, Checkpoint], tuple[Any, SweepInfo]] = lambda *given: given[:2],
+    **options: Any,
+) -> ToldSearch:
+    """Return a search in which `perplexity` takes the place of the runs' own."""
+    plain = small_search(trials, **{"max_sweeps": 1} | options)
+    made = ToldSearch(**vars(plain))
+    object.__setattr__(made, "perplexity", perplexity)
+    object.__setattr__(made, "after", after)
+    return made
