@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from acvb_core.data.synthetic_topics import bars
@@ -39,11 +39,15 @@ class _Scored:
         return self.inner.score_type(-math.log(self.perplexity), self.perplexity)
 
 
+Sweep = Callable[[Any, SweepInfo, Checkpoint], tuple[Any, SweepInfo]]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class ToldSearch(Search):
     """A search whose trials have the perplexity that a function says, and sweeps that do what another says."""
 
     perplexity: Callable[[Mapping[str, float]], float]
-    after: Callable[[Any, SweepInfo, Checkpoint], tuple[Any, SweepInfo]]
+    after: Sweep
 
     def problem(self, values: Mapping[str, float]) -> Problem:
         found = super().problem(values)
@@ -54,12 +58,9 @@ class ToldSearch(Search):
 def told(
     perplexity: Callable[[Mapping[str, float]], float],
     trials: int = 6,
-    after: Callable[[Any, SweepInfo, Checkpoint], tuple[Any, SweepInfo]] = lambda *given: given[:2],
+    after: Sweep = lambda state, info, checkpoint: (state, info),
     **options: Any,
 ) -> ToldSearch:
     """Return a search in which `perplexity` takes the place of the runs' own."""
     plain = small_search(trials, **{"max_sweeps": 1} | options)
-    made = ToldSearch(**vars(plain))
-    object.__setattr__(made, "perplexity", perplexity)
-    object.__setattr__(made, "after", after)
-    return made
+    return ToldSearch(**vars(plain), perplexity=perplexity, after=after)

@@ -1,0 +1,133 @@
+"""Work in the background, as a handle: pause, resume, stop, wait. What is done, and shown of it, others add."""
+
+from __future__ import annotations
+
+import threading
+import time
+import traceback
+import uuid
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any, Generic, Self, TypeVar
+
+from acvb_core.engine.executor import Executor
+from acvb_core.engine.run import StopRun
+
+
+class Status(StrEnum):
+    """What a job is doing."""
+
+    QUEUED = "queued"
+    STARTING = "starting"
+    RUNNING = "running"
+    PAUSED = "paused"
+    FINISHED = "finished"
+    FAILED = "failed"
+
+    @property
+    def active(self) -> bool:
+        """Whether there is still something to come."""
+        return self not in (Status.FINISHED, Status.FAILED)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Published:
+    """What readers see of a job: one reference, so that all of it is of one moment.
+
+    Attributes
+    ----------
+    status : Status
+    error : str or None
+        Why the job failed, in one line.
+    """
+
+    status: Status = Status.QUEUED
+    error: str | None = None
+
+
+Seen = TypeVar("Seen", bound=Published)
+
+
+class Handle(ABC, Generic[Seen]):
+    """Work on a thread of the executor's, which goes on when the page that began it is closed.
+
+    The thread publishes by assigning one reference, so that readers take no lock.
+
+    Attributes
+    ----------
+    id : str
+    created : float
+        Seconds since the epoch.
+    """
+
+    def __init__(self, published: Seen, executor: Executor, *, job_id: str | None = None) -> None:
+        self.id = job_id or uuid.uuid4().hex[:12]
+        self.created = time.time()
+        self._executor = executor
+        self._go = threading.Event()
+        self._go.set()
+        self._stop = threading.Event()
+        self._ended = threading.Event()
+        self._published = published
+
+    def start(self) -> Self:
+        """Hand the job to the executor."""
+        # An event for each start: a job seen finished may be extended before its old thread has set the last one.
+        self._ended = ended = threading.Event()
+        self._publish(Status.QUEUED)
+        self._executor.submit(lambda: self._work(ended), f"acvb-{self.id}")
+        return self
+
+    def pause(self) -> None:
+        """Hold the job at its next checkpoint (some 100 ms away)."""
+        self._go.clear()
+
+    def resume(self) -> None:
+        """Let a paused job go on."""
+        self._go.set()
+
+    def stop(self) -> None:
+        """End the job at its next checkpoint and keep what it has."""
+        self._stop.set()
+        self._go.set()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Block until the job has ended; False when `timeout` seconds passed first."""
+        return self._ended.wait(timeout)
+
+    @abstractmethod
+    def _do(self) -> None:
+        """Do the work, from where it was left off; publish what comes of it."""
+
+    def _status(self, status: Status) -> Status:
+        """Return a published status as it is shown: a running job that is held is paused."""
+        return Status.PAUSED if status is Status.RUNNING and not self._go.is_set() else status
+
+    def _go_on(self) -> None:
+        """Start again after a stop or an end."""
+        self._stop.clear()
+        self._go.set()
+        self.start()
+
+    def _checkpoint(self) -> None:
+        if not self._go.is_set():
+            with self._executor.stepping_aside():
+                self._go.wait()
+        if self._stop.is_set():
+            raise StopRun
+
+    def _publish(self, status: Status, **changed: Any) -> None:
+        self._published = replace(self._published, status=status, **{"error": None, **changed})
+
+    def _work(self, ended: threading.Event) -> None:
+        try:
+            self._do()
+            self._publish(Status.FINISHED)
+        except StopRun:  # before there was anything to keep
+            self._publish(Status.FINISHED)
+        except Exception as error:
+            traceback.print_exc()
+            self._publish(Status.FAILED, error=f"{type(error).__name__}: {error}")
+        finally:
+            ended.set()

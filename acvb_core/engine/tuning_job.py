@@ -1,0 +1,150 @@
+"""A search for the best steps in the background: inspect, pause, resume, stop, go on for more trials."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from acvb_core.engine.executor import Executor
+from acvb_core.engine.handle import Handle, Published, Status
+from acvb_core.engine.history import History
+from acvb_core.engine.problem import Problem
+from acvb_core.engine.snapshot import Snapshot
+from acvb_core.engine.trials import Tuning
+from acvb_core.engine.tuning import Search, search
+
+
+@dataclass(frozen=True)
+class TuningInspection:
+    """A consistent look at a search.
+
+    Attributes
+    ----------
+    status : Status
+    tuning : Tuning
+        The trials that are over.
+    trials : int
+        How many there will be.
+    error : str or None
+        Why the search failed, in one line.
+    problem : Problem or None
+        The run of the trial under way, whose settings say what is tried; None between two trials and at the end.
+    snapshot : Snapshot or None
+        … after its last whole sweep.
+    history : History
+        … and its diagnostics.
+    """
+
+    status: Status
+    tuning: Tuning
+    trials: int
+    error: str | None
+    problem: Problem | None
+    snapshot: Snapshot | None
+    history: History
+
+    @property
+    def trial(self) -> int | None:
+        """Number of the trial under way; None where the search is not going on."""
+        begun = self.status.active and self.status is not Status.QUEUED
+        return min(len(self.tuning.trials) + 1, self.trials) if begun else None
+
+    @property
+    def best_perplexity(self) -> float | None:
+        """The lowest perplexity so far; None before there is one."""
+        best = self.tuning.best_trial
+        return None if best is None else best.perplexity
+
+    @property
+    def trial_done(self) -> float:
+        """Share of the trial under way that is done, of its cap in sweeps, 0 to 1."""
+        if self.problem is None or self.snapshot is None:
+            return 0.0
+        return min(self.snapshot.sweep / self.problem.max_sweeps, 1.0)
+
+    @property
+    def done(self) -> float:
+        """Share of the search that is done, in trials, 0 to 1."""
+        return min((len(self.tuning.trials) + self.trial_done) / self.trials, 1.0)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Published(Published):
+    """… the trials that are over and the run of the one under way among it."""
+
+    tuning: Tuning
+    history: History
+    problem: Problem | None = None
+    snapshot: Snapshot | None = None
+
+
+class TuningJob(Handle[_Published]):
+    """A search on a thread of the executor's, one trial after the other.
+
+    A stop keeps the trials that are over; the one under way is given up.
+
+    Attributes
+    ----------
+    search : Search
+    """
+
+    def __init__(self, what: Search, executor: Executor, *, job_id: str | None = None) -> None:
+        self.search = what
+        nothing = _Published(tuning=Tuning(what.space.names), history=History())
+        super().__init__(nothing, executor, job_id=job_id)
+
+    def inspect(self) -> TuningInspection:
+        """Return where the search is now."""
+        now = self._published
+        return TuningInspection(
+            self._status(now.status), now.tuning, self.search.trials, now.error, now.problem, now.snapshot,
+            now.history,
+        )  # fmt: skip
+
+    @property
+    def can_extend(self) -> bool:
+        """Whether `extend` would work: the search is over, by itself or because it was stopped."""
+        return self._published.status is Status.FINISHED
+
+    def extend(self, trials: int = 0) -> None:
+        """Make the trials that a stop left out, and `trials` more, as if the search had not been interrupted.
+
+        Raises
+        ------
+        ValueError
+            The search is still going on, or has failed.
+        """
+        if not self.can_extend:
+            raise ValueError("only a search that is over or was stopped can go on")
+        self.search = replace(self.search, trials=self.search.trials + trials)
+        self._go_on()
+
+    def result(self) -> Tuning:
+        """Return the trials of a search that has ended.
+
+        Raises
+        ------
+        ValueError
+            It is still going on, or ended before one trial was over.
+        """
+        now = self._published
+        if now.status.active or not now.tuning.trials:
+            raise ValueError("the search has no result: it is still going on, or no trial was made")
+        return now.tuning
+
+    def _do(self) -> None:
+        self._publish(Status.STARTING)
+        known = self._published.tuning
+        for tuning in search(self.search, known, watch=self._swept, checkpoint=self._checkpoint):
+            self._between(tuning)
+        self._between(self._published.tuning)
+
+    def _between(self, tuning: Tuning) -> None:
+        self._publish(Status.RUNNING, tuning=tuning, problem=None, snapshot=None, history=History())
+
+    def _swept(self, problem: Problem, snapshot: Snapshot) -> None:
+        now = self._published
+        history = now.history if now.problem is problem else History()
+        history.append(snapshot)
+        self._publish(
+            Status.RUNNING, problem=problem, snapshot=replace(snapshot, state=None), history=history
+        )

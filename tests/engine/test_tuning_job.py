@@ -1,0 +1,192 @@
+"""A search in the background does what its handle says."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+
+import pytest
+
+from acvb_core.engine.executor import Executor
+from acvb_core.engine.handle import Status
+from acvb_core.engine.tuning import Search, search
+from acvb_core.engine.tuning_job import TuningInspection, TuningJob
+from tests.engine.jobs import PATIENCE, Gate, until
+from tests.engine.tunings import small_search, told
+
+
+@pytest.fixture
+def searches() -> Iterator[list[TuningJob]]:
+    """Searches to be stopped when the test is over."""
+    made: list[TuningJob] = []
+    yield made
+    for job in made:
+        if job.inspect().status.active:
+            job.stop()
+            assert job.wait(PATIENCE)
+
+
+def started(searches: list[TuningJob], what: Search, executor: Executor | None = None) -> TuningJob:
+    job = TuningJob(what, executor or Executor(1))
+    searches.append(job)
+    return job.start()
+
+
+def gated(perplexity: float = 50.0, **options: object) -> tuple[Search, Gate]:
+    """Return a search of three trials of two sweeps each, which wait to be let through."""
+    gate = Gate()
+    return told(lambda values: perplexity, **{"trials": 3, "after": gate, "max_sweeps": 2} | options), gate
+
+
+def sweeps(job: TuningJob) -> int:
+    """Sweeps of the search, those of the trials that are over among them."""
+    seen = job.inspect()
+    return 2 * len(seen.tuning.trials) + (0 if seen.snapshot is None else seen.snapshot.sweep)
+
+
+def test_a_search_in_the_background_is_that_in_the_foreground(searches: list[TuningJob]) -> None:
+    job = started(searches, small_search(7))
+    assert job.wait(PATIENCE)
+    seen = job.inspect()
+    assert (seen.status, seen.error, seen.trial, seen.done) == (Status.FINISHED, None, None, 1.0)
+    expected = list(search(small_search(7)))[-1]
+    assert [t.values for t in job.result().trials] == [t.values for t in expected.trials]
+    assert [t.perplexity for t in job.result().trials] == [t.perplexity for t in expected.trials]
+    assert seen.best_perplexity == expected.best_trial.perplexity
+    assert job.result().best_result.snapshot.heldout.perplexity == seen.best_perplexity
+
+
+def test_a_search_tells_how_far_it_is(searches: list[TuningJob]) -> None:
+    what, gate = gated()
+    executor, begin = Executor(1), threading.Event()
+    executor.submit(lambda: begin.wait(PATIENCE) and None, "before")
+    job = started(searches, what, executor)
+    seen = job.inspect()
+    assert (seen.status, seen.trial, seen.trials, seen.done) == (Status.QUEUED, None, 3, 0.0)
+    begin.set()
+    assert gate.waiting.wait(PATIENCE)
+    seen = job.inspect()
+    assert (seen.status, seen.trial, seen.best_perplexity, seen.problem) == (Status.STARTING, 1, None, None)
+    gate.tickets.release()
+    until(lambda: sweeps(job) == 1)
+    seen = job.inspect()
+    assert (seen.status, seen.trial, seen.trial_done, seen.done) == (Status.RUNNING, 1, 0.5, 0.5 / 3)
+    assert seen.problem.settings.values["beta"] == 0.01
+    assert seen.history.column("sweep").tolist() == [1]
+    with pytest.raises(ValueError, match="no result"):
+        job.result()
+    gate.tickets.release(2)
+    until(lambda: sweeps(job) == 3)
+    seen = job.inspect()
+    assert (seen.trial, seen.trial_done, seen.best_perplexity) == (2, 0.5, 50.0)
+    assert seen.done == 1.5 / 3
+    assert seen.problem.settings.values["beta"] != 0.01
+    assert seen.history.column("sweep").tolist() == [1]
+    gate.tickets.release(3)
+    assert job.wait(PATIENCE)
+    seen = job.inspect()
+    assert (seen.status, seen.done, seen.problem, seen.snapshot) == (Status.FINISHED, 1.0, None, None)
+
+
+def test_a_pause_holds_the_trial_under_way_and_leaves_the_place_to_another(searches: list[TuningJob]) -> None:
+    executor = Executor(1)
+    what, gate = gated()
+    job = started(searches, what, executor)
+    gate.tickets.release(3)
+    until(lambda: sweeps(job) == 3)
+    assert gate.waiting.wait(PATIENCE)
+    job.pause()
+    assert job.inspect().status is Status.PAUSED
+    gate.tickets.release(10)  # plenty, but the checkpoint behind the gate holds
+    other = started(searches, small_search(2), executor)
+    assert other.wait(PATIENCE)
+    assert (sweeps(job), job.inspect().status) == (3, Status.PAUSED)
+    job.resume()
+    assert job.wait(PATIENCE)
+    assert len(job.result().trials) == 3
+
+
+def test_a_stop_keeps_the_trials_that_are_over(searches: list[TuningJob]) -> None:
+    what, gate = gated()
+    job = started(searches, what)
+    gate.tickets.release(3)
+    until(lambda: sweeps(job) == 3)
+    job.stop()
+    gate.tickets.release(10)
+    assert job.wait(PATIENCE)
+    seen = job.inspect()
+    assert (seen.status, seen.error, seen.problem, seen.trial) == (Status.FINISHED, None, None, None)
+    assert len(job.result().trials) == 1
+    assert job.result().best_result is not None
+    assert seen.done == 1 / 3
+
+
+def test_a_stopped_search_goes_on_as_if_it_had_not_been(searches: list[TuningJob]) -> None:
+    job = started(searches, small_search(2))
+    assert job.wait(PATIENCE)
+    job.stop()
+    job.extend(5)
+    assert job.wait(PATIENCE)
+    assert job.inspect().trials == 7
+    whole = list(search(small_search(7)))[-1]
+    assert [t.values for t in job.result().trials] == [t.values for t in whole.trials]
+
+
+def test_a_search_stopped_at_once_has_no_result(searches: list[TuningJob]) -> None:
+    what, gate = gated()
+    job = started(searches, what)
+    assert gate.waiting.wait(PATIENCE)
+    with pytest.raises(ValueError, match="can go on"):
+        job.extend(1)
+    job.stop()
+    gate.tickets.release(10)
+    assert job.wait(PATIENCE)
+    with pytest.raises(ValueError, match="no trial"):
+        job.result()
+    job.extend()
+    assert job.wait(PATIENCE)
+    assert len(job.result().trials) == 3
+
+
+def test_a_search_that_fails_says_why_and_keeps_its_trials(
+    searches: list[TuningJob], capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(values: Mapping[str, float]) -> float:
+        raise FloatingPointError("nothing works")
+
+    job = started(searches, told(fail))
+    assert job.wait(PATIENCE)
+    seen = job.inspect()
+    assert (seen.status, seen.error, seen.trial) == (Status.FAILED, "FloatingPointError: nothing works", None)
+    assert not job.can_extend
+    assert "nothing works" in capsys.readouterr().err
+
+
+def test_trials_that_fail_do_not_end_a_search(searches: list[TuningJob]) -> None:
+    def fail(values: Mapping[str, float]) -> float:
+        if values["beta"] != 0.01:
+            raise FloatingPointError("too large")
+        return 30.0
+
+    job = started(searches, told(fail, trials=7))
+    assert job.wait(PATIENCE)
+    assert [math.isnan(t.perplexity) for t in job.result().trials] == [False] + 6 * [True]
+    assert job.inspect().best_perplexity == 30.0
+
+
+def test_looks_are_consistent(searches: list[TuningJob]) -> None:
+    job = started(searches, small_search(6, max_sweeps=10))
+    seen: list[TuningInspection] = []
+    while not job.wait(0.0):
+        seen.append(job.inspect())
+    for one in seen:
+        assert (one.problem is None) == (one.snapshot is None)
+        if one.snapshot is not None:
+            number = len(one.tuning.trials)
+            assert one.trial == number + 1
+            assert len(one.history) >= one.snapshot.sweep
+            assert (one.problem.settings.values["beta"] == 0.01) == (number == 0)
+    done = [one.done for one in seen]
+    assert all(one <= other for one, other in pairwise(done))
