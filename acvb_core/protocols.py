@@ -57,14 +57,20 @@ class Posterior:
     def __getitem__(self, name: str) -> Array:
         return self.arrays[name]
 
-    def with_arrays(self, changed: Mapping[str, Array], *, drop: tuple[str, ...] = ()) -> Posterior:
-        """Return a copy with some arrays replaced and some left out."""
+    def with_arrays(
+        self,
+        changed: Mapping[str, Array],
+        *,
+        drop: tuple[str, ...] = (),
+        axes: Mapping[str, tuple[str | None, ...]] | None = None,
+    ) -> Posterior:
+        """Return a copy with some arrays replaced, some left out, and some added, which need their `axes`."""
         kept = {name: array for name, array in self.arrays.items() if name not in drop}
         kept.update(changed)
         return replace(
             self,
             arrays=kept,
-            axes={name: self.axes[name] for name in kept},
+            axes={name: (axes or {}).get(name) or self.axes[name] for name in kept},
             derived=tuple(name for name in self.derived if name not in drop),
         )
 
@@ -122,6 +128,8 @@ class SweepInfo(NamedTuple):
         run is not judged converged, and an average does not begin by itself, before they are over.
     moves : mapping of str to int, or None
         How many such moves were made at the end of this sweep, by kind ("merged", "split"); None when none was.
+    effective : mapping of str to int, or None
+        Clusters of each domain that are in use, where those that are not stay in the arrays.
     """
 
     pseudo_loo: float | None
@@ -130,6 +138,7 @@ class SweepInfo(NamedTuple):
     change: float | None = None
     settling: bool = False
     moves: Mapping[str, int] | None = None
+    effective: Mapping[str, int] | None = None
 
 
 @runtime_checkable
@@ -245,6 +254,10 @@ class Model(Protocol):
 
     def score(self, probability: Array, heldout: Any) -> Any:
         """Return the scores (a `score_type`) of predicted probabilities."""
+        ...
+
+    def completed(self, posterior: Posterior) -> Posterior:
+        """Return the posterior with what a method did not keep of it, where that can be worked out."""
         ...
 
     def tables(self, posterior: Posterior) -> dict[str, Any]:

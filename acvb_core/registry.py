@@ -59,6 +59,19 @@ def method_row(model: str, name: str) -> Method:
     )
 
 
+def methods_for(data: Any, model: str | None = None) -> tuple[Method, ...]:
+    """Return the rows of the methods that can take such data, of their own model or of another that is for them.
+
+    Raises
+    ------
+    ParameterError
+        No model is for such data, or not this one.
+    """
+    row = model_for(data) if model is None else model_row(model)
+    row.accept(data)
+    return tuple(method for method in methods_of(row.name) if method.streams or not row.on_disk(data))
+
+
 def methods_of(model: str) -> tuple[Method, ...]:
     """Return the rows of a model's methods."""
     model_row(model)

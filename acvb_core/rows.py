@@ -16,6 +16,25 @@ Values = dict[str, Any]
 
 
 @dataclass(frozen=True)
+class Range:
+    """A parameter that can be tuned, and between what values.
+
+    Attributes
+    ----------
+    name : str
+        Of the parameter.
+    low, high : float
+    log : bool
+        Values are tried evenly on a logarithmic scale.
+    """
+
+    name: str
+    low: float
+    high: float
+    log: bool = False
+
+
+@dataclass(frozen=True)
 class Method:
     """One row: an inference method of one model.
 
@@ -39,6 +58,13 @@ class Method:
         The answer is a running mean.
     sampled : bool
         A sampler: predictions are averaged over the kept samples.
+    streams : bool
+        Takes the data piece by piece, so that they need not be in memory; a sweep is a window of them, and a run is
+        as long as its `epochs`.
+    goes_on : callable or None
+        (data, values, trained) -> Inference that begins with what was trained before; None where it cannot.
+    tuned : tuple of Range
+        Parameters worth tuning, and where.
     """
 
     model: str
@@ -51,6 +77,9 @@ class Method:
     monitored: Monitored | None
     averaged: bool = False
     sampled: bool = False
+    streams: bool = False
+    goes_on: Callable[[Any, Values, Any], Inference] | None = None
+    tuned: tuple[Range, ...] = ()
 
     def values(self, given: Values) -> dict[str, Value]:
         """Return a checked value for every parameter, defaults for those not given."""
@@ -61,8 +90,8 @@ class Method:
         return {
             "lower_bound": "relative change of the lower bound",
             "pseudo_loo": "relative change of the pseudo leave-one-out log likelihood",
-            "mean_change": "change of the averaged responsibilities (guaranteed)",
-            None: "fixed number of sweeps",
+            "mean_change": f"change of the averaged {'topics' if self.streams else 'responsibilities'} (guaranteed)",
+            None: f"fixed number of {'epochs' if self.streams else 'sweeps'}",
         }[self.monitored]
 
 
@@ -84,10 +113,10 @@ class ModelRow:
     data_type : type
         Relation, Corpus, …
     hold_out : callable
-        (data, share, seed) -> Split.
+        (data, share, seed) -> Split, of a part of every object.
     schedule : callable
-        (training data, held-out data or None) -> how many sweeps lie between two evaluations of the bound, and
-        of the held-out scores, so that diagnostics stay cheap beside the sweeps.
+        (training data, held-out data or None, method, its values) -> how many sweeps lie between two evaluations of
+        the bound, and of the held-out scores, so that diagnostics stay cheap beside the sweeps.
     scoring_bytes : int
         Memory that scoring takes, for each held-out entry or word.
     clusterings : dict of str to str
@@ -98,6 +127,10 @@ class ModelRow:
         Whether data of that type are of the kind the model is for.
     wanted : str
         What that kind is, in words.
+    streamed : type or None
+        The same kind of data kept on disk, for the methods that stream.
+    hold_out_documents : callable or None
+        (data, share, seed) -> Split, of whole objects.
     """
 
     name: str
@@ -108,20 +141,26 @@ class ModelRow:
     memory: Callable[[Any, str, Values], int]
     data_type: type
     hold_out: Callable[[Any, float, int], Any]
-    schedule: Callable[[Any, Any], tuple[int, int]]
+    schedule: Callable[[Any, Any, Method, Values], tuple[int, int]]
     scoring_bytes: int
     clusterings: dict[str, str]
     caps: dict[str, str]
     accepts: Callable[[Any], bool] = lambda data: True
     wanted: str = ""
+    streamed: type | None = None
+    hold_out_documents: Callable[[Any, float, int], Any] | None = None
 
     def fits(self, data: Any) -> bool:
         """Whether the model is for such data."""
-        return isinstance(data, self.data_type) and self.accepts(data)
+        return (isinstance(data, self.data_type) or self.on_disk(data)) and self.accepts(data)
+
+    def on_disk(self, data: Any) -> bool:
+        """Whether such data are kept on disk, so that only methods that stream can take them."""
+        return self.streamed is not None and isinstance(data, self.streamed)
 
     def accept(self, data: Any) -> None:
         """Raise a ParameterError when the data are not of the model's kind."""
-        if not isinstance(data, self.data_type):
+        if not (isinstance(data, self.data_type) or self.on_disk(data)):
             raise ParameterError(
                 f"model {self.name!r} is for a {self.data_type.__name__.lower()}; this is a "
                 f"{type(data).__name__.lower()}."

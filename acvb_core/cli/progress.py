@@ -52,7 +52,7 @@ class Progress:
         self._stream.flush()
 
     def _text(self, problem: Problem, snapshot: Snapshot) -> str:
-        cap = int(problem.settings.values["max_sweeps"])
+        cap = problem.max_sweeps
         parts = [f"{self._number}/{self._runs}"] if self._runs > 1 else []
         parts.append(problem.label)
         if self._terminal:

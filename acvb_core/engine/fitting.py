@@ -30,6 +30,8 @@ def fit(
     heldout: float = 0.0,
     heldout_seed: int = 0,
     restarts: int = 1,
+    heldout_documents: float = 0.0,
+    start: Any = None,
     watch: Watcher | None = None,
     checkpoint: Checkpoint = no_checkpoint,
     **values: Any,
@@ -38,9 +40,9 @@ def fit(
 
     Parameters
     ----------
-    data : Relation or Corpus
+    data : Relation, Corpus or DiskCorpus
     method : str
-        Name in the registry: vb, cvb, cvb0, acvb, acvb0, gibbs.
+        Name in the registry: vb, cvb, cvb0, acvb, acvb0, gibbs; sdm, scvb0, svb for corpora of any size.
     model : str, optional
         By default the one for such data: "irm" for a relation, "lda" for a corpus.
     seed, heldout_seed : int
@@ -51,6 +53,11 @@ def fit(
         Runs from the seeds `seed`, `seed` + 1, … that race by the lower bound: at 20 sweeps the worse half is given
         up, at 40 half of the rest, and so on. The result is the winner's, bit for bit what its seed gives alone;
         `Result.race` says who was in it and what it cost.
+    heldout_documents : float
+        Share of whole documents that is held out in place of words of each; scored by what their first words tell of
+        the others (document completion).
+    start : TrainedTopics, optional
+        Topics to go on from (`trained_topics`, `load_model`).
     watch : callable, optional
         Called with the problem and each Snapshot, in a race those of every entrant.
     checkpoint : callable
@@ -77,7 +84,8 @@ def fit(
     'CONVERGED'
     """
     problem = pose(
-        data, method, values, model=model, seed=seed, heldout=heldout, heldout_seed=heldout_seed, restarts=restarts
+        data, method, values, model=model, seed=seed, heldout=heldout, heldout_seed=heldout_seed, restarts=restarts,
+        heldout_documents=heldout_documents, start=start,
     )  # fmt: skip
     return solve(problem, watch, checkpoint)
 
@@ -93,7 +101,7 @@ def solve(problem: Problem, watch: Watcher | None = None, checkpoint: Checkpoint
                 watch(problem, snapshot)
     if last is None:
         raise StopRun
-    cap = int(problem.settings.values["max_sweeps"])
+    cap = problem.max_sweeps
     return Result(problem, history, last.kept(), max_sweeps=cap, standing=standing)
 
 
@@ -134,7 +142,7 @@ def compare(
     """
     apart = max(1, int(options.get("restarts", 1)))
     seed_list = [n * apart for n in range(seeds)] if isinstance(seeds, int) else list(seeds)
-    run_options = {"model", "heldout", "heldout_seed", "restarts"}
+    run_options = {"model", "heldout", "heldout_seed", "restarts", "heldout_documents"}
     model = options.get("model") or model_for(data).name
     results: list[Result] = []
     for method in methods:
@@ -186,6 +194,7 @@ def comparison_row(result: Result) -> dict[str, Any]:
         "seed": result.problem.settings.seed,
         "verdict": str(result.verdict),
         "sweeps": last.sweep,
+        "passes": last.passes,
         "cpu_seconds": last.cpu_seconds,
         "lower_bound": last.lower_bound,
         "pseudo_loo": last.pseudo_loo,

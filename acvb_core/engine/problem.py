@@ -12,7 +12,7 @@ import numpy as np
 from acvb_core.engine.standing import states_at_once
 from acvb_core.errors import ParameterError
 from acvb_core.protocols import Inference, Model
-from acvb_core.registry import method_row, model_for, model_row
+from acvb_core.registry import method_row, methods_for, model_for, model_row
 from acvb_core.rows import Method, ModelRow
 
 
@@ -34,6 +34,10 @@ class Settings:
     restarts : int
         Runs from `seed`, `seed` + 1, … that race by the lower bound. What the race leaves is the winner's, with the
         winner's seed and 1 here: it is repeated alone.
+    heldout_documents : float
+        Share of whole documents that is held out, in place of `heldout`.
+    start : str
+        What the run went on from, in words; empty where it began anew.
     """
 
     model: str
@@ -43,6 +47,8 @@ class Settings:
     heldout: float = 0.0
     heldout_seed: int = 0
     restarts: int = 1
+    heldout_documents: float = 0.0
+    start: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain values."""
@@ -86,6 +92,15 @@ class Problem:
         """Short name of the run: method and seed."""
         return f"{self.row.label} · seed {self.settings.seed}"
 
+    @property
+    def max_sweeps(self) -> int:
+        """The most sweeps that the settings allow; for a method that streams, those of its epochs."""
+        values = self.settings.values
+        if "max_sweeps" in values:
+            return int(values["max_sweeps"])
+        sweeps: int = self.inference.sweeps_of(float(values["epochs"]))  # type: ignore[attr-defined]
+        return sweeps
+
     def alone(self, seed: int) -> Problem:
         """Return the run from one seed, without a race."""
         return replace(self, settings=replace(self.settings, seed=seed, restarts=1))
@@ -100,17 +115,37 @@ class Problem:
 
 
 #: The last split of each data set: runs that are compared have the same one, and need not hold a copy each.
-_splits: WeakKeyDictionary[Any, tuple[str, float, int, Any]] = WeakKeyDictionary()
+_splits: WeakKeyDictionary[Any, tuple[Any, Any]] = WeakKeyDictionary()
 
 
-def _split(row: ModelRow, data: Any, share: float, seed: int) -> Any:
+def _split(row: ModelRow, data: Any, settings: Settings) -> Any:
+    key = (row.name, settings.heldout, settings.heldout_documents, settings.heldout_seed)
     known = _splits.get(data)
-    if known is not None and known[:3] == (row.name, share, seed):
-        return known[3]
-    split = row.hold_out(data, share, seed)
+    if known is not None and known[0] == key:
+        return known[1]
+    if settings.heldout_documents or row.on_disk(data):
+        if settings.heldout and settings.heldout_documents:
+            raise ParameterError("both words and whole documents are to be held out; choose one of the two.")
+        if settings.heldout:
+            raise ParameterError(
+                f"{data.name} is kept on disk: hold out whole documents (heldout_documents), not words of each."
+            )
+        if row.hold_out_documents is None:
+            raise ParameterError(f"model {row.name!r} has no documents to hold out.")
+        split = row.hold_out_documents(data, settings.heldout_documents, settings.heldout_seed)
+    else:
+        split = row.hold_out(data, settings.heldout, settings.heldout_seed)
     if split.train is not data:  # a value that refers to its key would never be let go
-        _splits[data] = (row.name, share, seed, split)
+        _splits[data] = (key, split)
     return split
+
+
+def _build(row: Method, train: Any, values: dict[str, Any], start: Any) -> Inference:
+    if start is None:
+        return row.build(train, values)
+    if row.goes_on is None:
+        raise ParameterError(f"method {row.name!r} cannot go on from trained topics; it begins anew.")
+    return row.goes_on(train, values, start)
 
 
 def pose(
@@ -123,6 +158,8 @@ def pose(
     heldout: float = 0.0,
     heldout_seed: int = 0,
     restarts: int = 1,
+    heldout_documents: float = 0.0,
+    start: Any = None,
 ) -> Problem:
     """Put a run together without starting it.
 
@@ -141,6 +178,10 @@ def pose(
         Share of the data to hold out, 0 for none.
     restarts : int
         Runs that race (`Settings.restarts`).
+    heldout_documents : float
+        Share of whole documents to hold out, in place of `heldout`.
+    start : TrainedTopics, optional
+        What was trained before, to go on from.
 
     Raises
     ------
@@ -153,10 +194,17 @@ def pose(
     checked = row.values(dict(values or {}))
     if isinstance(restarts, bool) or not isinstance(restarts, int | np.integer) or restarts < 1:
         raise ParameterError(f"restarts is {restarts!r}; it must be a whole number, at least 1.")
+    if found.on_disk(data) and not row.streams:
+        ready = ", ".join(one.name for one in methods_for(data, found.name))
+        raise ParameterError(
+            f"{method} keeps the topics of all words in memory; {data.name} is kept on disk: choose {ready}, or "
+            "load it into memory."
+        )
     settings = Settings(
-        found.name, method, checked, int(seed), float(heldout), int(heldout_seed), int(restarts)
-    )
-    split = _split(found, data, float(heldout), int(heldout_seed))
+        found.name, method, checked, int(seed), float(heldout), int(heldout_seed), int(restarts),
+        float(heldout_documents), "" if start is None else start.label,
+    )  # fmt: skip
+    split = _split(found, data, settings)
     return Problem(
         settings,
         row,
@@ -165,6 +213,6 @@ def pose(
         split.train,
         split.heldout if split.heldout.n else None,
         split.note,
-        row.build(split.train, checked),
+        _build(row, split.train, checked, start),
         found.build(split.train),
     )

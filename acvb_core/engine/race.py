@@ -78,7 +78,7 @@ def race(
 class _Race:
     def __init__(self, problem: Problem, checkpoint: Checkpoint, first_rung: int) -> None:
         settings = problem.settings
-        self.cap = int(settings.values["max_sweeps"])
+        self.cap = problem.max_sweeps
         self.first_rung = min(first_rung, self.cap)
         self.checkpoint = checkpoint
         seeds = range(settings.seed, settings.seed + settings.restarts)

@@ -72,8 +72,8 @@ class Result:
 
     @cached_property
     def posterior(self) -> Posterior:
-        """The answer, largest cluster first in every domain."""
-        posterior = self.snapshot.posterior
+        """The answer, largest cluster first in every domain; what a method does not keep is worked out where it can."""
+        posterior = self.problem.model.completed(self.snapshot.posterior)
         orders = {domain: order_by_size(mass) for domain, mass in posterior.masses().items()}
         return rearrange(posterior, orders)
 
@@ -167,6 +167,9 @@ class Result:
     def summary(self) -> dict[str, Any]:
         """Return the run in plain values, as the command line prints it; after a race, the race under "race"."""
         last, race = self.snapshot, self._race
+        heldout = None if last.heldout is None else last.heldout._asdict()
+        if heldout is not None and self.problem.settings.heldout_documents:
+            heldout["completion_perplexity"] = heldout["perplexity"]
         return {
             "model": self.problem.settings.model,
             "method": self.problem.settings.method,
@@ -181,9 +184,20 @@ class Result:
             "effective_k": dict(last.effective_k),
             "hyper": dict(last.hyper),
             **last.extras,
-            "heldout": None if last.heldout is None else last.heldout._asdict(),
+            "heldout": heldout,
+            **self._throughput(),
             **({} if race is None else {"race": race.to_dict()}),
         }
+
+    def _throughput(self) -> dict[str, Any]:
+        """Return how much of a stream was gone through, and how fast: clock time, diagnostics left out."""
+        if not self.problem.row.streams:
+            return {}
+        last = self.snapshot
+        seen = round(last.passes * self.problem.train.n_documents)
+        seconds = last.wall_seconds - last.diagnostics_seconds
+        rate = seen / seconds if seconds > 0 else None
+        return {"passes": last.passes, "documents_seen": seen, "documents_per_second": rate}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the summary, the data's identity and the settings: everything needed to repeat the run."""

@@ -44,7 +44,8 @@ class Schedule:
     @classmethod
     def for_problem(cls, problem: Problem) -> Schedule:
         """Return a schedule under which diagnostics stay cheap beside the sweeps."""
-        return cls(*problem.model_row.schedule(problem.train, problem.heldout))
+        values = dict(problem.settings.values)
+        return cls(*problem.model_row.schedule(problem.train, problem.heldout, problem.row, values))
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ def run(
     Each sweep draws from a generator of its own, seeded by (seed, sweep).
     """
     runner = _Runner(problem, checkpoint, schedule or Schedule.for_problem(problem))
-    cap = int(problem.settings.values["max_sweeps"]) if max_sweeps is None else max_sweeps
+    cap = problem.max_sweeps if max_sweeps is None else max_sweeps
     with one_thread():
         try:
             last = resume or runner.start()
@@ -225,8 +226,9 @@ class _Runner:
         return Snapshot(
             sweep, 0.0, 0.0, 0.0, bound, loo, change, mean_change,
             None if mean_change is None else phase.samples * mean_change,
-            phase.samples, phase.burn_in, posterior.n_clusters(), dict(posterior.hyper), extras, heldout, verdict,
-            posterior, state, _Memory(watched, predicted), info.moves,
+            phase.samples, phase.burn_in, dict(info.effective or posterior.n_clusters()), dict(posterior.hyper),
+            extras, heldout, verdict, posterior, state, _Memory(watched, predicted), info.moves,
+            round(last.passes + info.progress, 9),
         )  # fmt: skip
 
     def _loo(self, posterior: Posterior, given: Responsibilities | None) -> float | None:

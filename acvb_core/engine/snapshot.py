@@ -64,6 +64,8 @@ class Snapshot:
         What the engine itself keeps between sweeps.
     moves : mapping of str to int, or None
         Clusters merged and split at the end of this sweep (`MOVES`); None where there were none.
+    passes : float
+        How often all the data were gone through: the number of sweeps, or less where a sweep is a part of the data.
     """
 
     sweep: int
@@ -86,6 +88,7 @@ class Snapshot:
     state: Any = field(repr=False)
     memory: Any = field(repr=False, default=None)
     moves: Mapping[str, int] | None = None
+    passes: float = 0.0
 
     def kept(self) -> Snapshot:
         """Return what is worth keeping after the run: a state only where there is something to go on with.
@@ -112,6 +115,7 @@ class Snapshot:
             "scaled_change": number(self.scaled_change),
             "samples": float(self.samples),
             "burn_in": float(self.burn_in),
+            "passes": self.passes,
         }
         row |= {f"effective_k_{domain}": float(k) for domain, k in self.effective_k.items()}
         row |= {name: float(value) for name, value in self.hyper.items()}

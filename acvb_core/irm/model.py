@@ -120,6 +120,10 @@ class IrmModel:
         """Return the scores of predictions, against the density of the training relation: what one block predicts."""
         return score_links(probability, heldout.values, self.relation.density)
 
+    def completed(self, posterior: Posterior) -> Posterior:
+        """Return the posterior: there is all of it."""
+        return posterior
+
     def tables(self, posterior: Posterior) -> dict[str, Any]:
         """Return the frames `rows`, `columns` (two domains only) and `blocks` (see `summary.result_tables`)."""
         ones, entries = self.counts(posterior)

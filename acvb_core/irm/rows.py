@@ -34,7 +34,7 @@ def _network_model(relation: Any) -> Model:
     return IrmModel(relation, network_layout(relation))
 
 
-def _irm_schedule(train: Any, heldout: Any) -> tuple[int, int]:
+def _irm_schedule(train: Any, heldout: Any, method: Method, values: Values) -> tuple[int, int]:
     n_heldout = 0 if heldout is None else heldout.n
     return 1 if train.n_ones + train.n_missing < 2_000_000 else 5, 5 if n_heldout < 50_000 else 20
 

@@ -10,10 +10,10 @@ import numpy as np
 from acvb_core.clusters import Order, renormalise
 from acvb_core.lda.collapsed_state import CollapsedState, Work, counted
 from acvb_core.lda.hyper import learn_now, minka_step, still_moving
-from acvb_core.lda.kernels import add_log_absences, zeroth_order
+from acvb_core.lda.kernels import Singles, add_log_absences, zeroth_order
 from acvb_core.lda.kernels_second import second_order
 from acvb_core.lda.method import VariationalMethod, is_beginning
-from acvb_core.lda.start import random_responsibilities
+from acvb_core.lda.start import random_responsibilities, warm_responsibilities
 from acvb_core.lda.state import TOPICS, Counts, apart_copy, posterior_of
 from acvb_core.protocols import Checkpoint, Posterior, Responsibilities, SweepInfo, no_checkpoint
 
@@ -29,6 +29,8 @@ class CollapsedLda(VariationalMethod):
     ----------
     order : "zeroth" or "second"
         CVB0 or CVB. The others: `VariationalMethod`.
+    warm : ndarray of float32, shape (V, K), or None
+        Counts of topics to begin with (`start.warm_responsibilities`); None begins at random.
 
     References
     ----------
@@ -36,10 +38,14 @@ class CollapsedLda(VariationalMethod):
     """
 
     order: Literal["zeroth", "second"] = "zeroth"
+    warm: Singles | None = None
 
     def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> CollapsedState:
         """Return the first state."""
-        q = random_responsibilities(len(self.tokens.words), self.n_topics, rng)
+        if self.warm is None:
+            q = random_responsibilities(len(self.tokens.words), self.n_topics, rng)
+        else:
+            q = warm_responsibilities(self.tokens, self.warm, self.start, checkpoint)
         counts = counted(self.tokens, q, checkpoint)
         return CollapsedState(
             Work(q), counts, self._variances(q, checkpoint), self.start, learning=self.learn

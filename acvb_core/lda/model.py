@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, polygamma
 
 from acvb_core.data.corpus import Corpus
+from acvb_core.data.document_split import HeldOutDocuments
 from acvb_core.data.word_split import HeldOutWords
 from acvb_core.evaluate.completion import Completion
 from acvb_core.evaluate.heldout import WordScore, score_words
@@ -22,8 +23,8 @@ from acvb_core.lda.collapsed_state import counted
 from acvb_core.lda.evidence import log_gamma_gain, trigamma_sum
 from acvb_core.lda.kernels import entropies, leave_one_out
 from acvb_core.lda.state import TOPICS, Counts, Tokens
-from acvb_core.lda.topics import Topics, document_table, topics_of, word_table
-from acvb_core.lda.transform import completed, corpus_like, transformed
+from acvb_core.lda.topics import Topics, document_table, topics_of, word_probability, word_table
+from acvb_core.lda.transform import completed, corpus_like, fold_in, settled_counts, transformed
 from acvb_core.protocols import Array, Checkpoint, Posterior, Responsibilities, no_checkpoint
 
 _NO_RESPONSIBILITIES = np.zeros((0, 1), np.float32)
@@ -50,7 +51,7 @@ class LdaModel:
         multivariate beta function. None where the entropy of the responsibilities is not known.
         """
         entropy = self._entropy(posterior, responsibilities)
-        if entropy is None:
+        if entropy is None or "documents" not in posterior.arrays:
             return None
         counts, alpha, beta = self._counts(posterior)
         all_beta = counts.by_word.shape[0] * posterior.hyper["beta"]
@@ -84,12 +85,14 @@ class LdaModel:
         posterior: Posterior,
         checkpoint: Checkpoint = no_checkpoint,
         responsibilities: Responsibilities | None = None,
-    ) -> float:
+    ) -> float | None:
         """Return the sum over tokens of the log probability of each given all others, in nats.
 
         One token's responsibilities are taken out of all counts; where they are not known, those that the counts
-        imply at zeroth order are.
+        imply at zeroth order are. None for a posterior that knows nothing of the documents.
         """
+        if "documents" not in posterior.arrays:
+            return None
         q = _NO_RESPONSIBILITIES if responsibilities is None else responsibilities.q
         by_document, by_word = _singles(posterior["documents"]), _singles(posterior["words"])
         alpha, beta = posterior["alpha"].astype(np.float32), posterior.hyper["beta"]
@@ -113,7 +116,7 @@ class LdaModel:
         """Return the leave-one-out perplexity, and the collapsed bound where the responsibilities are known."""
         found = {}
         if pseudo_loo is not None:
-            found["loo_perplexity"] = math.exp(min(-pseudo_loo / self.tokens.n_tokens, 700.0))
+            found["loo_perplexity"] = math.exp(min(-pseudo_loo / self.corpus.n_tokens, 700.0))
         if responsibilities is not None:
             found["collapsed_bound"] = self.collapsed_bound(posterior, responsibilities, lower_bound)
         return found
@@ -136,11 +139,20 @@ class LdaModel:
         total -= float((polygamma(1, counts.totals + all_beta) * variances.totals).sum())
         return (0.0 if bound is None else bound) + 0.5 * total
 
-    def predict(self, posterior: Posterior, heldout: HeldOutWords) -> Array:
-        """Return p(word | document) = sum_k theta_dk phi_kw of each held-out (document, word) pair."""
-        topics = self.topics(posterior)
-        shares, probabilities = _singles(topics.document_share), _singles(topics.word_probability.T)
-        return pair_products(shares, probabilities, heldout.documents, heldout.words)
+    def predict(self, posterior: Posterior, heldout: HeldOutWords | HeldOutDocuments) -> Array:
+        """Return p(word | document) = sum_k theta_dk phi_kw of each held-out (document, word) pair.
+
+        The shares of documents that were held out follow from their seen words, the topics as they are (`fold_in`);
+        those of the other documents as well, where the posterior does not have them.
+        """
+        phi, alpha = word_probability(posterior), posterior["alpha"]
+        if isinstance(heldout, HeldOutDocuments):
+            shares, heldout = fold_in(heldout.observed.counts, phi, alpha), heldout.hidden
+        elif "documents" in posterior.arrays:
+            shares = self.topics(posterior).document_share
+        else:
+            shares = fold_in(self.corpus.counts, phi, alpha)
+        return pair_products(_singles(shares), _singles(phi.T), heldout.documents, heldout.words)
 
     def transform(self, posterior: Posterior, given: Corpus | Sequence[str]) -> pd.DataFrame:
         """Return the topic shares of new documents, the topics as they are (see `transform.fold_in`).
@@ -169,27 +181,41 @@ class LdaModel:
 
     def _known(self, posterior: Posterior) -> tuple[NDArray[Any], Array, Array]:
         """Return what new documents are read with: words, their probabilities, concentrations."""
-        return self.corpus.vocabulary, self.topics(posterior).word_probability, posterior["alpha"]
+        return self.corpus.vocabulary, word_probability(posterior), posterior["alpha"]
 
     @property
     def score_type(self) -> type[WordScore]:
         """Scores of predicted words."""
         return WordScore
 
-    def score(self, probability: Array, heldout: HeldOutWords) -> WordScore:
+    def score(self, probability: Array, heldout: HeldOutWords | HeldOutDocuments) -> WordScore:
         """Return the scores of predictions."""
-        return score_words(probability, heldout.counts)
+        words = heldout.hidden if isinstance(heldout, HeldOutDocuments) else heldout
+        return score_words(probability, words.counts)
+
+    @property
+    def shown(self) -> Corpus:
+        """The documents whose topics are shown: all."""
+        return self.corpus
+
+    def completed(self, posterior: Posterior) -> Posterior:
+        """Return the posterior with the documents' counts: those that their words imply where it does not have them."""
+        if "documents" in posterior.arrays:
+            return posterior
+        counts = settled_counts(self.shown.counts, word_probability(posterior), posterior["alpha"])
+        completed = posterior.with_arrays({"documents": counts}, axes={"documents": (None, TOPICS)})
+        return completed
 
     def topics(self, posterior: Posterior) -> Topics:
         """Return the topics in probabilities."""
-        return topics_of(posterior)
+        return topics_of(self.completed(posterior))
 
     def tables(self, posterior: Posterior) -> dict[str, pd.DataFrame]:
         """Return the frames `topics` and `documents` (see `topics.word_table`, `topics.document_table`)."""
         topics = self.topics(posterior)
         return {
             "topics": word_table(topics, self.corpus.vocabulary),
-            "documents": document_table(topics, self.corpus.documents),
+            "documents": document_table(topics, self.shown.documents),
         }
 
 

@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 from acvb_core.averaging import Averaged
 from acvb_core.data.corpus import Corpus
+from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.data.document_split import hold_out_documents
 from acvb_core.data.word_split import hold_out_tokens
 from acvb_core.errors import ParameterError
 from acvb_core.lda.cvb import CollapsedLda
@@ -16,6 +18,9 @@ from acvb_core.lda.hyper import LEARN_EVERY, LEARN_FROM, LEARN_UNTIL, LOW, Conce
 from acvb_core.lda.memory import memory_bytes
 from acvb_core.lda.model import LdaModel
 from acvb_core.lda.state import Tokens
+from acvb_core.lda.stream_model import DiskLdaModel
+from acvb_core.lda.stream_rows import stream_methods
+from acvb_core.lda.trained import TrainedTopics
 from acvb_core.lda.vb import VariationalLda
 from acvb_core.parameters import Parameter
 from acvb_core.protocols import Model
@@ -23,11 +28,14 @@ from acvb_core.rows import AUTO_BURN_IN, TOLERANCE, Method, ModelRow, Values, bu
 
 
 def _model(corpus: Any) -> Model:
-    return LdaModel(corpus)
+    return DiskLdaModel(corpus) if isinstance(corpus, DiskCorpus) else LdaModel(corpus)
 
 
-def _schedule(train: Any, heldout: Any) -> tuple[int, int]:
+def _schedule(train: Any, heldout: Any, method: Method, values: Values) -> tuple[int, int]:
     # The bound needs a logarithm of every responsibility, about as dear as a sweep.
+    if method.streams:
+        every = values["score_every"] * method.build(train, values).sweeps_of(1.0)  # type: ignore[attr-defined]
+        return 1, max(round(every), 1)
     n_heldout = 0 if heldout is None else heldout.n_pairs
     return 10, 5 if n_heldout < 500_000 else 20
 
@@ -45,6 +53,8 @@ LDA = ModelRow(
     16,
     {"documents": "documents"},
     {},
+    streamed=DiskCorpus,
+    hold_out_documents=hold_out_documents,
 )
 
 #: Sum of the alphas to start from. With 0.1 for any number of topics, hundreds of them would begin with so large a
@@ -104,13 +114,21 @@ def _start(values: Values) -> Concentrations:
     return Concentrations.symmetric(values["k"], alpha or START_TOTAL / values["k"], values["beta"])
 
 
-def _collapsed(order: Literal["zeroth", "second"], data: Any, values: Values) -> CollapsedLda:
+def _collapsed(
+    order: Literal["zeroth", "second"], data: Any, values: Values, trained: TrainedTopics | None = None
+) -> CollapsedLda:
     learn = values["hyper"] == "minka"
-    return CollapsedLda(Tokens.of(data), values["k"], _start(values), learn, values["shrink"], order)
+    start, warm = _start(values), None
+    if trained is not None:
+        trained.check(values["k"])
+        start, warm = trained.concentrations, trained.by_word(trained.places(data.vocabulary))
+    return CollapsedLda(Tokens.of(data), values["k"], start, learn, values["shrink"], order, warm)
 
 
-def _averaged(order: Literal["zeroth", "second"], data: Any, values: Values) -> Averaged:
-    return Averaged(_collapsed(order, data, values), values["burn_in"], values["track"])
+def _averaged(
+    order: Literal["zeroth", "second"], data: Any, values: Values, trained: TrainedTopics | None = None
+) -> Averaged:
+    return Averaged(_collapsed(order, data, values, trained), values["burn_in"], values["track"])
 
 
 def _variational(data: Any, values: Values) -> VariationalLda:
@@ -140,12 +158,14 @@ LDA_METHODS = (
         "certain to converge.",
         "Ishiguro, Sato, Ueda, JMLR 18 (2017), eq. 21",
         (*_COLLAPSED, *_AVERAGED_RUN), partial(_averaged, "zeroth"), "mean_change", averaged=True,
+        goes_on=partial(_averaged, "zeroth"),
     ),
     Method(
         "lda", "acvb", "ACVB",
         "Averaged second-order CVB: the running mean of CVB's responsibilities, certain to converge.",
         "Ishiguro, Sato, Ueda, JMLR 18 (2017), eq. 21",
         (*_COLLAPSED, *_AVERAGED_RUN), partial(_averaged, "second"), "mean_change", averaged=True,
+        goes_on=partial(_averaged, "second"),
     ),
     Method(
         "lda", "cvb0", "CVB0",
@@ -153,12 +173,14 @@ LDA_METHODS = (
         "it settles.",
         "Asuncion, Welling, Smyth, Teh, UAI 2009",
         (*_COLLAPSED, *_RUN), partial(_collapsed, "zeroth"), "pseudo_loo",
+        goes_on=partial(_collapsed, "zeroth"),
     ),
     Method(
         "lda", "cvb", "CVB",
         "Collapsed variational Bayes with second-order terms for the uncertainty of the counts.",
         "Teh, Newman, Welling, NIPS 19 (2007), eq. 18",
         (*_COLLAPSED, *_RUN), partial(_collapsed, "second"), "pseudo_loo",
+        goes_on=partial(_collapsed, "second"),
     ),
     Method(
         "lda", "vb", "VB",
@@ -174,4 +196,5 @@ LDA_METHODS = (
         (*_SIZE, *_PRIOR, _KEPT_FROM, max_sweeps(400)),
         _gibbs, None, sampled=True,
     ),
+    *stream_methods(_SIZE, _PRIOR[:2], _start),
 )  # fmt: skip

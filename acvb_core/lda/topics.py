@@ -36,17 +36,21 @@ class Topics:
 def topics_of(posterior: Posterior) -> Topics:
     """Return the topics of a posterior (TNW07 eq. 19).
 
-    phi_kw = (beta + n_wk) / (V beta + n_k), theta_dk = (alpha_k + n_dk) / (sum alpha + n_d).
+    phi_kw as `word_probability` has it, theta_dk = (alpha_k + n_dk) / (sum alpha + n_d).
     """
-    alpha, beta = posterior["alpha"], posterior.hyper["beta"]
-    words = np.maximum(posterior["words"], 0.0).T + beta
-    documents = np.maximum(posterior["documents"], 0.0) + alpha
+    documents = np.maximum(posterior["documents"], 0.0) + posterior["alpha"]
     totals = posterior.masses()["topics"]
     return Topics(
-        words / words.sum(axis=1, keepdims=True),
+        word_probability(posterior),
         documents / documents.sum(axis=1, keepdims=True),
         totals / totals.sum(),
     )
+
+
+def word_probability(posterior: Posterior) -> Array:
+    """Return phi_kw = (beta + n_wk) / (V beta + n_k), shape (K, V) (TNW07 eq. 19)."""
+    words = np.maximum(posterior["words"], 0.0).T + posterior.hyper["beta"]
+    return np.asarray(words / words.sum(axis=1, keepdims=True))
 
 
 def word_table(topics: Topics, vocabulary: NDArray[np.object_], n_words: int = TABLE_WORDS) -> pd.DataFrame:

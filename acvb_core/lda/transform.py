@@ -73,6 +73,12 @@ def fold_in(counts: sparse.csr_array, word_probability: Array, alpha: Array) -> 
     ndarray, shape (D, K)
         Rows sum to one.
     """
+    theta = settled_counts(counts, word_probability, alpha).astype(np.float64) + alpha
+    return np.asarray(theta / theta.sum(axis=1, keepdims=True))
+
+
+def settled_counts(counts: sparse.csr_array, word_probability: Array, alpha: Array) -> Singles:
+    """Return the expected topic counts n_dk of documents whose topics are given (see `fold_in`), shape (D, K)."""
     tokens = Tokens.of(Corpus(counts, np.empty(0), np.empty(0)))
     by_word = apart((len(word_probability[0]), len(alpha)), np.float32)
     by_word[...] = word_probability.T
@@ -81,8 +87,7 @@ def fold_in(counts: sparse.csr_array, word_probability: Array, alpha: Array) -> 
     by_document = apart((tokens.n_documents, len(alpha)), np.float32)
     for begin, end in tokens.chunks(len(alpha), 20.0):
         settle(begin, end, tokens.pointers, tokens.words, tokens.counts, by_word, concentration, by_document)
-    theta = by_document.astype(np.float64) + alpha
-    return np.asarray(theta / theta.sum(axis=1, keepdims=True))
+    return by_document
 
 
 def transformed(

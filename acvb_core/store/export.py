@@ -210,6 +210,8 @@ def _changed_values(result: Result) -> dict[str, Any]:
         # A stopped run ends where it was stopped; an extended one had more sweeps than its settings say.
         stopped = result.verdict is Verdict.STOPPED and result.snapshot.sweep > 0
         values["max_sweeps"] = result.snapshot.sweep if stopped else result.max_sweeps
+    elif result.snapshot.passes and result.verdict in (Verdict.STOPPED, Verdict.MAX_SWEEPS):
+        values["epochs"] = result.snapshot.passes
     defaults = {parameter.name: parameter.default for parameter in result.problem.row.parameters}
     return {name: value for name, value in values.items() if value != defaults[name]}
 

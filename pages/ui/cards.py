@@ -107,7 +107,7 @@ def _buttons(workspace: Workspace, job: Job, seen: Inspection) -> None:
     active, paused = seen.status.active, seen.status is Status.PAUSED
     with st.container(horizontal=True, gap="small"):
         if not active:
-            more = int(job.problem.settings.values["max_sweeps"])
+            more = job.problem.max_sweeps
             _icon(
                 f"extend_{job.id}",
                 ":material/more_time:",

@@ -1,0 +1,219 @@
+"""Stochastic divergence minimisation: CVB0 for a stream, document by document and word by word (SN15)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from acvb_core.lda.kernels import OPTIONS, Floats, Integers, Singles, prefetch, workspace
+from acvb_core.lda.kernels_prior import learn_alpha
+from acvb_core.lda.stream import StreamMethod
+from acvb_core.lda.stream_state import Work
+from acvb_core.protocols import Array
+from acvb_core.special import log
+
+_AHEAD = 2
+_RATES = 1 << 14
+#: n_dk + alpha_k without the token itself, when rounding leaves nothing of it.
+_LEAST = np.float32(1e-9)
+
+
+@dataclass(frozen=True, eq=False)
+class DivergenceMinimisation(StreamMethod):
+    """SDM bound to a stream (an `Inference`).
+
+    Attributes
+    ----------
+    passes : int
+        Times that the responsibilities of a document are updated.
+    power : float
+        The step of a word met for the t-th time is t^-power.
+
+    References
+    ----------
+    SN15 §7.
+    """
+
+    passes: int = 5
+    power: float = 0.7
+
+    @cached_property
+    def _rates(self) -> Floats:
+        return np.arange(1.0, _RATES + 1.0) ** -self.power
+
+    def start_counts(self, rng: np.random.Generator) -> NDArray[np.float32]:
+        """Return nearly even counts, one in ten more or less, of all tokens but one of each word."""
+        sizes = np.maximum(self.source.frequencies - 1.0, 0.0) if self.known else np.ones(self.source.n_words)
+        return self.noisy_rows(rng, sizes)
+
+    def rescaled(self, by_word: Singles, old: Array, new: Array) -> Singles:
+        """Return the counts of each word brought to its own number of tokens, less one where all are known."""
+        less = 1.0 if self.known else 0.0
+        before, after = np.maximum(old - less, 0.0), np.maximum(new - less, 0.0)
+        by_word *= np.divide(after, before, out=np.ones(len(old)), where=before > 0)[:, None].astype(
+            np.float32
+        )
+        return by_word
+
+    def learn(self, work: Work, pieces: Any, order: NDArray[np.int64]) -> None:
+        """Update the topics by some documents of a shard."""
+        prior = work.prior
+        loo, seen = update_documents(
+            order, pieces.pointers, pieces.words, pieces.counts, work.by_word, work.totals, work.steps, work.sizes,
+            not self.known, work.counting, np.float32(self.start.beta), self.all_beta, self.passes, self.power,
+            self._rates, self.rule, prior.alpha, prior.gains, prior.sticks, prior.scalars,
+        )  # fmt: skip
+        work.loo += loo
+        work.seen += seen
+
+
+@nb.njit(**OPTIONS)
+def update_documents(
+    order: Integers,
+    pointers: Integers,
+    words: Integers,
+    counts: Singles,
+    by_word: Any,
+    totals: Floats,
+    steps: Integers,
+    sizes: Floats,
+    running: bool,
+    counting: bool,
+    beta: Any,
+    all_beta: float,
+    passes: int,
+    power: float,
+    rates: Floats,
+    rule: int,
+    alpha: Any,
+    gains: Floats,
+    sticks: Floats,
+    scalars: Floats,
+) -> tuple[float, float]:
+    """Update the topics by documents in this order, each when its own topics are settled (SN15 §7), in place.
+
+    With the topics of the document's start, p_ik = (n_vk + beta) / (n_k + V beta): from q ∝ alpha_k p_ik, `passes`
+    times q ∝ (alpha_k + n_dk - q_k) p_ik for each word in turn. Then, each word of it once whatever its count,
+    n_vk <- (1 - rho) n_vk + rho m_v q_k with rho = (1 + t_v)^-power, where t_v is how often the word was met before and
+    m_v its tokens in the corpus less one; with `running`, m_v is the number of its tokens so far, and what stood
+    there is brought to its scale.
+
+    Parameters
+    ----------
+    by_word : ndarray, shape (V, K)
+        n_vk; its type is that of the computation.
+    totals : ndarray, shape (K,)
+        n_k.
+    sizes : ndarray, shape (V,)
+        Tokens of each word.
+    counting : bool
+        The tokens are met for the first time (with `running`).
+    rates : ndarray
+        t^-power for the first t.
+    rule, alpha, gains, sticks, scalars
+        As in `kernels_prior`.
+
+    Returns
+    -------
+    loo : float
+        Sum over tokens of the log of their probability given the others of their document (nats).
+    tokens : float
+    """
+    n_topics = alpha.shape[0]
+    dtype = by_word.dtype
+    single = dtype.type
+    zero, one = single(0), single(1)
+    rows = workspace(4, n_topics, dtype)
+    inverse_total, expected, p, spare = rows[1], rows[2], rows[3], rows[4]
+    moved = np.empty(n_topics, np.float64)
+    sums = np.empty(n_topics, np.float64)
+    flat = by_word.reshape(-1)
+    longest = 0
+    for at in range(order.shape[0]):
+        longest = max(longest, pointers[order[at] + 1] - pointers[order[at]])
+    by_topic = workspace(longest, n_topics, dtype)[1:]
+    q = workspace(longest, n_topics, dtype)[1:]
+    loo, tokens = 0.0, 0.0
+    for at in range(order.shape[0]):
+        first = pointers[order[at]]
+        n = pointers[order[at] + 1] - first
+        if n == 0:
+            continue
+        concentration = 0.0
+        for k in range(n_topics):
+            inverse_total[k] = 1.0 / (totals[k] + all_beta)
+            expected[k] = alpha[k]
+            concentration += alpha[k]
+            moved[k] = 0.0
+        length = 0.0
+        for i in range(n):
+            ahead = np.int64(words[min(first + i + _AHEAD, first + n - 1)]) * n_topics
+            for k in range(0, n_topics, 16):
+                prefetch(flat, ahead + k)
+            word, here, own, c = by_word[words[first + i]], by_topic[i], q[i], single(counts[first + i])
+            length += c
+            s = zero
+            for k in range(n_topics):
+                x = (word[k] + beta) * inverse_total[k]
+                here[k] = x
+                y = x * alpha[k]
+                own[k] = y
+                s += y
+            inverse = one / s
+            for k in range(n_topics):
+                y = own[k] * inverse
+                own[k] = y
+                expected[k] += c * y
+        told = 0.0
+        for turn in range(passes):
+            last = turn == passes - 1
+            for i in range(n):
+                here, own, c = by_topic[i], q[i], single(counts[first + i])
+                s = zero
+                for k in range(n_topics):
+                    rest = expected[k] - own[k]
+                    y = (rest if rest > _LEAST else single(_LEAST)) * here[k]
+                    p[k] = y
+                    s += y
+                if last:
+                    told += c * log(s)
+                inverse = one / s
+                for k in range(n_topics):
+                    y = p[k] * inverse
+                    expected[k] += c * (y - own[k])
+                    own[k] = y
+        if length > 1.0:
+            loo += told - length * log(length - 1.0 + concentration)
+            tokens += length
+        learn_alpha(rule, n, first, counts, by_topic, q, expected, alpha, spare, sums, gains, sticks, scalars)
+        for i in range(n):
+            w = words[first + i]
+            t = steps[w]
+            steps[w] = t + 1
+            rho = rates[t] if t < rates.shape[0] else (1.0 + t) ** -power
+            keep, size = 1.0 - rho, max(sizes[w] - 1.0, 0.0)
+            if running:
+                size = sizes[w]
+                if counting:
+                    before = size
+                    size = before + counts[first + i]
+                    sizes[w] = size
+                    if before > 0.0:
+                        keep *= size / before
+                    else:
+                        keep, rho = 0.0, 1.0
+            a, b = single(keep), single(rho * size)
+            word, own = by_word[w], q[i]
+            for k in range(n_topics):
+                old = word[k]
+                new = a * old + b * own[k]
+                word[k] = new
+                moved[k] += new - old
+        for k in range(n_topics):
+            totals[k] += moved[k]
+    return loo, tokens
