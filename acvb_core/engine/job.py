@@ -2,38 +2,17 @@
 
 from __future__ import annotations
 
-import threading
-import time
-import traceback
-import uuid
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import Any, NamedTuple
 
 from acvb_core.engine.executor import Executor
+from acvb_core.engine.handle import Handle, Published, Status
 from acvb_core.engine.history import History
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.race import race
 from acvb_core.engine.result import Result
-from acvb_core.engine.run import StopRun, run
+from acvb_core.engine.run import run
 from acvb_core.engine.snapshot import Snapshot, Verdict
 from acvb_core.engine.standing import Standing
-
-
-class Status(StrEnum):
-    """What a job is doing."""
-
-    QUEUED = "queued"
-    STARTING = "starting"
-    RUNNING = "running"
-    PAUSED = "paused"
-    FINISHED = "finished"
-    FAILED = "failed"
-
-    @property
-    def active(self) -> bool:
-        """Whether there is still something to come."""
-        return self not in (Status.FINISHED, Status.FAILED)
 
 
 @dataclass(frozen=True)
@@ -76,40 +55,25 @@ class Inspection:
     standing: Standing | None
 
 
-class _Published(NamedTuple):
-    """What readers see of a job: one reference, so that all of it is of one run and one moment."""
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Published(Published):
+    """… of one run as well as of one moment."""
 
     problem: Problem
     history: History
-    status: Status = Status.QUEUED
     snapshot: Snapshot | None = None
-    error: str | None = None
     standing: Standing | None = None
 
 
-class Job:
+class Job(Handle[_Published]):
     """One run on a thread of the executor's, or several that race until one of them is left.
 
-    The thread publishes by assigning one reference, so that readers take no lock. A closed page does not stop it.
     While a race is on, what is published is the leader's, all of it; when the lead changes, so does the run.
-
-    Attributes
-    ----------
-    id : str
-    created : float
-        Seconds since the epoch.
     """
 
     def __init__(self, problem: Problem, executor: Executor, *, job_id: str | None = None) -> None:
-        self.id = job_id or uuid.uuid4().hex[:12]
-        self.created = time.time()
-        self._executor = executor
-        self._go = threading.Event()
-        self._go.set()
-        self._stop = threading.Event()
-        self._ended = threading.Event()
-        self._published = _Published(problem, History())
-        self._max_sweeps = int(problem.settings.values["max_sweeps"])
+        super().__init__(_Published(problem=problem, history=History()), executor, job_id=job_id)
+        self._max_sweeps = problem.max_sweeps
 
     @classmethod
     def restored(cls, result: Result, executor: Executor, *, job_id: str, created: float) -> Job:
@@ -118,8 +82,9 @@ class Job:
         job.created = created
         job._max_sweeps = result.max_sweeps
         job._published = _Published(
-            result.problem, result.diagnostics, Status.FINISHED, result.snapshot, standing=result.standing
-        )
+            problem=result.problem, history=result.diagnostics, status=Status.FINISHED, snapshot=result.snapshot,
+            standing=result.standing,
+        )  # fmt: skip
         job._ended.set()
         return job
 
@@ -138,19 +103,10 @@ class Job:
         """The race of restarts that is on, or that the run came out of; None where there is none."""
         return self._published.standing
 
-    def start(self) -> Job:
-        """Hand the job to the executor."""
-        # An event for each start: a job seen finished may be extended before its old thread has set the last one.
-        self._ended = ended = threading.Event()
-        self._publish(Status.QUEUED)
-        self._executor.submit(lambda: self._work(ended), f"acvb-{self.id}")
-        return self
-
     def inspect(self) -> Inspection:
         """Return where the job is now."""
-        problem, history, status, snapshot, error, standing = self._published
-        if status is Status.RUNNING and not self._go.is_set():
-            status = Status.PAUSED
+        now = self._published
+        status, snapshot, standing = self._status(now.status), now.snapshot, now.standing
         rate = left = None
         if snapshot is not None and snapshot.sweep and snapshot.wall_seconds > 0:
             rate = snapshot.sweep / snapshot.wall_seconds
@@ -160,21 +116,8 @@ class Job:
             left = to_come / rate
         verdict = snapshot.verdict if snapshot is not None and not status.active else None
         return Inspection(
-            status, snapshot, verdict, error, self._max_sweeps, rate, left, problem, history, standing
-        )
-
-    def pause(self) -> None:
-        """Hold the run at its next checkpoint (some 100 ms away)."""
-        self._go.clear()
-
-    def resume(self) -> None:
-        """Let a paused run go on."""
-        self._go.set()
-
-    def stop(self) -> None:
-        """End the run at its next checkpoint and keep what it has."""
-        self._stop.set()
-        self._go.set()
+            status, snapshot, verdict, now.error, self._max_sweeps, rate, left, now.problem, now.history, standing
+        )  # fmt: skip
 
     def extend(self, sweeps: int) -> None:
         """Go on for up to `sweeps` more sweeps, from where a run that hit its cap or was stopped is.
@@ -190,9 +133,7 @@ class Job:
         if seen.snapshot is None or not self.can_extend:
             raise ValueError("only a run that reached its cap or was stopped can be extended")
         self._max_sweeps = seen.snapshot.sweep + sweeps
-        self._stop.clear()
-        self._go.set()
-        self.start()
+        self._go_on()
 
     @property
     def can_extend(self) -> bool:
@@ -204,10 +145,6 @@ class Job:
             and seen.snapshot is not None
             and seen.snapshot.state is not None
         )
-
-    def wait(self, timeout: float | None = None) -> bool:
-        """Block until the job has ended; False when `timeout` seconds passed first."""
-        return self._ended.wait(timeout)
 
     def result(self) -> Result:
         """Return the result of a job that has ended with at least one sweep.
@@ -224,29 +161,10 @@ class Job:
             )
         return Result(seen.problem, seen.history, seen.snapshot, self._max_sweeps, seen.standing)
 
-    def _checkpoint(self) -> None:
-        if not self._go.is_set():
-            with self._executor.stepping_aside():
-                self._go.wait()
-        if self._stop.is_set():
-            raise StopRun
-
-    def _publish(self, status: Status, **changed: Any) -> None:
-        self._published = self._published._replace(status=status, **{"error": None, **changed})
-
-    def _work(self, ended: threading.Event) -> None:
-        try:
-            raced = self._race() if self._published.snapshot is None else None
-            if raced is None or raced.verdict is None:
-                self._run()
-            self._publish(Status.FINISHED)
-        except StopRun:  # in the start of a race's first entrant
-            self._publish(Status.FINISHED)
-        except Exception as error:
-            traceback.print_exc()
-            self._publish(Status.FAILED, error=f"{type(error).__name__}: {error}")
-        finally:
-            ended.set()
+    def _do(self) -> None:
+        raced = self._race() if self._published.snapshot is None else None
+        if raced is None or raced.verdict is None:
+            self._run()
 
     def _race(self) -> Snapshot | None:
         """Let the restarts race, and return the winner's last snapshot; None where the run is the only one."""
