@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
     from acvb_core.data.corpus import Corpus
     from acvb_core.data.corpus_readers import load_corpus
+    from acvb_core.data.disk_corpus import DiskCorpus
+    from acvb_core.data.disk_readers import read_to_disk
+    from acvb_core.data.disk_writer import write_disk_corpus
     from acvb_core.data.labels import load_labels
     from acvb_core.data.networks import as_network, as_two_sided, with_attributes
     from acvb_core.data.readers import load_relation
@@ -29,15 +32,19 @@ if TYPE_CHECKING:
     from acvb_core.engine.fitting import compare, fit
     from acvb_core.engine.grid import grid
     from acvb_core.engine.result import Result
+    from acvb_core.lda.trained import TrainedTopics, trained_topics
+    from acvb_core.store.trained import load_model, save_model
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Corpus",
+    "DiskCorpus",
     "Network",
     "Relation",
     "Result",
     "Tokeniser",
+    "TrainedTopics",
     "__version__",
     "as_network",
     "as_two_sided",
@@ -46,18 +53,25 @@ __all__ = [
     "grid",
     "load_corpus",
     "load_labels",
+    "load_model",
     "load_relation",
     "load_sample",
     "methods",
+    "read_to_disk",
+    "save_model",
+    "trained_topics",
     "with_attributes",
+    "write_disk_corpus",
 ]
 
 _HOME = {
     "Corpus": "acvb_core.data.corpus",
+    "DiskCorpus": "acvb_core.data.disk_corpus",
     "Network": "acvb_core.data.relation",
     "Relation": "acvb_core.data.relation",
     "Result": "acvb_core.engine.result",
     "Tokeniser": "acvb_core.data.tokeniser",
+    "TrainedTopics": "acvb_core.lda.trained",
     "as_network": "acvb_core.data.networks",
     "as_two_sided": "acvb_core.data.networks",
     "compare": "acvb_core.engine.fitting",
@@ -65,9 +79,14 @@ _HOME = {
     "grid": "acvb_core.engine.grid",
     "load_corpus": "acvb_core.data.corpus_readers",
     "load_labels": "acvb_core.data.labels",
+    "load_model": "acvb_core.store.trained",
     "load_relation": "acvb_core.data.readers",
     "load_sample": "acvb_core.data.samples",
+    "read_to_disk": "acvb_core.data.disk_readers",
+    "save_model": "acvb_core.store.trained",
+    "trained_topics": "acvb_core.lda.trained",
     "with_attributes": "acvb_core.data.networks",
+    "write_disk_corpus": "acvb_core.data.disk_writer",
 }
 
 

@@ -6,6 +6,7 @@ import codecs
 import gzip
 import io
 import os
+import sys
 import zipfile
 import zlib
 from pathlib import Path
@@ -49,6 +50,14 @@ class ByteSource:
         The name the user knows the source by; taken from the path or the file object when it has one.
     archives : bool
         Let a zip archive of any files through, for a reader that unpacks it.
+    patient : bool
+        For a reader that leaves out what is broken: bytes that the encoding does not allow, and the place where a
+        damaged gzip file ends, are read as NUL characters, which no text holds.
+
+    Attributes
+    ----------
+    cut_short : DataError or None
+        Why a patient source ends before its end.
 
     Raises
     ------
@@ -57,8 +66,17 @@ class ByteSource:
         format.
     """
 
-    def __init__(self, source: FileLike, filename: str | None = None, *, archives: bool = False) -> None:
+    def __init__(
+        self,
+        source: FileLike,
+        filename: str | None = None,
+        *,
+        archives: bool = False,
+        patient: bool = False,
+    ) -> None:
         self._archives = archives
+        self.patient = patient
+        self.cut_short: DataError | None = None
         self._owned = False
         if isinstance(source, bytes | bytearray | memoryview):
             self._handle: BinaryIO = io.BytesIO(source)
@@ -116,6 +134,10 @@ class ByteSource:
     def size(self) -> int:
         """Return the bytes of the source as it is (packed when it is gzipped)."""
         return self._handle.seek(0, io.SEEK_END)
+
+    def position(self) -> int:
+        """Return how many bytes of the source as it is were read since it was opened."""
+        return self._handle.tell()
 
     def zip_names(self) -> list[str]:
         """Return the names inside a zip archive, [] when its table of contents cannot be read."""
@@ -177,22 +199,40 @@ class _Unzipping:
     def __init__(self, raw: BinaryIO, name: str) -> None:
         self._stream = gzip.GzipFile(fileobj=raw, mode="rb")
         self._name = name
+        self._fault: DataError | None = None
 
     def read(self, size: int = -1) -> bytes:
-        try:
-            return self._stream.read(size)
-        except EOFError:
-            raise DataError(
-                "the gzip file ends before its end mark: it is truncated",
-                source=self._name,
-                remedy="Copy or download it again.",
-            ) from None
-        except (gzip.BadGzipFile, zlib.error) as problem:
-            raise DataError(
-                f"the gzip file is damaged ({problem})",
-                source=self._name,
-                remedy="Copy or download it again.",
-            ) from None
+        """Return what comes before a fault first, and raise the fault when there is nothing else to give."""
+        pieces = []
+        left = size if size >= 0 else sys.maxsize
+        while left and self._fault is None:
+            try:
+                piece = self._stream.read1(min(left, 1 << 20))
+            except EOFError:
+                self._fault = self._told("the gzip file ends before its end mark: it is truncated")
+                break
+            except (gzip.BadGzipFile, zlib.error) as problem:
+                self._fault = self._told(f"the gzip file is damaged ({problem})")
+                break
+            if not piece:
+                break
+            pieces.append(piece)
+            left -= len(piece)
+        if self._fault is not None and (not pieces or size < 0):
+            raise self._fault
+        return b"".join(pieces)
+
+    def _told(self, what: str) -> DataError:
+        return DataError(what, source=self._name, remedy="Copy or download it again.")
+
+
+def _as_nul(problem: UnicodeError) -> tuple[str, int]:
+    assert isinstance(problem, UnicodeDecodeError)
+    return "\0", problem.end
+
+
+_AS_NUL = "acvb_core.as_nul"
+codecs.register_error(_AS_NUL, _as_nul)
 
 
 class Utf8Stream:
@@ -203,16 +243,20 @@ class Utf8Stream:
     source : ByteSource
     encoding : str, optional
         None: UTF-8 with or without a byte order mark, or UTF-16/32 when the mark says so.
+
+    A patient source's faults come as NUL characters.
     """
 
     def __init__(self, source: ByteSource, encoding: str | None = None) -> None:
         self._name = source.name
+        self._source = source
         self._stream = source.open()
         self.encoding = encoding or _marked_encoding(source.head)
         try:
             if not codecs.lookup(self.encoding)._is_text_encoding:
                 raise LookupError
-            self._decoder = codecs.getincrementaldecoder(self.encoding)()
+            errors = _AS_NUL if source.patient else "strict"
+            self._decoder = codecs.getincrementaldecoder(self.encoding)(errors)
         except LookupError:
             raise ParameterError(
                 f"There is no text encoding called {self.encoding!r}. Try utf-8, latin-1, cp1252 or utf-16."
@@ -220,6 +264,7 @@ class Utf8Stream:
         self._is_utf8 = codecs.lookup(self.encoding).name in ("utf-8", "utf-8-sig")
         self._line = 1
         self._bytes = 0
+        self._ended = False
 
     def read(self, size: int) -> bytes:
         """Return at most about `size` bytes of UTF-8; b"" at the end.
@@ -231,13 +276,13 @@ class Utf8Stream:
         """
         while True:
             first = self._bytes == 0
-            chunk = self._stream.read(max(size, 4))  # a byte order mark comes in one piece
+            chunk = self._chunk(max(size, 4))  # a byte order mark comes in one piece
             try:
                 text = self._decoder.decode(chunk, final=not chunk)
             except UnicodeDecodeError as problem:
                 raise self._undecodable(problem, len(chunk)) from None
             self._bytes += len(chunk)
-            if self._is_utf8:
+            if self._is_utf8 and not self._source.patient:
                 # The bytes pass through unchanged: decoding them only proved that they are UTF-8.
                 found = chunk.removeprefix(codecs.BOM_UTF8) if first else chunk
             else:
@@ -245,6 +290,19 @@ class Utf8Stream:
             self._line += _line_ends(found)
             if found or not chunk:
                 return found
+
+    def _chunk(self, size: int) -> bytes:
+        if self._ended:
+            return b""
+        try:
+            return self._stream.read(size)
+        except DataError as fault:
+            if not self._source.patient:
+                raise
+            # The last line may be half a line: with a NUL in it, it is left out like other broken ones.
+            self._source.cut_short = fault
+            self._ended = True
+            return b"\0" * 4
 
     def _undecodable(self, problem: UnicodeDecodeError, chunk_size: int) -> DataError:
         # The decoder sees the chunk behind the bytes it had kept back, or without the mark it has stripped.

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from acvb_core.data.byte_source import ByteSource, Utf8Stream
 from acvb_core.data.corpus_layout import CorpusLayout
+from acvb_core.data.corpus_texts import only_names
 from acvb_core.data.label_table import LabelTable
 from acvb_core.data.layout import Layout
 from acvb_core.data.nodes import Side, side_as_found, side_from_list
@@ -144,21 +145,16 @@ def read_counts(
     used = layout.document_column, layout.word_column
     pieces: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
     for batch in reader:
-        _refuse_short(batch, max(*used, count_column or 0), source.name)
+        refuse_short(batch, max(*used, count_column or 0), source.name)
         for i, what in enumerate(("document", "word")):
             _refuse_blank(batch, used[i], what, source.name)
             pieces[i].append(tables[i].codes(batch, used[i]))
         pieces[2].append(np.ones(batch.n_records, dtype=np.int64) if numbers is None else numbers.read(batch))
     if not reader.records:
-        raise DataError(
-            "the file holds column names and no data",
-            source=source.name,
-            line=1,
-            remedy="Load a file with data in it, or say that its first line is data.",
-        )
+        raise only_names(source.name)
     words = _words(tables[1], used[1], vocabulary, source.name)
     rows, columns, counts = (np.concatenate(piece) for piece in pieces)
-    facts = reading_facts(reader, _edge_layout(layout))
+    facts = reading_facts(reader, edge_layout(layout))
     if numbers is None:
         facts.append(Fact("lines_as_tokens", len(rows), "There is no count column: each line is one token."))
     return GivenCounts(rows, words.final[columns], counts, tables[0].labels(), words.labels.tolist(), facts)
@@ -185,7 +181,8 @@ def _words(table: LabelTable, column: int, vocabulary: Vocabulary | None, name: 
         ) from None
 
 
-def _edge_layout(layout: CorpusLayout) -> Layout:
+def edge_layout(layout: CorpusLayout) -> Layout:
+    """Return the layout of the same file as a list of links, of which the facts about reading are told."""
     return Layout(
         "edges",
         layout.filename,
@@ -201,7 +198,8 @@ def _edge_layout(layout: CorpusLayout) -> Layout:
     )
 
 
-def _refuse_short(batch: RecordBatch, last: int, name: str) -> None:
+def refuse_short(batch: RecordBatch, last: int, name: str) -> None:
+    """Raise DataError where records have no field at position `last`."""
     if batch.n_fields <= last:
         raise DataError(
             f"there are {batch.n_fields:,} fields, fewer than the chosen columns need",

@@ -23,7 +23,7 @@ from acvb_core.errors import DataError
 _UCI_SIZES = ("number of documents", "number of words", "number of lines that follow")
 
 
-class _BlankedHead(Utf8Stream):
+class BlankedHead(Utf8Stream):
     """A stream whose first lines are blank: records begin behind them, and line numbers stay right."""
 
     def __init__(self, source: ByteSource, encoding: str | None, lines: int) -> None:
@@ -31,6 +31,7 @@ class _BlankedHead(Utf8Stream):
         self._lines_left = lines
 
     def read(self, size: int) -> bytes:
+        """Return the next bytes, at first blank lines in place of the head."""
         if not self._lines_left:
             return super().read(size)
         head = b""
@@ -45,13 +46,15 @@ class _BlankedHead(Utf8Stream):
         return blank + b"".join(rest)
 
 
-def read_docword(source: ByteSource, encoding: str | None, vocabulary: Vocabulary | None) -> GivenCounts:
-    """Read a UCI docword file: documents and words are numbered from 1, their numbers stand in front.
+def read_sizes(
+    source: ByteSource, encoding: str | None, vocabulary: Vocabulary | None
+) -> tuple[tuple[int, int, int], str]:
+    """Return the numbers of documents, words and lines that stand in front, and the delimiter behind them.
 
     Raises
     ------
     DataError
-        A size or a number out of range, a wrong number of lines, or a vocabulary of another length.
+        A size out of range, or a vocabulary of another length.
     """
     lines, _ = open_lines(source, encoding)
     head = [line.strip() for _, line in zip(range(4), lines, strict=False)]
@@ -78,7 +81,20 @@ def read_docword(source: ByteSource, encoding: str | None, vocabulary: Vocabular
         )
     fourth = head[3] if len(head) > 3 else ""
     delimiter = next((mark for mark in ("\t", ",") if mark in fourth), " ")
-    reader = RecordReader(_BlankedHead(source, encoding, 3), source.name, delimiter)
+    return (n_documents, n_words, n_lines), delimiter
+
+
+def read_docword(source: ByteSource, encoding: str | None, vocabulary: Vocabulary | None) -> GivenCounts:
+    """Read a UCI docword file: documents and words are numbered from 1, their numbers stand in front.
+
+    Raises
+    ------
+    DataError
+        A size or a number out of range, a wrong number of lines, or a vocabulary of another length.
+    """
+    sizes, delimiter = read_sizes(source, encoding, vocabulary)
+    n_documents, n_words, n_lines = sizes
+    reader = RecordReader(BlankedHead(source, encoding, 3), source.name, delimiter)
     fields = (
         WholeNumbers(source.name, 0, "document id", 1, n_documents, "Correct the id, or line 1."),
         WholeNumbers(source.name, 1, "word id", 1, n_words, "Correct the id, or line 2."),
@@ -104,7 +120,7 @@ def read_docword(source: ByteSource, encoding: str | None, vocabulary: Vocabular
             f"line 3 says that {n_lines:,} lines follow, there are {total:,}",
             source=source.name,
             line=3,
-            value=head[2],
+            value=str(n_lines),
             remedy="The file may be truncated: copy it again, or correct line 3.",
         )
     rows, columns, counts = (

@@ -35,32 +35,9 @@ def read_ldac(source: ByteSource, encoding: str | None, vocabulary: Vocabulary |
         if not line.strip():
             blank += 1
             continue
-        place: dict[str, Any] = {"source": source.name, "line": line_number}
-        if not _LDAC_LINE.fullmatch(line):
-            raise _ldac_fault(line.split(), place)
-        numbers = np.fromstring(line.replace(":", " "), dtype=np.int64, sep=" ")
-        terms, counts = numbers[1::2], numbers[2::2]
-        if numbers[0] != len(terms):
-            raise DataError(
-                f"this line promises {plural(int(numbers[0]), 'pair')} of term:count and has {len(terms):,}",
-                **place,
-                column=1,
-                value=str(numbers[0]),
-                remedy="Correct the first number; the line may be truncated.",
-            )
-        if len(terms) and (terms.max() >= limit or counts.max() > MAX_COUNT):
-            at = int(((terms >= limit) | (counts > MAX_COUNT)).argmax())
-            where = f"the vocabulary, whose last is {limit - 1:,}" if vocabulary else f"{limit - 1:,}"
-            raise DataError(
-                f"this term is beyond {where}"
-                if terms[at] >= limit
-                else f"this count is beyond {MAX_COUNT:,}",
-                **place,
-                column=at + 2,
-                value=f"{terms[at]}:{counts[at]}",
-                remedy="Terms are numbered from 0; load the vocabulary that belongs to this file.",
-            )
-        pairs.append(numbers[1:])
+        pairs.append(
+            parse_line(line, {"source": source.name, "line": line_number}, limit, vocabulary is not None)
+        )
     lengths = np.array([len(pair) // 2 for pair in pairs], dtype=np.int64)
     flat = np.concatenate(pairs) if pairs else np.empty(0, dtype=np.int64)
     n_words = int(flat[0::2].max()) + 1 if len(flat) else 0
@@ -77,6 +54,49 @@ def read_ldac(source: ByteSource, encoding: str | None, vocabulary: Vocabulary |
         [str(i) for i in range(n_words)] if vocabulary is None else vocabulary.words,
         facts,
     )
+
+
+def parse_line(line: str, place: dict[str, Any], limit: int, known: bool) -> NDArray[np.int64]:
+    """Return term, count, term, count, … of one line.
+
+    Parameters
+    ----------
+    line : str
+    place : dict
+        The `source` and `line` for an error.
+    limit : int
+        Terms must be below it.
+    known : bool
+        The limit is that of a vocabulary.
+
+    Raises
+    ------
+    DataError
+        A line of another form, the number in front wrong, or a term or count too large.
+    """
+    if not _LDAC_LINE.fullmatch(line):
+        raise _ldac_fault(line.split(), place)
+    numbers = np.fromstring(line.replace(":", " "), dtype=np.int64, sep=" ")
+    terms, counts = numbers[1::2], numbers[2::2]
+    if numbers[0] != len(terms):
+        raise DataError(
+            f"this line promises {plural(int(numbers[0]), 'pair')} of term:count and has {len(terms):,}",
+            **place,
+            column=1,
+            value=str(numbers[0]),
+            remedy="Correct the first number; the line may be truncated.",
+        )
+    if len(terms) and (terms.max() >= limit or counts.max() > MAX_COUNT):
+        at = int(((terms >= limit) | (counts > MAX_COUNT)).argmax())
+        where = f"the vocabulary, whose last is {limit - 1:,}" if known else f"{limit - 1:,}"
+        raise DataError(
+            f"this term is beyond {where}" if terms[at] >= limit else f"this count is beyond {MAX_COUNT:,}",
+            **place,
+            column=at + 2,
+            value=f"{terms[at]}:{counts[at]}",
+            remedy="Terms are numbered from 0; load the vocabulary that belongs to this file.",
+        )
+    return numbers[1:]
 
 
 def _ldac_fault(fields: list[str], place: dict[str, Any]) -> DataError:

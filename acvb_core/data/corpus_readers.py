@@ -61,7 +61,7 @@ def inspect_corpus(
         Nothing that is read: empty, binary, a foreign format.
     """
     with ByteSource(source, filename, archives=True) as opened:
-        return _inspect(opened, format, encoding, delimiter, header)
+        return inspect_source(opened, format, encoding, delimiter, header)
 
 
 def read_texts(
@@ -89,7 +89,7 @@ def read_texts(
         An argument makes no sense for any file, or for this format.
     """
     with ByteSource(source, filename, archives=True) as opened:
-        layout = _inspect(opened, format, encoding, delimiter, header)
+        layout = inspect_source(opened, format, encoding, delimiter, header)
         if not layout.has_texts:
             raise DataError(
                 f"this is read as {layout.format}, which holds counts and no texts",
@@ -97,7 +97,7 @@ def read_texts(
                 remedy="Use load_corpus, or say which format it is.",
             )
         choices = {"text_column": text_column, "name_column": name_column, "label_column": label_column}
-        return _texts_of(opened, _with_columns(layout, choices), encoding, name)
+        return _texts_of(opened, with_columns(layout, choices), encoding, name)
 
 
 def load_corpus(
@@ -161,7 +161,7 @@ def load_corpus(
     '2 documents · 2 words · 4 tokens'
     """
     with ByteSource(source, filename, archives=True) as opened:
-        layout = _inspect(opened, format, encoding, delimiter, header)
+        layout = inspect_source(opened, format, encoding, delimiter, header)
         choices = {
             "text_column": text_column,
             "name_column": name_column,
@@ -170,7 +170,7 @@ def load_corpus(
             "word_column": word_column,
             "count_column": count_column,
         }
-        layout = _with_columns(layout, choices)
+        layout = with_columns(layout, choices)
         if not layout.has_texts:
             if tokeniser is not None:
                 raise ParameterError(f"A tokeniser is for texts; {opened.name} is read as {layout.format}.")
@@ -182,13 +182,14 @@ def load_corpus(
         return corpus_of_texts(_texts_of(opened, layout, encoding, name), tokeniser)
 
 
-def _inspect(
+def inspect_source(
     source: ByteSource,
     format: CorpusFormat | Literal["auto"],
     encoding: str | None,
     delimiter: str | None,
     header: Literal["auto"] | bool,
 ) -> CorpusLayout:
+    """Propose how to read an open source; the arguments are those of `load_corpus`."""
     if format != "auto" and format not in CORPUS_FORMATS:
         raise ParameterError(f"There is no format {format!r}; choose auto, {', '.join(CORPUS_FORMATS)}.")
     return inspect_documents(
@@ -200,7 +201,8 @@ def _inspect(
     )
 
 
-def _with_columns(layout: CorpusLayout, choices: dict[str, ColumnChoice]) -> CorpusLayout:
+def with_columns(layout: CorpusLayout, choices: dict[str, ColumnChoice]) -> CorpusLayout:
+    """Return the layout with the user's columns; a column for another format is a ParameterError."""
     needed, optional = ROLES.get(layout.format, ((), ()))
     for role, choice in choices.items():
         if choice is not None and role not in (*needed, *optional):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,12 +88,7 @@ def read_table(source: ByteSource, layout: CorpusLayout, encoding: str | None, n
         A record with more or fewer fields than the first, a quote that is not closed, no data.
     """
     if layout.text_column is None:
-        raise DataError(
-            "there is no column of texts",
-            source=source.name,
-            value=", ".join(layout.column_names[:10]),
-            remedy="Say which column holds the texts, or choose another format.",
-        )
+        raise no_texts(layout)
     assert layout.delimiter is not None
     lines, _ = open_lines(source, encoding)
     records = TextRecords(lines, layout.delimiter, source.name)
@@ -102,7 +97,7 @@ def read_table(source: ByteSource, layout: CorpusLayout, encoding: str | None, n
     skip = layout.header
     for line, fields in records:
         if len(fields) != layout.n_fields:
-            raise _ragged(fields, layout, line)
+            raise ragged(fields, layout, line)
         if skip:
             skip = False
             continue
@@ -111,19 +106,9 @@ def read_table(source: ByteSource, layout: CorpusLayout, encoding: str | None, n
                 values.append(fields[column])
     texts, names, labels = columns
     if not texts:
-        raise DataError(
-            "the file holds column names and no data",
-            source=source.name,
-            line=1,
-            remedy="Load a file with data in it, or say that its first line is data.",
-        )
-    facts = _line_facts(records.lines_read, layout, records.blank_lines)
-    unused = [column for i, column in enumerate(layout.column_names) if i not in used]
-    if unused:
-        shown = ", ".join(unused[:_SHOWN]) + (", …" if len(unused) > _SHOWN else "")
-        facts.append(
-            Fact("unused_columns", len(unused), f"{plural(len(unused), 'column')} not used: {shown}.")
-        )
+        raise only_names(source.name)
+    facts = line_facts(records.lines_read, layout, records.blank_lines)
+    facts += unused_columns(layout, used)
     return _texts(
         texts,
         None if layout.name_column is None else names,
@@ -134,10 +119,39 @@ def read_table(source: ByteSource, layout: CorpusLayout, encoding: str | None, n
     )
 
 
+def no_texts(layout: CorpusLayout) -> DataError:
+    """Return the error for a table none of whose columns looks like texts."""
+    return DataError(
+        "there is no column of texts",
+        source=layout.filename,
+        value=", ".join(layout.column_names[:10]),
+        remedy="Say which column holds the texts, or choose another format.",
+    )
+
+
+def only_names(source: str) -> DataError:
+    """Return the error for a table of a header and nothing else."""
+    return DataError(
+        "the file holds column names and no data",
+        source=source,
+        line=1,
+        remedy="Load a file with data in it, or say that its first line is data.",
+    )
+
+
+def unused_columns(layout: CorpusLayout, used: Sequence[int | None]) -> list[Fact]:
+    """Return the fact about columns of a table that have no role, if there are any."""
+    unused = [column for i, column in enumerate(layout.column_names) if i not in used]
+    if not unused:
+        return []
+    shown = ", ".join(unused[:_SHOWN]) + (", …" if len(unused) > _SHOWN else "")
+    return [Fact("unused_columns", len(unused), f"{plural(len(unused), 'column')} not used: {shown}.")]
+
+
 def read_text_lines(source: ByteSource, layout: CorpusLayout, encoding: str | None, name: str) -> Texts:
     """Read one document a line; a blank line is an empty document, so that line numbers name documents."""
     lines, _ = read_lines(source, encoding)
-    return _texts(lines, None, None, name, layout, _line_facts(len(lines), layout, 0))
+    return _texts(lines, None, None, name, layout, line_facts(len(lines), layout, 0))
 
 
 def read_zip_texts(source: ByteSource, layout: CorpusLayout, encoding: str | None, name: str) -> Texts:
@@ -167,7 +181,7 @@ def corpus_of_texts(
     tokeniser = tokeniser or Tokeniser()
     selection = texts.cut(tokeniser).select(tokeniser)
     if not len(selection.vocabulary):
-        raise _nothing_left(selection.preview, tokeniser, texts)
+        raise nothing_left(selection.preview, tokeniser, texts.layout.filename)
     corpus = Corpus.build(
         selection.counts,
         vocabulary=selection.vocabulary,
@@ -177,21 +191,55 @@ def corpus_of_texts(
         labels=texts.labels,
         tokeniser=tokeniser,
     )
-    facts = [*texts.facts, *_dropped_facts(selection.preview), *corpus_facts(corpus)]
+    facts = [*texts.facts, *dropped_facts(selection.preview), *corpus_facts(corpus)]
     return LoadedCorpus(corpus, ReadReport(texts.layout.filename, tuple(facts)), texts.layout)
 
 
 def corpus_facts(corpus: Corpus) -> list[Fact]:
     """Return the facts about the corpus as a whole."""
+    empty = np.flatnonzero(corpus.lengths == 0)
+    return size_facts(corpus, len(empty), _first(corpus.documents, empty))
+
+
+class Sized(Protocol):
+    """What is told of a corpus, in memory or not."""
+
+    @property
+    def n_documents(self) -> int:
+        """Number of documents."""
+        ...
+
+    @property
+    def n_words(self) -> int:
+        """Number of words in the vocabulary."""
+        ...
+
+    @property
+    def n_tokens(self) -> int:
+        """Number of words in all documents."""
+        ...
+
+    @property
+    def frequencies(self) -> NDArray[np.int64]:
+        """How often each word stands in all documents."""
+        ...
+
+    @property
+    def vocabulary(self) -> NDArray[Any]:
+        """The words."""
+        ...
+
+
+def size_facts(corpus: Sized, n_empty: int, first_empty: list[str]) -> list[Fact]:
+    """Return the facts about a corpus of which `n_empty` documents have no word."""
     facts = [
         Fact("documents", corpus.n_documents, f"{plural(corpus.n_documents, 'document')}."),
         Fact("words", corpus.n_words, f"{plural(corpus.n_words, 'word')} in the vocabulary."),
         Fact("tokens", corpus.n_tokens, f"{plural(corpus.n_tokens, 'token')} in all documents."),
     ]
-    empty = np.flatnonzero(corpus.lengths == 0)
-    if len(empty):
-        told = f"{plural(len(empty), 'document')} without any word: kept as an empty row."
-        facts.append(Fact("empty_documents", len(empty), told, {"first": _first(corpus.documents, empty)}))
+    if n_empty:
+        told = f"{plural(n_empty, 'document')} without any word: kept as an empty row."
+        facts.append(Fact("empty_documents", n_empty, told, {"first": first_empty}))
     unused = np.flatnonzero(corpus.frequencies == 0)
     if len(unused):
         told = f"{plural(len(unused), 'word')} of the vocabulary in no document: kept."
@@ -245,7 +293,8 @@ def _texts(
     )
 
 
-def _line_facts(lines: int, layout: CorpusLayout, blank: int) -> list[Fact]:
+def line_facts(lines: int, layout: CorpusLayout, blank: int) -> list[Fact]:
+    """Return the facts about the lines of a file of texts."""
     details = {"header": layout.header, "delimiter": layout.delimiter, "encoding": layout.encoding}
     first = f"; the first holds {'names' if layout.header else 'data'}" if layout.delimiter else ""
     facts = [Fact("lines", lines, f"Read {plural(lines, 'line')}{first}.", details)]
@@ -256,7 +305,8 @@ def _line_facts(lines: int, layout: CorpusLayout, blank: int) -> list[Fact]:
     return facts
 
 
-def _ragged(fields: list[str], layout: CorpusLayout, line: int) -> DataError:
+def ragged(fields: list[str], layout: CorpusLayout, line: int) -> DataError:
+    """Return the error for a record of more or fewer fields than the first."""
     return DataError(
         f"this record has {plural(len(fields), 'field')} where the first has {layout.n_fields:,}",
         source=layout.filename,
@@ -267,7 +317,8 @@ def _ragged(fields: list[str], layout: CorpusLayout, line: int) -> DataError:
     )
 
 
-def _dropped_facts(preview: TokeniserPreview) -> list[Fact]:
+def dropped_facts(preview: TokeniserPreview) -> list[Fact]:
+    """Return the facts about the words that a tokeniser drops."""
     facts = []
     for reason, words in preview.dropped.items():
         if words.n_words:
@@ -284,13 +335,14 @@ def _dropped_facts(preview: TokeniserPreview) -> list[Fact]:
     return facts
 
 
-def _nothing_left(preview: TokeniserPreview, tokeniser: Tokeniser, texts: Texts) -> DataError:
+def nothing_left(preview: TokeniserPreview, tokeniser: Tokeniser, source: str) -> DataError:
+    """Return the error for texts that a tokeniser leaves no word of: which setting dropped most."""
     reason = preview.blame()
-    where = f"the {plural(len(texts), 'text')}"
+    where = f"the {plural(preview.n_documents, 'text')}"
     if reason is None:
         return DataError(
             f"there is no word in {where}",
-            source=texts.layout.filename,
+            source=source,
             value=tokeniser.token_pattern,
             remedy="Check the column of texts and the token pattern.",
         )
@@ -309,7 +361,7 @@ def _nothing_left(preview: TokeniserPreview, tokeniser: Tokeniser, texts: Texts)
     }
     return DataError(
         f"no word of {where} is left: dropped were {counts}",
-        source=texts.layout.filename,
+        source=source,
         value=f"{setting}={getattr(tokeniser, setting)}",
         remedy=remedies[setting],
     )

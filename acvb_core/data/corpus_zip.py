@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zipfile
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 from acvb_core.data.byte_source import ByteSource
 from acvb_core.data.report import Fact, plural
@@ -41,6 +42,31 @@ def read_zip(
     DataError
         As `zip_files`; there is no .txt file, or one holds bytes that its encoding does not allow.
     """
+    chosen = chosen_files(source)
+    refuse_too_large(sum(file.file_size for file in chosen.files), source.name)
+    with zipfile.ZipFile(source.seekable()) as archive:
+        texts = [archive_text(archive, file, source.name, encoding) for file in chosen.files]
+    several = len(set(chosen.folders)) > 1
+    return texts, chosen.names, chosen.folders if several else None, chosen.facts
+
+
+class ChosenFiles(NamedTuple):
+    """The .txt files of an archive, their names and folders, and the facts about them."""
+
+    files: list[zipfile.ZipInfo]
+    names: list[str]
+    folders: list[str]
+    facts: list[Fact]
+
+
+def chosen_files(source: ByteSource) -> ChosenFiles:
+    """Return the files of an archive that are documents.
+
+    Raises
+    ------
+    DataError
+        As `zip_files`; there is no .txt file.
+    """
     files = zip_files(source)
     wanted = [file for file in files if is_text_file(file.filename)]
     others = [file for file in files if not is_text_file(file.filename)]
@@ -51,11 +77,6 @@ def read_zip(
             value=files[0].filename if files else None,
             remedy="Put one .txt file for each document into it, or unpack it and load one file.",
         )
-    refuse_too_large(sum(file.file_size for file in wanted), source.name)
-    texts = []
-    with zipfile.ZipFile(source.seekable()) as archive:
-        for file in wanted:
-            texts.append(_text(archive, file, source.name, encoding))
     paths = [PurePosixPath(file.filename.replace("\\", "/")) for file in wanted]
     folders = [str(path.parent) for path in paths]
     facts = [Fact("files", len(wanted), f"Read {plural(len(wanted), '.txt file')} of the zip archive.")]
@@ -64,7 +85,7 @@ def read_zip(
         told = f"{plural(len(others), 'other file')} in the zip archive not read: {shown}."
         facts.append(Fact("other_files", len(others), told))
     names = [str(path.with_suffix("")) for path in paths]
-    return texts, names, folders if len(set(folders)) > 1 else None, facts
+    return ChosenFiles(wanted, names, folders, facts)
 
 
 def is_text_file(path: str) -> bool:
@@ -74,7 +95,14 @@ def is_text_file(path: str) -> bool:
     return path.lower().endswith(".txt") and not hidden
 
 
-def _text(archive: zipfile.ZipFile, file: zipfile.ZipInfo, source: str, encoding: str | None) -> str:
+def archive_text(archive: zipfile.ZipFile, file: zipfile.ZipInfo, source: str, encoding: str | None) -> str:
+    """Return the text of one file of an archive.
+
+    Raises
+    ------
+    DataError
+        The file is encrypted, damaged or too large, or holds bytes that its encoding does not allow.
+    """
     name = f"{source}: {file.filename}"
     if file.flag_bits & 1:
         raise DataError(
@@ -82,6 +110,7 @@ def _text(archive: zipfile.ZipFile, file: zipfile.ZipInfo, source: str, encoding
             source=name,
             remedy="Pack the files again without a password.",
         )
+    refuse_too_large(file.file_size, name)
     try:
         content = archive.read(file)
     except Exception as problem:  # as above, and what the packed data make zlib raise

@@ -225,7 +225,7 @@ class DiskCorpus:
         return Corpus(matrix, self.vocabulary, names, self.name, texts, None, self.tokeniser)
 
     def sample(self, n: int, seed: int = 0) -> Corpus:
-        """Return `n` of the documents that are in (all if there are fewer), drawn without replacement, in file order."""
+        """Return `n` documents that are in (all if there are fewer), drawn without replacement, in file order."""
         chosen = np.random.default_rng(seed).choice(self.n_documents, min(n, self.n_documents), replace=False)
         return self.documents(self._numbers_in(np.sort(chosen)))
 

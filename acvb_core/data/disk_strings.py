@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _AT_ONCE = 4096
+_SHOWN = 5
 
 
 class StringWriter:
@@ -68,8 +69,8 @@ class StringWriter:
         found = iter(StringFile(self._folder, self._stem))
         return all(string == str(number) for number, string in enumerate(found, first))
 
-    def make_unique(self) -> list[str]:
-        """Close, append a number to every string that stood before, and return those that came again.
+    def make_unique(self) -> tuple[int, list[str]]:
+        """Close, append a number to every string that stood before; return how many those are and the first of them.
 
         The names given are those of `unique_documents`; what tells two strings apart is their hash of 64 bits.
         """
@@ -78,7 +79,7 @@ class StringWriter:
         known = np.sort(hashes)
         twice = set(known[1:][known[1:] == known[:-1]].tolist())
         if not twice:
-            return []
+            return 0, []
         old = StringFile(self._folder, self._stem)
         new = StringWriter(self._folder, f"{self._stem}-unique")
         changed: list[str] = []
@@ -86,7 +87,7 @@ class StringWriter:
         new.close()
         for end in ("utf8", "npy"):
             (self._folder / f"{new._stem}.{end}").replace(self._folder / f"{self._stem}.{end}")
-        return changed
+        return len(changed), changed[:_SHOWN]
 
 
 def _numbered(

@@ -44,6 +44,8 @@ class ShardWriter:
 
     Attributes
     ----------
+    source : str
+        What the user calls the file that is read, for errors (default: the name).
     work : Path
         The hidden folder, where a reader may keep files of its own until the end.
     n_documents : int
@@ -65,6 +67,7 @@ class ShardWriter:
 
     def __init__(self, folder: str | Path, *, name: str = "corpus", shard_pairs: int = SHARD_PAIRS) -> None:
         self.folder, self.name = Path(folder), name
+        self.source = name
         if shard_pairs < 1:
             raise ParameterError(f"shard_pairs is {shard_pairs}; it must be at least 1.")
         if self.folder.exists() and (not self.folder.is_dir() or any(self.folder.iterdir())):
@@ -131,7 +134,7 @@ class ShardWriter:
         DataError
             The arrays contradict each other, or a count is negative, no whole number or too large.
         """
-        matrix = _matrix(pointers, words, counts, self.name)
+        matrix = _matrix(pointers, words, counts, self.source)
         given = matrix.nnz
         self.zeros += given - int(np.count_nonzero(matrix.data))
         if not matrix.has_canonical_format:
@@ -144,7 +147,7 @@ class ShardWriter:
         if matrix.nnz and int(matrix.data.max()) > _MAX_COUNT:
             raise DataError(
                 f"a word count is larger than {_MAX_COUNT:,}",
-                source=self.name,
+                source=self.source,
                 value=str(int(matrix.data.max())),
                 remedy="Check the counts.",
             )
@@ -175,7 +178,7 @@ class ShardWriter:
         frequencies = self._settled_frequencies(len(vocabulary))
         numbered = self._settle_strings(first_name)
         words = StringWriter(self.work, "vocabulary")
-        words.extend(unique_names(np.asarray(vocabulary, dtype=object), len(vocabulary), "word", self.name))
+        words.extend(unique_names(np.asarray(vocabulary, dtype=object), len(vocabulary), "word", self.source))
         words.close()
         np.save(self.work / "frequencies.npy", frequencies)
         shape = self.n_documents, len(vocabulary)
@@ -209,6 +212,7 @@ class ShardWriter:
         begin = 0
         while begin < n:
             end = int(np.searchsorted(pointers, pointers[begin] + self._room, side="right")) - 1
+            end = max(end, begin)  # a document larger than a shard leaves no room at all
             if end == begin and not self._waiting:
                 end = begin + 1
             if end > begin:
@@ -245,13 +249,13 @@ class ShardWriter:
         if not self._frequencies.any():
             raise DataError(
                 "the corpus has no words",
-                source=self.name,
+                source=self.source,
                 remedy="Give at least one document with a word.",
             )
         if len(self._frequencies) > n_words:
             raise DataError(
                 f"a word has number {len(self._frequencies) - 1:,}, and the vocabulary has {n_words:,} words",
-                source=self.name,
+                source=self.source,
                 remedy="Words are numbered from 0; give the vocabulary that belongs to the documents.",
             )
         return np.pad(self._frequencies, (0, n_words - len(self._frequencies)))
@@ -264,7 +268,7 @@ class ShardWriter:
             if len(strings) != self.n_documents:
                 raise DataError(
                     f"{len(strings):,} {what} were given for {self.n_documents:,} documents",
-                    source=self.name,
+                    source=self.source,
                     remedy=f"Give {what} for every document, or none.",
                 )
             strings.close()

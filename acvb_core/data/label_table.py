@@ -45,9 +45,14 @@ class LabelTable:
 
     def labels(self, start: int = 0) -> list[str]:
         """Return the labels with codes `start`, `start` + 1, …"""
-        pool = self._pool[: self._offsets[self._size]].tobytes()
         bounds = self._offsets[start : self._size + 1].tolist()
-        return [pool[a:b].decode("utf-8") for a, b in zip(bounds, bounds[1:], strict=False)]
+        pool = self._pool[bounds[0] : bounds[-1]].tobytes()
+        first = bounds[0]
+        return [pool[a - first : b - first].decode("utf-8") for a, b in zip(bounds, bounds[1:], strict=False)]
+
+    def packed(self, start: int = 0) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """Return the bytes of all labels in a row, and where those of `start`, `start` + 1, … begin; read only."""
+        return self._pool, self._offsets[start : self._size + 1]
 
     def first_line(self, code: int) -> int:
         """Return the 1-based line on which the label with this code first appeared."""

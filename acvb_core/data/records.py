@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,12 +86,16 @@ class RecordReader:
         The first record holds column names: it goes to the attribute `header`, not into a batch.
     block_bytes : int
         Bytes read at a time.
+    n_fields : int, optional
+        Fields of a record (default: as many as the first has).
+    on_fault : callable, optional
+        Is told the fault of a broken line, which is then left out (default: the fault is raised).
 
     Attributes
     ----------
     header : list of str or None
-    lines_read, records, blank_lines, comment_lines, trimmed : int
-        Counts so far; `trimmed` counts fields that lost blanks around them.
+    lines_read, records, blank_lines, comment_lines, trimmed, broken_lines : int
+        Counts so far; `trimmed` counts fields that lost blanks around them, `broken_lines` those left out.
     """
 
     def __init__(
@@ -102,6 +106,8 @@ class RecordReader:
         *,
         header: bool = False,
         block_bytes: int = BLOCK_BYTES,
+        n_fields: int | None = None,
+        on_fault: Callable[[DataError], None] | None = None,
     ) -> None:
         self._stream = stream
         self._name = name
@@ -109,7 +115,11 @@ class RecordReader:
         self._code = delimiter_code(delimiter)
         self._wants_header = header
         self._block_bytes = block_bytes
-        self._state = new_state(kernel.FROM_FIRST_RECORD)
+        self._state = new_state(kernel.FROM_FIRST_RECORD if n_fields is None else n_fields)
+        self._given_width = n_fields is not None
+        self._on_fault = on_fault
+        self._in_broken = False
+        self.broken_lines = 0
         self.header: list[str] | None = None
         self.records = 0
 
@@ -143,22 +153,48 @@ class RecordReader:
             final = not chunk
             block = np.frombuffer(rest + chunk, dtype=np.uint8)
             room.fit(len(block))
-            n_records, _, consumed, outcome, line, field, position = kernel.tokenise(
-                block,
-                final,
-                self._code,
-                self._state,
-                room.text,
-                room.starts,
-                room.ends,
-                room.first,
-                room.lines,
-            )
-            if n_records:
-                yield from self._batches(room, n_records)
-            if outcome != kernel.FINE:
-                raise self._error(outcome, line, field, position, block, consumed)
-            rest = block[consumed:].tobytes()
+            done = self._behind_line(block, final) if self._in_broken else 0
+            while not self._in_broken:
+                left = block[done:]
+                n_records, _, consumed, outcome, line, field, position = kernel.tokenise(
+                    left,
+                    final,
+                    self._code,
+                    self._state,
+                    room.text,
+                    room.starts,
+                    room.ends,
+                    room.first,
+                    room.lines,
+                )
+                if n_records:
+                    yield from self._batches(room, n_records)
+                done += consumed
+                if outcome == kernel.FINE:
+                    break
+                fault = self._error(outcome, line, field, position, left, consumed)
+                if self._on_fault is None:
+                    raise fault
+                self._on_fault(fault)
+                self.broken_lines += 1
+                done += self._behind_line(block[done:], final)
+            rest = block[done:].tobytes()
+
+    def _behind_line(self, block: NDArray[np.uint8], final: bool) -> int:
+        """Return where the line behind a broken one begins; all of the block where that is not in it."""
+        ends = np.flatnonzero((block == 10) | (block == 13))
+        self._in_broken = not len(ends) and not final
+        if not len(ends):
+            return len(block)
+        end = int(ends[0])
+        if block[end] == 13:
+            if end + 1 == len(block) and not final:  # the next block says whether a line feed belongs to it
+                self._in_broken = True
+                return end
+            if end + 1 < len(block) and block[end + 1] == 10:
+                end += 1
+        self._state[kernel.LINE] += 1
+        return end + 1
 
     def _batches(self, room: Workspace, n_records: int) -> Iterator[RecordBatch]:
         n_fields = int(self._state[kernel.EXPECTED])
@@ -188,7 +224,8 @@ class RecordReader:
 
     def _ragged(self, line: int, found: int, raw: str) -> DataError:
         expected = int(self._state[kernel.EXPECTED])
-        what = f"this line has {found:,} field{'' if found == 1 else 's'} where the first has {expected:,}"
+        fields = f"{expected:,} are expected" if self._given_width else f"the first has {expected:,}"
+        what = f"this line has {found:,} field{'' if found == 1 else 's'} where {fields}"
         for other, other_name in DELIMITER_NAMES.items():
             if other not in (self._delimiter, " ") and raw.count(other) == expected - 1 and expected > 1:
                 return DataError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -218,21 +218,47 @@ def _selected(found: _Counted, reasons: NDArray[Any], tokeniser: Tokeniser) -> S
     n_documents, n_words = found.counts.shape
     totals = np.asarray(found.counts.sum(axis=0, dtype=np.int64)).ravel()
     documents = np.bincount(found.counts.indices, minlength=n_words).astype(np.int64)
+    kept, preview = keep(WordList(found.words, totals, documents), reasons, n_documents, tokeniser)
+    counts = sparse.csr_array(found.counts[:, kept])
+    counts.sort_indices()
+    empty = np.flatnonzero(np.diff(counts.indptr) == 0)
+    return Selection(counts, found.words[kept], replace(preview, empty=empty))
+
+
+def keep(
+    found: WordList, reasons: NDArray[Any], n_documents: int, tokeniser: Tokeniser
+) -> tuple[NDArray[np.intp], TokeniserPreview]:
+    """Apply the limits of a tokeniser to counted words.
+
+    Parameters
+    ----------
+    found : WordList
+        In any order.
+    reasons : ndarray of str (object), shape (n,)
+        Why a word is dropped, "" where nothing speaks against it yet; changed in place.
+    n_documents : int
+    tokeniser : Tokeniser
+
+    Returns
+    -------
+    kept : int array
+        Places of the words that are kept, in alphabetical order of the words.
+    preview : TokeniserPreview
+        Without the empty documents.
+    """
+    words, totals, documents = found.words, found.counts, found.documents
     reasons[(reasons == "") & (documents < tokeniser.min_documents)] = "too_rare"
     reasons[(reasons == "") & (documents > tokeniser.max_share * n_documents)] = "too_common"
-    order = np.lexsort((np.argsort(np.argsort(found.words, kind="stable")), -totals))
+    order = np.lexsort((np.argsort(np.argsort(words, kind="stable")), -totals))
     if tokeniser.max_words is not None:
         candidates = order[reasons[order] == ""]
         reasons[candidates[tokeniser.max_words :]] = "beyond_cap"
 
     def listed(reason: str) -> WordList:
         chosen = order[reasons[order] == reason]
-        return WordList(found.words[chosen], totals[chosen], documents[chosen])
+        return WordList(words[chosen], totals[chosen], documents[chosen])
 
     kept = np.flatnonzero(reasons == "")
-    kept = kept[np.argsort(found.words[kept], kind="stable")]
-    counts = sparse.csr_array(found.counts[:, kept])
-    counts.sort_indices()
-    empty = np.flatnonzero(np.diff(counts.indptr) == 0)
-    preview = TokeniserPreview(listed(""), {r: listed(r) for r in DROP_REASONS}, n_documents, empty)
-    return Selection(counts, found.words[kept], preview)
+    kept = kept[np.argsort(words[kept], kind="stable")]
+    none = np.empty(0, dtype=np.intp)
+    return kept, TokeniserPreview(listed(""), {r: listed(r) for r in DROP_REASONS}, n_documents, none)

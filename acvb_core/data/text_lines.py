@@ -20,9 +20,10 @@ _BLOCK = 1 << 18
 class _Bytes(io.RawIOBase):
     """A checked stream in the form that Python's own text layer reads."""
 
-    def __init__(self, stream: Utf8Stream, name: str) -> None:
+    def __init__(self, stream: Utf8Stream, source: ByteSource, *, whole: bool) -> None:
         self._stream = stream
-        self._name = name
+        self._source = source
+        self._whole = whole
         self._line = 1
         self._size = 0
         self._rest = memoryview(b"")
@@ -39,17 +40,18 @@ class _Bytes(io.RawIOBase):
         return len(found)
 
     def _checked(self, chunk: bytes) -> bytes:
-        nul = chunk.find(b"\0")
+        nul = -1 if self._source.patient else chunk.find(b"\0")
         if nul >= 0:
             raise DataError(
                 "there is a NUL byte",
-                source=self._name,
+                source=self._source.name,
                 line=self._line + chunk[:nul].count(b"\n"),
                 remedy="This is not plain text: save it as text, or choose utf-16 if it is that.",
             )
         self._line += chunk.count(b"\n")
         self._size += len(chunk)
-        refuse_too_large(self._size, self._name)
+        if self._whole:
+            refuse_too_large(self._size, self._source.name)
         return chunk
 
 
@@ -63,16 +65,26 @@ def refuse_too_large(size: int, name: str) -> None:
         )
 
 
-def open_lines(source: ByteSource, encoding: str | None = None) -> tuple[Iterator[str], str]:
+def open_lines(
+    source: ByteSource, encoding: str | None = None, *, whole: bool = True
+) -> tuple[io.TextIOWrapper, str]:
     """Return the lines with their ends (LF, CR LF or CR), and the name of the encoding.
+
+    Parameters
+    ----------
+    source : ByteSource
+    encoding : str, optional
+    whole : bool
+        The text is to be held in memory: refuse more than fits.
 
     Raises
     ------
     DataError
-        While reading: bytes that the encoding does not allow, NUL bytes, too much text.
+        While reading: bytes that the encoding does not allow, NUL bytes (both but for a patient source), too much
+        text.
     """
     stream = Utf8Stream(source, encoding)
-    raw = io.BufferedReader(_Bytes(stream, source.name), _BLOCK)
+    raw = io.BufferedReader(_Bytes(stream, source, whole=whole), _BLOCK)
     return io.TextIOWrapper(raw, encoding="utf-8", newline=""), stream.encoding
 
 

@@ -1,0 +1,297 @@
+"""Texts read into a spool, batch by batch: one a line, a column of a table, or the files of a zip archive."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from acvb_core.data.byte_source import ByteSource
+from acvb_core.data.corpus_layout import CorpusLayout
+from acvb_core.data.corpus_texts import line_facts, no_texts, only_names, ragged, unused_columns
+from acvb_core.data.corpus_zip import archive_text, chosen_files
+from acvb_core.data.disk_broken import Broken
+from acvb_core.data.disk_counts import Reading, Spooled
+from acvb_core.data.disk_words import WordCounter
+from acvb_core.data.report import Fact, plural
+from acvb_core.data.text_lines import MAX_TEXT, TextRecords, open_lines
+from acvb_core.data.tokeniser import Tokeniser
+from acvb_core.errors import DataError
+
+#: Texts that are cut at once, and characters after which a batch is closed.
+_BATCH_TEXTS = 5_000
+_BATCH_CHARACTERS = 1 << 21
+#: Characters of a record of which some may have to be read again, when broken lines are left out.
+_PATIENT_RECORD = 1 << 22
+
+
+class Document(NamedTuple):
+    """One text; its name is None where it is called by its position."""
+
+    text: str
+    name: str | None
+
+
+class _Source:
+    """Documents of a file one by one, and the facts about it once it has been read."""
+
+    def __init__(self, reading: Reading) -> None:
+        self.reading = reading
+        self.source: ByteSource = reading.source
+        self.layout: CorpusLayout = reading.layout
+        self.broken: Broken = reading.broken
+
+    def __iter__(self) -> Iterator[Document]:
+        raise NotImplementedError
+
+    def facts(self) -> list[Fact]:
+        raise NotImplementedError
+
+
+class _TextLines(_Source):
+    """One document a line; a blank line is an empty document, so that line numbers name documents."""
+
+    def __iter__(self) -> Iterator[Document]:
+        lines, _ = open_lines(self.source, self.reading.encoding, whole=False)
+        self._count = 0
+        for line in _bounded(lines, self.source.name):
+            self._count += 1
+            if "\0" in line:
+                self.broken(_nul(self.source.name, self._count))
+                continue
+            yield Document(line.rstrip("\r\n"), str(self._count))
+
+    def facts(self) -> list[Fact]:
+        return line_facts(self._count, self.layout, 0)
+
+
+class _Table(_Source):
+    """A delimited text with a column of texts."""
+
+    def __iter__(self) -> Iterator[Document]:
+        layout = self.layout
+        if layout.text_column is None:
+            raise no_texts(layout)
+        lines, _ = open_lines(self.source, self.reading.encoding, whole=False)
+        self._lines = _Remembered(_bounded(lines, self.source.name), self.broken.skip, self.source.name)
+        self._blank = 0
+        skip = layout.header
+        found = False
+        for fields in self._records():
+            if skip:
+                skip = False
+                continue
+            found = True
+            name = None if layout.name_column is None else fields[layout.name_column]
+            yield Document(fields[layout.text_column], name)
+        if not found:
+            raise only_names(self.source.name)
+
+    def _records(self) -> Iterator[list[str]]:
+        """Give the records; behind a broken one reading goes on with the next line."""
+        lines, layout = self._lines, self.layout
+        while True:
+            records = TextRecords(lines, layout.delimiter or ",", self.source.name)
+            try:
+                for _, fields in records:
+                    if len(fields) != layout.n_fields:
+                        raise ragged(fields, layout, lines.start)
+                    nul = lines.first_with("\0")
+                    if nul is None:
+                        yield fields
+                    else:
+                        self.broken(_nul(self.source.name, nul))
+                    lines.forget()
+            except DataError as fault:
+                if not lines.log:
+                    raise
+                self.broken(_at_line(fault, lines.start))
+                lines.go_back()
+                continue
+            finally:
+                self._blank += records.blank_lines
+            return
+
+    def facts(self) -> list[Fact]:
+        layout = self.layout
+        facts = line_facts(self._lines.count, layout, self._blank)
+        used = layout.text_column, layout.name_column, layout.label_column
+        facts += unused_columns(layout, used)
+        if layout.label_column is not None:
+            told = (
+                f"The groups in the column {layout.column_names[layout.label_column]} are not kept on disk."
+            )
+            facts.append(Fact("groups_not_kept", 1, told))
+        return facts
+
+
+class _Zip(_Source):
+    """The .txt files of a zip archive, one in memory at a time."""
+
+    def __iter__(self) -> Iterator[Document]:
+        self.broken.what = "file"
+        chosen = chosen_files(self.source)
+        self._facts = chosen.facts
+        with zipfile.ZipFile(self.source.seekable()) as archive:
+            for file, name in zip(chosen.files, chosen.names, strict=True):
+                try:
+                    text = archive_text(archive, file, self.source.name, self.reading.encoding)
+                except DataError as fault:
+                    self.broken(fault)
+                    continue
+                yield Document(text, name)
+
+    def facts(self) -> list[Fact]:
+        return list(self._facts)
+
+
+_SOURCES: dict[str, Callable[[Reading], _Source]] = {"lines": _TextLines, "table": _Table, "zip": _Zip}
+
+
+def spool_texts(reading: Reading, tokeniser: Tokeniser, keep_texts: bool) -> Spooled:
+    """Read texts, cut them into words in batches, and settle at the end which words are kept.
+
+    Raises
+    ------
+    DataError
+        As `read_table`, `read_text_lines` and `read_zip_texts`.
+    """
+    documents = _SOURCES[reading.layout.format](reading)
+    counter = WordCounter(tokeniser, reading.spool)
+    unnamed = 0
+    with reading.broken.offering():
+        for batch in _batches(documents):
+            begin = counter.n_documents + 1
+            texts = [document.text for document in batch]
+            names = [(document.name or "").strip() for document in batch]
+            if reading.layout.format != "table" or reading.layout.name_column is not None:
+                unnamed += names.count("")
+            reading.writer.names.extend(name or str(at) for at, name in enumerate(names, start=begin))
+            if keep_texts:
+                reading.writer.texts.extend(texts)
+            counter.add(texts)
+            reading.progress.reading()
+    facts = documents.facts()
+    if unnamed:
+        told = f"{plural(unnamed, 'document')} without a name: called by the position in the file."
+        facts.append(Fact("unnamed_documents", unnamed, told))
+    count, first = reading.writer.names.make_unique()
+    if count:
+        told = f"{plural(count, 'document')} with a name that stood before: a number was appended."
+        facts.append(Fact("renamed_documents", count, told, {"first": first}))
+    return counter.settled(reading.source.name, facts)
+
+
+def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    batch: list[Document] = []
+    size = 0
+    for document in documents:
+        batch.append(document)
+        size += len(document.text)
+        if len(batch) == _BATCH_TEXTS or size > _BATCH_CHARACTERS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+class _Remembered:
+    """Lines, with those of the record that is being read remembered, so that it can be read again from its second.
+
+    Attributes
+    ----------
+    log : list of str
+        The lines since the last `forget`.
+    count : int
+        Lines given so far.
+    """
+
+    def __init__(self, lines: Iterator[str], bounded: bool, name: str) -> None:
+        self._lines = lines
+        self._again: deque[str] = deque()
+        self._bounded = bounded
+        self._name = name
+        self._size = 0
+        self.log: list[str] = []
+        self.count = 0
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        if self._bounded and self._size > _PATIENT_RECORD:
+            raise DataError(
+                f"a quote that opens in this record is not closed within {_PATIENT_RECORD:,} characters",
+                source=self._name,
+                remedy="Close the quote, or double a literal one.",
+            )
+        line = self._again.popleft() if self._again else next(self._lines)
+        self.log.append(line)
+        self.count += 1
+        self._size += len(line)
+        return line
+
+    @property
+    def start(self) -> int:
+        """The 1-based number of the record's first line."""
+        return self.count - len(self.log) + self._blank() + 1
+
+    def first_with(self, mark: str) -> int | None:
+        """Return the number of the record's first line that holds `mark`."""
+        before = self.count - len(self.log)
+        return next((before + at for at, line in enumerate(self.log, start=1) if mark in line), None)
+
+    def forget(self) -> None:
+        """The record is done."""
+        self.log.clear()
+        self._size = 0
+
+    def go_back(self) -> None:
+        """Let the lines behind the record's first come again."""
+        again = self.log[self._blank() + 1 :]
+        self._again.extendleft(reversed(again))
+        self.count -= len(again)
+        self.forget()
+
+    def _blank(self) -> int:
+        blank = 0
+        while blank < len(self.log) - 1 and not self.log[blank].strip("\r\n"):
+            blank += 1
+        return blank
+
+
+def _bounded(lines: io.TextIOWrapper, name: str) -> Iterator[str]:
+    """Give lines; one that never ends is refused before it fills the memory."""
+    number = 0
+    while line := lines.readline(MAX_TEXT):
+        number += 1
+        if len(line) == MAX_TEXT and not line.endswith(("\n", "\r")):
+            raise DataError(
+                f"this line is longer than {MAX_TEXT:,} characters",
+                source=name,
+                line=number,
+                remedy="Check the line ends; give one document on each line.",
+            )
+        yield line
+
+
+def _at_line(fault: DataError, line: int) -> DataError:
+    return DataError(
+        fault.what,
+        source=fault.source,
+        line=line,
+        column=fault.column,
+        value=fault.value,
+        remedy=fault.remedy,
+    )
+
+
+def _nul(name: str, line: int) -> DataError:
+    return DataError(
+        "there is a NUL byte, or one that the encoding does not allow",
+        source=name,
+        line=line,
+        remedy="This is not plain text: save it as text, or choose another encoding.",
+    )
