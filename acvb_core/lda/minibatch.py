@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.data.disk_corpus import Shard
-from acvb_core.lda.kernels import OPTIONS, Integers
+from acvb_core.lda.kernels import OPTIONS, Floats, Integers, Singles
 from acvb_core.lda.state import apart
 from acvb_core.lda.stream import StreamMethod
 from acvb_core.lda.stream_state import Work
@@ -48,8 +48,8 @@ class Batch:
         self.n = self.documents = 0
         self.tokens = 0.0
 
-    def admit(self, shard: Shard, order: NDArray[np.int64]) -> None:
-        """Give every word of some documents a row."""
+    def admit(self, shard: Shard, order: NDArray[np.int64], sizes: Floats, counting: bool) -> None:
+        """Give every word of some documents a row; add its tokens to its size where they are counted."""
         pairs = int((shard.pointers[order + 1] - shard.pointers[order]).sum())
         room = min(self.n + pairs, len(self.slots))
         if room > len(self.touched):
@@ -61,7 +61,10 @@ class Batch:
             for new, old in ((touched, self.touched), (sums, self.sums), (cache, self.cache)):
                 new[: self.n] = old[: self.n]
             self.touched, self.sums, self.cache = touched, sums, cache
-        self.n = _admit(order, shard.pointers, shard.words, self.slots, self.touched, self.sums, self.n)
+        self.n = _admit(
+            order, shard.pointers, shard.words, shard.counts, self.slots, self.touched, self.sums, self.n, sizes,
+            counting,
+        )  # fmt: skip
 
     def clear(self) -> None:
         """Begin the next minibatch."""
@@ -107,7 +110,7 @@ class MinibatchMethod(StreamMethod):
         while done < len(order):
             batch = self._batch_of(work)
             part = order[done : done + self.documents - batch.documents]
-            batch.admit(pieces, part)
+            batch.admit(pieces, part, work.sizes, work.counting)
             self.infer(work, batch, pieces, part)
             batch.documents += len(part)
             done += len(part)
@@ -136,6 +139,7 @@ class MinibatchMethod(StreamMethod):
         """Move the counts towards what the minibatch says they are."""
         work.batches += 1
         if work.counting:
+            work.documents += batch.documents
             work.tokens += batch.tokens
         rho = self.step(work.batches)
         worth = rho * self.weight(work, batch) if batch.tokens else 0.0
@@ -165,15 +169,20 @@ def _admit(
     order: Integers,
     pointers: Integers,
     words: Integers,
+    counts: Singles,
     slots: Integers,
     touched: Integers,
     sums: Any,
     n: int,
+    sizes: Floats,
+    counting: bool,
 ) -> int:
-    """Give the words of documents that have none a row of zeros; return the rows in use."""
+    """Give the words of documents that have none a row of zeros; return the rows in use. Count tokens if asked to."""
     for at in range(order.shape[0]):
         for e in range(pointers[order[at]], pointers[order[at] + 1]):
             w = words[e]
+            if counting:
+                sizes[w] += counts[e]
             if slots[w] < 0:
                 slots[w] = n
                 touched[n] = w

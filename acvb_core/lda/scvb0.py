@@ -57,7 +57,8 @@ class StochasticCvb0(MinibatchMethod):
 
     def weight(self, work: Work, batch: Batch) -> float:
         """Return how many times its tokens the corpus has."""
-        return work.tokens / batch.tokens
+        more = max(self.expected / work.documents, 1.0) if self.expected else 1.0
+        return work.tokens * more / batch.tokens
 
     def infer(self, work: Work, batch: Batch, shard: Shard, order: NDArray[np.int64]) -> None:
         """Add what some documents expect to the minibatch."""

@@ -70,6 +70,13 @@ class DivergenceMinimisation(StreamMethod):
         )  # fmt: skip
         work.loo += loo
         work.seen += seen
+        if work.counting:
+            work.documents += len(order)
+
+    def flush(self, work: Work) -> None:
+        """Add up the tokens that the words were counted by."""
+        if work.counting:
+            work.tokens = float(work.sizes.sum())
 
 
 @nb.njit(**OPTIONS)

@@ -52,6 +52,8 @@ class StreamMethod(Unaveraged, ABC):
         The sizes of the corpus are used from the start; otherwise those of what was met so far.
     trained : TrainedTopics or None
         What to go on from.
+    expected : float
+        Documents that a stream whose sizes are those of what was met will have in all; 0 where nobody knows.
     """
 
     source: Source
@@ -62,6 +64,7 @@ class StreamMethod(Unaveraged, ABC):
     shuffle: bool = True
     known: bool = True
     trained: TrainedTopics | None = None
+    expected: float = 0.0
 
     @property
     def batch(self) -> int:
@@ -140,8 +143,6 @@ class StreamMethod(Unaveraged, ABC):
         for piece in self.feed.take(order, state.position, end):
             for part in _parts(piece.shard, piece.order, self.n_topics):
                 checkpoint()
-                if work.counting:
-                    work.documents += len(part)
                 self.learn(work, piece.shard, part)
         self.flush(work)
         over = end == self.n_documents

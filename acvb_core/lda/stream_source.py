@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.disk_corpus import DiskCorpus, Shard
+from acvb_core.data.disk_corpus import Shard
 from acvb_core.lda.state import Tokens
 
 
@@ -105,9 +105,9 @@ class InMemory:
         return Shard(tokens.pointers, tokens.words, tokens.counts)
 
 
-def source_of(data: Corpus | DiskCorpus) -> Source:
+def source_of(data: Corpus | Source) -> Source:
     """Return what a stream of such data is read from."""
-    return data if isinstance(data, DiskCorpus) else InMemory(data)
+    return InMemory(data) if isinstance(data, Corpus) else data
 
 
 class Piece(NamedTuple):

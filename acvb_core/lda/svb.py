@@ -45,7 +45,7 @@ class StochasticVb(MinibatchMethod):
 
     def weight(self, work: Work, batch: Batch) -> float:
         """Return how many times its documents the corpus has."""
-        return work.documents / batch.documents
+        return max(work.documents, self.expected) / batch.documents
 
     def infer(self, work: Work, batch: Batch, shard: Shard, order: NDArray[np.int64]) -> None:
         """Add what some documents expect to the minibatch."""
@@ -87,7 +87,8 @@ def infer_documents(
 
     q ∝ exp{ psi(gamma_dk) + psi(beta + n_wk) - psi(V beta + n_k) } with gamma_dk = alpha_k + sum of c q, from
     gamma = 1 until it has settled. The words' part is worked out once a minibatch and kept in `weights`: a row that is
-    all zero in `sums` and stands for a word met for the first time.
+    all zero in `sums` stands for a word met for the first time. Each row is divided by its largest entry, which
+    changes no q: of a word that is new, or was not met for long, exp{ psi(beta) } would be too small for a float.
 
     Returns
     -------
@@ -126,8 +127,12 @@ def infer_documents(
                 here[k] = (word[k] * scale + beta) * inverse_total[k]
                 fresh = fresh and sums[slots[w], k] == zero
             if fresh:
+                largest = -1e300
                 for k in range(n_topics):
-                    weight[k] = np.exp(digamma(float(word[k] * scale + beta)) - base[k])
+                    scratch[k] = digamma(float(word[k] * scale + beta)) - base[k]
+                    largest = max(largest, scratch[k])
+                for k in range(n_topics):
+                    weight[k] = np.exp(scratch[k] - largest)
         concentration = 0.0
         for k in range(n_topics):
             concentration += alpha[k]

@@ -13,6 +13,7 @@ from acvb_core.data.tokeniser import Tokeniser
 from acvb_core.errors import ParameterError
 from acvb_core.lda.hyper import Concentrations
 from acvb_core.lda.kernels import Floats, Singles
+from acvb_core.lda.kernels_prior import PAPER
 from acvb_core.lda.state import TOPICS, apart
 from acvb_core.lda.stream_state import Prior, StreamState
 from acvb_core.lda.topics import word_probability
@@ -113,7 +114,8 @@ class TrainedTopics:
         places = self.places(source.vocabulary)
         old = np.where(places >= 0, self.sizes[places], 0.0)
         sizes, documents = old, self.documents
-        if method.known and self.fingerprint != source.fingerprint:
+        met = bool(self.fingerprint) and self.fingerprint == source.fingerprint
+        if method.known and not met:
             sizes, documents = old + source.frequencies, self.documents + source.n_documents
         by_word = method.rescaled(self.by_word(places), old, sizes)
         arrays = self.posterior.arrays
@@ -123,13 +125,13 @@ class TrainedTopics:
         if "course" in arrays:
             denominator, learned, batches = arrays["course"]
             steps = np.where(places >= 0, arrays["steps"][places], 0)
-            if learned and denominator:
-                prior = Prior(
-                    prior.alpha, arrays["gains"].copy(), prior.sticks, np.array([denominator, learned])
-                )
+            # What one rule has learned from says nothing to the other.
+            if denominator or method.rule == PAPER:
+                scalars = np.array([denominator, learned])
+                prior = Prior(prior.alpha, arrays["gains"].copy(), prior.sticks, scalars)
         return StreamState(
             by_word, np.asarray(by_word.sum(axis=0, dtype=np.float64)), steps, sizes, float(documents),
-            float(sizes.sum()), int(batches), prior
+            float(sizes.sum()), int(batches), prior, int(met)
         )  # fmt: skip
 
 
