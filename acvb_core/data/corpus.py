@@ -165,6 +165,46 @@ class Corpus:
         """Return the same documents and vocabulary with other counts (a canonical array of the same shape)."""
         return replace(self, counts=counts)
 
+    def with_words(self, words: ArrayLike) -> Corpus:
+        """Return the same documents over a vocabulary with further words at its end, which stand in none of them.
+
+        Raises
+        ------
+        DataError
+            A word is there already, or given twice.
+        """
+        new = further_words(self.vocabulary, words, self.name)
+        if not len(new):
+            return self
+        old = self.counts
+        shape = (self.n_documents, self.n_words + len(new))
+        counts = sparse.csr_array((old.data, old.indices, old.indptr), shape=shape)
+        return replace(self, counts=counts, vocabulary=np.concatenate([self.vocabulary, new]))
+
+
+def further_words(vocabulary: NDArray[Any], words: ArrayLike, name: str) -> NDArray[Any]:
+    """Return words to go behind a vocabulary, after a look whether they are new and each there once.
+
+    Raises
+    ------
+    DataError
+        One is not.
+    """
+    listed = [str(word) for word in np.atleast_1d(np.asarray(words, dtype=object)).tolist()]
+    known = set(vocabulary.tolist())
+    for word in listed:
+        if word in known:
+            raise DataError(
+                "a word to be added to the vocabulary is there already",
+                source=name,
+                value=word,
+                remedy="Add words that it does not have, each once.",
+            )
+        known.add(word)
+    found = np.empty(len(listed), dtype=object)
+    found[:] = listed
+    return found
+
 
 def _counts(given: Any, name: str) -> sparse.csr_array:
     matrix = sparse.csr_array(given)

@@ -7,12 +7,13 @@ import json
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from acvb_core.data.corpus import Corpus
+from acvb_core.data.corpus import Corpus, further_words
 from acvb_core.data.disk_strings import StringFile
 from acvb_core.data.tokeniser import Tokeniser
 from acvb_core.errors import DataError, ParameterError
@@ -74,6 +75,8 @@ class DiskCorpus:
         The first document of each shard, and behind the last the number of all documents of the folder.
     left_out : int64 array
         Sorted numbers of documents that are held out.
+    added : ndarray of str (object dtype)
+        Words at the end of the vocabulary that the folder does not know (`with_words`).
     has_texts : bool
         The texts are kept beside the counts.
     first_name : int or None
@@ -93,10 +96,22 @@ class DiskCorpus:
     has_texts: bool = False
     first_name: int | None = 1
     left_out: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    added: NDArray[Any] = field(default_factory=lambda: np.empty(0, dtype=object))
 
     #: For what asks a corpus of either kind: groups and texts are not held in memory.
     labels: ClassVar[None] = None
     texts: ClassVar[None] = None
+
+    def __post_init__(self) -> None:
+        _READERS[id(self)] = self
+
+    @classmethod
+    def reading(cls, folder: Path) -> list[DiskCorpus]:
+        """Return the corpora of this process that read from a folder."""
+        known = [reference() for reference in _READERS.valuerefs()]
+        return [
+            corpus for corpus in known if corpus is not None and corpus.folder.resolve() == folder.resolve()
+        ]
 
     @classmethod
     def open(cls, folder: str | Path) -> DiskCorpus:
@@ -244,8 +259,8 @@ class DiskCorpus:
         _, words, counts = self._pairs(new)
         frequencies = self.frequencies.copy()
         np.subtract.at(frequencies, words, counts.astype(np.int64))
-        base = self.fingerprint if not len(self.left_out) else _meta(self.folder)["fingerprint"]
-        digest = hashlib.sha256(f"{base} without ".encode() + out.astype("<i8").tobytes()).hexdigest()
+        base = self.fingerprint if not len(self.left_out) else self._whole_fingerprint(self.added)
+        digest = _without(base, out)
         return replace(
             self,
             frequencies=frequencies,
@@ -255,6 +270,35 @@ class DiskCorpus:
             fingerprint=digest if len(out) else base,
             left_out=out,
         )
+
+    def with_words(self, words: ArrayLike) -> DiskCorpus:
+        """Return the same documents over a vocabulary with further words at its end, which stand in none of them.
+
+        Raises
+        ------
+        DataError
+            A word is there already, or given twice.
+        """
+        new = further_words(self.vocabulary, words, self.name)
+        if not len(new):
+            return self
+        added = np.concatenate([self.added, new])
+        whole = self._whole_fingerprint(added)
+        return replace(
+            self,
+            vocabulary=np.concatenate([self.vocabulary, new]),
+            frequencies=np.concatenate([self.frequencies, np.zeros(len(new), dtype=np.int64)]),
+            fingerprint=_without(whole, self.left_out) if len(self.left_out) else whole,
+            added=added,
+        )
+
+    def _whole_fingerprint(self, added: NDArray[Any]) -> str:
+        """Return the fingerprint of all documents of the folder, with these words added."""
+        base: str = _meta(self.folder)["fingerprint"]
+        if not len(added):
+            return base
+        told = json.dumps(added.tolist(), ensure_ascii=False)
+        return hashlib.sha256(f"{base} with {told}".encode()).hexdigest()
 
     def in_memory(self) -> Corpus:
         """Return all documents that are in as a corpus in memory."""
@@ -346,9 +390,18 @@ class DiskCorpus:
             raise _damaged(self.folder, f"the numbers of shard {number} contradict each other")
 
 
+#: All of this process, for as long as they are used: a folder must not be removed meanwhile.
+_READERS: WeakValueDictionary[int, DiskCorpus] = WeakValueDictionary()
+
+
 def shard_file(number: int, part: str) -> str:
     """Return the name of a file of a shard ("pointers", "words" or "counts")."""
     return f"shard-{number:05d}-{part}.npy"
+
+
+def _without(fingerprint: str, numbers: NDArray[np.int64]) -> str:
+    """Return the fingerprint of documents of which some are left out."""
+    return hashlib.sha256(f"{fingerprint} without ".encode() + numbers.astype("<i8").tobytes()).hexdigest()
 
 
 def _ranges(starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -142,7 +142,7 @@ def compare(
     """
     apart = max(1, int(options.get("restarts", 1)))
     seed_list = [n * apart for n in range(seeds)] if isinstance(seeds, int) else list(seeds)
-    run_options = {"model", "heldout", "heldout_seed", "restarts", "heldout_documents"}
+    run_options = {"model", "heldout", "heldout_seed", "restarts", "heldout_documents", "start"}
     model = options.get("model") or model_for(data).name
     results: list[Result] = []
     for method in methods:

@@ -38,6 +38,8 @@ class Settings:
         Share of whole documents that is held out, in place of `heldout`.
     start : str
         What the run went on from, in words; empty where it began anew.
+    of : str
+        Fingerprint of the data as they were loaded, where words of `start` that they do not have were added.
     """
 
     model: str
@@ -49,6 +51,7 @@ class Settings:
     restarts: int = 1
     heldout_documents: float = 0.0
     start: str = ""
+    of: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain values."""
@@ -66,8 +69,8 @@ class Problem:
         The registry's row of the method.
     model_row : ModelRow
         … and of the model.
-    data : Relation or Corpus
-        All the data, as loaded.
+    data : Relation, Corpus or DiskCorpus
+        All the data, as loaded; for a stream that goes on, over a vocabulary with the words of what it goes on from.
     train : Relation or Corpus
         The data without what is held out.
     heldout : HeldOut, HeldOutWords or None
@@ -86,6 +89,12 @@ class Problem:
     note: str | None
     inference: Inference
     model: Model
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the data as they were loaded."""
+        found: str = self.settings.of or self.data.fingerprint
+        return found
 
     @property
     def label(self) -> str:
@@ -140,6 +149,21 @@ def _split(row: ModelRow, data: Any, settings: Settings) -> Any:
     return split
 
 
+#: The last extension of each data set: runs that go on from the same have the same split then.
+_extended: WeakKeyDictionary[Any, tuple[list[str], Any]] = WeakKeyDictionary()
+
+
+def _with_words_of(start: Any, data: Any) -> Any:
+    """Return data over a vocabulary that has all the words of trained topics, so that none of them is lost."""
+    words = start.unknown_to(data.vocabulary).tolist()
+    if not words:
+        return data
+    known = _extended.get(data)
+    if known is None or known[0] != words:
+        known = _extended[data] = (words, data.with_words(words))
+    return known[1]
+
+
 def _build(row: Method, train: Any, values: dict[str, Any], start: Any) -> Inference:
     if start is None:
         return row.build(train, values)
@@ -181,7 +205,8 @@ def pose(
     heldout_documents : float
         Share of whole documents to hold out, in place of `heldout`.
     start : TrainedTopics, optional
-        What was trained before, to go on from.
+        What was trained before, to go on from. A method that streams keeps its words that the data do not have, the
+        others leave them out.
 
     Raises
     ------
@@ -200,9 +225,13 @@ def pose(
             f"{method} keeps the topics of all words in memory; {data.name} is kept on disk: choose {ready}, or "
             "load it into memory."
         )
+    loaded = data
+    if start is not None and row.streams and row.goes_on is not None:
+        data = _with_words_of(start, data)
     settings = Settings(
         found.name, method, checked, int(seed), float(heldout), int(heldout_seed), int(restarts),
         float(heldout_documents), "" if start is None else start.label,
+        "" if data is loaded else loaded.fingerprint,
     )  # fmt: skip
     split = _split(found, data, settings)
     return Problem(

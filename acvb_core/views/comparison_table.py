@@ -78,7 +78,7 @@ def comparison_table(results: Sequence[Result], labels: Sequence[str]) -> Compar
     """
     rows = pd.DataFrame([comparison_row(result) for result in results], index=list(labels))
     keys = [key for key in COLUMNS if key in rows and rows[key].notna().any()]
-    same_data = len({result.problem.data.fingerprint for result in results}) <= 1
+    same_data = len({result.problem.fingerprint for result in results}) <= 1
     same_split = same_data and len({_split(result) for result in results}) <= 1
     best = pd.DataFrame(False, index=rows.index, columns=keys)
     models = {result.problem.settings.model for result in results}

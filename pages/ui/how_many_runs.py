@@ -120,7 +120,7 @@ def _identity(job: Job) -> tuple[Any, ...]:
 def jobs_on(workspace: Workspace, dataset: Dataset) -> list[Job]:
     """Return the runs that find topics in the data in use, oldest first."""
     wanted = dataset.data.fingerprint
-    return [job for job in jobs_of(workspace, MODEL) if job.problem.data.fingerprint == wanted]
+    return [job for job in jobs_of(workspace, MODEL) if job.problem.fingerprint == wanted]
 
 
 def grids(jobs: Sequence[Job]) -> list[list[Job]]:
