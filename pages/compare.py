@@ -76,8 +76,8 @@ def choose(workspace: Workspace, jobs: list[Job], kind: str) -> list[Job]:
     labels = say.run_labels(jobs)
     by_id = {job.id: job for job in jobs}
     dataset = workspace.dataset
-    newest = (dataset.data if dataset else jobs[-1].problem.data).fingerprint
-    alike = [job.id for job in jobs if job.problem.data.fingerprint == newest]
+    newest = (dataset.data if dataset else jobs[-1].problem).fingerprint
+    alike = [job.id for job in jobs if job.problem.fingerprint == newest]
     if len(alike) < 2:
         alike = list(by_id)
     key = f"compare_runs_{kind}"
@@ -99,7 +99,7 @@ def choose(workspace: Workspace, jobs: list[Job], kind: str) -> list[Job]:
 def curves(jobs: list[Job], model: str) -> None:
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.subheader("Curves", anchor=False)
-        x = choose_axis("compare_x")
+        x = choose_axis("compare_x", jobs)
     draw_curves(jobs, x, key="compare_curves", of="compare", first=model)
 
 

@@ -10,7 +10,7 @@ guard()
 
 from acvb_core.data.samples import SAMPLES  # noqa: E402
 from pages.ui.models import FACES  # noqa: E402
-from pages.ui.overview import overview  # noqa: E402
+from pages.ui.overview import forget_held_out, overview  # noqa: E402
 from pages.ui.problem import show_error  # noqa: E402
 from pages.ui.upload import READERS, Reading, show_layout, upload_form, uploaded_file  # noqa: E402
 from pages.ui.workspace import Dataset, Workspace, current  # noqa: E402
@@ -35,8 +35,7 @@ def choose_sample(workspace: Workspace) -> None:
     ):
         with st.spinner("Reading"):
             workspace.set_dataset(Dataset.of_sample(key))
-        for widget in ("heldout_percent", "heldout_seed"):
-            st.session_state.pop(widget, None)
+        forget_held_out()
         st.rerun()
 
 

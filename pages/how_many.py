@@ -17,6 +17,7 @@ from acvb_core.registry import methods_of  # noqa: E402
 from acvb_core.views.theme import STILL_CONFIG  # noqa: E402
 from acvb_core.views.topic_choice import MEASURES, best_k, choose_k_figure  # noqa: E402
 from pages.ui import format as say  # noqa: E402
+from pages.ui.costs import available_memory  # noqa: E402
 from pages.ui.empty import comparison_button, empty_state  # noqa: E402
 from pages.ui.how_many_runs import (  # noqa: E402
     USUAL_SWEEPS,
@@ -35,7 +36,6 @@ from pages.ui.how_many_runs import (  # noqa: E402
 )
 from pages.ui.how_many_words import INTRODUCTION, MEASURE_TEXTS  # noqa: E402
 from pages.ui.picking import choose_one  # noqa: E402
-from pages.ui.setup import available_memory  # noqa: E402
 from pages.ui.workspace import Dataset, Workspace, current  # noqa: E402
 
 METHOD = "cvb0"

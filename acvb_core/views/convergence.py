@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from acvb_core.engine.history import History
 from acvb_core.engine.snapshot import MOVES
-from acvb_core.views.panels import Panel, axis_ranges, figure_layout, panels_for
+from acvb_core.views.curve_columns import Columns
+from acvb_core.views.panels import Panel, Streaming, axis_ranges, figure_layout, panels_for
 from acvb_core.views.theme import Figure, Style, b64, decimate, escape, rgba, run_styles
 
-XAxis = Literal["sweep", "cpu_seconds"]
+XAxis = Literal["sweep", "cpu_seconds", "passes", "documents_seen"]
 MAX_POINTS = 400
 _MANY_RUNS = 6
 _NOWHERE: NDArray[np.int64] = np.empty(0, dtype=np.int64)
@@ -42,6 +43,12 @@ class RunCurve:
         Name in the registry; the first run's decides which panels there are.
     learns : bool or None
         The run learns the concentrations of its model; None where only its curves can tell.
+    streams : bool
+        A sweep is a window of the documents.
+    n_documents : int or None
+        Documents in a pass, where there are any.
+    completion : bool
+        What is held out is whole documents.
     """
 
     id: str
@@ -53,6 +60,14 @@ class RunCurve:
     heldout: bool = False
     model: str = "irm"
     learns: bool | None = None
+    streams: bool = False
+    n_documents: int | None = None
+    completion: bool = False
+
+    @property
+    def columns(self) -> Columns:
+        """The history, and what follows from it."""
+        return Columns(self.history, self.n_documents)
 
 
 def live_figure(
@@ -69,7 +84,8 @@ def live_figure(
     runs : sequence of RunCurve
         In a constant order: markers that tell runs of one method apart follow it. Runs of another model than the
         first's are drawn in its panels as far as they have the values.
-    x : "sweep" or "cpu_seconds"
+    x : "sweep", "cpu_seconds", "passes" or "documents_seen"
+        A sweep of a batch method is a pass.
     tolerance : float, optional
         Level to mark in the panel of changes, where any run is averaged; by default those of the averaged runs.
     uirevision : str
@@ -80,12 +96,14 @@ def live_figure(
     dict
         `data` and `layout` for Plotly.react; `layout["height"]` is the height it is made for.
     """
-    histories = [run.history for run in runs]
+    histories = [run.columns for run in runs]
+    streams = _streaming(runs)
     panels = panels_for(
         runs[0].model if runs else "irm",
         histories,
         heldout=any(run.heldout for run in runs),
         learns=_learns(runs),
+        streams=streams,
     )
     styles = run_styles(run.method for run in runs)
     points = MAX_POINTS if len(runs) <= _MANY_RUNS else MAX_POINTS // 2
@@ -97,7 +115,7 @@ def live_figure(
     levels = [run.tolerance for run in runs if run.tolerance is not None and is_averaged(run.history)]
     if tolerance is not None and levels:
         levels = [tolerance]
-    layout = figure_layout(panels, x, sorted(set(levels)), uirevision)
+    layout = figure_layout(panels, x, sorted(set(levels)), uirevision, streams)
     for axis, extent in axis_ranges(panels, histories).items():
         layout[axis] |= extent
     return {"data": data, "layout": layout}
@@ -106,6 +124,12 @@ def live_figure(
 def _learns(runs: Sequence[RunCurve]) -> bool | None:
     told = [run.learns for run in runs]
     return True if True in told else None if None in told else False
+
+
+def _streaming(runs: Sequence[RunCurve]) -> Streaming:
+    told = [run.streams for run in runs]
+    held = [run.completion for run in runs if run.heldout]
+    return Streaming(any(told), bool(told) and all(told), bool(held) and all(held))
 
 
 class _Curves:
@@ -117,12 +141,13 @@ class _Curves:
         # The length first: rows that are appended meanwhile wait for the next refresh.
         self.length = len(history)
         self.sweep = history.column("sweep")[: self.length]
-        self.x = history.column(x)[: self.length]
+        self.columns = run.columns
+        self.x = self.columns.column(x)[: self.length]
         self.burn_in_end = burn_in_end(history)
         self.moves = _moves(history, self.length)
 
     def column(self, name: str) -> NDArray[np.float64]:
-        return self.run.history.column(name)[: self.length]
+        return self.columns.column(name)[: self.length]
 
     def of(self, panel: Panel) -> list[Figure]:
         """Return the traces of one panel."""
@@ -141,14 +166,18 @@ class _Curves:
         in_burn_in = self.column("burn_in") > 0
         averaged = is_averaged(self.run.history)
         before = np.where(in_burn_in | ~np.isfinite(mean), own, np.nan) if averaged else own
+        q, swept = ("the topics", "windows") if self.run.streams else ("q", "sweeps")
         traces = [
-            self._line(panel, before, "own", "change of q %{y:.3g}", width=1.1, opacity=0.6, positive=True)
+            self._line(
+                panel, before, "own", f"change of {q} %{{y:.3g}}", width=1.1, opacity=0.6, positive=True
+            )
         ]
         if averaged:
             samples, scaled = self.column("samples"), self.column("scaled_change")
             traces.append(
                 self._line(
-                    panel, mean, "main", "change of mean q %{y:.3g}, × sweeps averaged = %{customdata:.3g}",
+                    panel, mean, "main",
+                    f"change of the mean of {q} %{{y:.3g}}, × {swept} averaged = %{{customdata:.3g}}",
                     width=2.0, positive=True, customdata=scaled,
                 )
             )  # fmt: skip
@@ -288,7 +317,8 @@ class _Curves:
                     "color": self.style.colour,
                     "line": {"width": 2},
                 },
-                "hovertemplate": f"burn-in ended at sweep {int(self.sweep[self.burn_in_end])}",
+                "hovertemplate": f"burn-in ended at {'window' if self.run.streams else 'sweep'} "
+                f"{int(self.sweep[self.burn_in_end])}",
             }
         ]
 

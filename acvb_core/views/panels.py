@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from acvb_core.engine.history import History
+from acvb_core.views.curve_columns import Table
 from acvb_core.views.theme import GRID, LINE, MUTED, Figure, base_layout
 
 _ROW_HEIGHT, _GAP = 160, 56  # pixels of a row of panels, and between two for numbers and a title
@@ -96,12 +96,11 @@ class _Measure:
     hover: str = "%{y}"
     marked: bool = False
     step: bool = False
-    first: bool = False
     small: bool = False
 
 
 _NATS = "%{y:,.2f} nats"
-_BOUND = _Measure("bound", "Lower bound (nats)", "lower_bound", 1, _NATS, marked=True, first=True)
+_BOUND = _Measure("bound", "Lower bound (nats)", "lower_bound", 1, _NATS, marked=True)
 _LOO = _Measure("loo", "Pseudo leave-one-out (nats)", "pseudo_loo", 2, _NATS, marked=True)
 _CHANGE = _Measure("change", "Change of q", "", 3)
 _IRM = (
@@ -133,17 +132,67 @@ _LDA = (
     _Measure(
         "heldout", "Held-out perplexity (lower is better)", "heldout_perplexity", 6, "perplexity %{y:,.2f}"
     ),
-    _Measure("k_topics", "Topics", "effective_k_topics", 4, step=True, small=True),
+    _Measure("speed", "Documents per second", "documents_per_second", 8, "%{y:,.0f} documents/s"),
+    _Measure("k_topics", "Topics in use", "effective_k_topics", 4, step=True, small=True),
     _Measure("alpha", "Alpha (sum)", "alpha_total", 5, "alpha %{y:,.4g}", small=True),
     _Measure("beta", "Beta", "beta", 7, "beta %{y:,.4g}", small=True),
 )
 _MEASURES = {"irm": _IRM, "network": _NETWORK, "lda": _LDA}
 #: Keys of the measures that a run may hold constant.
 _LEARNED = ("alpha", "beta")
+#: Names of the axis that curves are drawn against, its title, what stands over the values there, and their format.
+X_AXES = {
+    "sweep": ("sweep", "sweep %{x}", "~g"),
+    "cpu_seconds": ("CPU seconds", "%{x} s of CPU", ".2f"),
+    "passes": ("epochs (passes over the documents)", "epoch %{x}", ".3~f"),
+    "documents_seen": ("documents seen", "%{x} documents", ",.0f"),
+}
+
+
+@dataclass(frozen=True)
+class Streaming:
+    """What the runs of a figure have to do with streams.
+
+    Attributes
+    ----------
+    some, all : bool
+        Some runs take the documents window by window, or all of them.
+    completion : bool
+        What is held out of all runs is whole documents.
+    """
+
+    some: bool = False
+    all: bool = False
+    completion: bool = False
+
+    @property
+    def sweep(self) -> str:
+        """What a sweep is."""
+        return "window" if self.all else "sweep or window" if self.some else "sweep"
+
+    def measure(self, measure: _Measure) -> _Measure:
+        """Return a measure as it is called here."""
+        if measure.key == "change" and self.some:
+            return replace(
+                measure, title="Change of the topics" if self.all else "Change of q, or of the topics"
+            )
+        if measure.key == "loo" and self.all and measure.column == "loo_perplexity":
+            return replace(measure, title="LOO perplexity of the window (lower is better)")
+        if measure.key == "heldout" and self.completion:
+            return replace(measure, title="Completion perplexity (lower is better)")
+        return measure
+
+
+NO_STREAM = Streaming()
 
 
 def panels_for(
-    model: str, histories: Sequence[History], *, heldout: bool, learns: bool | None = None
+    model: str,
+    histories: Sequence[Table],
+    *,
+    heldout: bool,
+    learns: bool | None = None,
+    streams: Streaming = NO_STREAM,
 ) -> list[Panel]:
     """Return the panels of a model's runs.
 
@@ -151,31 +200,36 @@ def panels_for(
     ----------
     model : str
         Name in the registry; one that is not known here is drawn like the IRM, where the columns are there.
-    histories : sequence of History
+    histories : sequence of History or Columns
         Of the runs. What is known of them so far decides between measures of one thing.
     heldout : bool
         Some run holds something out.
     learns : bool, optional
         Some run learns its concentrations; by default judged from whether they ever changed.
+    streams : Streaming
     """
     chosen = []
     for measure in _MEASURES.get(model, _IRM):
         if measure.key == "heldout" and not heldout:
             continue
-        if measure.key in _LEARNED and not (_varies(histories, measure.column) if learns is None else learns):
+        # A stream has no bound, and learns no beta.
+        if (measure.key == "speed" and not streams.some) or (measure.key == "bound" and streams.all):
+            continue
+        told = None if measure.key == "beta" and streams.all else learns
+        if measure.key in _LEARNED and not (_varies(histories, measure.column) if told is None else told):
             continue
         if measure.column == "loo_perplexity" and not _known(histories, "loo_perplexity"):
             # Methods that know it at every sweep tell the sum in nats before the first perplexity.
             measure = _LOO if _known(histories, "pseudo_loo") else measure
-        chosen.append(measure)
+        chosen.append(streams.measure(measure))
     return _placed(chosen)
 
 
-def _known(histories: Sequence[History], column: str) -> bool:
+def _known(histories: Sequence[Table], column: str) -> bool:
     return any(bool(np.isfinite(history.column(column)).any()) for history in histories)
 
 
-def _varies(histories: Sequence[History], column: str) -> bool:
+def _varies(histories: Sequence[Table], column: str) -> bool:
     found = (history.column(column) for history in histories)
     return any(len(np.unique(values[np.isfinite(values)])) > 1 for values in found)
 
@@ -195,14 +249,23 @@ def _placed(measures: Sequence[_Measure]) -> list[Panel]:
         panels.append(
             Panel(
                 measure.key, measure.title, measure.column, measure.n, domain, row, side, measure.hover,
-                measure.marked, measure.step, measure.first,
+                measure.marked, measure.step, at == 0,
             )
         )  # fmt: skip
     return panels
 
 
-def figure_layout(panels: Sequence[Panel], x: str, tolerances: Sequence[float], uirevision: str) -> Figure:
+def figure_layout(
+    panels: Sequence[Panel],
+    x: str,
+    tolerances: Sequence[float],
+    uirevision: str,
+    streams: Streaming = NO_STREAM,
+) -> Figure:
     """Return the layout without the ranges of the values."""
+    x_title, x_hover, x_format = X_AXES[x]
+    if x == "sweep":
+        x_title, x_hover = (text.replace("sweep", streams.sweep) for text in (x_title, x_hover))
     n_rows = 1 + max(panel.row for panel in panels)
     plot = n_rows * _ROW_HEIGHT + (n_rows - 1) * _GAP
     height = _TOP + _BOTTOM + plot
@@ -235,14 +298,13 @@ def figure_layout(panels: Sequence[Panel], x: str, tolerances: Sequence[float], 
             "ticklen": 4,
             "tickfont": {"size": 11},
             "nticks": 4 if narrow else 6,
-            "hoverformat": "~g" if x == "sweep" else ".2f",
-            "unifiedhovertitle": {"text": "sweep %{x}" if x == "sweep" else "%{x} s of CPU"},
-            **({} if panel.n == 1 else {"matches": "x"}),
+            "hoverformat": x_format,
+            "unifiedhovertitle": {"text": x_hover},
+            **({} if panel is panels[0] else {"matches": panels[0].x}),
         }
         if panel.row == n_rows - 1:
-            name = "sweep" if x == "sweep" else "CPU seconds"
             layout[panel.x_name]["title"] = {
-                "text": name,
+                "text": x_title,
                 "font": {"size": 12, "color": MUTED},
                 "standoff": 4,
             }
@@ -288,7 +350,7 @@ def _mark_tolerances(layout: Figure, panel: Panel, tolerances: Sequence[float]) 
         )  # fmt: skip
 
 
-def axis_ranges(panels: Sequence[Panel], histories: Sequence[History]) -> dict[str, Figure]:
+def axis_ranges(panels: Sequence[Panel], histories: Sequence[Table]) -> dict[str, Figure]:
     """Return, by axis, where the view that Plotly chooses ends, and how the numbers are written.
 
     The first sweeps of a run, which may lie far below the rest, do not decide the view; zooming out shows them.

@@ -11,6 +11,7 @@ from acvb_core.engine.job import Inspection, Job, Status
 from acvb_core.engine.snapshot import Snapshot, Verdict
 from acvb_core.views.theme import method_style
 from pages.ui import format as say
+from pages.ui import streams
 from pages.ui.models import face_of
 from pages.ui.workspace import Workspace
 
@@ -51,15 +52,28 @@ def _card(workspace: Workspace, job: Job, seen: Inspection, label: str, below: s
         st.badge(state.text, icon=state.icon, color=state.colour, help=state.meaning)
     if below is not None:
         st.html(f"<div class='run-below'>{below}</div>")
+    if job.problem.settings.start:
+        st.text(f"went on from {job.problem.settings.start}")
     done = 0 if seen.snapshot is None else seen.snapshot.sweep
     if seen.status.active:
-        st.progress(min(done / seen.max_sweeps, 1.0), text=f"{done:,} of at most {seen.max_sweeps:,} sweeps")
+        st.progress(min(done / seen.max_sweeps, 1.0), text=_under_way(seen, done))
     else:
-        st.progress(1.0, text=f"{say.count(done, 'sweep')} done")
+        st.progress(1.0, text=_over(seen, done))
     if seen.error is not None:
         st.text(seen.error)
     st.html(_facts(_figures(job, seen)))
     _buttons(workspace, job, seen)
+
+
+def _under_way(seen: Inspection, done: int) -> str:
+    """Return how far a run is: of a stream in epochs, of which a window is a small part."""
+    if seen.problem.row.streams:
+        return streams.under_way(seen)
+    return f"{done:,} of at most {seen.max_sweeps:,} sweeps"
+
+
+def _over(seen: Inspection, done: int) -> str:
+    return streams.over(seen) if seen.problem.row.streams else f"{say.count(done, 'sweep')} done"
 
 
 def _figures(job: Job, seen: Inspection) -> list[tuple[str, str]]:
@@ -69,7 +83,7 @@ def _figures(job: Job, seen: Inspection) -> list[tuple[str, str]]:
         return [(parts, "–"), ("Speed", "–"), ("CPU time", "–"), ("Time left", "–")]
     figures = [
         (parts, face.sizes(snapshot.effective_k)),
-        ("Speed", say.rate(seen.sweeps_per_second)),
+        ("Speed", streams.speed(seen) if job.problem.row.streams else say.rate(seen.sweeps_per_second)),
         ("CPU time", say.duration(snapshot.cpu_seconds)),
     ]
     if seen.status.active:
@@ -77,6 +91,9 @@ def _figures(job: Job, seen: Inspection) -> list[tuple[str, str]]:
         return [*figures, ("Time left", left)]
     if snapshot.heldout is not None:
         return [*figures, (face.score[0], face.score_text(snapshot.heldout))]
+    if job.problem.row.streams:  # it has no bound
+        loo = snapshot.extras.get("loo_perplexity")
+        return [*figures, ("LOO perplexity", "–" if loo is None else f"{loo:,.0f}")]
     return [*figures, ("Lower bound", _nats(snapshot))]
 
 
@@ -111,7 +128,7 @@ def _buttons(workspace: Workspace, job: Job, seen: Inspection) -> None:
             _icon(
                 f"extend_{job.id}",
                 ":material/more_time:",
-                f"Go on for up to {more:,} more sweeps" if job.can_extend else _why_not(seen),
+                _go_on(job, more) if job.can_extend else _why_not(seen),
                 job.extend,
                 more,
                 disabled=not job.can_extend,
@@ -124,10 +141,18 @@ def _buttons(workspace: Workspace, job: Job, seen: Inspection) -> None:
         _icon(f"remove_{job.id}", ":material/delete:", "Remove this run", workspace.remove, job)
 
 
+def _go_on(job: Job, more: int) -> str:
+    if job.problem.row.streams:
+        return streams.more(job.problem, more)
+    return f"Go on for up to {more:,} more sweeps"
+
+
 def _why_not(seen: Inspection) -> str:
     if seen.verdict in (Verdict.MAX_SWEEPS, Verdict.STOPPED):
+        if seen.problem.row.streams:
+            return "Kept from an earlier session: start a new run from its topics (Start from, below the methods)"
         return "Kept from an earlier session: start it again with the same seed and more sweeps"
-    return "Only a run that was stopped or reached its sweep limit can go on"
+    return "Only a run that was stopped or reached its limit can go on"
 
 
 def _icon(

@@ -49,7 +49,6 @@ def run_demonstration(workspace: Workspace, demonstration: Demonstration) -> Non
                 dataset.data,
                 method,
                 demonstration.values,
-                heldout=dataset.heldout,
-                heldout_seed=dataset.heldout_seed,
+                **dataset.split,
             )
             workspace.add(problem)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from acvb_core.engine.job import Inspection, Job, Status
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.registry import model_for
 from acvb_core.rows import Method
+
+if TYPE_CHECKING:
+    from pages.ui.workspace import Dataset
 
 Colour = Literal["red", "orange", "blue", "green", "gray"]
 
@@ -58,6 +61,21 @@ COMPLETE = State(
     ":material/done_all:",
     "All sweeps done. A sampler has no convergence test, so look at its curves before you trust it.",
 )
+#: … and so is going through a stream as often as was asked for.
+STREAMED = State(
+    "complete",
+    "blue",
+    ":material/done_all:",
+    "All epochs done. A stream that is not averaged has no convergence test: if its curves still move, go on for more "
+    "epochs.",
+)
+EPOCH_LIMIT = State(
+    "epoch limit",
+    "orange",
+    ":material/hourglass_bottom:",
+    "The run used up its epochs before it met the tolerance. That is not convergence: extend it, or loosen the "
+    "tolerance.",
+)
 STATUSES: dict[Status, State] = {
     Status.QUEUED: State(
         "queued",
@@ -66,7 +84,7 @@ STATUSES: dict[Status, State] = {
         "Waiting until another run ends; a paused one keeps its place.",
     ),
     Status.STARTING: State("starting", "blue", ":material/sync:", "Working out where to start."),
-    Status.RUNNING: State("running", "blue", ":material/play_arrow:", "Sweeping over the data."),
+    Status.RUNNING: State("running", "blue", ":material/play_arrow:", "Going over the data."),
     Status.PAUSED: State("paused", "orange", ":material/pause:", "Held; resume it whenever you like."),
     Status.FAILED: State("failed", "red", ":material/error:", "Ended by an error."),
     Status.FINISHED: State("stopped", "gray", ":material/stop:", "Stopped before its first sweep was done."),
@@ -77,8 +95,12 @@ def state_of(job: Job, seen: Inspection) -> State:
     """Return what a job's badge says: its verdict once it has one, its status before."""
     if seen.verdict is None:
         return STATUSES[seen.status]
-    if seen.verdict is Verdict.MAX_SWEEPS and job.problem.row.monitored is None:
-        return COMPLETE
+    if seen.verdict is Verdict.MAX_SWEEPS:
+        row = job.problem.row
+        if row.streams:
+            return STREAMED if row.monitored is None else EPOCH_LIMIT
+        if row.monitored is None:
+            return COMPLETE
     return VERDICTS[seen.verdict]
 
 
@@ -148,6 +170,26 @@ def rate(per_second: float | None) -> str:
     if per_second < 1:
         return f"{60 * per_second:.1f} sweeps/min"
     return f"{per_second:,.0f} sweeps/s" if per_second >= 10 else f"{per_second:.1f} sweeps/s"
+
+
+def documents_rate(per_second: float | None) -> str:
+    """Return documents per second."""
+    return "–" if per_second is None else f"{float(f'{per_second:.3g}'):,.10g} documents/s"
+
+
+def epochs(number: float, shown: int = 3) -> str:
+    """Return "1 epoch", "0.25 epochs"."""
+    return (
+        f"{number:,.{shown}g} epoch{'' if number == 1 else 's'}" if number < 100 else f"{number:,.0f} epochs"
+    )
+
+
+def held_out(dataset: Dataset) -> str:
+    """Return what new runs hold out: "10 % held out, seed 0"."""
+    if not dataset.heldout:
+        return "nothing held out"
+    of = " of the documents" if dataset.whole_documents else ""
+    return f"{percent(dataset.heldout)}{of} held out, seed {dataset.heldout_seed}"
 
 
 def size(n_bytes: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import streamlit as st
 
@@ -17,6 +18,13 @@ from pages.ui.workspace import Workspace
 
 REFRESH_SECONDS = 0.5
 AXES: dict[XAxis, str] = {"sweep": "Against sweeps", "cpu_seconds": "Against CPU seconds"}
+#: … where some runs stream.
+STREAM_AXES: dict[XAxis, str] = {
+    "passes": "Against epochs",
+    "documents_seen": "Against documents",
+    "cpu_seconds": "Against CPU seconds",
+    "sweep": "Against windows",
+}
 
 
 def shown_jobs(workspace: Workspace, every: bool) -> list[Job]:
@@ -25,7 +33,7 @@ def shown_jobs(workspace: Workspace, every: bool) -> list[Job]:
     if every or dataset is None:
         return jobs
     wanted = dataset.data.fingerprint
-    return [job for job in jobs if job.problem.data.fingerprint == wanted]
+    return [job for job in jobs if job.problem.fingerprint == wanted]
 
 
 def live(workspace: Workspace, *, every: bool) -> None:
@@ -43,7 +51,9 @@ def live(workspace: Workspace, *, every: bool) -> None:
         cards(workspace, jobs, seen)
         races(jobs, seen)
         # In here, so that switching redraws the panels and not the page around them.
-        draw_curves(jobs, choose_axis("x_axis"), key="curves", of=workspace.id, first=model_in_use(workspace))
+        draw_curves(
+            jobs, choose_axis("x_axis", jobs), key="curves", of=workspace.id, first=model_in_use(workspace)
+        )
 
     panels()
 
@@ -82,15 +92,19 @@ def model_in_use(workspace: Workspace) -> str | None:
     return None if dataset is None else dataset.model
 
 
-def choose_axis(key: str) -> XAxis:
-    """Draw the choice of what curves are drawn against."""
+def choose_axis(key: str, jobs: Sequence[Job]) -> XAxis:
+    """Draw the choice of what curves are drawn against; of streams and other runs together, epochs to begin with."""
+    streams = [job.problem.row.streams for job in jobs]
+    axes = dict(STREAM_AXES if any(streams) else AXES)
+    if any(streams) and not all(streams):
+        axes["sweep"] = "Against sweeps, windows"
     return st.segmented_control(
         "Curves against",
-        list(AXES),
-        format_func=AXES.get,
-        default="sweep",
+        list(axes),
+        format_func=axes.get,
+        default=next(iter(axes)),
         required=True,
-        key=key,
+        key=f"{key}_stream" if any(streams) else key,
         label_visibility="collapsed",
         persist_state="session",
     )
@@ -102,7 +116,8 @@ def draw_curves(jobs: Sequence[Job], x: XAxis, *, key: str, of: str, first: str 
     Parameters
     ----------
     jobs : sequence of Job
-    x : "sweep" or "cpu_seconds"
+    x : XAxis
+        Of runs on relations, which know no documents, sweeps in place of them.
     key : str
         Of the first figure.
     of : str
@@ -112,7 +127,8 @@ def draw_curves(jobs: Sequence[Job], x: XAxis, *, key: str, of: str, first: str 
     """
     labels = say.run_labels(jobs)
     for number, (model, some) in enumerate(by_model(jobs, first).items()):
-        figure = live_figure(curves(some, labels), x=x, uirevision=f"{of}-{model}-{x}")
+        own = x if model == "lda" or x == "cpu_seconds" else "sweep"
+        figure = live_figure(curves(some, labels), x=own, uirevision=f"{of}-{model}-{own}")
         live_plot(
             figure, key=key if number == 0 else f"{key}_{model}", height=int(figure["layout"]["height"])
         )
@@ -130,7 +146,15 @@ def curves(jobs: Sequence[Job], labels: Mapping[str, str]) -> list[RunCurve]:
             tolerance=job.problem.settings.values.get("tol"),
             heldout=job.problem.heldout is not None,
             model=job.problem.settings.model,
-            learns=job.problem.settings.values.get("hyper") != "fixed",
+            learns=_learns(job.problem.settings.values),
+            streams=job.problem.row.streams,
+            n_documents=getattr(job.problem.train, "n_documents", None),
+            completion=job.problem.settings.heldout_documents > 0,
         )
         for job in jobs
     ]
+
+
+def _learns(values: Mapping[str, Any]) -> bool:
+    """Whether a run learns its concentrations."""
+    return values.get("hyper") != "fixed" and values.get("prior") != "symmetric"

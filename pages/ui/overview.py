@@ -8,19 +8,30 @@ from typing import Any
 
 import streamlit as st
 
+from acvb_core.data.document_split import MOST_DOCUMENTS, OBSERVED
 from pages.ui import format as say
 from pages.ui.glance import Glance
 from pages.ui.models import FACES
 from pages.ui.overview_network import network_glance
 from pages.ui.overview_relation import relation_glance
 from pages.ui.overview_texts import corpus_glance
-from pages.ui.workspace import Dataset, Workspace
+from pages.ui.workspace import HELDOUT, HELDOUT_DOCUMENTS, Dataset, Workspace
 
 GLANCES: dict[str, Callable[[Any], Glance]] = {
     "irm": relation_glance,
     "network": network_glance,
     "lda": corpus_glance,
 }
+
+
+#: Widgets that show what a data set holds: they begin anew with other data.
+_WIDGETS = ("heldout_percent", "heldout_percent_documents", "heldout_seed", "heldout_kind")
+
+
+def forget_held_out() -> None:
+    """Have the fields of what is held out show that of the data set that comes."""
+    for widget in _WIDGETS:
+        st.session_state.pop(widget, None)
 
 
 def overview(workspace: Workspace, dataset: Dataset) -> None:
@@ -47,18 +58,21 @@ def overview(workspace: Workspace, dataset: Dataset) -> None:
 def holding_out(workspace: Workspace, dataset: Dataset) -> None:
     """Draw what new runs hold out, and keep what is entered."""
     face = FACES[dataset.model]
-    one, many = face.held
     with st.container(border=True, gap="small"):
         st.markdown("**Held out for scoring**")
+        whole = dataset.whole_documents
+        if dataset.model == "lda" and not dataset.on_disk:
+            whole = _whole_documents(whole)
+        many = "documents" if whole else face.held[1]
         share_at, seed_at = st.columns(2, vertical_alignment="bottom")
         share = share_at.number_input(
-            f"Share of {face.held_out}, %",
+            "Share of the documents, %" if whole else f"Share of {face.held_out}, %",
             0.0,
             90.0,
             round(100 * dataset.heldout, 6),
             1.0,
             format="%g",
-            key="heldout_percent",
+            key="heldout_percent_documents" if whole else "heldout_percent",
             help="Hidden from new runs and predicted by them: the fair way to compare methods. 0 hides nothing.",
         )
         seed = seed_at.number_input(
@@ -69,8 +83,43 @@ def holding_out(workspace: Workspace, dataset: Dataset) -> None:
             key="heldout_seed",
             help=f"The same seed hides the same {many}, so that runs can be compared.",
         )
-        hidden = round(share / 100 * face.known(dataset.data))
-        st.caption(f"{face.about}{say.count(hidden, one, many)} hidden from each new run.")
-    if (share / 100, seed) != (dataset.heldout, dataset.heldout_seed):
-        workspace.set_dataset(replace(dataset, heldout=share / 100, heldout_seed=int(seed)))
+        st.caption(_hidden(dataset, share / 100, whole))
+    if (share / 100, seed, whole) != (dataset.heldout, dataset.heldout_seed, dataset.whole_documents):
+        if whole != dataset.whole_documents:  # another kind of share has another usual size
+            share = 100 * (HELDOUT_DOCUMENTS if whole else HELDOUT)
+        workspace.set_dataset(
+            replace(dataset, heldout=share / 100, heldout_seed=int(seed), whole_documents=whole)
+        )
         st.rerun()
+
+
+def _whole_documents(now: bool) -> bool:
+    """Draw the choice of what is held out of texts."""
+    kinds = {False: "Words of each document", True: "Whole documents"}
+    return st.segmented_control(
+        "What is held out",
+        list(kinds),
+        format_func=kinds.get,
+        default=now,
+        required=True,
+        key="heldout_kind",
+        label_visibility="collapsed",
+        help="Words of each document: how well are the gaps in known documents filled? Whole documents: how well do "
+        "the topics fit documents that no run has seen? Only runs with the same choice, share and seed are comparable.",
+    )
+
+
+def _hidden(dataset: Dataset, share: float, whole: bool) -> str:
+    """Return how much is hidden from runs, in words."""
+    face = FACES[dataset.model]
+    if not whole:
+        one, many = face.held
+        hidden = round(share * face.known(dataset.data))
+        return f"{face.about}{say.count(hidden, one, many)} hidden from each new run."
+    n = dataset.data.n_documents
+    hidden = min(max(1, round(share * n)), MOST_DOCUMENTS, n - 1) if share else 0
+    most = f" (no more than {MOST_DOCUMENTS:,}: enough for a score)" if hidden == MOST_DOCUMENTS else ""
+    return (
+        f"{say.count(hidden, 'document')} hidden from each new run{most}. When it is scored, {OBSERVED:.0%} of each "
+        "one's words are seen, and the others predicted."
+    )

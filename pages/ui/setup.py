@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,18 +10,25 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from acvb_core.engine.problem import Problem, pose
-from acvb_core.engine.stopping import worst_case_sweeps
 from acvb_core.errors import AcvbError
 from acvb_core.parameters import Value
-from acvb_core.registry import MODELS, methods_of
+from acvb_core.registry import MODELS, methods_for
 from acvb_core.rows import Method
 from pages.ui import format as say
+from pages.ui.costs import memory_allows, need, promises, streaming
 from pages.ui.forms import Field, fields, show_field, values_of
 from pages.ui.models import FACES
 from pages.ui.services import executor
 from pages.ui.workspace import Dataset, Workspace
 
 DEFAULT_METHODS = ("acvb0", "cvb0", "vb")
+#: … of data on disk.
+DEFAULT_STREAMS = ("sdm",)
+_METHODS_HELP = {
+    False: "Each is explained in the Guide. ACVB0 is the one to start with.",
+    True: "Each is explained in the Guide. SDM is the one to start with. The data are kept on disk: methods that need "
+    "all of them in memory are not offered.",
+}
 MOST_SEEDS = 20
 MOST_RESTARTS = 100
 
@@ -56,6 +62,11 @@ class Plan:
         }
         return replace(self, values=values)
 
+    def epochs_text(self, labels: Sequence[str]) -> str:
+        """Return the epochs of methods that are called so, in words."""
+        found = {self.values[method.name]["epochs"] for method in self.methods if method.label in labels}
+        return " or ".join(say.epochs(epochs) for epochs in sorted(found))
+
     def problems(self, dataset: Dataset, seeds: range | None = None) -> list[Problem]:
         """Return the runs (those of some seeds only, if asked), put together and not started.
 
@@ -68,9 +79,8 @@ class Plan:
                 self.values[method.name],
                 model=self.model,
                 seed=seed,
-                heldout=dataset.heldout,
-                heldout_seed=dataset.heldout_seed,
                 restarts=self.restarts,
+                **dataset.split,
             )
             for seed in (self.seeds if seeds is None else seeds)
             for method in self.methods
@@ -86,17 +96,18 @@ def start(workspace: Workspace, dataset: Dataset, plan: Plan) -> None:
 def setup(workspace: Workspace, dataset: Dataset) -> bool:
     """Draw the form; True when it has just started runs."""
     model = _model(dataset)
-    methods = {method.name: method for method in methods_of(model)}
+    methods = {method.name: method for method in methods_for(dataset.data, model)}
+    usual = DEFAULT_STREAMS if dataset.on_disk else DEFAULT_METHODS
     with st.container(key="methods"):
         names = st.pills(
             "Methods",
             list(methods),
             selection_mode="multi",
-            default=[name for name in DEFAULT_METHODS if name in methods],
+            default=[name for name in usual if name in methods],
             format_func=lambda name: methods[name].label,
-            key=f"methods_{model}",
+            key=f"methods_{model}_disk" if dataset.on_disk else f"methods_{model}",
             persist_state="session",
-            help="Each is explained in the Guide. ACVB0 is the one to start with.",
+            help=_METHODS_HELP[dataset.on_disk],
         )
     # In the registry's order, whatever the order of the clicks.
     chosen = [method for name, method in methods.items() if name in (names or [])]
@@ -104,8 +115,9 @@ def setup(workspace: Workspace, dataset: Dataset) -> bool:
         st.info("Choose at least one method.", icon=":material/arrow_upward:")
         return False
     plan = _plan(model, chosen)
-    _promises(plan)
-    allowed = _memory(plan, dataset)
+    promises(plan, dataset)
+    streaming(plan, dataset)
+    allowed = memory_allows(plan, dataset)
     with st.container(horizontal=True, vertical_alignment="center"):
         pressed = st.button(
             f"Start {say.count(plan.n_runs, 'run')}",
@@ -114,10 +126,8 @@ def setup(workspace: Workspace, dataset: Dataset) -> bool:
             disabled=not allowed,
             key="start",
         )
-        held = f"{say.percent(dataset.heldout)} held out" if dataset.heldout else "nothing held out"
         st.caption(
-            f"About {_need(plan, dataset)} · {held}, seed {dataset.heldout_seed} (set on the Data page)",
-            width="content",
+            f"About {need(plan, dataset)} · {say.held_out(dataset)} (set on the Data page)", width="content"
         )
     if not pressed:
         return False
@@ -210,57 +220,3 @@ def _seeds(
     # No start is in two races.
     apart = int(restarts)
     return range(int(first), int(first) + int(number) * apart, apart), apart
-
-
-def _promises(plan: Plan) -> None:
-    """Say which methods are certain to converge, and within how many sweeps."""
-    bounds: dict[tuple[int, int], list[str]] = {}
-    for method in plan.methods:
-        if method.averaged:
-            values = method.values(plan.values[method.name])
-            key = (worst_case_sweeps(values["tol"]), int(values["max_sweeps"]))
-            bounds.setdefault(key, []).append(method.label)
-    for (worst, cap), labels in bounds.items():
-        text = (
-            f"**{' and '.join(labels)}** will converge within {worst:,} averaged sweeps whatever the data "
-            "(2 / tolerance, the worst case); most runs need far fewer."
-        )
-        if cap < worst:
-            text += f" The limit of {cap:,} sweeps ends a run earlier, and it then says so."
-        st.caption(text)
-
-
-def _need(plan: Plan, dataset: Dataset) -> str:
-    """Return the memory the runs need in words, with what could be saved."""
-    need = plan.memory_bytes(dataset)
-    less = plan.with_values(track=False).memory_bytes(dataset)
-    saved = f" ({say.size(less)} without averaging every responsibility)" if less < need else ""
-    return f"{say.size(need)} of memory{saved}"
-
-
-def _memory(plan: Plan, dataset: Dataset) -> bool:
-    """Warn of runs that will not fit; False until the user wants them nevertheless."""
-    need, free = plan.memory_bytes(dataset), available_memory()
-    if free is None or need <= free:
-        return True
-    st.warning(
-        f"These runs need about {say.size(need)}, and {say.size(free)} is free. Fewer "
-        f"{FACES[dataset.model].parts[1]}, or fewer runs at once, need less.",
-        icon=":material/memory:",
-    )
-    return st.checkbox("Start them nevertheless", key="nevertheless")
-
-
-def available_memory() -> int | None:
-    """Return the bytes of memory that new work can have; None where the system does not tell."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as lines:
-            for line in lines:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-    except OSError:
-        pass  # not Linux
-    try:
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):
-        return None

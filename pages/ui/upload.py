@@ -13,6 +13,7 @@ from acvb_core.data.relation import Relation
 from acvb_core.errors import AcvbError
 from pages.ui import format as say
 from pages.ui.known_labels import carried
+from pages.ui.overview import forget_held_out
 from pages.ui.reading import Reader
 from pages.ui.upload_relation import RelationReader
 from pages.ui.upload_texts import TextReader
@@ -120,7 +121,8 @@ def upload_form(workspace: Workspace, reader: Reader, file: BinaryIO) -> Reading
     before = workspace.dataset
     if again and before is not None and isinstance(before.data, Relation) and isinstance(data, Relation):
         data = carried(before.data, data)  # labels that were brought since
-    workspace.set_dataset(_dataset(workspace, data, report, name))
+    workspace.set_dataset(Dataset.fresh(data, report, name or data.name).like(before))
+    forget_held_out()
     st.session_state["upload_loaded"] = signature
     st.session_state["upload_rest"] = rest
     reader.after(data, report, loading, prefix)
@@ -145,15 +147,6 @@ def _looked_before(prefix: str) -> dict[str, Any]:
     """Return what the options hold before they are drawn."""
     usual = {"format": "auto", "encoding": None, "delimiter": None, "header": "auto"}
     return {name: st.session_state.get(f"{prefix}_{name}", value) for name, value in usual.items()}
-
-
-def _dataset(workspace: Workspace, data: Any, report: Any, name: str) -> Dataset:
-    """Return the new data set, held out as the one before."""
-    before = workspace.dataset
-    made = Dataset(data, report, name or data.name)
-    if before is None:
-        return made
-    return Dataset(data, report, made.name, before.heldout, before.heldout_seed)
 
 
 def _looking(reader: Reader, prefix: str) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import streamlit as st
 
 from acvb_core.data.corpus import Corpus
+from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.data.relation import Relation
 from acvb_core.data.report import Fact, ReadReport
 from acvb_core.data.samples import SAMPLES, load_sample
@@ -20,6 +22,8 @@ from pages.ui import services
 
 COOKIE = "acvb_ws"
 HELDOUT = 0.1
+#: Share of whole documents: many are streamed, and a few predict as reliably.
+HELDOUT_DOCUMENTS = 0.02
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,20 +32,23 @@ class Dataset:
 
     Attributes
     ----------
-    data : Relation or Corpus
+    data : Relation, Corpus or DiskCorpus
     report : ReadReport
         What reading it found.
     name : str
     heldout : float
         Share of the observed entries, or of each document's words, that new runs hold out.
     heldout_seed : int
+    whole_documents : bool
+        The share is of whole documents instead.
     """
 
-    data: Relation | Corpus
+    data: Relation | Corpus | DiskCorpus
     report: ReadReport
     name: str
     heldout: float = HELDOUT
     heldout_seed: int = 0
+    whole_documents: bool = False
 
     @classmethod
     def of_sample(cls, key: str) -> Dataset:
@@ -49,10 +56,37 @@ class Dataset:
         sample = load_sample(key)
         return cls(sample.data, sample.report, SAMPLES[key].title)
 
+    @classmethod
+    def fresh(cls, data: Any, report: ReadReport, name: str) -> Dataset:
+        """Return data with the usual share held out: of data on disk, whole documents."""
+        if isinstance(data, DiskCorpus):
+            return cls(data, report, name, HELDOUT_DOCUMENTS, whole_documents=True)
+        return cls(data, report, name)
+
     @property
     def model(self) -> str:
         """Name of the model that is for such data."""
         return model_for(self.data).name
+
+    @property
+    def on_disk(self) -> bool:
+        """Whether the data are kept on disk, for methods that stream."""
+        return isinstance(self.data, DiskCorpus)
+
+    @property
+    def split(self) -> dict[str, Any]:
+        """What is held out, as `pose` takes it."""
+        share = "heldout_documents" if self.whole_documents else "heldout"
+        return {share: self.heldout, "heldout_seed": self.heldout_seed}
+
+    def like(self, before: Dataset | None) -> Dataset:
+        """Return these data with what was held out of the ones before, as far as that is possible of these."""
+        if before is None or before.on_disk != self.on_disk:
+            return self
+        whole = before.whole_documents and self.model == before.model
+        if before.whole_documents != whole:
+            return self
+        return replace(self, heldout=before.heldout, heldout_seed=before.heldout_seed, whole_documents=whole)
 
 
 @dataclass(frozen=True)
@@ -77,6 +111,7 @@ class Workspace:
             "source": dataset.report.source,
             "heldout": dataset.heldout,
             "heldout_seed": dataset.heldout_seed,
+            "whole_documents": dataset.whole_documents,
         }
         services.store().save_dataset(self.id, dataset.data, dataset.report.lines(), settings)
 
@@ -114,6 +149,7 @@ class Workspace:
             name,
             float(settings.get("heldout", HELDOUT)),
             int(settings.get("heldout_seed", 0)),
+            bool(settings.get("whole_documents", False)),
         )
 
 

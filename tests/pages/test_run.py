@@ -14,7 +14,7 @@ from acvb_core.engine.race import race as engine_race
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.registry import methods_of
 from acvb_core.views.convergence import live_figure
-from pages.ui import live, picking, services, setup
+from pages.ui import costs, live, picking, services
 from pages.ui.forms import fields, values_of
 from tests.pages.session import OTHER, Open, jobs_of, keys, press, texts, until
 
@@ -90,7 +90,7 @@ def test_before_start_it_says_what_a_run_costs_and_promises(with_sample: AppTest
 
 
 def test_too_little_memory_is_warned_of_first(with_sample: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(setup, "available_memory", lambda: 1000)
+    monkeypatch.setattr(costs, "available_memory", lambda: 1000)
     with_sample.run()
     assert "is free" in texts(with_sample)
     assert with_sample.button(key="start").disabled
@@ -99,7 +99,7 @@ def test_too_little_memory_is_warned_of_first(with_sample: AppTest, monkeypatch:
 
 
 def test_available_memory_is_plausible() -> None:
-    free = setup.available_memory()
+    free = costs.available_memory()
     assert free is None or free > 1_000_000
 
 

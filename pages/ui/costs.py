@@ -1,0 +1,88 @@
+"""What runs will cost, and what is certain of them, said before they are started."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from acvb_core.engine.stopping import worst_case_sweeps
+from pages.ui import format as say
+from pages.ui.models import FACES
+
+if TYPE_CHECKING:
+    from pages.ui.setup import Plan
+    from pages.ui.workspace import Dataset
+
+
+def promises(plan: Plan, dataset: Dataset) -> None:
+    """Say which methods are certain to converge, and within how many sweeps or windows."""
+    bounds: dict[tuple[int, int, bool], list[str]] = {}
+    for problem in plan.problems(dataset, plan.seeds[:1]):
+        if problem.row.averaged and not problem.row.sampled:
+            worst = worst_case_sweeps(problem.settings.values["tol"])
+            key = (worst, problem.max_sweeps, problem.row.streams)
+            bounds.setdefault(key, []).append(problem.row.label)
+    for (worst, cap, streams), labels in bounds.items():
+        one, many = ("window", "windows") if streams else ("sweep", "sweeps")
+        text = (
+            f"**{' and '.join(labels)}** will converge within {worst:,} averaged {many} whatever the data "
+            "(2 / tolerance, the worst case); most runs need far fewer."
+        )
+        if cap < worst:
+            limit = f"{plan.epochs_text(labels)} ({say.count(cap, one)})" if streams else f"{cap:,} {many}"
+            text += f" The limit of {limit} ends a run earlier, and it then says so."
+        st.caption(text)
+
+
+def streaming(plan: Plan, dataset: Dataset) -> None:
+    """Say what a method that streams does, where some are chosen."""
+    labels = [method.label for method in plan.methods if method.streams]
+    if not labels:
+        return
+    one = len(labels) == 1
+    st.caption(
+        f"**{' and '.join(labels)}** {'streams' if one else 'stream'}: {'it takes' if one else 'they take'} the "
+        "documents window by window, and keep"
+        f"{'s' if one else ''} the topics only. An epoch is one pass over all "
+        f"{dataset.data.n_documents:,} documents."
+    )
+
+
+def need(plan: Plan, dataset: Dataset) -> str:
+    """Return the memory the runs need in words, with what could be saved."""
+    needed = plan.memory_bytes(dataset)
+    less = plan.with_values(track=False).memory_bytes(dataset)
+    saved = f" ({say.size(less)} without averaging every responsibility)" if less < needed else ""
+    return f"{say.size(needed)} of memory{saved}"
+
+
+def memory_allows(plan: Plan, dataset: Dataset) -> bool:
+    """Warn of runs that will not fit; False until the user wants them nevertheless."""
+    needed, free = plan.memory_bytes(dataset), available_memory()
+    if free is None or needed <= free:
+        return True
+    less = f"Fewer {FACES[dataset.model].parts[1]}, or fewer runs at once, need less."
+    if dataset.model == "lda" and not all(method.streams for method in plan.methods):
+        less += " SDM, SCVB0 and SVB keep the topics only, and need far less."
+    st.warning(
+        f"These runs need about {say.size(needed)}, and {say.size(free)} is free. {less}",
+        icon=":material/memory:",
+    )
+    return st.checkbox("Start them nevertheless", key="nevertheless")
+
+
+def available_memory() -> int | None:
+    """Return the bytes of memory that new work can have; None where the system does not tell."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            for line in lines:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass  # not Linux
+    try:
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return None
