@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Generator
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+from numba.core.caching import Cache
 
 # Examples are the same on every run, so that a failure is met by whoever changed something and can be met again. To
 # look further than that: HYPOTHESIS_PROFILE=explore. Times are not judged: the first example may compile a kernel.
@@ -16,6 +18,12 @@ settings.register_profile(
 )
 settings.register_profile("explore", deadline=None, max_examples=1000, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
+# Numba's cache on disk is made for many readers and one writer: of two processes that compile a function for different
+# arguments at once, one may later load the other's code. Tests that run beside others (pytest -n) only read what
+# script/test has compiled before, and keep to themselves what they compile.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    Cache.save_overload = lambda *_: None
 
 
 @pytest.fixture
@@ -27,6 +35,12 @@ def rng() -> np.random.Generator:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run the browser tests last: what fails below a page is better met first."""
     items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
+
+
+def pytest_collection_finish() -> None:
+    """Leave modules and tests, which live to the end, out of garbage collection: there are millions of objects."""
+    gc.collect()
+    gc.freeze()
 
 
 def _fail_if_skipped(report: pytest.TestReport | pytest.CollectReport) -> None:
