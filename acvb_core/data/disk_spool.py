@@ -7,11 +7,27 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 #: Entries that are sorted in memory at once: about 50 MB with what the sorting needs.
 AT_ONCE = 1 << 20
 _TYPE = np.dtype("<i4")
+
+
+@njit(nogil=True, cache=True)
+def _order(keys: Any, n_keys: Any) -> Any:
+    """Return the order that sorts keys 0 to n_keys - 1; equal ones stay as they are (a counting sort)."""
+    places = np.zeros(n_keys + 1, dtype=np.int64)
+    for i in range(keys.shape[0]):
+        places[keys[i] + 1] += 1
+    for key in range(n_keys):
+        places[key + 1] += places[key]
+    order = np.empty(keys.shape[0], dtype=np.int64)
+    for i in range(keys.shape[0]):
+        order[places[keys[i]]] = i
+        places[keys[i]] += 1
+    return order
 
 
 class Entries(NamedTuple):
@@ -88,7 +104,7 @@ class EntrySpool:
             first, last = int(bounds[begin]), int(bounds[end])
             words, counts = (self._read(part, first, last) for part in (1, 2))
             if not self._sorted:
-                order = np.argsort(self._read(0, first, last) - np.int32(begin), kind="stable")
+                order = _order(self._read(0, first, last) - np.int32(begin), end - begin)
                 words, counts = words[order], counts[order]
             yield Entries(bounds[begin : end + 1] - first, words, counts)
 
@@ -112,7 +128,7 @@ class EntrySpool:
                     self._read(part, begin, min(begin + self._at_once, self.n_entries)) for part in range(3)
                 ]
                 home = np.searchsorted(groups, parts[0], side="right") - 1
-                order = np.argsort(home, kind="stable")
+                order = _order(home, len(groups))
                 home = home[order]
                 starts = np.flatnonzero(np.diff(home, prepend=-1))
                 ends = [*starts[1:].tolist(), len(home)]
