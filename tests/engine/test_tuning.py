@@ -197,6 +197,23 @@ def test_the_registry_says_what_is_tuned(row: Any, monkeypatch: pytest.MonkeyPat
         plan(CORPUS, "cvb0", **options, alpha=0.1, beta=0.1)
 
 
+def test_the_steps_of_a_stream_are_tuned() -> None:
+    """Over one epoch, by the completion of documents that are held out."""
+    found = tune(CORPUS, "scvb0", 10, heldout_documents=0.2, k=10)
+    assert found.names == tuple(one.name for one in method_row("lda", "scvb0").tuned)
+    result, table = found.best_result, found.table()
+    assert result.problem.settings.values["epochs"] == 1.0
+    assert result.problem.settings.heldout_documents == 0.2
+    assert result.snapshot.passes == pytest.approx(1.0)
+    alone = fit(CORPUS, "scvb0", heldout_documents=0.2, k=10, epochs=1.0, **found.best)
+    assert alone.summary()["heldout"]["completion_perplexity"] == table["best"].iloc[-1]
+    # The defaults are for corpora of many thousand documents.
+    assert table["best"].iloc[-1] < table["perplexity"].iloc[0]
+    assert plan(CORPUS, "scvb0", epochs=0.5).fixed["epochs"] == 0.5
+    with pytest.raises(ParameterError, match="epochs"):
+        plan(CORPUS, "cvb0", epochs=0.5)
+
+
 def test_documents_are_held_out_unless_words_are() -> None:
     options = {name: value for name, value in OPTIONS.items() if name != "heldout"}
     assert plan(CORPUS, "cvb0", **options).split["heldout_documents"] == 0.02
