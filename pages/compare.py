@@ -22,6 +22,7 @@ from acvb_core.views.comparison_table import (  # noqa: E402
     agreement_tables,
     clusters_of,
     comparison_table,
+    same_documents,
 )
 from acvb_core.views.theme import STILL_CONFIG  # noqa: E402
 from pages.ui import compare_topics  # noqa: E402
@@ -96,10 +97,12 @@ def choose(workspace: Workspace, jobs: list[Job], kind: str) -> list[Job]:
     return [by_id[job_id] for job_id in by_id if job_id in chosen]
 
 
-def curves(jobs: list[Job], model: str) -> None:
+def curves(jobs: list[Job], model: str, note: str) -> None:
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.subheader("Curves", anchor=False)
         x = choose_axis("compare_x", jobs)
+    if note:
+        st.caption(note)
     draw_curves(jobs, x, key="compare_curves", of="compare", first=model)
 
 
@@ -205,13 +208,13 @@ keys = tuple(key_of(job, result) for job, result in answers if result is not Non
 table = comparison_table(results, labels)
 if not table.same_data:
     st.warning(table.notes[0], icon=":material/warning:")
-curves(chosen, model)
+curves(chosen, model, table.notes[0] if table.same_data and not table.same_split else "")
 scores(table)
 if model == "lda":
     topics(keys, chosen, results, labels)
 else:
     blocks(keys, results, labels)
-if table.same_data:
+if table.same_data and same_documents(results):
     # Where there are runs with one clustering and with two, the two sides can be told apart.
     of = sorted({job.problem.settings.model for job in chosen}, key=alike.index)
     memberships(keys, results, labels, of[0])

@@ -12,9 +12,10 @@ import io  # noqa: E402
 
 import numpy as np  # noqa: E402
 
-from acvb_core.data.corpus import Corpus  # noqa: E402
+from acvb_core.engine.result import Result  # noqa: E402
 from acvb_core.store import export  # noqa: E402
 from pages.ui import format as say  # noqa: E402
+from pages.ui import topic_files  # noqa: E402
 from pages.ui.empty import comparison_button, empty_state  # noqa: E402
 from pages.ui.models import models_on  # noqa: E402
 from pages.ui.picking import Offer, answer, heading, jobs_of, pick, take_away, wait_for_answer  # noqa: E402
@@ -49,7 +50,7 @@ STYLE = """
 def nothing_yet(workspace: Workspace) -> None:
     """Say why there are no topics, and where to get some."""
     dataset = workspace.dataset
-    corpus = dataset is not None and isinstance(dataset.data, Corpus)
+    corpus = dataset is not None and dataset.model == "lda"
     blocks = bool(jobs_of(workspace, *models_on("pages/blocks.py")))
 
     def actions() -> None:
@@ -121,14 +122,19 @@ def files(view: TopicView) -> None:
         result,
         [
             Offer("Words of the topics", "topics.csv", table, words),
-            Offer(
-                "Topics of the documents", "documents.csv", table, lambda: export.csv_text(result.documents)
-            ),
+            *topic_files.of_documents(view),
             Offer("For pyLDAvis", "pyldavis.json", data, lambda: export.pyldavis_json(result)),
             Offer("The run", "run.json", data, lambda: export.run_json(result)),
             Offer("Arrays", "posterior.npz", "application/octet-stream", arrays),
+            topic_files.model(result),
         ],
     )
+    topic_files.about(view)
+
+
+def _how_far(result: Result) -> str:
+    last = result.snapshot
+    return say.epochs(last.passes) if result.problem.row.streams else say.count(last.sweep, "sweep")
 
 
 workspace = current()
@@ -151,10 +157,10 @@ if result is not None:
     view = view_of(job, result)
     heading(
         job,
-        view.corpus.name,
-        view.corpus.size_text,
+        result.problem.data.name,
+        result.problem.data.size_text,
         say.count(view.n_topics, "topic"),
-        say.count(result.snapshot.sweep, "sweep"),
+        _how_far(result),
     )
     body(view)
     files(view)

@@ -18,6 +18,7 @@ from acvb_core.evaluate.agreement import agreement
 COLUMNS: dict[str, tuple[str, str, int]] = {
     "verdict": ("Verdict", "", 0),
     "sweeps": ("Sweeps", "{:,.0f}", 0),
+    "passes": ("Epochs", "{:,.3g}", 0),
     "cpu_seconds": ("CPU s", "{:,.2f}", -1),
     "lower_bound": ("Lower bound", "{:,.1f}", 1),
     # An approximation that may lie above what it is to bound: a higher one need not be a better one.
@@ -60,6 +61,8 @@ class ComparisonTable:
         All runs are on the same data.
     notes : list of str
         Why something is not compared, in sentences.
+    same_split : bool
+        … and the same was held out of all.
     """
 
     frame: pd.DataFrame
@@ -67,6 +70,7 @@ class ComparisonTable:
     formats: dict[str, str]
     same_data: bool
     notes: list[str]
+    same_split: bool = True
 
 
 def comparison_table(results: Sequence[Result], labels: Sequence[str]) -> ComparisonTable:
@@ -77,7 +81,10 @@ def comparison_table(results: Sequence[Result], labels: Sequence[str]) -> Compar
     that its method needs.
     """
     rows = pd.DataFrame([comparison_row(result) for result in results], index=list(labels))
-    keys = [key for key in COLUMNS if key in rows and rows[key].notna().any()]
+    # A window of a stream is no sweep; how often all data were gone through can be told of every run.
+    streams = any(result.problem.row.streams for result in results)
+    left_out = "sweeps" if streams else "passes"
+    keys = [key for key in COLUMNS if key != left_out and key in rows and rows[key].notna().any()]
     same_data = len({result.problem.fingerprint for result in results}) <= 1
     same_split = same_data and len({_split(result) for result in results}) <= 1
     best = pd.DataFrame(False, index=rows.index, columns=keys)
@@ -99,12 +106,21 @@ def comparison_table(results: Sequence[Result], labels: Sequence[str]) -> Compar
         {titles[key]: COLUMNS[key][1] for key in keys if COLUMNS[key][1]},
         same_data,
         _notes(results, same_data, same_split),
+        same_split,
     )
 
 
-def _split(result: Result) -> tuple[float, int]:
+def _split(result: Result) -> tuple[float, float, int]:
     settings = result.problem.settings
-    return settings.heldout, settings.heldout_seed if settings.heldout else 0
+    share, whole = settings.heldout, settings.heldout_documents
+    return share, whole, settings.heldout_seed if share or whole else 0
+
+
+def same_documents(results: Sequence[Result]) -> bool:
+    """Whether the runs say something of the same documents: runs from which others were held out do not."""
+    shown = [getattr(result.problem.model, "shown", None) for result in results]
+    names = [np.empty(0, dtype=object) if corpus is None else corpus.documents for corpus in shown]
+    return all(one is names[0] or np.array_equal(one, names[0]) for one in names[1:])
 
 
 def _eligible(results: Sequence[Result], key: str) -> np.ndarray:
@@ -128,9 +144,12 @@ def _notes(results: Sequence[Result], same_data: bool, same_split: bool) -> list
             "These runs are on different data: no value is marked as the best, and the clusterings are not compared."
         )
     elif not same_split:
+        scores = (
+            "perplexities" if "lda" in {result.problem.settings.model for result in results} else "scores"
+        )
         notes.append(
             f"These runs held out different {_held_out(results)}, and so learned from different ones: their bounds and "
-            "scores are not comparable, and no value is marked as the best."
+            f"{scores} are not comparable, and no value is marked as the best."
         )
     if same_split and len({result.problem.settings.model for result in results}) > 1:
         notes.append(
@@ -145,12 +164,17 @@ def _notes(results: Sequence[Result], same_data: bool, same_split: bool) -> list
             "Leave-one-out scores are not marked: they favour an alpha that is far too small, so they do not choose "
             "between runs of different alpha."
         )
-    if same_split and results and _split(results[0])[0] == 0:
+    if same_split and results and not any(_split(results[0])[:2]):
         notes.append("Nothing was held out, so there are no held-out scores.")
     return notes
 
 
 def _held_out(results: Sequence[Result]) -> str:
+    whole = {result.problem.settings.heldout_documents > 0 for result in results}
+    if whole == {True}:
+        return "documents"
+    if True in whole:
+        return "words (of each document, or of whole documents)"
     return _HELD_OUT.get(results[0].problem.settings.model, "entries")
 
 

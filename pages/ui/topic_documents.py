@@ -13,7 +13,7 @@ from acvb_core.store.topic_names import Names
 from pages.ui import format as say
 from pages.ui.topic_overview import choose
 from pages.ui.topic_text import Spans, share_bars, tinted_words
-from pages.ui.topic_view import TopicView
+from pages.ui.topic_view import TopicView, shown_of
 
 OPENED = "topics_document"
 MOST_LISTED = 100
@@ -22,6 +22,9 @@ _BY: dict[DocumentOrder, str] = {"share": "Share of the topic", "tokens": "Words
 
 def documents(view: TopicView, names: Names, topic: int) -> None:
     """Draw the documents of the chosen topic, or those whose names were searched for, and the one that is open."""
+    about = _about(view)
+    if about:
+        st.caption(about)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="document_filters"):
         by = st.segmented_control(
             "Order by", list(_BY), format_func=_BY.get, default="share", required=True, key="documents_by",
@@ -39,6 +42,22 @@ def documents(view: TopicView, names: Names, topic: int) -> None:
             opened = _opened(view, listed, topic, wanted.strip())
             if opened is not None:
                 document(view, names, topic, opened)
+
+
+def _about(view: TopicView) -> str:
+    """Return which documents these are, and where their topics are from, as far as that is not plain."""
+    said = []
+    if view.partly:
+        problem = view.result.problem
+        on_disk = problem.model_row.on_disk(problem.data)
+        why = "drawn at random" if on_disk else "those that no run had held out"
+        said.append(f"Shown are {shown_of(view)}, {why}.")
+    if view.inferred:
+        said.append(
+            "The run kept the topics of words only: those of the documents here are inferred from them, as they would "
+            "be for new documents."
+        )
+    return " ".join(said)
 
 
 def document_list(view: TopicView, topic: int, by: DocumentOrder, wanted: str) -> pd.DataFrame:
@@ -106,7 +125,8 @@ def _table(view: TopicView, listed: pd.DataFrame, topic: int, state: str) -> Non
 
 def _caption(view: TopicView, listed: pd.DataFrame, topic: int, wanted: str, names: Names) -> None:
     if not len(listed):
-        st.caption("No document has that in its name.")
+        among = " among those shown" if view.partly else ""
+        st.caption(f"No document{among} has that in its name.")
         return
     more = f" The first {MOST_LISTED} are listed." if len(listed) == MOST_LISTED else ""
     st.caption(f"Click a document to open it.{more}")

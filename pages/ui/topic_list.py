@@ -17,7 +17,7 @@ from pages.ui import format as say
 from pages.ui.picking import choose_one
 from pages.ui.topic_cards import Card, topic_cards
 from pages.ui.topic_overview import choose
-from pages.ui.topic_view import Order, TopicView, decimal
+from pages.ui.topic_view import Order, TopicView, decimal, shown_of
 
 CARD_WORDS = 12
 #: Words that a search finds, and the share of a word's tokens from which a topic is one of its topics.
@@ -45,7 +45,7 @@ def all_topics(view: TopicView, names: Names, topic: int, order: Order) -> None:
     notes: dict[int, str] = {}
     if word is not None:
         notes = word_notes(view, int(word))
-        times = say.count(int(view.corpus.frequencies[word]), "time")
+        times = say.count(int(view.frequencies[word]), "time")
         st.caption(f"In {say.count(len(notes), 'topic')} of {view.n_topics:,}; {times} in the corpus.")
     elif wanted:
         st.caption(
@@ -69,7 +69,7 @@ def matching_words(view: TopicView, wanted: str) -> np.ndarray:
     vocabulary = view.corpus.vocabulary
     found = np.array([i for i, word in enumerate(vocabulary) if low in word.lower()], dtype=np.int64)
     exact = np.array([vocabulary[i].lower() == low for i in found], dtype=np.bool_)
-    order = np.lexsort((-view.corpus.frequencies[found], ~exact))
+    order = np.lexsort((-view.frequencies[found], ~exact))
     return found[order][:MOST_FOUND]
 
 
@@ -108,6 +108,8 @@ def _card(view: TopicView, names: Names, topic: int, words: list[str], note: str
 def quality(view: TopicView, names: Names) -> None:
     """Draw how good the topics are."""
     measures = view.quality
+    if view.partly:
+        st.caption(f"Coherence is measured over {shown_of(view)}.")
     means = (
         ("Coherence (NPMI)", measures.npmi, "How often a topic's ten most probable words stand in the same documents: "
          "-1 never, 0 as by chance, 1 always."),

@@ -67,7 +67,8 @@ class TopicView:
         Id of the run.
     result : Result
     corpus : Corpus
-        All of it, with the words that were held out.
+        The documents that can be looked at: all, with the words that were held out, unless whole documents were held
+        out or the data are on disk.
     topics : Topics
     """
 
@@ -84,8 +85,24 @@ class TopicView:
     @property
     def tokens(self) -> NDArray[np.float64]:
         """Expected number of words of each topic in the corpus."""
-        expected: NDArray[np.float64] = self.topics.share * self.corpus.n_tokens
+        expected: NDArray[np.float64] = self.topics.share * self.result.problem.data.n_tokens
         return expected
+
+    @property
+    def frequencies(self) -> NDArray[np.int64]:
+        """How often each word stands in all documents, shape (V,)."""
+        found: NDArray[np.int64] = self.result.problem.data.frequencies
+        return found
+
+    @property
+    def partly(self) -> bool:
+        """Whether there are more documents than are looked at here."""
+        return self.corpus.n_documents < self.result.problem.data.n_documents
+
+    @property
+    def inferred(self) -> bool:
+        """Whether the documents' topics follow from the topics of the words, and were no part of the run."""
+        return "documents" not in self.result.snapshot.posterior.arrays
 
     @cached_property
     def known_by(self) -> NDArray[np.int64]:
@@ -104,7 +121,7 @@ class TopicView:
 
     @cached_property
     def quality(self) -> Quality:
-        """Coherence over the corpus, and how the topics differ."""
+        """Coherence over the documents that can be looked at, and how the topics differ."""
         words = self.known_by[:, :MEASURED]
         coherent = coherence(self.corpus.counts, words)
         return Quality(
@@ -119,7 +136,7 @@ class TopicView:
         """Return the words that describe topics (0-based; all by default), as `ranked_words` does."""
         return ranked_words(
             self.topics.word_probability,
-            self.corpus.frequencies,
+            self.frequencies,
             self.corpus.vocabulary,
             by=order.by,
             lambda_=order.lambda_,
@@ -156,6 +173,11 @@ class TopicView:
         return kept.div(totals.iloc[order].where(lambda total: total > 0, np.nan), axis=0).T
 
 
+def shown_of(view: TopicView) -> str:
+    """Return how many documents are looked at: "2,000 of the 1,000,000 documents"."""
+    return f"{view.corpus.n_documents:,} of the {view.result.problem.data.n_documents:,} documents"
+
+
 def decimal(value: float) -> str:
     """Return a measure with two decimals; a dash where it is not known."""
     return f"{value:.2f}" if np.isfinite(value) else "–"
@@ -168,8 +190,11 @@ def view_of(job: Job, result: Result) -> TopicView:
 
 @st.cache_resource(show_spinner=False, max_entries=8)
 def _view(key: Key, _result: Result) -> TopicView:
-    model: Any = _result.problem.model
-    return TopicView(key[0], _result, _result.problem.data, model.topics(_result.posterior))
+    problem = _result.problem
+    model: Any = problem.model
+    whole = isinstance(problem.data, Corpus) and not problem.settings.heldout_documents
+    corpus = problem.data if whole else model.shown
+    return TopicView(key[0], _result, corpus, model.topics(_result.posterior))
 
 
 @st.cache_resource(show_spinner=False)
