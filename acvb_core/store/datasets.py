@@ -9,10 +9,12 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from acvb_core.data.corpus import Corpus
+from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.data.relation import Relation
 from acvb_core.store.corpora import corpus_key, read_corpus, write_corpus
-from acvb_core.store.files import StoreError
+from acvb_core.store.files import StoreError, remove_file
 from acvb_core.store.relations import read_relation, relation_key, write_relation
+from acvb_core.store.streams import read_stream, remove_stream, stream_key, write_stream
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,13 @@ class Kind:
     read : callable
         path -> data.
     loader : str
-        Public function that reads such data from a user's file; what it returns has them under the kind's name.
+        Public function that reads such data from a user's file.
+    called : str
+        What that function's answer has the data under.
+    remove : callable
+        Removes what lies at a path that `write` was given.
+    elsewhere : bool
+        What `write` writes only says where the data lie, and is written anew as often as they are kept.
     """
 
     name: str
@@ -43,12 +51,24 @@ class Kind:
     write: Callable[[Path, Any], None]
     read: Callable[[Path], Any]
     loader: str
+    called: str
+    remove: Callable[[Path], None] = remove_file
+    elsewhere: bool = False
 
+
+#: Where corpora that stay on disk are noted, and where those that the program reads for itself are kept.
+STREAMS = "streams"
 
 KINDS = (
-    Kind("relation", Relation, "relations", relation_key, write_relation, read_relation, "load_relation"),
-    Kind("corpus", Corpus, "corpora", corpus_key, write_corpus, read_corpus, "load_corpus"),
-)
+    Kind(
+        "relation", Relation, "relations", relation_key, write_relation, read_relation, "load_relation", "relation"
+    ),
+    Kind("corpus", Corpus, "corpora", corpus_key, write_corpus, read_corpus, "load_corpus", "corpus"),
+    Kind(
+        "stream", DiskCorpus, STREAMS, stream_key, write_stream, read_stream, "read_to_disk", "corpus",
+        remove_stream, elsewhere=True,
+    ),
+)  # fmt: skip
 
 #: Data never change, and a key costs a pass over everything they hold: a corpus has all its texts.
 _keys: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
@@ -65,9 +85,8 @@ def kind_of(data: Any) -> Kind:
     for kind in KINDS:
         if isinstance(data, kind.data_type):
             return kind
-    raise StoreError(
-        f"a {type(data).__name__} cannot be stored; {' and '.join(kind.folder for kind in KINDS)} can."
-    )
+    known = " and ".join(kind.folder for kind in KINDS if not kind.elsewhere)
+    raise StoreError(f"a {type(data).__name__} cannot be stored; {known} can.")
 
 
 def kind_called(name: str) -> Kind:

@@ -9,8 +9,9 @@ import uuid
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,6 +70,11 @@ def texts_key(fingerprint: str, texts: Mapping[str, NDArray[np.uint8]]) -> str:
     return digest.hexdigest()
 
 
+def savez(file: BinaryIO, arrays: Mapping[str, Any], *, version: int) -> None:
+    """Write arrays and their version to an open file."""
+    np.savez(file, allow_pickle=False, version=np.int64(version), **arrays)
+
+
 def write_arrays(path: Path, arrays: Mapping[str, Any], *, version: int) -> None:
     """Write an npz file through a temporary file beside it, so that readers see the old one or the new one.
 
@@ -80,7 +86,7 @@ def write_arrays(path: Path, arrays: Mapping[str, Any], *, version: int) -> None
     temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex}.part")
     try:
         with temporary.open("xb") as file:
-            np.savez(file, allow_pickle=False, version=np.int64(version), **arrays)
+            savez(file, arrays, version=version)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
@@ -90,8 +96,29 @@ def write_arrays(path: Path, arrays: Mapping[str, Any], *, version: int) -> None
         temporary.unlink(missing_ok=True)
 
 
-def read_npz(path: Path, names: Sequence[str] | None = None) -> Arrays:
+def remove_file(path: Path) -> None:
+    """Remove a file of the store; one that is not there is no error.
+
+    Raises
+    ------
+    StoreError
+        It cannot be removed.
+    """
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise StoreError(f"{path} cannot be deleted: {error.strerror or error}.") from error
+
+
+def read_npz(path: Path, names: Sequence[str] | None = None, stored: BinaryIO | None = None) -> Arrays:
     """Return arrays of an npz file: those of some names, or all.
+
+    Parameters
+    ----------
+    path : Path
+    names : sequence of str, optional
+    stored : binary file object, optional
+        What is read in place of the file; `path` is what messages call it.
 
     Raises
     ------
@@ -99,17 +126,22 @@ def read_npz(path: Path, names: Sequence[str] | None = None) -> Arrays:
         The file is not there, or is damaged: one of the arrays is missing.
     """
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
-            return {name: stored[name] for name in (stored.files if names is None else names)}
+        with (
+            nullcontext(stored) if stored is not None else path.open("rb") as file,
+            np.load(file, allow_pickle=False) as found,
+        ):
+            return {name: found[name] for name in (found.files if names is None else names)}
     except FileNotFoundError:
         raise StoreError(f"{path} is not there any more; it was deleted or moved.") from None
     except OSError as error:
         raise StoreError(f"{path} cannot be read: {error.strerror or error}.") from error
-    except DAMAGE as error:
+    except (*DAMAGE, AttributeError) as error:  # a single array has no files
         raise damaged(path) from error
 
 
-def read_arrays(path: Path, *, version: int) -> Arrays:
+def read_arrays(
+    path: Path, *, version: int, stored: BinaryIO | None = None, foreign: StoreError | None = None
+) -> Arrays:
     """Return all arrays of an npz file.
 
     Parameters
@@ -117,20 +149,40 @@ def read_arrays(path: Path, *, version: int) -> Arrays:
     path : Path
     version : int
         The newest version that the caller understands.
+    stored : binary file object, optional
+        What is read in place of the file; `path` is what messages call it.
+    foreign : StoreError, optional
+        What is raised where a file is none of the program's; otherwise it is taken to be damaged.
 
     Raises
     ------
     StoreError
         The file is not there, is damaged, or was written by a newer version of the program.
     """
-    arrays = read_npz(path)
+    if foreign is not None and not _is_npz(path, stored):
+        raise foreign
+    arrays = read_npz(path, stored=stored)
     try:
         found = int(arrays.pop("version"))
     except DAMAGE as error:
-        raise damaged(path) from error
+        raise (foreign or damaged(path)) from error
     if found > version:
         raise StoreError(
             f"{path} was written by a newer version of the program (format {found}, this one reads up to "
             f"{version}). Update the program."
         )
     return arrays
+
+
+def _is_npz(path: Path, stored: BinaryIO | None) -> bool:
+    """Whether a file begins as an npz file does; one that cannot be read is left to `read_npz`."""
+    try:
+        if stored is not None:
+            head = stored.read(4)
+            stored.seek(0)
+        else:
+            with path.open("rb") as file:
+                head = file.read(4)
+    except OSError:
+        return True
+    return head == b"PK\3\4"

@@ -6,6 +6,8 @@ import csv
 from collections.abc import Collection
 from pathlib import Path
 
+from acvb_core.store.trained import MODEL, is_model
+
 #: The tables that a run may be written as, and the columns that each begins with: a file of such a name that begins
 #: otherwise is somebody else's.
 TABLES: dict[str, tuple[str, ...]] = {
@@ -23,7 +25,7 @@ TABLES: dict[str, tuple[str, ...]] = {
 
 
 def remove_leftovers(folder: Path, kept: Collection[Path]) -> list[Path]:
-    """Remove tables of an earlier run from a folder; return what they were.
+    """Remove tables and the trained topics of an earlier run from a folder; return what they were.
 
     Parameters
     ----------
@@ -39,6 +41,9 @@ def remove_leftovers(folder: Path, kept: Collection[Path]) -> list[Path]:
     """
     stays = {path.resolve() for path in kept}
     found = [path for path in map(folder.joinpath, TABLES) if path.resolve() not in stays and _is_table(path)]
+    model = folder / MODEL
+    if model.resolve() not in stays and is_model(model):
+        found.append(model)
     for path in found:
         path.unlink()
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ VERSION = 1
 _PLAIN = (
     "sweep", "cpu_seconds", "wall_seconds", "diagnostics_seconds", "lower_bound", "pseudo_loo", "change",
     "mean_change", "scaled_change", "samples", "burn_in", "effective_k", "hyper", "extras", "moves",
+    "passes",
 )  # fmt: skip
 
 
@@ -99,21 +101,26 @@ def read_result(path: Path, data: Any) -> Result:
             heldout=settings["heldout"],
             heldout_seed=settings["heldout_seed"],
             restarts=settings.get("restarts", 1),
+            heldout_documents=settings.get("heldout_documents", 0.0),
         )
+        problem = replace(problem, settings=replace(problem.settings, **_told(settings)))
         race = about.get("race")
         standing = None if race is None else Standing.from_dict(race)
         score = about["heldout"]
+        sweeps = int(about["snapshot"]["sweep"])
+        if "passes" not in frame:  # of a version that knew of no other sweeps than whole passes
+            frame.insert(frame.columns.get_loc("burn_in") + 1, "passes", frame["sweep"].astype(np.float64))
+        unknown: dict[str, Any] = {"extras": {}, "passes": float(sweeps)}
         snapshot = Snapshot(
-            **(
-                {"extras": {}}
-                | {name: about["snapshot"][name] for name in _PLAIN if name in about["snapshot"]}
-            ),
+            **(unknown | {name: about["snapshot"][name] for name in _PLAIN if name in about["snapshot"]}),
             heldout=None if score is None else problem.model.score_type(**score),
             verdict=Verdict(about["verdict"]),
             posterior=posterior,
             state=None,
         )
-        for domain, count in zip(posterior.averaged, data.shape, strict=False):
+        # Of a stream only the words are known.
+        objects = problem.train.shape[1:] if problem.row.streams else problem.train.shape
+        for domain, count in zip(posterior.averaged, objects, strict=False):
             if len(posterior[domain]) != count:
                 raise ValueError(f"{len(posterior[domain])} objects in {domain}, {count} in the data")
     except ParameterError as error:
@@ -121,6 +128,11 @@ def read_result(path: Path, data: Any) -> Result:
     except (*DAMAGE, AttributeError) as error:
         raise damaged(path) from error
     return Result(problem, History.from_frame(frame), snapshot, max_sweeps, standing)
+
+
+def _told(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return what settings say in words of a run that did not begin anew; what it began with is not kept."""
+    return {name: settings[name] for name in ("start", "of") if settings.get(name)}
 
 
 def _posterior(about: dict[str, Any], arrays: Arrays) -> Posterior:

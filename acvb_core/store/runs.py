@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import sqlite3
 import time
 import weakref
@@ -16,10 +17,11 @@ from typing import Any
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
-from acvb_core.store.datasets import KINDS, Kind, dataset_key, kind_called, kind_of
-from acvb_core.store.files import StoreError, damaged
+from acvb_core.store.datasets import KINDS, STREAMS, Kind, dataset_key, kind_called, kind_of
+from acvb_core.store.files import StoreError, damaged, remove_file
 from acvb_core.store.results import read_result, write_result
 from acvb_core.store.schema import connected, prepare
+from acvb_core.store.streams import forgotten, new_folder
 from acvb_core.store.topic_names import TopicNames
 
 _STALE = 24 * 3600.0  # seconds; no write takes that long
@@ -158,7 +160,7 @@ class RunStore:
             if found is None:
                 return
             connection.execute("DELETE FROM runs WHERE job_id = ?", (job_id,))
-            _remove(self._run_file(job_id))
+            remove_file(self._run_file(job_id))
             self._drop_dataset(connection, *found)
         TopicNames(self.folder).forget(job_id)
 
@@ -213,6 +215,13 @@ class RunStore:
         kind, key, report, settings = found
         return self._read_dataset(kind, key), json.loads(report), json.loads(settings)
 
+    def new_stream_folder(self) -> Path:
+        """Return a folder that a corpus can be read to; once it is kept, it goes with the last that refers to it.
+
+        It does not exist yet. One that is never kept is removed a day later.
+        """
+        return new_folder(self.folder / STREAMS)
+
     def _run_file(self, job_id: str) -> Path:
         if not re.fullmatch(r"[A-Za-z0-9_-]{1,100}", job_id):
             raise StoreError(f"{job_id!r} is no name of a run; letters, digits, - and _ make one.")
@@ -223,7 +232,7 @@ class RunStore:
 
     def _keep_dataset(self, kind: Kind, key: str, data: Any) -> None:
         # Only called by the one writer, so that nobody deletes it before the row that refers to it is there.
-        if not self._dataset_file(kind, key).exists():
+        if kind.elsewhere or not self._dataset_file(kind, key).exists():
             kind.write(self._dataset_file(kind, key), data)
 
     def _drop_dataset(self, connection: sqlite3.Connection, kind: str, key: str) -> None:
@@ -233,7 +242,8 @@ class RunStore:
             (key,),
         ).fetchone()
         if not used:
-            _remove(self._dataset_file(kind_called(kind), key))
+            found = kind_called(kind)
+            found.remove(self._dataset_file(found, key))
 
     def _read_dataset(self, name: str, key: str) -> Any:
         known = self._datasets.get(key)
@@ -251,12 +261,12 @@ class RunStore:
         """Remove what writes that were cut off long ago left behind."""
         for path in self.folder.glob("*/*.part"):
             with suppress(FileNotFoundError):  # another process has just finished writing it
-                if time.time() - path.stat().st_mtime > _STALE:
+                if _is_stale(path):
                     path.unlink()
+        for folder in forgotten(self.folder / STREAMS):
+            if _is_stale(folder):
+                shutil.rmtree(folder, ignore_errors=True)
 
 
-def _remove(path: Path) -> None:
-    try:
-        path.unlink(missing_ok=True)
-    except OSError as error:
-        raise StoreError(f"{path} cannot be deleted: {error.strerror or error}.") from error
+def _is_stale(path: Path) -> bool:
+    return time.time() - path.stat().st_mtime > _STALE

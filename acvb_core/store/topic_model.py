@@ -11,16 +11,19 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from acvb_core.clusters import order_by_size, rearrange
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.tokeniser import Tokeniser
 from acvb_core.errors import ParameterError
 from acvb_core.evaluate.completion import Completion
+from acvb_core.lda.topics import word_probability
 from acvb_core.lda.transform import completed, transformed
 from acvb_core.protocols import Array
 from acvb_core.store.files import DAMAGE, StoreError, damaged, from_labels_bytes, read_npz
+from acvb_core.store.trained import load_model
 
 _RUN, _ARRAYS = "run.json", "posterior.npz"
-_WANTED = "Give a folder that `acvb fit --model lda … --out` wrote."
+_WANTED = "Give a folder that `acvb fit --model lda … --out` wrote, or the model.npz in it."
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +65,7 @@ class SavedTopics:
 
 
 def load_topics(folder: Path) -> SavedTopics:
-    """Return the topics of a run that `write_run` wrote.
+    """Return the topics of a run that `write_run` wrote, or of a file that `save_model` wrote.
 
     Raises
     ------
@@ -70,6 +73,8 @@ def load_topics(folder: Path) -> SavedTopics:
         The folder is not there or holds no run, the run is of a model without topics, a file is damaged, or texts
         were cut in a way that this version does not know.
     """
+    if folder.is_file():
+        return _of_model(folder)
     if not folder.is_dir():
         raise StoreError(f"{folder} is no folder. {_WANTED}")
     for name in (_RUN, _ARRAYS):
@@ -88,6 +93,21 @@ def load_topics(folder: Path) -> SavedTopics:
     if wrong is not None:
         raise damaged(path, wrong)
     return saved
+
+
+def _of_model(path: Path) -> SavedTopics:
+    """Return the topics of a model, numbered as in the files of the run that left it: the largest first."""
+    trained = load_model(path)
+    posterior = trained.posterior
+    orders = {domain: order_by_size(mass) for domain, mass in posterior.masses().items()}
+    posterior = rearrange(posterior, orders)
+    return SavedTopics(
+        word_probability(posterior),
+        np.asarray(posterior["alpha"]),
+        trained.vocabulary,
+        trained.tokeniser,
+        trained.name,
+    )
 
 
 def _about(path: Path) -> tuple[str, Tokeniser | None]:

@@ -22,13 +22,20 @@ from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from acvb_core.errors import ParameterError
 from acvb_core.evaluate.pyldavis import pyldavis_data
-from acvb_core.registry import methods_of
+from acvb_core.registry import method_row, methods_of
 from acvb_core.store.export import pyldavis_json, python_snippet, run_json, write_run
 from acvb_core.store.runs import RunStore
 from tests.store.support import SMALL, WOMEN, assert_same_result
 
 BARS = load_sample("bars").corpus
 FEW = {"k": 6, "max_sweeps": 12}
+
+
+def few(method: str, k: int = 6, sweeps: int = 12) -> dict[str, Any]:
+    """Settings of a short run of any method: of so many sweeps, or windows of twenty documents."""
+    if method_row("lda", method).streams:
+        return {"k": k, "window": 20, "epochs": 1.3}
+    return {"k": k, "max_sweeps": sweeps} | ({"burn_in": 2} if method == "gibbs" else {})
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +63,7 @@ def test_one_topic_number_in_every_file(result: Result, tmp_path: Path, turn: bo
     paths = write_run(result, tmp_path / "new" / "folder")
     folder = tmp_path / "new" / "folder"
     assert {path.name for path in paths} == {
-        "run.json", "history.csv", "topics.csv", "documents.csv", "posterior.npz",
+        "run.json", "history.csv", "topics.csv", "documents.csv", "posterior.npz", "model.npz",
     }  # fmt: skip
     assert sorted(paths) == sorted(folder.iterdir())
     topics, documents, history = (read(folder / f"{name}.csv") for name in ("topics", "documents", "history"))
@@ -140,8 +147,7 @@ def assert_same_answer(one: Result, other: Result) -> None:
 
 @pytest.mark.parametrize("method", [row.name for row in methods_of("lda")])
 def test_the_snippet_repeats_the_run(method: str) -> None:
-    given = {"k": 4, "max_sweeps": 7, "alpha": 0.1 + 0.2, "seed": 3, "heldout": 0.2, "heldout_seed": 6}
-    given |= {"burn_in": 2} if method == "gibbs" else {}
+    given = few(method, 4, 7) | {"alpha": 0.1 + 0.2, "seed": 3, "heldout": 0.2, "heldout_seed": 6}
     result = fit(BARS, method, **given)
     snippet = python_snippet(result)
     assert "corpus = acvb_core.load_sample('bars').corpus" in snippet
@@ -210,8 +216,7 @@ def test_a_corpus_that_only_has_a_samples_name_is_no_sample() -> None:
 
 @pytest.mark.parametrize("method", [row.name for row in methods_of("lda")])
 def test_a_stored_run_comes_back_and_exports_the_same(tmp_path: Path, method: str) -> None:
-    values = FEW | ({"burn_in": 2} if method == "gibbs" else {})
-    result = fit(BARS, method, heldout=0.1, heldout_seed=5, seed=7, **values)
+    result = fit(BARS, method, heldout=0.1, heldout_seed=5, seed=7, **few(method))
     store = RunStore(tmp_path / "store")
     store.save("mine", "run", 12.5, result)
     assert store.runs("mine")[0].summary["heldout"]["perplexity"] == result.snapshot.heldout.perplexity

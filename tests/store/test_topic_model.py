@@ -14,7 +14,7 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.data.tokeniser import Tokeniser
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
-from acvb_core.registry import methods_of
+from acvb_core.registry import method_row, methods_of
 from acvb_core.store.export import write_run
 from acvb_core.store.files import StoreError, labels_bytes
 from acvb_core.store.topic_model import load_topics
@@ -34,7 +34,8 @@ CORPUS = Corpus.build(
 
 def found(method: str = "cvb0", corpus: Corpus = CORPUS) -> Result:
     more = {"burn_in": 2} if method == "gibbs" else {}
-    return fit(corpus, method, k=2, max_sweeps=6, **more)
+    length = {"epochs": 2.0} if method_row("lda", method).streams else {"max_sweeps": 6}
+    return fit(corpus, method, k=2, **length, **more)
 
 
 @pytest.fixture
@@ -86,7 +87,7 @@ def test_what_is_no_folder_of_topics(folder: Path, tmp_path: Path) -> None:
     assert refused(tmp_path / "nowhere").startswith(
         f"{tmp_path / 'nowhere'} is no folder. Give a folder that"
     )
-    assert "is no folder" in refused(folder / "run.json")
+    assert "holds no trained topics" in refused(folder / "run.json")
     (tmp_path / "empty").mkdir()
     assert "holds no run: there is no run.json in it" in refused(tmp_path / "empty")
     (folder / "posterior.npz").unlink()

@@ -1,0 +1,141 @@
+"""Python that repeats a run."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import asdict
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.data.relation import Relation
+from acvb_core.data.samples import SAMPLES, load_sample
+from acvb_core.data.tokeniser import Tokeniser
+from acvb_core.engine.result import Result
+from acvb_core.engine.snapshot import Verdict
+from acvb_core.registry import model_for
+from acvb_core.store.datasets import Kind, kind_of
+from acvb_core.store.trained import MODEL
+
+
+def python_snippet(
+    result: Result, source: str | None = None, reader_options: Mapping[str, Any] | None = None
+) -> str:
+    """Return Python that makes the same run again, bit for bit on the same versions of the libraries.
+
+    Parameters
+    ----------
+    result : Result
+    source : str, optional
+        Path of the file the data came from, or `sample:NAME`. Without it: the sample of the data's name where
+        the data are that sample's, else a file name to fill in.
+    reader_options : mapping, optional
+        What the reader (`load_relation`, `load_corpus`) was told, beside the path. How texts were cut is known of
+        a corpus by itself.
+    """
+    problem = result.problem
+    data, settings = problem.data, problem.settings
+    kind = kind_of(data)
+    if source is None and _is_sample(data):
+        source = f"sample:{data.name}"
+    arguments: dict[str, Any] = {} if settings.model == model_for(data).name else {"model": settings.model}
+    arguments |= {
+        name: getattr(settings, name)
+        for name, default in (("seed", 0), ("heldout", 0.0), ("heldout_documents", 0.0), ("heldout_seed", 0))
+        if getattr(settings, name) != default
+    }
+    arguments |= _changed_values(result)
+    lines = [kind.called, repr(settings.method), *(f"{name}={value!r}" for name, value in arguments.items())]
+    call = "".join(f"    {line},\n" for line in lines)
+    if settings.start:
+        # One line, whatever the corpus is called.
+        call += f"    start=acvb_core.load_model({MODEL!r}),  # {' '.join(settings.start.split())}\n"
+    return (
+        "import acvb_core\n\n"
+        f"{kind.called} = {_loading(data, kind, source, reader_options or {})}\n"
+        f"# {data.size_text}; the same data have this fingerprint.\n"
+        f'assert {kind.called}.fingerprint == "{settings.of or data.fingerprint}"\n'
+        f"{_race_note(result)}result = acvb_core.fit(\n{call})\n"
+        'print(result.verdict, "after", result.snapshot.sweep, "sweeps")\n'
+    )
+
+
+def _loading(data: Any, kind: Kind, source: str | None, given: Mapping[str, Any]) -> str:
+    """Return Python that gives the data."""
+    if source is not None and source.startswith("sample:"):
+        return f"acvb_core.load_sample({source.removeprefix('sample:')!r}).{kind.called}"
+    kept = isinstance(data, DiskCorpus)
+    if kept and (source is None or Path(source).is_dir()):
+        return f"acvb_core.DiskCorpus.open({str(data.folder)!r})"
+    options = _known_options(data, given)
+    codes = {name: _code(name, value) for name, value in options.items() if value is not None}
+    told = [repr(source or "FILE.csv"), *(["'FOLDER'"] if kept else [])]
+    told += [f"{name}={code}" for name, code in codes.items() if code]
+    return f"acvb_core.{kind.loader}({', '.join(told)}).{kind.called}"
+
+
+def _known_options(data: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the reader is to be told: what it was told, and what is known of the data, lest it be guessed."""
+    told = {name: value for name, value in given.items() if value is not None}
+    if not isinstance(data, Relation):
+        return {"tokeniser": getattr(data, "tokeniser", None), **told}
+    if data.network is not None:
+        return {**told, "domains": "one", **asdict(data.network)}
+    if "domains" not in told and not set(data.row_labels).isdisjoint(data.column_labels):
+        return {**told, "domains": "two"}
+    return told
+
+
+def _race_note(result: Result) -> str:
+    """Return a comment on the race that a run came out of; the run itself is repeated alone."""
+    standing = result.standing
+    if standing is None:
+        return ""
+    told = "won" if standing.decided else "was ahead in"
+    again = f"seed={standing.first_seed}, restarts={standing.restarts}"
+    return f"# Seed {standing.leader} {told} a race of restarts, which {again} repeats.\n"
+
+
+def _code(name: str, value: Any) -> str:
+    """Return an argument of a reader as Python; of a tokeniser what differs from the usual one, if anything."""
+    if name != "tokeniser":
+        return repr(os.fspath(value) if isinstance(value, os.PathLike) else value)
+    tokeniser = value if isinstance(value, Tokeniser) else Tokeniser.from_dict(value)
+    usual = Tokeniser().to_dict()
+    changed = {key: found for key, found in tokeniser.to_dict().items() if found != usual[key]}
+    told = ", ".join(f"{key}={found!r}" for key, found in changed.items())
+    return told and f"acvb_core.Tokeniser({told})"
+
+
+def _is_sample(data: Any) -> bool:
+    sample = SAMPLES.get(data.name)
+    return (
+        sample is not None
+        and (sample.kind, sample.shape) == (kind_of(data).name, data.shape)
+        and _sample_fingerprint(data.name) == data.fingerprint
+    )
+
+
+@lru_cache(maxsize=16)
+def _sample_fingerprint(name: str) -> str:
+    """Return a sample's fingerprint, kept: texts take a second to be cut, and pages ask again and again."""
+    return load_sample(name).data.fingerprint
+
+
+def _changed_values(result: Result) -> dict[str, Any]:
+    """Return the method's settings that are not the defaults, the cap being the one this answer needs."""
+    problem, last = result.problem, result.snapshot
+    values = dict(problem.settings.values)
+    # A stopped run ends where it was stopped; an extended one had more sweeps than its settings say.
+    stopped = result.verdict is Verdict.STOPPED and last.sweep > 0
+    sweeps = last.sweep if stopped else result.max_sweeps
+    if "max_sweeps" in values:
+        values["max_sweeps"] = sweeps
+    elif sweeps != problem.max_sweeps:
+        # One that ended by itself beyond its settings needs room to, however much.
+        values["epochs"] = last.passes if last.sweep == sweeps else float(math.ceil(last.passes) + 1)
+    defaults = {parameter.name: parameter.default for parameter in problem.row.parameters}
+    return {name: value for name, value in values.items() if value != defaults[name]}

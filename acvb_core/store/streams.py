@@ -1,0 +1,158 @@
+"""Corpora that stay on disk: the store keeps a note of where each lies, and removes only folders that are its own."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import uuid
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.errors import AcvbError
+from acvb_core.store.files import (
+    DAMAGE,
+    StoreError,
+    damaged,
+    from_labels_bytes,
+    from_text_bytes,
+    labels_bytes,
+    read_arrays,
+    remove_file,
+    text_bytes,
+    write_arrays,
+)
+
+VERSION = 1
+_AGAIN = "Put the folder back, or load the file again."
+
+
+def stream_key(corpus: DiskCorpus) -> str:
+    """Return a SHA-256 (hex) of what the documents are, what they are called and the folder's own name.
+
+    Where the folder lies does not count: a store may be moved with all that it holds.
+    """
+    tokeniser = None if corpus.tokeniser is None else corpus.tokeniser.to_dict()
+    told = [corpus.fingerprint, corpus.name, corpus.folder.name, corpus.n_words, tokeniser]
+    return hashlib.sha256(json.dumps(told).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def write_stream(path: Path, corpus: DiskCorpus) -> None:
+    """Write where a corpus lies: only its name if it lies beside the note.
+
+    Raises
+    ------
+    StoreError
+        It cannot be written.
+    """
+    folder = corpus.folder.resolve()
+    own = folder.parent == path.parent.resolve()
+    about = {
+        "folder": folder.name if own else str(folder),
+        "own": own,
+        "name": corpus.name,
+        "fingerprint": corpus.fingerprint,
+    }
+    arrays = {
+        "about": text_bytes(about),
+        "added": labels_bytes(corpus.added),
+        "left_out": corpus.left_out,
+    }
+    write_arrays(path, arrays, version=VERSION)
+
+
+def read_stream(path: Path) -> DiskCorpus:
+    """Return the corpus that a note of `write_stream` tells of.
+
+    Raises
+    ------
+    StoreError
+        The note or the folder is gone or damaged, or the folder holds another corpus by now.
+    """
+    arrays = read_arrays(path, version=VERSION)
+    try:
+        folder, about = _folder(path, arrays), from_text_bytes(arrays["about"])
+        added, left_out = from_labels_bytes(arrays["added"]), arrays["left_out"]
+        name, fingerprint = about["name"], about["fingerprint"]
+    except DAMAGE as error:
+        raise damaged(path) from error
+    if not folder.is_dir():
+        raise StoreError(
+            f"{folder}, where the documents of {name} were kept, is not there any more. {_AGAIN}"
+        )
+    try:
+        corpus = DiskCorpus.open(folder)
+        if len(added):
+            corpus = corpus.with_words(added)
+        if len(left_out):
+            corpus = corpus.without(left_out)
+    except AcvbError as error:
+        raise StoreError(f"the documents of {name} cannot be read from {folder}: {error}") from error
+    if corpus.fingerprint != fingerprint:
+        raise StoreError(f"{folder} holds other documents now than those of {name}. {_AGAIN}")
+    return corpus
+
+
+def remove_stream(path: Path) -> None:
+    """Remove a note; with the last note of a folder of the store's own, the folder, as soon as nothing reads it.
+
+    Raises
+    ------
+    StoreError
+        It cannot be removed.
+    """
+    folder = own_folder(path)
+    remove_file(path)
+    if folder is not None:
+        remove_unused(folder, path.parent)
+
+
+def remove_unused(folder: Path, home: Path) -> None:
+    """Remove a folder that no note tells of; one that is being read from in this process when that is over."""
+    if any(own_folder(note) == folder for note in home.glob("*.npz")):
+        return
+    readers = DiskCorpus.reading(folder)
+    for corpus in readers:
+        # Not at the end of the process: what is left then goes with the next start (`forgotten`).
+        weakref.finalize(corpus, remove_unused, folder, home).atexit = False
+    if not readers:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def own_folder(path: Path) -> Path | None:
+    """Return the folder that a note tells of, if it lies beside the note; None for one that cannot be read."""
+    try:
+        arrays = read_arrays(path, version=VERSION)
+        own = from_text_bytes(arrays["about"])["own"] is True
+        return _folder(path, arrays) if own else None
+    except (StoreError, *DAMAGE):
+        return None
+
+
+def new_folder(home: Path) -> Path:
+    """Return a folder for a corpus, which does not exist yet."""
+    return home / uuid.uuid4().hex
+
+
+def forgotten(home: Path) -> Iterator[Path]:
+    """Return the folders that no note tells of: of readings that were broken off, or never kept."""
+    known = {own_folder(note) for note in home.glob("*.npz")}
+    for folder in home.iterdir():
+        unknown = folder.is_dir() and not folder.is_symlink() and folder.resolve() not in known
+        if unknown and not DiskCorpus.reading(folder):
+            yield folder
+
+
+def _folder(path: Path, arrays: dict[str, Any]) -> Path:
+    about = from_text_bytes(arrays["about"])
+    if not about["own"]:
+        return Path(about["folder"])
+    name = about["folder"]
+    folder = path.parent.resolve() / name
+    # A damaged note must not lead to the removal of anything else.
+    if Path(name).name != name or name in ("", ".", "..") or folder.is_symlink():
+        raise ValueError(f"{name!r} is no folder of the store's own")
+    return folder

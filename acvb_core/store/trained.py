@@ -1,0 +1,196 @@
+"""Trained topics as a file to go on from: one npz without pickle, with a version."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from acvb_core.data.tokeniser import Tokeniser
+from acvb_core.errors import ParameterError
+from acvb_core.lda.trained import TrainedTopics, trained_topics
+from acvb_core.protocols import Posterior
+from acvb_core.store.files import (
+    DAMAGE,
+    Arrays,
+    StoreError,
+    damaged,
+    from_labels_bytes,
+    from_text_bytes,
+    labels_bytes,
+    read_arrays,
+    read_npz,
+    savez,
+    text_bytes,
+    write_arrays,
+)
+
+VERSION = 1
+#: What a folder of results calls it.
+MODEL = "model.npz"
+_FORMAT = "acvb trained topics"
+_WANTED = "Give a file that save_model wrote, or the folder of a run of topics."
+_PLAIN = ("documents", "name", "method", "fingerprint")
+
+
+def save_model(model: Any, path: str | Path | BinaryIO) -> None:
+    """Write topics with everything that training goes on with.
+
+    Parameters
+    ----------
+    model : TrainedTopics, Result, or anything with a method `trained`
+    path : path or binary file object
+        A file that is there is replaced, whole or not at all.
+
+    Raises
+    ------
+    ParameterError
+        There are no topics in it.
+    StoreError
+        The file cannot be written.
+    """
+    arrays = model_arrays(model)
+    if isinstance(path, str | Path):
+        write_arrays(Path(path), arrays, version=VERSION)
+    else:
+        savez(path, arrays, version=VERSION)
+
+
+def model_arrays(model: Any) -> Arrays:
+    """Return what `save_model` writes, but its version."""
+    trained = _trained(model)
+    posterior = trained.posterior
+    about = {
+        "format": _FORMAT,
+        **{name: getattr(trained, name) for name in _PLAIN},
+        "tokeniser": None if trained.tokeniser is None else trained.tokeniser.to_dict(),
+        "values": None if trained.values is None else dict(trained.values),
+        "posterior": {
+            "axes": {name: list(axes) for name, axes in posterior.axes.items()},
+            "averaged": list(posterior.averaged),
+            "derived": list(posterior.derived),
+            "hyper": {name: float(value) for name, value in posterior.hyper.items()},
+            "normalised": posterior.normalised,
+        },
+    }
+    arrays: Arrays = {
+        "about": text_bytes(about),
+        "vocabulary": labels_bytes(trained.vocabulary),
+        "sizes": np.asarray(trained.sizes),
+    }
+    return arrays | {f"posterior_{name}": array for name, array in posterior.arrays.items()}
+
+
+def _trained(model: Any) -> TrainedTopics:
+    if isinstance(model, TrainedTopics):
+        return model
+    if hasattr(model, "trained"):
+        found: TrainedTopics = model.trained()
+        return found
+    if hasattr(model, "snapshot"):
+        return trained_topics(model)
+    raise ParameterError(f"a {type(model).__name__} has no topics to save; give a result or trained topics.")
+
+
+def load_model(path: str | Path | BinaryIO, name: str | None = None) -> TrainedTopics:
+    """Return the topics that `save_model` wrote, to go on from: `fit(..., start=load_model(path))`.
+
+    Parameters
+    ----------
+    path : path or binary file object
+        A file, or the folder that a run of topics was written to.
+    name : str, optional
+        What messages call a file object.
+
+    Raises
+    ------
+    StoreError
+        The file is not there, holds something else, is damaged, or was written by a newer version of the program.
+    """
+    if not isinstance(path, str | Path):
+        where = Path(name or "the file")
+        return _read(where, read_arrays(where, version=VERSION, stored=path, foreign=_foreign(where)))
+    where = Path(path)
+    if where.is_dir():
+        if not (where / MODEL).is_file():
+            raise StoreError(f"{where} holds no trained topics: there is no {MODEL} in it. {_WANTED}")
+        where /= MODEL
+    return _read(where, read_arrays(where, version=VERSION, foreign=_foreign(where)))
+
+
+def is_model(path: Path) -> bool:
+    """Whether a file is one that `save_model` of this or of an older version wrote, as far as its heading goes."""
+    try:
+        about = from_text_bytes(read_npz(path, ("about",))["about"])
+        return bool(about["format"] == _FORMAT)
+    except (StoreError, AttributeError, *DAMAGE):
+        return False
+
+
+def _foreign(path: Path) -> StoreError:
+    return StoreError(f"{path} holds no trained topics. {_WANTED}")
+
+
+def _read(path: Path, arrays: Arrays) -> TrainedTopics:
+    try:
+        about = from_text_bytes(arrays["about"])
+        if about["format"] != _FORMAT:
+            raise _foreign(path)
+    except (*DAMAGE, AttributeError) as error:
+        raise _foreign(path) from error
+    try:
+        trained = _trained_from(about, arrays)
+        wrong = _fault(trained)
+    except ParameterError as error:
+        raise StoreError(
+            f"{path}: its texts were cut in a way that this version does not know: {error}"
+        ) from error
+    except (*DAMAGE, AttributeError) as error:
+        raise damaged(path) from error
+    if wrong is not None:
+        raise damaged(path, wrong)
+    return trained
+
+
+def _trained_from(about: dict[str, Any], arrays: Arrays) -> TrainedTopics:
+    told, cut = about["posterior"], about["tokeniser"]
+    axes = {name: tuple(found) for name, found in told["axes"].items()}
+    posterior = Posterior(
+        {name: arrays[f"posterior_{name}"] for name in axes},
+        axes,
+        averaged=tuple(told["averaged"]),
+        derived=tuple(told["derived"]),
+        hyper={name: float(value) for name, value in told["hyper"].items()},
+        normalised=bool(told["normalised"]),
+    )
+    return TrainedTopics(
+        posterior,
+        from_labels_bytes(arrays["vocabulary"]),
+        arrays["sizes"],
+        tokeniser=None if cut is None else Tokeniser.from_dict(cut),
+        values=about["values"],
+        **{name: about[name] for name in _PLAIN},
+    )
+
+
+def _fault(trained: TrainedTopics) -> str | None:
+    """Return what is wrong with the arrays, if anything: kernels would follow wrong sizes out of them."""
+    words, alpha, n_words = trained.posterior["words"], trained.posterior["alpha"], len(trained.vocabulary)
+    beta = trained.posterior.hyper["beta"]
+    if (
+        not all(isinstance(word, str) for word in trained.vocabulary)
+        or len(set(trained.vocabulary)) < n_words
+    ):
+        return "its vocabulary is no list of different words"
+    if alpha.ndim != 1 or not len(alpha) or words.shape != (n_words, len(alpha)):
+        return f"{n_words} words, but counts of the shape {words.shape} and {alpha.size} concentrations"
+    shapes = {"gains": alpha.shape, "steps": (n_words,), "sizes": (n_words,), "course": (3,)}
+    arrays = {**trained.posterior.arrays, "sizes": trained.sizes}
+    if any(name in arrays and arrays[name].shape != shape for name, shape in shapes.items()):
+        return "what training goes on with is not of the topics' size"
+    if any(array.dtype.kind not in "fiu" or not np.isfinite(array).all() for array in arrays.values()):
+        return "it holds something else than numbers"
+    if not (alpha > 0).all() or not beta > 0 or not trained.documents >= 0:
+        return "a concentration is not above 0"
+    return None
