@@ -39,7 +39,7 @@ def python_snippet(
     problem = result.problem
     data, settings = problem.data, problem.settings
     kind = kind_of(data)
-    if source is None and _is_sample(data):
+    if source is None and _is_sample(data, problem.fingerprint):
         source = f"sample:{data.name}"
     arguments: dict[str, Any] = {} if settings.model == model_for(data).name else {"model": settings.model}
     arguments |= {
@@ -57,7 +57,7 @@ def python_snippet(
         "import acvb_core\n\n"
         f"{kind.called} = {_loading(data, kind, source, reader_options or {})}\n"
         f"# {data.size_text}; the same data have this fingerprint.\n"
-        f'assert {kind.called}.fingerprint == "{settings.of or data.fingerprint}"\n'
+        f'assert {kind.called}.fingerprint == "{problem.fingerprint}"\n'
         f"{_race_note(result)}result = acvb_core.fit(\n{call})\n"
         'print(result.verdict, "after", result.snapshot.sweep, "sweeps")\n'
     )
@@ -110,12 +110,13 @@ def _code(name: str, value: Any) -> str:
     return told and f"acvb_core.Tokeniser({told})"
 
 
-def _is_sample(data: Any) -> bool:
+def _is_sample(data: Any, fingerprint: str) -> bool:
+    """Whether the data, as they were loaded, are those of the sample of their name."""
     sample = SAMPLES.get(data.name)
     return (
         sample is not None
-        and (sample.kind, sample.shape) == (kind_of(data).name, data.shape)
-        and _sample_fingerprint(data.name) == data.fingerprint
+        and (sample.kind, sample.shape[0]) == (kind_of(data).name, data.shape[0])
+        and _sample_fingerprint(data.name) == fingerprint
     )
 
 

@@ -69,7 +69,7 @@ def test_everything_comes_back(tmp_path: Path, method: str) -> None:
 
 
 def test_odd_words_names_and_settings_come_back(tmp_path: Path) -> None:
-    trained = trained_topics(fit(odd_corpus(), "sdm", k=2, epochs=1.0))
+    trained = trained_topics(fit(odd_corpus(), "cvb0", k=2, max_sweeps=3))
     save_model(trained, tmp_path / "m.npz")
     assert trained.tokeniser is not None
     assert_same(trained, load_model(tmp_path / "m.npz"))

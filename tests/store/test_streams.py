@@ -1,0 +1,366 @@
+"""Corpora on disk in the store: noted where they lie, opened again, removed only from the store's own folder."""
+
+from __future__ import annotations
+
+import gc
+import io
+import json
+import os
+import shutil
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import acvb_core
+from acvb_core.data.corpus import Corpus
+from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.data.disk_writer import write_disk_corpus
+from acvb_core.data.samples import load_sample
+from acvb_core.data.synthetic_topics import planted_topics
+from acvb_core.engine.executor import Executor
+from acvb_core.engine.fitting import fit
+from acvb_core.engine.job import Status
+from acvb_core.engine.result import Result
+from acvb_core.errors import ParameterError
+from acvb_core.lda.trained import trained_topics
+from acvb_core.store.export import python_snippet, run_json, write_document_topics, write_run
+from acvb_core.store.export_lda import CHUNK
+from acvb_core.store.files import StoreError, read_arrays, write_arrays
+from acvb_core.store.results import read_result, write_result
+from acvb_core.store.runs import RunStore
+from tests.store.support import SMALL, SURVEY, WOMEN, assert_same_result
+
+BARS = load_sample("bars").corpus
+SHORT = {"k": 4, "epochs": 1.2, "window": 25}
+
+
+def kept(folder: Path, corpus: Corpus = BARS, shard_pairs: int = 300) -> DiskCorpus:
+    return write_disk_corpus([corpus], folder, shard_pairs=shard_pairs)
+
+
+def streamed(corpus: DiskCorpus, **more: object) -> Result:
+    return fit(corpus, "sdm", seed=4, **{"heldout_documents": 0.1, "heldout_seed": 2, **SHORT, **more})
+
+
+def notes(store: RunStore) -> list[str]:
+    return sorted(path.name for path in (store.folder / "streams").glob("*.npz"))
+
+
+@pytest.fixture(params=["own", "outside"])
+def folder(request: pytest.FixtureRequest, store: RunStore, tmp_path: Path) -> Path:
+    return store.new_stream_folder() if request.param == "own" else tmp_path / "mine"
+
+
+def test_a_run_comes_back(store: RunStore, folder: Path, executor: Executor) -> None:
+    result = streamed(kept(folder))
+    store.save("mine", "run", 12.5, result)
+    (listed,) = store.runs("mine")
+    assert listed.summary["passes"] == result.snapshot.passes == pytest.approx(1.2, abs=0.11)
+    assert listed.summary["heldout"]["completion_perplexity"] == result.snapshot.heldout.perplexity
+    job = RunStore(store.folder).load("run", executor)
+    assert job.inspect().status is Status.FINISHED
+    again = job.result()
+    assert_same_result(result, again)
+    assert again.problem.data.folder.samefile(folder)
+    assert again.problem.train.fingerprint == result.problem.train.fingerprint
+    assert np.array_equal(again.problem.heldout.hidden.words, result.problem.heldout.hidden.words)
+    assert again.history["passes"].iloc[-1] == result.snapshot.passes
+
+
+def test_the_whole_store_may_be_moved(store: RunStore, tmp_path: Path, executor: Executor) -> None:
+    result = streamed(kept(store.new_stream_folder()))
+    store.save("mine", "run", 12.5, result)
+    assert len(result.tables) == 2, "worked out before the documents are gone"
+    moved = RunStore(store.folder.rename(tmp_path / "moved"))
+    again = moved.load("run", executor).result()
+    assert_same_result(result, again)
+    assert again.problem.data.folder.is_relative_to(tmp_path / "moved")
+
+
+def test_the_folder_goes_with_the_last_that_refers_to_it_if_it_is_the_stores(
+    store: RunStore, folder: Path
+) -> None:
+    corpus = kept(folder)
+    store.save_dataset("mine", corpus, ["Read it."], {"name": "bars"})
+    store.save("mine", "run", 1.0, streamed(corpus))
+    del corpus
+    gc.collect()
+    store.delete("run")
+    assert folder.is_dir()
+    loaded = RunStore(store.folder).load_dataset("mine")
+    assert loaded is not None
+    assert loaded[0].fingerprint == BARS.fingerprint
+    assert loaded[1:] == (["Read it."], {"name": "bars"})
+    del loaded
+    gc.collect()
+    store.save_dataset("mine", SURVEY, [], {})
+    assert notes(store) == []
+    assert folder.is_dir() == (not folder.is_relative_to(store.folder))
+
+
+def test_a_folder_that_is_being_read_goes_when_that_is_over(store: RunStore) -> None:
+    folder = store.new_stream_folder()
+    corpus = kept(folder)
+    store.save_dataset("mine", corpus, [], {})
+    part = corpus.without([3]).with_words(["more"])
+    del corpus
+    store.save_dataset("mine", SURVEY, [], {})
+    gc.collect()
+    assert notes(store) == []
+    assert part.shard(0).pointers[-1] > 0, "a run goes on"
+    del part
+    gc.collect()
+    assert not folder.exists()
+
+
+def test_a_run_that_ends_after_its_data_were_replaced_keeps_them(store: RunStore, executor: Executor) -> None:
+    folder = store.new_stream_folder()
+    corpus = kept(folder)
+    store.save_dataset("mine", corpus, [], {})
+    store.save_dataset("mine", SURVEY, [], {})
+    result = streamed(corpus)
+    store.save("mine", "late", 1.0, result)
+    del corpus
+    told = result.to_dict()
+    del result
+    gc.collect()
+    assert folder.is_dir()
+    again = RunStore(store.folder).load("late", executor).result()
+    assert again.to_dict() == told
+
+
+def test_words_of_an_earlier_model_and_left_out_documents_are_noted(
+    store: RunStore, folder: Path, executor: Executor
+) -> None:
+    first = fit(Corpus.build([[3, 1], [1, 2]], vocabulary=["old", "1"]), "cvb0", k=4, max_sweeps=2)
+    corpus = kept(folder).without([0, 7])
+    result = streamed(corpus, start=trained_topics(first))
+    assert result.problem.data.n_words > BARS.n_words
+    assert result.problem.settings.of == corpus.fingerprint
+    store.save_dataset("mine", corpus, [], {})
+    store.save("mine", "run", 1.0, result)
+    assert len(notes(store)) == 2
+    again = RunStore(store.folder).load("run", executor).result()
+    assert_same_result(result, again)
+    assert again.problem.settings == result.problem.settings
+    loaded = RunStore(store.folder).load_dataset("mine")
+    assert loaded is not None
+    assert loaded[0].fingerprint == corpus.fingerprint
+    del first, corpus, result, again, loaded
+    store.delete("run")
+    gc.collect()
+    assert folder.is_dir(), "the workspace has it still"
+
+
+def test_a_folder_that_is_gone_is_named(store: RunStore, folder: Path, executor: Executor) -> None:
+    store.save("mine", "run", 1.0, streamed(kept(folder)))
+    shutil.rmtree(folder)
+    with pytest.raises(
+        StoreError, match=r"documents of bars were kept, is not there any more\. Put the folder"
+    ) as f:
+        RunStore(store.folder).load("run", executor)
+    assert str(folder) in str(f.value)
+    RunStore(store.folder).delete("run")
+    assert notes(store) == []
+
+
+def test_a_folder_with_another_corpus_is_named(store: RunStore, folder: Path, executor: Executor) -> None:
+    store.save("mine", "run", 1.0, streamed(kept(folder)))
+    shutil.rmtree(folder)
+    kept(folder, replace(BARS, counts=BARS.counts * 2))
+    with pytest.raises(StoreError, match="holds other documents now than those of bars"):
+        RunStore(store.folder).load("run", executor)
+    (folder / "meta.json").write_text("{}")
+    with pytest.raises(StoreError, match="documents of bars cannot be read from"):
+        RunStore(store.folder).load("run", executor)
+
+
+def test_a_user_who_moved_the_folder_and_keeps_it_again_has_it_back(
+    store: RunStore, tmp_path: Path, executor: Executor
+) -> None:
+    result = streamed(kept(tmp_path / "here" / "mine"))
+    store.save("mine", "run", 1.0, result)
+    assert len(result.tables) == 2, "worked out before the documents are gone"
+    shutil.copytree(tmp_path / "here", tmp_path / "there")
+    shutil.rmtree(tmp_path / "here")
+    store.save_dataset("mine", DiskCorpus.open(tmp_path / "there" / "mine"), [], {})
+    assert_same_result(result, RunStore(store.folder).load("run", executor).result())
+
+
+@pytest.mark.parametrize("name", ["..", ".", "", "../../precious", "/precious"])
+def test_a_changed_note_never_removes_anything_else(store: RunStore, name: str, tmp_path: Path) -> None:
+    precious = tmp_path / "precious" / "file"
+    precious.parent.mkdir()
+    precious.write_text("mine")
+    store.save_dataset("mine", kept(store.new_stream_folder()), [], {})
+    (note,) = (store.folder / "streams").glob("*.npz")
+    arrays = read_arrays(note, version=1)
+    about = json.loads(arrays["about"].tobytes()) | {"folder": name}
+    arrays["about"] = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
+    write_arrays(note, arrays, version=1)
+    with pytest.raises(StoreError, match="is damaged"):
+        RunStore(store.folder).load_dataset("mine")
+    gc.collect()
+    store.save_dataset("mine", SURVEY, [], {})
+    assert precious.read_text() == "mine"
+    assert store.folder.is_dir()
+    assert notes(store) == []
+
+
+def test_what_was_read_and_never_kept_is_swept_up_a_day_later(store: RunStore) -> None:
+    used, old, new = (store.new_stream_folder() for _ in range(3))
+    store.save_dataset("mine", kept(used), [], {})
+    for made in (old, new):
+        kept(made)
+    gc.collect()
+    long_ago = time.time() - 2 * 24 * 3600
+    for folder in (used, old):
+        os.utime(folder, (long_ago, long_ago))
+    RunStore(store.folder)
+    assert [folder.is_dir() for folder in (used, old, new)] == [True, False, True]
+
+
+def test_a_run_of_an_older_version_has_passes(tmp_path: Path) -> None:
+    """Such files have no `passes`, neither in the history nor in the snapshot, and no settings of streams."""
+    result = fit(BARS, "acvb0", k=3, max_sweeps=7)
+    write_result(tmp_path / "run.npz", result)
+    arrays = read_arrays(tmp_path / "run.npz", version=1)
+    about = json.loads(arrays["about"].tobytes())
+    column = about["history"].index("passes")
+    del about["history"][column], about["snapshot"]["passes"]
+    for name in ("heldout_documents", "start", "of", "restarts"):
+        del about["settings"][name]
+    arrays["history"] = np.delete(arrays["history"], column, axis=1)
+    arrays["about"] = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
+    write_arrays(tmp_path / "old.npz", arrays, version=1)
+    assert_same_result(result, read_result(tmp_path / "old.npz", BARS))
+    assert read_result(tmp_path / "old.npz", BARS).snapshot.passes == result.snapshot.sweep
+
+
+# What leaves the program of a run on disk.
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Result:
+    """More documents than are shown, and than one chunk has; their names are their numbers."""
+    corpus = planted_topics(CHUNK + 1_200, 30, 3, 8.0, 0.2, 0.2, seed=1).corpus
+    folder = tmp_path_factory.mktemp("large") / "corpus"
+    return fit(kept(folder, corpus, 20_000), "sdm", k=3, epochs=1.0, heldout_documents=0.01)
+
+
+def test_all_documents_are_written_chunk_by_chunk(large: Result, tmp_path: Path) -> None:
+    told: list[float] = []
+    write_document_topics(large, tmp_path / "documents.csv", told.append)
+    assert told[-1] == 1.0
+    assert len(told) == 2
+    frame = pd.read_csv(tmp_path / "documents.csv", dtype={"document": str})
+    data = large.problem.data
+    whole = data.in_memory()
+    assert list(frame["document"]) == list(whole.documents)
+    expected = large.transform(whole)
+    pd.testing.assert_frame_equal(
+        frame.drop(columns="document"), expected.drop(columns=["document", "tokens", "unknown"]), rtol=1e-5
+    )
+    shown = large.documents.set_index("document")
+    # Counts settle to 1e-4, in another order of the topics where all of a sample are worked out.
+    written = frame.set_index("document").loc[shown.index]
+    np.testing.assert_allclose(written.to_numpy(), shown.to_numpy(), rtol=1e-3)
+    assert [path.name for path in tmp_path.iterdir()] == ["documents.csv"]
+
+
+def test_giving_up_leaves_what_was_there(large: Result, tmp_path: Path) -> None:
+    path = tmp_path / "documents.csv"
+    path.write_text("before")
+
+    def give_up(share: float) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_document_topics(large, path, give_up)
+    assert path.read_text() == "before"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_in_memory_it_is_the_table_of_documents(tmp_path: Path) -> None:
+    result = fit(BARS, "cvb0", k=3, max_sweeps=3)
+    write_run(result, tmp_path / "run")
+    write_document_topics(result, tmp_path / "documents.csv")
+    assert (tmp_path / "documents.csv").read_bytes() == (tmp_path / "run" / "documents.csv").read_bytes()
+    with pytest.raises(ParameterError, match="model 'irm' has no topics"):
+        write_document_topics(fit(WOMEN, "vb", **SMALL), tmp_path / "documents.csv")
+
+
+def test_a_run_on_disk_tells_that_its_documents_are_a_sample(large: Result, tmp_path: Path) -> None:
+    write_run(large, tmp_path)
+    told = json.loads(run_json(large))
+    assert told["documents_are_a_sample"] is True
+    assert told["documents_shown"] == 2_000
+    assert told["documents_trained"] == large.problem.train.n_documents
+    assert told["passes"] == pytest.approx(1.0)
+    assert told["documents_seen"] == large.problem.train.n_documents
+    assert told["documents_per_second"] > 0
+    assert told["heldout"]["completion_perplexity"] == large.snapshot.heldout.perplexity
+    names = list(pd.read_csv(io.StringIO((tmp_path / "documents.csv").read_text()), dtype=str)["document"])
+    with np.load(tmp_path / "posterior.npz") as file:
+        assert json.loads(file["document_names"].tobytes()) == names == list(large.documents["document"])
+        assert len(file["theta"]) == 2_000
+    assert json.loads(run_json(fit(BARS, "cvb0", k=2, max_sweeps=2)))["documents_are_a_sample"] is False
+
+
+def repeated(snippet: str) -> Result:
+    names: dict[str, object] = {}
+    exec(compile(snippet, "snippet", "exec"), names)
+    again = names["result"]
+    assert isinstance(again, Result)
+    return again
+
+
+def test_the_snippet_opens_the_folder_and_repeats_the_run(tmp_path: Path) -> None:
+    result = streamed(kept(tmp_path / "it's mine"))
+    snippet = python_snippet(result)
+    assert "    heldout_documents=0.1,\n" in snippet
+    assert "    epochs=1.2,\n" in snippet
+    again = repeated(snippet)
+    assert np.array_equal(again.posterior["words"], result.posterior["words"])
+    assert again.snapshot.heldout == result.snapshot.heldout
+
+
+def test_the_snippet_reads_the_file_to_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "docword.txt"
+    file.write_text("3\n2\n4\n1 1 2\n1 2 1\n2 2 3\n3 1 1\n")
+    loaded = acvb_core.read_to_disk(file, tmp_path / "corpus")
+    result = fit(loaded.corpus, "scvb0", k=2, epochs=1.0)
+    snippet = python_snippet(result, str(file), {"format": "docword"})
+    assert f"acvb_core.read_to_disk({str(file)!r}, 'FOLDER', format='docword').corpus" in snippet
+    monkeypatch.chdir(tmp_path)
+    assert np.array_equal(repeated(snippet).posterior["words"], result.posterior["words"])
+
+
+def test_the_snippet_says_what_a_run_went_on_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = fit(
+        Corpus.build([[3, 1], [1, 2]], vocabulary=["old", "1"], name="two\nlines"), "cvb0", k=4, max_sweeps=2
+    )
+    acvb_core.save_model(first, tmp_path / "model.npz")
+    result = fit(BARS, "sdm", start=trained_topics(first), **SHORT)
+    snippet = python_snippet(result)
+    assert "    start=acvb_core.load_model('model.npz'),  # 4 topics of two lines by cvb0\n" in snippet
+    assert BARS.fingerprint in snippet
+    monkeypatch.chdir(tmp_path)
+    assert np.array_equal(repeated(snippet).posterior["words"], result.posterior["words"])
+
+
+def test_the_snippet_gives_a_stopped_or_extended_run_its_epochs() -> None:
+    from acvb_core.engine.job import Job
+    from acvb_core.engine.problem import pose
+
+    job = Job(pose(BARS, "sdm", {"k": 4, "epochs": 0.5, "window": 30}), Executor(1)).start()
+    job.wait()
+    assert "epochs=0.5," in python_snippet(job.result())
+    job.extend(5)
+    job.wait()
+    result = job.result()
+    assert np.array_equal(repeated(python_snippet(result)).posterior["words"], result.posterior["words"])
