@@ -15,7 +15,6 @@ from acvb_core.engine.problem import Problem, pose
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
 from acvb_core.engine.search_space import Space, space_of
-from acvb_core.engine.snapshot import Verdict
 from acvb_core.engine.suggest import Points, expected_best, spread
 from acvb_core.engine.trials import FAILED, Trial, Tuning
 from acvb_core.errors import ParameterError
@@ -181,7 +180,7 @@ def _run(
 
 def _perplexity(result: Result) -> float:
     scored = result.snapshot.heldout
-    if scored is None or result.verdict is Verdict.DIVERGED:
+    if scored is None:  # the run diverged
         return math.nan
     found = float(scored.perplexity)
     return found if math.isfinite(found) else math.nan

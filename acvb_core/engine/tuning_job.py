@@ -142,9 +142,5 @@ class TuningJob(Handle[_Published]):
         self._publish(Status.RUNNING, tuning=tuning, problem=None, snapshot=None, history=History())
 
     def _swept(self, problem: Problem, snapshot: Snapshot) -> None:
-        now = self._published
-        history = now.history if now.problem is problem else History()
-        history.append(snapshot)
-        self._publish(
-            Status.RUNNING, problem=problem, snapshot=replace(snapshot, state=None), history=history
-        )
+        self._published.history.append(snapshot)
+        self._publish(Status.RUNNING, problem=problem, snapshot=replace(snapshot, state=None))

@@ -126,10 +126,12 @@ def test_a_stop_keeps_the_trials_that_are_over(searches: list[TuningJob]) -> Non
 def test_a_stopped_search_goes_on_as_if_it_had_not_been(searches: list[TuningJob]) -> None:
     job = started(searches, small_search(2))
     assert job.wait(PATIENCE)
+    made = job.result().trials
     job.stop()
     job.extend(5)
     assert job.wait(PATIENCE)
     assert job.inspect().trials == 7
+    assert all(one is other for one, other in zip(made, job.result().trials, strict=False))  # not made again
     whole = list(search(small_search(7)))[-1]
     assert [t.values for t in job.result().trials] == [t.values for t in whole.trials]
 
