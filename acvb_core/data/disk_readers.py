@@ -84,8 +84,8 @@ def read_to_disk(
         report. A gzip file that is damaged or truncated ends there: what came before is kept, but for a last line
         that may be cut.
     progress : callable, optional
-        Takes the share that is done (reading is nine tenths of it), a few times a second at most; what it raises
-        ends the reading.
+        Takes the share that is done (reading is nine tenths of it), a few times a second at most, and 1.0 before the
+        folder appears; what it raises ends the reading.
     keep_texts : bool
         Keep texts beside their counts.
     shard_pairs : int
@@ -111,21 +111,25 @@ def read_to_disk(
         }
         layout = with_columns(layout, choices)
         _check_arguments(layout, tokeniser, vocabulary)
+        if layout.has_texts:
+            tokeniser = tokeniser or Tokeniser()
         with ShardWriter(folder, name=name or opened.stem, shard_pairs=shard_pairs) as writer:
-            spool = EntrySpool(writer.work, min(shard_pairs, AT_ONCE))
-            progressing = Progress(progress, opened)
+            writer.source = opened.name
+            told = Progress(progress, opened)
             opened.cut_short = None  # the look at the head may have met the end already
-            reading = Reading(opened, layout, encoding, spool, writer, Broken(broken == "skip"), progressing)
-            if layout.has_texts:
-                tokeniser = tokeniser or Tokeniser()
-                spooled = spool_texts(reading, tokeniser, keep_texts)
-            else:
-                spooled = SPOOL_COUNTS[layout.format](
-                    reading, None if vocabulary is None else read_vocabulary(vocabulary)
-                )
-            corpus, facts = _written(reading, spooled, tokeniser)
-            progressing.writing(1.0)
-    return LoadedDisk(corpus, ReadReport(layout.filename, tuple(facts)), layout)
+            lines = Broken(broken == "skip")
+            with EntrySpool(writer.work, min(shard_pairs, AT_ONCE)) as spool:
+                reading = Reading(opened, layout, encoding, spool, writer, lines, told)
+                if tokeniser is not None:
+                    spooled = spool_texts(reading, tokeniser, keep_texts)
+                else:
+                    words = None if vocabulary is None else read_vocabulary(vocabulary)
+                    spooled = SPOOL_COUNTS[layout.format](reading, words)
+                _write(reading, spooled)
+            told.writing(1.0)
+            corpus = writer.finish(spooled.words, tokeniser=tokeniser)
+        facts = (*lines.facts(opened), *spooled.facts, *_writing_facts(writer, corpus))
+    return LoadedDisk(corpus, ReadReport(layout.filename, facts), layout)
 
 
 def _check_arguments(layout: CorpusLayout, tokeniser: Tokeniser | None, vocabulary: FileLike | None) -> None:
@@ -137,31 +141,27 @@ def _check_arguments(layout: CorpusLayout, tokeniser: Tokeniser | None, vocabula
         )
 
 
-def _written(
-    reading: Reading, spooled: Spooled, tokeniser: Tokeniser | None
-) -> tuple[DiskCorpus, list[Fact]]:
-    """Sort what is in the spool into shards; return the corpus and everything to tell."""
-    writer, spool = reading.writer, reading.spool
+def _write(reading: Reading, spooled: Spooled) -> None:
+    """Sort what is in the spool into shards."""
     if spooled.nothing is not None:
         raise spooled.nothing
     done = 0
-    for entries in spool.documents(spooled.n_documents):
+    for entries in reading.spool.documents(spooled.n_documents):
+        reading.writer.add(*_renumbered(entries, spooled))
         done += len(entries.words)
-        writer.add(*_renumbered(entries, spooled))
-        reading.progress.writing(0.99 * done / max(spool.n_entries, 1))
-    spool.remove()
-    writer.source = reading.source.name
-    corpus = writer.finish(spooled.words, tokeniser=tokeniser)
-    facts = [*reading.broken.facts(reading.source), *spooled.facts]
+        reading.progress.writing(0.99 * done / max(reading.spool.n_entries, 1))
+
+
+def _writing_facts(writer: ShardWriter, corpus: DiskCorpus) -> list[Fact]:
+    facts = []
     if writer.repeated:
-        told = (
-            f"{plural(writer.repeated, 'entry', 'entries')} for a document and word given before: added up."
-        )
+        entries = plural(writer.repeated, "entry", "entries")
+        told = f"{entries} for a document and word given before: added up."
         facts.append(Fact("repeated_pairs", writer.repeated, told))
     if writer.zeros:
         facts.append(Fact("zero_counts", writer.zeros, f"{plural(writer.zeros, 'count')} of 0: not stored."))
     first_empty = [corpus.document_names(number, number + 1)[0] for number in writer.first_empty]
-    return corpus, facts + size_facts(corpus, writer.n_empty, first_empty)
+    return facts + size_facts(corpus, writer.n_empty, first_empty)
 
 
 def _renumbered(entries: Entries, spooled: Spooled) -> Entries:

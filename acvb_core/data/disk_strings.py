@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -34,15 +35,13 @@ class StringWriter:
 
     def extend(self, strings: Iterable[str]) -> None:
         """Append strings."""
-        pieces = []
         end = self._offsets[-1]
         for string in strings:
             piece = string.encode("utf-8")
+            self._file.write(piece)
             end += len(piece)
-            pieces.append(piece)
             self._offsets.append(end)
             self._hashes.append(hash(string))
-        self._file.write(b"".join(pieces))
 
     def extend_packed(self, pool: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
         """Append strings that are packed alike (bytes in a row and n + 1 places), known to be unique."""
@@ -60,7 +59,8 @@ class StringWriter:
 
     def abandon(self) -> None:
         """Close the file and remove what was written."""
-        self._file.close()
+        with suppress(OSError):  # a full disk, which what is being raised tells of
+            self._file.close()
         for end in ("utf8", "npy"):
             (self._folder / f"{self._stem}.{end}").unlink(missing_ok=True)
 
@@ -83,8 +83,12 @@ class StringWriter:
         old = StringFile(self._folder, self._stem)
         new = StringWriter(self._folder, f"{self._stem}-unique")
         changed: list[str] = []
-        new.extend(_numbered(old, twice, known, changed))
-        new.close()
+        try:
+            new.extend(_numbered(old, twice, known, changed))
+            new.close()
+        except BaseException:
+            new.abandon()
+            raise
         for end in ("utf8", "npy"):
             (self._folder / f"{new._stem}.{end}").replace(self._folder / f"{self._stem}.{end}")
         return len(changed), changed[:_SHOWN]

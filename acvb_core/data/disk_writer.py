@@ -87,6 +87,7 @@ class ShardWriter:
         self._frequencies = np.zeros(0, dtype=np.int64)
         self._names: StringWriter | None = None
         self._texts: StringWriter | None = None
+        self._words: StringWriter | None = None
         self.n_documents = self.zeros = self.repeated = self.n_empty = 0
         self.first_empty: list[int] = []
 
@@ -94,7 +95,7 @@ class ShardWriter:
         return self
 
     def __exit__(self, kind: object, problem: BaseException | None, trace: object) -> None:
-        for strings in (self._names, self._texts):
+        for strings in (self._names, self._texts, self._words):
             if strings is not None:
                 strings.abandon()
         shutil.rmtree(self.work, ignore_errors=True)
@@ -177,9 +178,10 @@ class ShardWriter:
         self._flush()
         frequencies = self._settled_frequencies(len(vocabulary))
         numbered = self._settle_strings(first_name)
-        words = StringWriter(self.work, "vocabulary")
-        words.extend(unique_names(np.asarray(vocabulary, dtype=object), len(vocabulary), "word", self.source))
-        words.close()
+        words = unique_names(np.asarray(vocabulary, dtype=object), len(vocabulary), "word", self.source)
+        self._words = StringWriter(self.work, "vocabulary")
+        self._words.extend(words)
+        self._words.close()
         np.save(self.work / "frequencies.npy", frequencies)
         shape = self.n_documents, len(vocabulary)
         files = {path.name: path.stat().st_size for path in sorted(self.work.iterdir()) if path.is_file()}
