@@ -72,7 +72,7 @@ def mean_l1_change(new: Mapping[str, Array], old: Mapping[str, Array]) -> float:
 
     For responsibilities, whose rows sum to one, this is the mean over all objects of the L1 distance; that of
     counts is at most as large. `old` must already be in the order of `new`. A pair of different widths counts
-    as a change of 2, the most two distributions can differ by.
+    as a change of 2, the most two distributions can differ by. Where there is nothing, nothing changes.
     """
     total = 0.0
     size = 0.0
@@ -81,4 +81,4 @@ def mean_l1_change(new: Mapping[str, Array], old: Mapping[str, Array]) -> float:
         size += mass
         same = old[name].shape == array.shape
         total += float(np.abs(array - old[name]).sum(dtype=np.float64)) if same else 2.0 * mass
-    return total / size
+    return total / size if size else 0.0

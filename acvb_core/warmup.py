@@ -65,8 +65,9 @@ def _settings(method: Method) -> Iterator[dict[str, Any]]:
     """Give the settings to try a method with."""
     known = {p.name: p for p in method.parameters}
     varied = [known[name] for name in _VARIED if name in known]
-    # Averaging begins at once: at these sizes responsibilities may take long to settle.
-    tiny = _TINY[method.model] | ({"burn_in": 1} if method.averaged else {})
+    tiny = _TINY[method.model]
+    if method.averaged:  # it begins at once: at these sizes responsibilities may take long to settle
+        tiny = tiny | ({"burn_in_epochs": 0.0} if method.streams else {"burn_in": 1})
     for chosen in product(*((True, False) if p.kind == "bool" else p.choices for p in varied)):
         yield tiny | {p.name: value for p, value in zip(varied, chosen, strict=True)}
 

@@ -127,6 +127,8 @@ def test_mean_l1_change_is_over_the_objects_of_all_domains() -> None:
     new = {"rows": np.array([[0.0, 1.0], [0.5, 0.5], [0.1, 0.9]]), "cols": np.array([[0.7, 0.2, 0.1]])}
     assert mean_l1_change(new, old) == pytest.approx((2.0 + 0.0 + 0.2 + 0.6) / 4)
     assert mean_l1_change(new, new) == 0.0
+    nothing = {"rows": np.zeros((2, 3))}
+    assert mean_l1_change(nothing, nothing) == 0.0
 
 
 def test_other_widths_count_as_the_most_there_can_be() -> None:

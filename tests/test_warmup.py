@@ -49,9 +49,12 @@ for model, data in DATA:
             for parameter in method.parameters:
                 choices = (True, False) if parameter.kind == "bool" else parameter.choices
                 for choice in choices:
+                    limits = {"max_sweeps": MOVES_FROM + 1} | ({"burn_in": 1} if method.averaged else {})
+                    if method.streams:
+                        limits = {"epochs": 0.2}
                     result = acvb_core.fit(
-                        data, method.name, model=model, heldout=share, max_sweeps=MOVES_FROM + 1,
-                        **SIZES[model], **{"burn_in": 1} if method.averaged else {}, **{parameter.name: choice},
+                        data, method.name, model=model, heldout=share, **SIZES[model], **limits,
+                        **{parameter.name: choice},
                     )
                     if model != "lda":
                         continue

@@ -22,6 +22,8 @@ FLOOR = 1e-5
 FROZEN = 1000.0
 #: Weight of a document in the means that alpha is made of: (2 + documents)^-EASE, at least LEAST.
 EASE, LEAST = 0.7, 5e-4
+#: alpha_k and what a document's other tokens add to it are at least this.
+LEAST_LEFT = 1e-9
 #: A document's weight in the gradient rule is (1 + documents)^-SLOWING.
 SLOWING = 0.5
 
@@ -113,13 +115,15 @@ def gradient(
         here, own = p[i], q[i]
         s = 0.0
         for k in range(n_topics):
-            s += (expected[k] - own[k]) * here[k]
+            # Of a sum and one of its parts rounding may leave less than nothing.
+            rest = expected[k] - own[k]
+            s += (rest if rest > LEAST_LEFT else LEAST_LEFT) * here[k]
         inverse = counts[first + i] / s
         for k in range(n_topics):
             sums[k] += here[k] * inverse
-    rest = length / (length - 1.0 + concentration)
+    share = length / (length - 1.0 + concentration)
     for k in range(n_topics):
-        sums[k] -= rest
+        sums[k] -= share
     return length
 
 

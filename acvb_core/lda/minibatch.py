@@ -136,13 +136,16 @@ class MinibatchMethod(StreamMethod):
         return float(min(self.scale / (self.offset + batches) ** self.power, 1.0))
 
     def _update(self, work: Work, batch: Batch) -> None:
-        """Move the counts towards what the minibatch says they are."""
-        work.batches += 1
+        """Move the counts towards what the minibatch says they are; one of empty documents says nothing."""
         if work.counting:
             work.documents += batch.documents
             work.tokens += batch.tokens
+        if not batch.tokens:
+            batch.clear()
+            return
+        work.batches += 1
         rho = self.step(work.batches)
-        worth = rho * self.weight(work, batch) if batch.tokens else 0.0
+        worth = rho * self.weight(work, batch)
         keep = 1.0 - rho
         work.totals *= keep
         work.totals += worth * batch.totals

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any, Protocol
@@ -132,25 +132,40 @@ def built(row: Method, data: Any, **values: Any) -> Inference:
     return row.build(data, row.values(known(row, given)))
 
 
+def limited(row: Method, data: Any, values: dict[str, Any], sweeps: int) -> dict[str, Any]:
+    """Return settings with which a run on all of the data ends after so many sweeps at the latest."""
+    if not row.streams:
+        return known(row, values) | {"max_sweeps": sweeps}
+    stream: Any = row.build(data, row.values(known(row, values)))
+    epochs = next(e for e in np.arange(0.02, 100.0, 0.02) if stream.sweeps_of(e) == sweeps)
+    return known(row, values) | {"epochs": float(epochs)}
+
+
 def usual(row: Method) -> Any:
     """Return data of a method's model on which nothing is odd."""
     return data_of(row.model)[CASES[row.model].usual]
 
 
 def course(
-    inference: Inference, sweeps: int = SWEEPS, seed: int = 1
+    inference: Inference,
+    sweeps: int = SWEEPS,
+    seed: int = 1,
+    due: Callable[[Any], Any] | None = None,
 ) -> Iterator[tuple[Any, SweepInfo | None]]:
-    """Give the first state and the one after each sweep."""
+    """Give the first state and the one after each sweep; something may be done to the first."""
     state = inference.init(np.random.default_rng([seed, 0]))
+    state = state if due is None else due(state)
     yield state, None
     for sweep in range(1, sweeps + 1):
         state, info = inference.sweep(state, np.random.default_rng([seed, sweep]))
         yield state, info
 
 
-def last_of(inference: Inference, sweeps: int = SWEEPS, seed: int = 1) -> Any:
+def last_of(
+    inference: Inference, sweeps: int = SWEEPS, seed: int = 1, due: Callable[[Any], Any] | None = None
+) -> Any:
     """Return the state after some sweeps."""
-    return list(course(inference, sweeps, seed))[-1][0]
+    return list(course(inference, sweeps, seed, due))[-1][0]
 
 
 def arrays_in(value: Any, found: list[np.ndarray] | None = None) -> list[np.ndarray]:

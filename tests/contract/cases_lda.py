@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,6 +10,8 @@ import numpy as np
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.synthetic_topics import planted_topics
 from acvb_core.data.word_split import HeldOutWords
+from acvb_core.lda.kernels_prior import FROZEN
+from acvb_core.lda.stream_state import StreamState
 from acvb_core.protocols import Array, Posterior
 
 
@@ -19,7 +22,7 @@ def corpus(counts: Any) -> Corpus:
 class LdaCases:
     """Corpora, and what any posterior of one keeps to."""
 
-    small: ClassVar[dict[str, Any]] = {"k": 3}
+    small: ClassVar[dict[str, Any]] = {"k": 3, "window": 10, "batch": 5, "burn_in_epochs": 0.5}
     usual = "planted"
     variations: tuple[dict[str, Any], ...] = (
         {},
@@ -27,14 +30,16 @@ class LdaCases:
         {"shrink": 0.0, "hyper": "fixed"},
         {"hyper": "fixed"},
         {"inner": 3},
+        {"totals": "running", "prior": "paper"},
+        {"prior": "symmetric", "shuffle": False},
     )
     fixed = (
-        {"hyper": "fixed", "alpha": 0.7, "beta": 0.3, "shrink": 0.0},
+        {"hyper": "fixed", "prior": "symmetric", "alpha": 0.7, "beta": 0.3, "shrink": 0.0},
         {"alpha_total": 3 * 0.7, "beta": 0.3},
     )
     learned: ClassVar[dict[str, Any]] = {"hyper": "minka", "alpha": 0.7, "beta": 0.3, "burn_in": 15}
     sizes = tuple({"k": k} for k in (1, 2, 3, 7, 16, 40))
-    pieces = ("acvb_core.lda.state.chunk_pairs", "acvb_core.lda.gibbs.chunk_pairs")
+    pieces = tuple(f"acvb_core.lda.{name}.chunk_pairs" for name in ("state", "gibbs", "stream"))
 
     def data(self) -> dict[str, Corpus]:
         some = planted_topics(25, 30, 3, 12, 0.2, 0.1, 4).corpus
@@ -66,9 +71,29 @@ class LdaCases:
         return HeldOutWords(documents, words, np.ones(len(words), np.int32))
 
     def check(self, posterior: Posterior, data: Corpus, swept: bool) -> None:
-        assert {"documents", "words"} <= set(posterior.averaged)
         assert not posterior.normalised
         (k,) = posterior.n_clusters().values()
+        assert posterior["alpha"].shape == (k,)
+        assert (posterior["alpha"] > 0).all()
+        assert set(posterior.hyper) == {"alpha_total", "beta"}
+        np.testing.assert_allclose(posterior.hyper["alpha_total"], posterior["alpha"].sum())
+        if "documents" in posterior.arrays:
+            self.check_counts(posterior, data, k, swept)
+        else:
+            self.check_stream(posterior, data, k)
+
+    def check_stream(self, posterior: Posterior, data: Corpus, k: int) -> None:
+        """Raise where what a stream knows cannot be right: estimates of the counts of words, nothing of documents."""
+        assert posterior.averaged == ("words",)
+        assert posterior["words"].shape == (data.n_words, k)
+        assert posterior["words"].dtype == np.float32
+        assert all((array >= 0).all() for array in posterior.arrays.values())
+        assert (posterior["sizes"] <= data.frequencies).all()
+        assert posterior["documents_met"] <= data.n_documents
+
+    def check_counts(self, posterior: Posterior, data: Corpus, k: int, swept: bool) -> None:
+        """Raise where counts of documents and words do not add up to the tokens of each."""
+        assert {"documents", "words"} <= set(posterior.averaged)
         lengths, frequencies = data.lengths, data.frequencies
         for name, sizes in (("documents", lengths), ("words", frequencies)):
             counts = posterior[name]
@@ -79,10 +104,6 @@ class LdaCases:
             # The methods of a first state without responsibilities have no counts of words yet.
             if swept or name == "documents":
                 np.testing.assert_allclose(counts.sum(axis=1), sizes, rtol=3e-6, atol=slack)
-        assert posterior["alpha"].shape == (k,)
-        assert (posterior["alpha"] > 0).all()
-        assert set(posterior.hyper) == {"alpha_total", "beta"}
-        np.testing.assert_allclose(posterior.hyper["alpha_total"], posterior["alpha"].sum())
 
     def check_tables(self, tables: dict[str, Any], data: Corpus, posterior: Posterior) -> None:
         assert set(tables) == {"topics", "documents"}
@@ -126,7 +147,15 @@ class LdaCases:
             {"k": 5} | far,
             {"k": 20, "track": False} | far,
             {"k": 20, "hyper": "fixed"} | far,
+            {"k": 20, "epochs": 0.2},
+            {"k": 5, "epochs": 0.2, "window": 700},
         ]
 
     def due_for_moves(self, state: Any) -> Any:
-        return state
+        inner = getattr(state, "inner", state)
+        if not isinstance(inner, StreamState):
+            return state
+        # Concentrations are learned from now on.
+        learning = replace(inner.prior, scalars=np.array([inner.prior.scalars[0], FROZEN + 1.0]))
+        due = replace(inner, prior=learning)
+        return due if inner is state else replace(state, inner=due)

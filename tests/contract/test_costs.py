@@ -19,7 +19,7 @@ from acvb_core.engine.threads import one_thread
 from acvb_core.registry import METHODS
 from acvb_core.rows import Method
 
-from .cases import CASES, built, every_method, known, name_of, usual
+from .cases import CASES, built, every_method, known, limited, name_of, usual
 
 #: Some of the compiled functions, to see that they are found.
 KERNELS = (
@@ -51,7 +51,7 @@ def test_checkpoint_is_called_often(row: Method) -> None:
         last, calls = now, calls + 1
 
     data, values, wanted = medium(row.model)
-    problem = pose(data, row.name, values | {"max_sweeps": 3}, model=row.model)
+    problem = pose(data, row.name, limited(row, data, values, 3), model=row.model)
     last = time.perf_counter()
     *_, snapshot = run(problem, checkpoint=checkpoint, schedule=Schedule(1, 1))
     assert calls >= wanted
@@ -80,7 +80,7 @@ def test_long_passes_are_cut_into_pieces(row: Method, monkeypatch: pytest.Monkey
         calls += 1
 
     data, wanted = CASES[row.model].long()
-    inference = built(row, data)
+    inference = built(row, data, window=1_000)  # of a stream all documents, as a sweep of the others
     state = inference.init(np.random.default_rng(0))
     calls = 0
     inference.sweep(state, np.random.default_rng(1), checkpoint)
@@ -93,14 +93,14 @@ def measured() -> list[Any]:
     for row in METHODS:
         choices = [values for values in wide(row.model)[1] if known(row, values) == values]
         found += [pytest.param(row, values, 0.0, id=f"{name_of(row)}-{values}") for values in choices]
-        if row.name in ("acvb0", "gibbs"):
+        if row.name in ("acvb0", "gibbs", "sdm"):
             found.append(pytest.param(row, choices[0], 0.1, id=f"{name_of(row)}-heldout"))
     return found
 
 
 @pytest.mark.parametrize(("row", "values", "heldout"), measured())
 def test_memory_is_as_estimated(row: Method, values: dict[str, Any], heldout: float) -> None:
-    values = {"max_sweeps": 3} | values | ({"burn_in": 1} if row.averaged or row.sampled else {})
+    values = known(row, {"max_sweeps": 3, "burn_in": 1, "burn_in_epochs": 0.05} | values)
     problem = pose(wide(row.model)[0], row.name, values, model=row.model, heldout=heldout)
     CASES[row.model].arrays(problem.train)  # what is made of the data when it is first asked for
     tracemalloc.start()

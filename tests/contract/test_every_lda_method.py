@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 from acvb_core.lda.hyper import Concentrations
-from acvb_core.registry import method_row, model_row
+from acvb_core.lda.stream_state import Prior, StreamState
+from acvb_core.registry import method_row, methods_of, model_row
 from acvb_core.rows import Method
 from tests.reference.dense_lda import log_joint, tokens_of
 from tests.reference.lda_cases import triplets_of
 
-from .cases import arrays_in, bits_of, built, course, data_of, last_of, methods_for, variations
+from .cases import arrays_in, bits_of, built, course, data_of, last_of, methods_for, name_of, variations
 from .test_every_method import assert_posterior
 
 CORPORA = data_of("lda")
@@ -50,14 +51,19 @@ def test_state_swept_twice_is_refused_or_gives_the_same_bits(row: Method) -> Non
 def asymmetric(state: Any, alpha: np.ndarray) -> Any:
     """Return a first state with other concentrations of the topics."""
     inner = getattr(state, "inner", state)
-    changed = replace(inner, hyper=Concentrations(alpha, inner.hyper.beta))
+    if isinstance(inner, StreamState):
+        changed = replace(inner, prior=Prior.begin(alpha))
+    else:
+        changed = replace(inner, hyper=Concentrations(alpha, inner.hyper.beta))
     return changed if inner is state else replace(state, inner=changed)
 
 
 @every_method
 def test_topics_that_are_dropped_leave_their_tokens_to_others(row: Method) -> None:
     corpus, alpha = CORPORA["planted"], np.linspace(0.02, 0.2, 15)
-    inference = built(row, corpus, k=15, shrink=0.05, hyper="fixed", burn_in=1000)
+    if row.streams:  # theirs are in single precision
+        alpha = alpha.astype(np.float32).astype(np.float64)
+    inference = built(row, corpus, k=15, shrink=0.05, hyper="fixed", prior="symmetric", burn_in=1000)
     state, dropped, left = asymmetric(inference.init(np.random.default_rng(0)), alpha), 0, np.arange(15)
     for sweep in range(40):
         before = inference.current(state)
@@ -87,7 +93,7 @@ def test_the_topics_dropped_are_the_small_ones(row: Method) -> None:
             break
         assert bits_of(twins[0].current(state)) == bits_of(twins[1].current(whole))
     else:
-        assert row.name == "gibbs"
+        assert row.name == "gibbs" or row.streams
         return
     order, masses = info.order["topics"], twins[1].current(whole).masses()["topics"]
     np.testing.assert_array_equal(order, np.flatnonzero(masses >= 0.05 * corpus.n_tokens))
@@ -111,7 +117,7 @@ def test_every_topic_is_kept_if_so_asked(row: Method, name: str) -> None:
         assert info is None or info.order is None
 
 
-@every_method
+@pytest.mark.parametrize("row", [row for row in methods_of("lda") if not row.streams], ids=name_of)
 @pytest.mark.parametrize("name", CORPORA)
 def test_one_topic_leaves_nothing_to_infer(row: Method, name: str) -> None:
     """With one topic the labels are known, and every bound is the log evidence itself."""
@@ -129,6 +135,26 @@ def test_one_topic_leaves_nothing_to_infer(row: Method, name: str) -> None:
     assert model.lower_bound(posterior, given) == pytest.approx(exact, rel=1e-6, abs=1e-5)
     if given is not None:
         assert model.collapsed_bound(posterior, given) == pytest.approx(exact, rel=1e-6, abs=1e-5)
+
+
+@pytest.mark.parametrize("row", [row for row in methods_of("lda") if row.streams], ids=name_of)
+@pytest.mark.parametrize("name", CORPORA)
+def test_one_topic_of_a_stream_has_the_counts_of_all_tokens(row: Method, name: str) -> None:
+    """With one topic the words are as likely as in the whole corpus, whatever the others of a document are."""
+    corpus, sdm = CORPORA[name], "sdm" in row.name
+    exact = np.maximum(corpus.frequencies - 1.0, 0.0) if sdm else corpus.frequencies.astype(np.float64)
+    # A minibatch is all documents, and every step a whole one: 1e6 / t, or t to the power of 0.
+    whole = {"step_scale": 1e6} if "scvb0" in row.name else {} if sdm else {"step_power": 0.0}
+    inference = built(row, corpus, k=1, window=100, batch=100, beta=0.3, **whole)
+    *_, (state, info) = course(inference, 4)
+    np.testing.assert_allclose(inference.posterior(state)["words"][:, 0], exact, rtol=1e-5, atol=1e-6)
+    longer = corpus.lengths > 1
+    if not longer.any():
+        assert info.pseudo_loo is None
+        return
+    told = float((corpus.counts.toarray()[longer] @ np.log((exact + 0.3) / (exact + 0.3).sum())).sum())
+    told *= corpus.n_tokens / corpus.lengths[longer].sum()
+    assert info.pseudo_loo == pytest.approx(told, rel=1e-5, abs=1e-5)
 
 
 @pytest.mark.parametrize("track", [True, False])

@@ -24,11 +24,13 @@ def test_row_is_complete(row: Method) -> None:
     assert row.converges_by()
     names = [p.name for p in row.parameters]
     assert len(set(names)) == len(names)
-    assert "max_sweeps" in names
+    assert ("max_sweeps" in names) is not row.streams
+    assert ("epochs" in names) is row.streams
     assert ("tol" in names) == (row.monitored is not None)
     assert row.averaged == (row.monitored == "mean_change")
     if row.averaged or row.sampled:
-        assert "burn_in" in names
+        assert ("burn_in_epochs" if row.streams else "burn_in") in names
+    assert {tuned.name for tuned in row.tuned} <= set(names)
 
 
 def each_parameter() -> list[Any]:
