@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from acvb_core.engine.fitting import compare, fit
     from acvb_core.engine.grid import grid
     from acvb_core.engine.result import Result
+    from acvb_core.engine.streaming import StreamingLda
     from acvb_core.lda.trained import TrainedTopics, trained_topics
     from acvb_core.store.trained import load_model, save_model
 
@@ -43,6 +44,7 @@ __all__ = [
     "Network",
     "Relation",
     "Result",
+    "StreamingLda",
     "Tokeniser",
     "TrainedTopics",
     "__version__",
@@ -70,6 +72,7 @@ _HOME = {
     "Network": "acvb_core.data.relation",
     "Relation": "acvb_core.data.relation",
     "Result": "acvb_core.engine.result",
+    "StreamingLda": "acvb_core.engine.streaming",
     "Tokeniser": "acvb_core.data.tokeniser",
     "TrainedTopics": "acvb_core.lda.trained",
     "as_network": "acvb_core.data.networks",

@@ -214,7 +214,7 @@ class LdaModel:
         """Return the frames `topics` and `documents` (see `topics.word_table`, `topics.document_table`)."""
         topics = self.topics(posterior)
         return {
-            "topics": word_table(topics, self.corpus.vocabulary),
+            "topics": word_table(topics.word_probability, self.corpus.vocabulary),
             "documents": document_table(topics, self.shown.documents),
         }
 

@@ -49,10 +49,16 @@ class StochasticCvb0(MinibatchMethod):
 
     def start_counts(self, rng: np.random.Generator) -> NDArray[np.float32]:
         """Return uniform random numbers that add up to the tokens of the corpus, or to one for each word."""
-        found = apart((self.source.n_words, self.n_topics), np.float32)
+        found = self.start_rows(rng, self.source.n_words)
+        if self.known:
+            found *= np.float32(self.source.n_tokens / found.sum(dtype=np.float64))
+        return found
+
+    def start_rows(self, rng: np.random.Generator, n: int) -> NDArray[np.float32]:
+        """Return uniform random numbers that add up to one for each word."""
+        found = apart((n, self.n_topics), np.float32)
         rng.random(out=found, dtype=np.float32)
-        size = self.source.n_tokens if self.known else self.source.n_words
-        found *= np.float32(size / found.sum(dtype=np.float64))
+        found *= np.float32(n / found.sum(dtype=np.float64))
         return found
 
     def weight(self, work: Work, batch: Batch) -> float:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from acvb_core.lda.kernels import OPTIONS, Floats, Integers, Singles, prefetch, workspace
 from acvb_core.lda.kernels_prior import learn_alpha
+from acvb_core.lda.state import apart
 from acvb_core.lda.stream import StreamMethod
 from acvb_core.lda.stream_state import Work
 from acvb_core.protocols import Array
@@ -47,9 +48,14 @@ class DivergenceMinimisation(StreamMethod):
         return np.arange(1.0, _RATES + 1.0) ** -self.power
 
     def start_counts(self, rng: np.random.Generator) -> NDArray[np.float32]:
-        """Return nearly even counts, one in ten more or less, of all tokens but one of each word."""
-        sizes = np.maximum(self.source.frequencies - 1.0, 0.0) if self.known else np.ones(self.source.n_words)
-        return self.noisy_rows(rng, sizes)
+        """Return nearly even counts, one in ten more or less, of all tokens but one of each word, if known."""
+        if not self.known:
+            return self.start_rows(rng, self.source.n_words)
+        return self.noisy_rows(rng, np.maximum(self.source.frequencies - 1.0, 0.0))
+
+    def start_rows(self, rng: np.random.Generator, n: int) -> NDArray[np.float32]:
+        """Return no counts: a word is not there before it is met."""
+        return apart((n, self.n_topics), np.float32)
 
     def rescaled(self, by_word: Singles, old: Array, new: Array) -> Singles:
         """Return the counts of each word brought to its own number of tokens, less one where all are known."""
@@ -65,8 +71,8 @@ class DivergenceMinimisation(StreamMethod):
         prior = work.prior
         loo, seen = update_documents(
             order, pieces.pointers, pieces.words, pieces.counts, work.by_word, work.totals, work.steps, work.sizes,
-            not self.known, work.counting, np.float32(self.start.beta), self.all_beta, self.passes, self.power,
-            self._rates, self.rule, prior.alpha, prior.gains, prior.sticks, prior.scalars,
+            not self.known, work.counting, work.noise, np.float32(self.start.beta), self.all_beta, self.passes,
+            self.power, self._rates, self.rule, prior.alpha, prior.gains, prior.sticks, prior.scalars,
         )  # fmt: skip
         work.loo += loo
         work.seen += seen
@@ -77,6 +83,16 @@ class DivergenceMinimisation(StreamMethod):
         """Add up the tokens that the words were counted by."""
         if work.counting:
             work.tokens = float(work.sizes.sum())
+
+
+@nb.njit(**OPTIONS)
+def uniform(seed: int, number: int) -> float:
+    """Return the random number of a place in a sequence, in [0, 1) (SplitMix64: Steele, Lea, Flood, OOPSLA 2014)."""
+    x = np.uint64(seed) + np.uint64(number + 1) * np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    x = x ^ (x >> np.uint64(31))
+    return float(x >> np.uint64(11)) * 2.0**-53
 
 
 @nb.njit(**OPTIONS)
@@ -91,6 +107,7 @@ def update_documents(
     sizes: Floats,
     running: bool,
     counting: bool,
+    noise: int,
     beta: Any,
     all_beta: float,
     passes: int,
@@ -108,7 +125,9 @@ def update_documents(
     times q ∝ (alpha_k + n_dk - q_k) p_ik for each word in turn. Then, each word of it once whatever its count,
     n_vk <- (1 - rho) n_vk + rho m_v q_k with rho = (1 + t_v)^-power, where t_v is how often the word was met before and
     m_v its tokens in the corpus less one; with `running`, m_v is the number of its tokens so far, and what stood
-    there is brought to its scale.
+    there is brought to its scale. V is then the number of words met: with words that are still to come, topics begin
+    so flat that one of them takes nearly all. A word met for the first time counts beta u, u = 1 + 0.1 U(0, 1),
+    drawn for each word and topic from `noise`.
 
     Parameters
     ----------
@@ -120,6 +139,8 @@ def update_documents(
         Tokens of each word.
     counting : bool
         The tokens are met for the first time (with `running`).
+    noise : int
+        Seed of what tells the topics apart in the beginning (with `running`).
     rates : ndarray
         t^-power for the first t.
     rule, alpha, gains, sticks, scalars
@@ -146,11 +167,20 @@ def update_documents(
     by_topic = workspace(longest, n_topics, dtype)[1:]
     q = workspace(longest, n_topics, dtype)[1:]
     loo, tokens = 0.0, 0.0
+    met = 0
+    if running:
+        for w in range(sizes.shape[0]):
+            met += sizes[w] > 0.0
     for at in range(order.shape[0]):
         first = pointers[order[at]]
         n = pointers[order[at] + 1] - first
         if n == 0:
             continue
+        if counting:
+            for i in range(n):
+                met += sizes[words[first + i]] == 0.0
+        if running:
+            all_beta = float(beta) * met
         concentration = 0.0
         for k in range(n_topics):
             inverse_total[k] = 1.0 / (totals[k] + all_beta)
@@ -171,6 +201,14 @@ def update_documents(
                 y = x * alpha[k]
                 own[k] = y
                 s += y
+            if counting and sizes[words[first + i]] == 0.0:
+                s = zero
+                for k in range(n_topics):
+                    x = here[k] * single(1.0 + 0.1 * uniform(noise, words[first + i] * n_topics + k))
+                    here[k] = x
+                    y = x * alpha[k]
+                    own[k] = y
+                    s += y
             inverse = one / s
             for k in range(n_topics):
                 y = own[k] * inverse

@@ -103,6 +103,10 @@ class StreamMethod(Unaveraged, ABC):
     def start_counts(self, rng: np.random.Generator) -> Singles:
         """Return the counts by word to begin with, shape (V, K)."""
 
+    @abstractmethod
+    def start_rows(self, rng: np.random.Generator, n: int) -> Singles:
+        """Return the counts that `n` words begin with whose sizes are not known, shape (n, K)."""
+
     def rescaled(self, by_word: Singles, old: Array, new: Array) -> Singles:
         """Return counts that stood for so many tokens of each word as ones that stand for others."""
         before = float(old.sum())
@@ -129,7 +133,7 @@ class StreamMethod(Unaveraged, ABC):
             documents, tokens = float(self.n_documents), float(self.source.n_tokens)
         return StreamState(
             by_word, column_sums(by_word), np.zeros(n_words, np.int64), sizes, documents, tokens, 0,
-            Prior.begin(self.start.alpha),
+            Prior.begin(self.start.alpha), noise=0 if self.known else int(rng.integers(2**62)),
         )  # fmt: skip
 
     def sweep(

@@ -73,6 +73,8 @@ class StreamState:
         Documents done of the pass under way.
     order : int
         What the order of the documents in the pass under way was drawn from.
+    noise : int
+        What tells the topics of a word apart that is met for the first time is drawn from this (SDM).
     """
 
     by_word: Singles
@@ -86,6 +88,7 @@ class StreamState:
     epoch: int = 0
     position: int = 0
     order: int = 0
+    noise: int = 0
 
     def working_copy(self) -> Work:
         """Return arrays of its own, to be written to."""
@@ -125,7 +128,7 @@ class Work:
 
     Attributes
     ----------
-    by_word, totals, steps, sizes, documents, tokens, batches, prior
+    by_word, totals, steps, sizes, documents, tokens, batches, prior, noise
         As in `StreamState`.
     scale : float
         What `by_word` stands for is that many times as much.
@@ -144,6 +147,7 @@ class Work:
         self.steps, self.sizes = state.steps.copy(), state.sizes.copy()
         self.documents, self.tokens, self.batches = state.documents, state.tokens, state.batches
         self.prior = state.prior.copy()
+        self.noise = state.noise
         self.scale = 1.0
         self.loo = self.seen = 0.0
         self.counting = False

@@ -39,9 +39,11 @@ class StochasticVb(MinibatchMethod):
 
     def start_counts(self, rng: np.random.Generator) -> NDArray[np.float32]:
         """Return Gamma(100, 1/100) numbers, 1 give or take a tenth."""
-        return apart_copy(
-            rng.standard_gamma(100.0, (self.source.n_words, self.n_topics), dtype=np.float32) / 100
-        )
+        return self.start_rows(rng, self.source.n_words)
+
+    def start_rows(self, rng: np.random.Generator, n: int) -> NDArray[np.float32]:
+        """Return the same for `n` words."""
+        return apart_copy(rng.standard_gamma(100.0, (n, self.n_topics), dtype=np.float32) / 100)
 
     def weight(self, work: Work, batch: Batch) -> float:
         """Return how many times its documents the corpus has."""

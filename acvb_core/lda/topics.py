@@ -43,7 +43,8 @@ def topics_of(posterior: Posterior) -> Topics:
     return Topics(
         word_probability(posterior),
         documents / documents.sum(axis=1, keepdims=True),
-        totals / totals.sum(),
+        # A stream may have no counts: of words that all stand once there are none but the one left out.
+        totals / totals.sum() if totals.any() else np.full(len(totals), 1.0 / len(totals)),
     )
 
 
@@ -53,23 +54,32 @@ def word_probability(posterior: Posterior) -> Array:
     return np.asarray(words / words.sum(axis=1, keepdims=True))
 
 
-def word_table(topics: Topics, vocabulary: NDArray[np.object_], n_words: int = TABLE_WORDS) -> pd.DataFrame:
+def word_table(
+    probability: Array, vocabulary: NDArray[np.object_], n_words: int = TABLE_WORDS
+) -> pd.DataFrame:
     """Return the most probable words of each topic.
+
+    Parameters
+    ----------
+    probability : ndarray, shape (K, V)
+    vocabulary : ndarray of str, shape (V,)
+    n_words : int
+        Most words of a topic.
 
     Returns
     -------
     DataFrame
         topic (from 1, largest first), rank (from 1), word, probability.
     """
-    n_topics, size = topics.word_probability.shape
+    n_topics, size = probability.shape
     shown = min(n_words, size)
-    order = np.argsort(-topics.word_probability, axis=1, kind="stable")[:, :shown]
+    order = np.argsort(-probability, axis=1, kind="stable")[:, :shown]
     return pd.DataFrame(
         {
             "topic": np.repeat(np.arange(1, n_topics + 1), shown),
             "rank": np.tile(np.arange(1, shown + 1), n_topics),
             "word": vocabulary[order.ravel()],
-            "probability": np.take_along_axis(topics.word_probability, order, axis=1).ravel(),
+            "probability": np.take_along_axis(probability, order, axis=1).ravel(),
         }
     )
 

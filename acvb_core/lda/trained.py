@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
+from acvb_core.clusters import order_by_size, rearrange
+from acvb_core.data.corpus import Corpus
 from acvb_core.data.tokeniser import Tokeniser
 from acvb_core.errors import ParameterError
+from acvb_core.evaluate.completion import Completion
 from acvb_core.lda.hyper import Concentrations
 from acvb_core.lda.kernels import Floats, Singles
 from acvb_core.lda.kernels_prior import PAPER
 from acvb_core.lda.state import TOPICS, apart
 from acvb_core.lda.stream_state import Prior, StreamState
-from acvb_core.lda.topics import word_probability
+from acvb_core.lda.topics import word_probability, word_table
+from acvb_core.lda.transform import completed, corpus_like, transformed
 from acvb_core.protocols import Array, Posterior
 
 if TYPE_CHECKING:
@@ -79,6 +85,34 @@ class TrainedTopics:
     def word_probability(self) -> Array:
         """Probabilities of the words in each topic, shape (K, V)."""
         return word_probability(self.posterior)
+
+    @cached_property
+    def ordered(self) -> Posterior:
+        """The posterior with the largest topic first."""
+        return rearrange(self.posterior, {d: order_by_size(m) for d, m in self.posterior.masses().items()})
+
+    @property
+    def topics(self) -> pd.DataFrame:
+        """Words of the topics: topic (from 1, largest first), rank, word, probability."""
+        return word_table(word_probability(self.ordered), self.vocabulary)
+
+    def transform(self, given: Corpus | Sequence[str]) -> pd.DataFrame:
+        """Return the topic shares of documents, the topics as they are (see `transform.transformed`).
+
+        Parameters
+        ----------
+        given : Corpus or sequence of str
+            Over any vocabulary; texts are cut as those of the topics were.
+        """
+        return transformed(corpus_like(given, self.tokeniser, self.name), *self._known())
+
+    def completion(self, given: Corpus | Sequence[str], observed: float = 0.8, seed: int = 0) -> Completion:
+        """Return how well the topics complete documents of which a share of the tokens is seen."""
+        corpus = corpus_like(given, self.tokeniser, self.name)
+        return completed(corpus, *self._known(), observed=observed, seed=seed)
+
+    def _known(self) -> tuple[NDArray[Any], Array, Array]:
+        return self.vocabulary, word_probability(self.ordered), self.ordered["alpha"]
 
     def check(self, n_topics: int) -> None:
         """Raise a ParameterError where another number of topics is asked for."""

@@ -246,4 +246,5 @@ def settle(
             if moved <= np.float32(SETTLED) * length:
                 break
         for k in range(n_topics):
-            by_document[d, k] = own[k]
+            # What is added and taken away again may leave a little less than nothing.
+            by_document[d, k] = own[k] if own[k] > zero else zero

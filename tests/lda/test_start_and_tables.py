@@ -56,7 +56,7 @@ def test_tables() -> None:
     rng = np.random.default_rng(0)
     phi, theta = rng.dirichlet(np.full(90, 0.1), size=4), rng.dirichlet(np.ones(4), size=30)
     topics = Topics(phi, theta, phi.sum(axis=1) / 4)
-    table = word_table(topics, CORPUS.vocabulary)
+    table = word_table(topics.word_probability, CORPUS.vocabulary)
     assert len(table) == 4 * TABLE_WORDS
     for k in range(4):
         rows = table[table["topic"] == k + 1]
@@ -64,7 +64,7 @@ def test_tables() -> None:
         np.testing.assert_array_equal(rows["probability"], wanted)
         place = {word: w for w, word in enumerate(CORPUS.vocabulary)}
         np.testing.assert_array_equal(phi[k][[place[word] for word in rows["word"]]], wanted)
-    assert len(word_table(topics, CORPUS.vocabulary, 3)) == 12
+    assert len(word_table(topics.word_probability, CORPUS.vocabulary, 3)) == 12
     shares = document_table(topics, CORPUS.documents)
     np.testing.assert_array_equal(shares[[f"topic_{k}" for k in range(1, 5)]], theta)
     assert shares["document"].tolist() == CORPUS.documents.tolist()
