@@ -99,6 +99,11 @@ with right:
     error = None if reading is None else reading.error
     if error is not None:
         show_error(error)
+        if reading is not None and reading.go_on is not None:
+            st.button(
+                "Go on without such lines", icon=":material/skip_next:", key="go_on_without", on_click=reading.go_on,
+                help="They are left out and counted in the read report.",
+            )  # fmt: skip
     if reading is not None and reading.layout is not None and not reading.loaded:
         show_layout(reading.reader, reading.layout)
         if error is None:

@@ -12,8 +12,9 @@ import pandas as pd  # noqa: E402
 
 from acvb_core.engine.snapshot import Verdict  # noqa: E402
 from acvb_core.registry import methods_of  # noqa: E402
+from acvb_core.rows import Method  # noqa: E402
 from pages.ui import words  # noqa: E402
-from pages.ui.format import COMPLETE, VERDICTS  # noqa: E402
+from pages.ui.format import COMPLETE, EPOCH_LIMIT, STREAMED, VERDICTS  # noqa: E402
 from pages.ui.live import model_in_use  # noqa: E402
 from pages.ui.models import FACES  # noqa: E402
 from pages.ui.words import ModelWords  # noqa: E402
@@ -31,15 +32,23 @@ def model(about: ModelWords) -> None:
     st.markdown(words.KEEPING_TEXT, width=TEXT_WIDTH)
 
 
+def _answers_with(row: Method) -> str:
+    if row.sampled or row.averaged:
+        return "mean of samples" if row.sampled else "running mean"
+    return "last window" if row.streams else "last sweep"
+
+
+def _needs(row: Method) -> str:
+    return "topics in memory; texts may be on disk" if row.streams else "all in memory"
+
+
 def methods(about: ModelWords) -> None:
     rows = methods_of(chosen)
     table = pd.DataFrame(
         {
             "Method": [row.label for row in rows],
-            "Answers with": [
-                "mean of samples" if row.sampled else "running mean" if row.averaged else "last sweep"
-                for row in rows
-            ],
+            "Answers with": [_answers_with(row) for row in rows],
+            **({"Needs": [_needs(row) for row in rows]} if any(row.streams for row in rows) else {}),
             "Ends by": [row.converges_by() for row in rows],
             "Reference": [row.reference for row in rows],
         }
@@ -68,6 +77,9 @@ def verdicts(about: ModelWords) -> None:
         state = VERDICTS[verdict]
         _verdict(verdict.value, state.text, state.icon, state.colour, state.meaning)
     _verdict("MAX_SWEEPS, Gibbs", COMPLETE.text, COMPLETE.icon, COMPLETE.colour, COMPLETE.meaning)
+    if any(row.streams for row in methods_of(chosen)):
+        for name, state in (("MAX_SWEEPS, streams", STREAMED), ("MAX_SWEEPS, averaged streams", EPOCH_LIMIT)):
+            _verdict(name, state.text, state.icon, state.colour, state.meaning)
     st.subheader("How convergence is judged", anchor=False)
     st.markdown(about.convergence, width=TEXT_WIDTH)
     for column, (heading, text) in zip(st.columns(len(about.notes)), about.notes, strict=True):

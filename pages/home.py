@@ -63,7 +63,7 @@ def recent(jobs: list[Job]) -> pd.DataFrame:
                 "Seed": job.problem.settings.seed,
                 "Data": job.problem.data.name,
                 "State": say.state_of(job, seen).text,
-                "Sweeps": 0 if last is None else last.sweep,
+                "Passes": 0.0 if last is None else round(last.passes or last.sweep, 2),
                 "Found": "" if last is None else face_of(job).found(last.effective_k),
                 "CPU time": "" if last is None else say.duration(last.cpu_seconds),
                 "Started": say.ago(job.created),
@@ -78,8 +78,10 @@ st.markdown(
     "Give it a table of who is linked to what, and it sorts rows and columns into clusters so that every **block** of "
     "the table is nearly full or nearly empty. Give it a **network**, and it finds the groups of nodes that are linked "
     "alike, and the links that are probably missing. Give it texts, and it finds the **topics** they are about: the "
-    "words that go together, and how much of each topic is in which document. Six Bayesian inference methods do this, "
-    "among them the averaged ones, whose convergence is guaranteed. You watch them converge side by side, compare what "
+    "words that go together, and how much of each topic is in which document. Bayesian inference methods do this, "
+    "among "
+    "them the averaged ones, whose convergence is guaranteed, and ones that stream through more texts than fit into "
+    "memory. You watch them converge side by side, compare what "
     "they found and how well they predict, and take the answer with you.",
     width=760,
 )

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from acvb_core.data.corpus import Corpus
+from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.views.theme import GRID, LINE, MUTED, Figure, base_layout, escape
 from acvb_core.views.topic_bars import lying_bars
 
@@ -81,12 +82,13 @@ def _log_ticks(low: float, high: float) -> Figure:
     return {"tickvals": [float(np.log10(v)) for v in values], "ticktext": [f"{v:,}" for v in values]}
 
 
-def frequent_words_figure(corpus: Corpus, n: int = 30, *, height: int | None = None) -> Figure:
+def frequent_words_figure(corpus: Corpus | DiskCorpus, n: int = 30, *, height: int | None = None) -> Figure:
     """Return the words that stand most often in a corpus as horizontal bars.
 
     Parameters
     ----------
-    corpus : Corpus
+    corpus : Corpus or DiskCorpus
+        Of one on disk it is not known in how many documents a word stands.
     n : int
         Most words.
     height : int, optional
@@ -95,13 +97,16 @@ def frequent_words_figure(corpus: Corpus, n: int = 30, *, height: int | None = N
     frequencies = corpus.frequencies
     order = np.argsort(-frequencies, kind="stable")[:n]
     order = order[frequencies[order] > 0]
-    documents = np.bincount(corpus.counts.indices, minlength=corpus.n_words)[order]
     words = corpus.vocabulary[order].tolist()
     counts = frequencies[order]
     hover = [
-        f"<b>{escape(word)}</b><br>{count:,} times<br>in {docs:,} of {corpus.n_documents:,} documents"
-        for word, count, docs in zip(words, counts.tolist(), documents.tolist(), strict=True)
+        f"<b>{escape(word)}</b><br>{count:,} times"
+        for word, count in zip(words, counts.tolist(), strict=True)
     ]
+    if isinstance(corpus, Corpus):
+        documents = np.bincount(corpus.counts.indices, minlength=corpus.n_words)[order].tolist()
+        of = f"{corpus.n_documents:,} documents"
+        hover = [f"{text}<br>in {docs:,} of {of}" for text, docs in zip(hover, documents, strict=True)]
     return lying_bars(
         words,
         counts,

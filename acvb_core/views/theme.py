@@ -31,6 +31,13 @@ METHOD_STYLES: Mapping[str, tuple[str, str]] = {
     "cvb": ("#CC79A7", "dashdot"),
     "vb": ("#E69F00", "dash"),
     "gibbs": ("#56B4E9", "longdashdot"),
+    # Streams, after the colours of these two ran out: dark ones; an averaged one has longer dashes than its own.
+    "sdm": ("#6A3D9A", "10px,3px"),
+    "scvb0": ("#8C510A", "5px,2px"),
+    "svb": ("#5B6770", "6px,5px"),
+    "asdm": ("#B2182B", "18px,3px"),
+    "ascvb0": ("#01665E", "12px,2px,3px,2px"),
+    "asvb": ("#1A1A1A", "14px,6px"),
 }
 _OTHER_METHOD = ("#000000", "solid")
 _SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "cross", "star", "triangle-down")

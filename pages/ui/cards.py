@@ -111,7 +111,8 @@ def _swatch(method: str) -> str:
     """Return a short piece of the method's line, as it looks in the figures."""
     style = method_style(method)
     stops, at = [], 0
-    for number, length in enumerate(_DASHES[style.dash]):
+    lengths = _DASHES.get(style.dash) or tuple(int(part.removesuffix("px")) for part in style.dash.split(","))
+    for number, length in enumerate(lengths):
         colour = style.colour if number % 2 == 0 else "transparent"
         stops.append(f"{colour} {at}px {at + length}px")
         at += length

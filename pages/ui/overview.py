@@ -10,11 +10,13 @@ import streamlit as st
 
 from acvb_core.data.document_split import MOST_DOCUMENTS, OBSERVED
 from pages.ui import format as say
+from pages.ui.costs import available_memory
 from pages.ui.glance import Glance
 from pages.ui.models import FACES
 from pages.ui.overview_network import network_glance
 from pages.ui.overview_relation import relation_glance
 from pages.ui.overview_texts import corpus_glance
+from pages.ui.upload_where import batch_memory, need_text
 from pages.ui.workspace import HELDOUT, HELDOUT_DOCUMENTS, Dataset, Workspace
 
 GLANCES: dict[str, Callable[[Any], Glance]] = {
@@ -45,6 +47,8 @@ def overview(workspace: Workspace, dataset: Dataset) -> None:
             st.metric(name, value, width="content")
     if glance.said:
         st.caption(glance.said)
+    if dataset.model == "lda" and not dataset.on_disk:
+        _batch_advice(dataset)
     *tabs, report = st.tabs([*glance.tabs, "Read report"])
     for tab, draw in zip(tabs, glance.tabs.values(), strict=True):
         with tab:
@@ -53,6 +57,18 @@ def overview(workspace: Workspace, dataset: Dataset) -> None:
         for line in dataset.report.lines():
             st.text(f"• {line}")
     holding_out(workspace, dataset)
+
+
+def _batch_advice(dataset: Dataset) -> None:
+    """Say where methods that need all words in memory will hardly do."""
+    data, free = dataset.data, available_memory()
+    needed = batch_memory(data.n_documents, data.n_words, data.n_pairs, data.n_tokens)
+    if free is not None and needed > free:
+        st.info(
+            f"{need_text(needed, free)} SDM, SCVB0 and SVB stream, and need memory for the topics only. Kept on disk "
+            "(a choice when a file is loaded), the texts need no memory either.",
+            icon=":material/memory:",
+        )
 
 
 def holding_out(workspace: Workspace, dataset: Dataset) -> None:
@@ -64,12 +80,15 @@ def holding_out(workspace: Workspace, dataset: Dataset) -> None:
         if dataset.model == "lda" and not dataset.on_disk:
             whole = _whole_documents(whole)
         many = "documents" if whole else face.held[1]
+        now = dataset.heldout
+        if whole != dataset.whole_documents:  # another kind of share has another usual size
+            now = HELDOUT_DOCUMENTS if whole else HELDOUT
         share_at, seed_at = st.columns(2, vertical_alignment="bottom")
         share = share_at.number_input(
             "Share of the documents, %" if whole else f"Share of {face.held_out}, %",
             0.0,
             90.0,
-            round(100 * dataset.heldout, 6),
+            round(100 * now, 6),
             1.0,
             format="%g",
             key="heldout_percent_documents" if whole else "heldout_percent",
@@ -85,8 +104,6 @@ def holding_out(workspace: Workspace, dataset: Dataset) -> None:
         )
         st.caption(_hidden(dataset, share / 100, whole))
     if (share / 100, seed, whole) != (dataset.heldout, dataset.heldout_seed, dataset.whole_documents):
-        if whole != dataset.whole_documents:  # another kind of share has another usual size
-            share = 100 * (HELDOUT_DOCUMENTS if whole else HELDOUT)
         workspace.set_dataset(
             replace(dataset, heldout=share / 100, heldout_seed=int(seed), whole_documents=whole)
         )
@@ -120,6 +137,6 @@ def _hidden(dataset: Dataset, share: float, whole: bool) -> str:
     hidden = min(max(1, round(share * n)), MOST_DOCUMENTS, n - 1) if share else 0
     most = f" (no more than {MOST_DOCUMENTS:,}: enough for a score)" if hidden == MOST_DOCUMENTS else ""
     return (
-        f"{say.count(hidden, 'document')} hidden from each new run{most}. When it is scored, {OBSERVED:.0%} of each "
-        "one's words are seen, and the others predicted."
+        f"{say.count(hidden, 'document')} hidden from each new run{most}. When it is scored, "
+        f"{say.percent(OBSERVED)} of each one's words are seen, and the others predicted."
     )

@@ -29,6 +29,7 @@ def show_error(error: AcvbError, key: str = "problem") -> None:
         }
         if known:
             st.dataframe(pd.DataFrame([known]), hide_index=True, width="content", key=f"{key}_place")
-        st.text(error.remedy)
+        # What the argument of the library's function is called says nothing here: there is a button.
+        st.text(error.remedy.replace(' (broken="skip")', ""))
         if "encoding" in error.remedy:
             st.caption("The encoding is among the reading options.")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import Any, BinaryIO, ClassVar
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, ClassVar
 
 import streamlit as st
 
 from acvb_core.data.report import ReadReport
+from pages.ui.upload_files import Brought
 
 #: No column. False would equal the first column's position, and None a choice that was not made.
 _NONE = -1
@@ -47,7 +49,7 @@ class Reader(ABC):
     at_once: tuple[str, ...] = ()
 
     @abstractmethod
-    def inspect(self, file: BinaryIO, looking: dict[str, Any]) -> Any:
+    def inspect(self, file: Brought, looking: dict[str, Any]) -> Any:
         """Propose how to read a file; a layout."""
 
     @abstractmethod
@@ -58,8 +60,24 @@ class Reader(ABC):
     def columns(self, layout: Any, prefix: str) -> dict[str, Any]:
         """Draw which column means what and return the arguments of `load` it makes."""
 
+    def place(
+        self, file: Brought, layout: Any, looking: dict[str, Any], loading: dict[str, Any], prefix: str
+    ) -> dict[str, Any]:
+        """Draw where the data are to be kept and return the arguments of `load` it makes; nothing as a rule."""
+        return {}
+
+    def can_skip(self, loading: dict[str, Any]) -> bool:
+        """Whether `load` takes broken="skip", to go on without lines that cannot be read."""
+        return False
+
+    @contextmanager
+    def reading(self, loading: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """Draw that the file is being read, as long as it is; give further arguments of `load`."""
+        with st.spinner("Reading"):
+            yield {}
+
     def draft(
-        self, file: BinaryIO, layout: Any, looking: dict[str, Any], loading: dict[str, Any], prefix: str
+        self, file: Brought, layout: Any, looking: dict[str, Any], loading: dict[str, Any], prefix: str
     ) -> Any:
         """Draw settings whose effect is shown before the file is loaded; None where there are none."""
         return None
@@ -74,7 +92,7 @@ class Reader(ABC):
 
     @abstractmethod
     def load(
-        self, file: BinaryIO, name: str | None, looking: dict[str, Any], loading: dict[str, Any], draft: Any
+        self, file: Brought, name: str | None, looking: dict[str, Any], loading: dict[str, Any], draft: Any
     ) -> tuple[Any, ReadReport]:
         """Return the data and what reading them found."""
 

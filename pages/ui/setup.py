@@ -11,6 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from acvb_core.engine.problem import Problem, pose
 from acvb_core.errors import AcvbError
+from acvb_core.lda.trained import TrainedTopics
 from acvb_core.parameters import Value
 from acvb_core.registry import MODELS, methods_for
 from acvb_core.rows import Method
@@ -19,6 +20,7 @@ from pages.ui.costs import memory_allows, need, promises, streaming
 from pages.ui.forms import Field, fields, show_field, values_of
 from pages.ui.models import FACES
 from pages.ui.services import executor
+from pages.ui.start_from import start_from
 from pages.ui.workspace import Dataset, Workspace
 
 DEFAULT_METHODS = ("acvb0", "cvb0", "vb")
@@ -42,6 +44,7 @@ class Plan:
     values: dict[str, dict[str, Any]]
     seeds: range
     restarts: int = 1
+    trained: TrainedTopics | None = None
 
     @property
     def n_runs(self) -> int:
@@ -80,6 +83,7 @@ class Plan:
                 model=self.model,
                 seed=seed,
                 restarts=self.restarts,
+                start=self.trained,
                 **dataset.split,
             )
             for seed in (self.seeds if seeds is None else seeds)
@@ -114,7 +118,12 @@ def setup(workspace: Workspace, dataset: Dataset) -> bool:
     if not chosen:
         st.info("Choose at least one method.", icon=":material/arrow_upward:")
         return False
+    trained, chosen = start_from(workspace, dataset, model, chosen)
+    if not chosen:
+        return False
     plan = _plan(model, chosen)
+    if trained is not None:
+        plan = replace(plan.with_values(k=trained.n_topics), trained=trained)
     promises(plan, dataset)
     streaming(plan, dataset)
     allowed = memory_allows(plan, dataset)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from functools import partial
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from acvb_core.data.relation import Relation
 from acvb_core.errors import AcvbError
-from pages.ui import format as say
 from pages.ui.known_labels import carried
 from pages.ui.overview import forget_held_out
 from pages.ui.reading import Reader
+from pages.ui.upload_files import Brought, brought_file, identity, rewound
 from pages.ui.upload_relation import RelationReader
 from pages.ui.upload_texts import TextReader
 from pages.ui.workspace import Dataset, Workspace
@@ -22,6 +24,7 @@ from pages.ui.workspace import Dataset, Workspace
 READERS: dict[str, Reader] = {reader.model: reader for reader in (RelationReader(), TextReader())}
 ENCODINGS = ("utf-8", "cp1252", "latin-1", "utf-16", "shift_jis", "euc_jp", "gb18030", "koi8-r")
 LONGEST_NAME = 80
+_SKIP = "upload_skip"
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,8 @@ class Reading:
         How it is read, where that much is known.
     error : AcvbError or None
         Why it cannot be read.
+    go_on : callable or None
+        Has it read without the lines that cannot be, where that is possible.
     draft : Any
         What the reader shows the effect of before the file is loaded.
     loaded : bool
@@ -46,36 +51,25 @@ class Reading:
     error: AcvbError | None = None
     draft: Any = None
     loaded: bool = False
+    go_on: Callable[[], None] | None = None
 
 
-def uploaded_file(reader: Reader) -> BinaryIO | None:
-    """Draw the uploader; the file stays chosen when the page is left."""
-    given = st.file_uploader("File", key="upload", help=reader.files)
-    if given is not None:
-        st.session_state["upload_kept"] = given
-    kept = st.session_state.get("upload_kept")
-    if kept is not None and given is None:
-        with st.container(border=True, gap="xsmall"):
-            st.text(kept.name)
-            st.caption(f"{say.size(kept.size)}, uploaded before")
-            st.button("Forget it", icon=":material/close:", key="forget", on_click=_forget)
-    return kept
+def uploaded_file(reader: Reader) -> Brought | None:
+    """Draw what a file is brought by; it stays chosen when the page is left."""
+    file = brought_file(reader.files)
+    if file is None:
+        for known in READERS.values():
+            known.forget()
+    return file
 
 
-def _forget() -> None:
-    st.session_state.pop("upload_kept", None)
-    for reader in READERS.values():
-        reader.forget()
-
-
-def upload_form(workspace: Workspace, reader: Reader, file: BinaryIO) -> Reading:
+def upload_form(workspace: Workspace, reader: Reader, file: Brought) -> Reading:
     """Draw how a file is understood, with every choice open; load it when asked to."""
     prefix = _prefix(reader, file)
     layout = problem = draft = None
     looking = _looked_before(prefix)
     try:
-        file.seek(0)
-        layout = reader.inspect(file, looking)
+        layout = reader.inspect(rewound(file), looking)
     except AcvbError as error:
         problem = error
     # What to do about a file that is not even recognised is among the options, so they open by themselves.
@@ -94,6 +88,7 @@ def upload_form(workspace: Workspace, reader: Reader, file: BinaryIO) -> Reading
         key=f"{prefix}_name",
         persist_state="session",
     )
+    loading |= reader.place(file, layout, looking, loading, prefix)
     try:
         draft = reader.draft(file, layout, looking, loading, prefix)
     except AcvbError as error:
@@ -110,14 +105,17 @@ def upload_form(workspace: Workspace, reader: Reader, file: BinaryIO) -> Reading
         disabled=problem is not None,
     )
     again = not loaded and st.session_state.get("upload_rest") == rest
+    skip = st.session_state.pop(_SKIP, None) == prefix
+    pressed = pressed or skip
     if not (pressed or again) or problem is not None:
         return Reading(reader, layout, problem, draft, loaded)
     try:
-        file.seek(0)
-        with st.spinner("Reading"):
-            data, report = reader.load(file, name or None, looking, loading, draft)
+        with reader.reading(loading) as told:
+            how = loading | ({"broken": "skip"} if skip else {})
+            data, report = reader.load(rewound(file), name or None, looking, how | told, draft)
     except AcvbError as error:
-        return Reading(reader, layout, error, draft)
+        go_on = partial(_go_on, prefix) if reader.can_skip(loading) and not skip else None
+        return Reading(reader, layout, error, draft, go_on=go_on)
     before = workspace.dataset
     if again and before is not None and isinstance(before.data, Relation) and isinstance(data, Relation):
         data = carried(before.data, data)  # labels that were brought since
@@ -129,9 +127,14 @@ def upload_form(workspace: Workspace, reader: Reader, file: BinaryIO) -> Reading
     st.rerun()
 
 
-def _prefix(reader: Reader, file: BinaryIO) -> str:
+def _go_on(prefix: str) -> None:
+    """Read the file without its broken lines."""
+    st.session_state[_SKIP] = prefix
+
+
+def _prefix(reader: Reader, file: Brought) -> str:
     """Return what the keys of a file's widgets begin with: input made for one file is not taken for another."""
-    return f"up_{reader.model}_{getattr(file, 'file_id', file.name)}"
+    return f"up_{reader.model}_{identity(file)}"
 
 
 def _signature(prefix: str, looking: dict[str, Any], loading: dict[str, Any], draft: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, BinaryIO, ClassVar
+from typing import Any, ClassVar
 
 import streamlit as st
 
@@ -13,6 +13,7 @@ from acvb_core.data.relation import Relation
 from acvb_core.data.report import ReadReport
 from pages.ui.reading import Reader, column_choice, column_places, guess_prefix
 from pages.ui.sides import SIDES, keep_guess, sides_choice
+from pages.ui.upload_files import Brought
 
 
 class RelationReader(Reader):
@@ -42,7 +43,7 @@ class RelationReader(Reader):
     unit = "line"
     at_once = SIDES
 
-    def inspect(self, file: BinaryIO, looking: dict[str, Any]) -> Layout:
+    def inspect(self, file: Brought, looking: dict[str, Any]) -> Layout:
         """Propose how to read a file."""
         return inspect_source(file, file.name, **looking)
 
@@ -117,7 +118,7 @@ class RelationReader(Reader):
         return loading
 
     def load(
-        self, file: BinaryIO, name: str | None, looking: dict[str, Any], loading: dict[str, Any], draft: None
+        self, file: Brought, name: str | None, looking: dict[str, Any], loading: dict[str, Any], draft: None
     ) -> tuple[Relation, ReadReport]:
         """Read a file."""
         loaded = load_relation(file, filename=file.name, name=name, **looking, **loading)

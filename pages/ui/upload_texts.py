@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, BinaryIO, ClassVar
+from typing import Any, ClassVar
 
 import streamlit as st
 
@@ -12,19 +14,24 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.data.corpus_layout import CORPUS_FORMATS, CorpusLayout
 from acvb_core.data.corpus_readers import inspect_corpus, load_corpus, read_texts
 from acvb_core.data.corpus_texts import Texts, corpus_of_texts
+from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.data.disk_readers import read_to_disk
 from acvb_core.data.report import ReadReport
 from acvb_core.data.tokeniser import Tokeniser
+from pages.ui import services
 from pages.ui.reading import Reader, column_choice, column_places, guess_prefix
 from pages.ui.tokeniser import tokeniser_form, tokeniser_preview
+from pages.ui.upload_files import Brought, rewound
+from pages.ui.upload_where import choose_where
 
 _READ = "texts_read"
 
 
 @dataclass(frozen=True)
 class Draft:
-    """Texts that were read, and how they would be cut."""
+    """Texts that were read (None where they are to be kept on disk), and how they would be cut."""
 
-    texts: Texts
+    texts: Texts | None
     tokeniser: Tokeniser
 
     def __repr__(self) -> str:
@@ -54,7 +61,7 @@ class TextReader(Reader):
     )
     unit = "record"
 
-    def inspect(self, file: BinaryIO, looking: dict[str, Any]) -> CorpusLayout:
+    def inspect(self, file: Brought, looking: dict[str, Any]) -> CorpusLayout:
         """Propose how to read a file."""
         return inspect_corpus(file, file.name, **looking)
 
@@ -94,9 +101,39 @@ class TextReader(Reader):
             loading["vocabulary"] = words.getvalue()
         return loading
 
+    def place(
+        self,
+        file: Brought,
+        layout: CorpusLayout,
+        looking: dict[str, Any],
+        loading: dict[str, Any],
+        prefix: str,
+    ) -> dict[str, Any]:
+        """Draw the choice between memory and disk."""
+        return {"where": choose_where(file, layout, looking, loading, prefix)}
+
+    def can_skip(self, loading: dict[str, Any]) -> bool:
+        """Whether broken lines can be left out: where texts are read to disk."""
+        return loading["where"] == "disk"
+
+    @contextmanager
+    def reading(self, loading: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """Draw how far the reading to disk is."""
+        if loading["where"] == "memory":
+            with super().reading(loading) as nothing:
+                yield nothing
+            return
+        bar = st.progress(0.0, text="Reading to disk")
+
+        def tell(share: float) -> None:
+            bar.progress(min(share, 1.0), text=f"Reading to disk: {share:.0%}")
+
+        yield {"progress": tell}
+        bar.empty()
+
     def draft(
         self,
-        file: BinaryIO,
+        file: Brought,
         layout: CorpusLayout,
         looking: dict[str, Any],
         loading: dict[str, Any],
@@ -105,20 +142,31 @@ class TextReader(Reader):
         """Read the texts, once for each way to read them, and draw how they are cut."""
         if not layout.has_texts:
             return None
+        if loading["where"] == "disk":
+            self.forget()
+            return Draft(None, tokeniser_form(prefix))
+        loading = {name: value for name, value in loading.items() if name != "where"}
         key = repr((prefix, looking, loading))
         known = st.session_state.get(_READ)
         if known is None or known[0] != key:
             self.forget()  # two large ones need not be held at once
-            file.seek(0)
             with st.spinner("Reading"):
-                known = key, read_texts(file, filename=file.name, **looking, **loading)
+                known = key, read_texts(rewound(file), filename=file.name, **looking, **loading)
             st.session_state[_READ] = known
         return Draft(known[1], tokeniser_form(prefix))
 
     def preview(self, draft: Draft | None) -> None:
         """Draw what the tokeniser keeps and drops."""
-        if draft is not None:
-            tokeniser_preview(draft.texts.preview(draft.tokeniser))
+        if draft is None:
+            return
+        if draft.texts is None:
+            st.caption(
+                "The texts are read and cut while they are written to disk; what is kept and dropped of them is said "
+                "in the "
+                "read report. To try the settings first, choose *In memory* with a part of the file."
+            )
+            return
+        tokeniser_preview(draft.texts.preview(draft.tokeniser))
 
     def forget(self) -> None:
         """Let go of the texts."""
@@ -126,14 +174,23 @@ class TextReader(Reader):
 
     def load(
         self,
-        file: BinaryIO,
+        file: Brought,
         name: str | None,
         looking: dict[str, Any],
         loading: dict[str, Any],
         draft: Draft | None,
-    ) -> tuple[Corpus, ReadReport]:
-        """Cut the texts that were read, or read the counts."""
-        if draft is not None:
+    ) -> tuple[Corpus | DiskCorpus, ReadReport]:
+        """Cut the texts that were read, or read the counts, or read either to disk."""
+        loading = dict(loading)
+        if loading.pop("where") == "disk":
+            loading.pop("label_column", None)
+            tokeniser = None if draft is None else draft.tokeniser
+            folder = services.store().new_stream_folder()
+            written = read_to_disk(
+                file, folder, filename=file.name, name=name, tokeniser=tokeniser, **looking, **loading
+            )
+            return written.corpus, written.report
+        if draft is not None and draft.texts is not None:
             loaded = corpus_of_texts(draft.texts, draft.tokeniser, name=name)
         else:
             loaded = load_corpus(file, filename=file.name, name=name, **looking, **loading)

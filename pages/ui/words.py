@@ -94,6 +94,25 @@ REFERENCES: tuple[tuple[str, str, str], ...] = (
         "",
     ),
     (
+        "M. D. Hoffman, D. M. Blei, C. Wang, J. Paisley (2013). Stochastic Variational Inference. Journal of Machine "
+        "Learning Research 14.",
+        "SVB: topics from streams of documents.",
+        "",
+    ),
+    (
+        "J. Foulds, L. Boyles, C. DuBois, P. Smyth, M. Welling (2013). Stochastic Collapsed Variational Bayesian "
+        "Inference "
+        "for Latent Dirichlet Allocation. KDD.",
+        "SCVB0: the same for CVB0.",
+        "",
+    ),
+    (
+        "I. Sato, H. Nakagawa (2015). Stochastic Divergence Minimization for Online Collapsed Variational Bayes Zero "
+        "Inference of Latent Dirichlet Allocation. KDD.",
+        "SDM, and what CVB0 minimises.",
+        "",
+    ),
+    (
         "H. M. Wallach, D. Mimno, A. McCallum (2009). Rethinking LDA: Why Priors Matter. NIPS 22.",
         "Why alpha differs from topic to topic and beta does not from word to word.",
         "",

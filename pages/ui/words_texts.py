@@ -23,7 +23,8 @@ _CURVES = (
         "Each word of each document is predicted from all the others. Perplexity: the prediction is as uncertain as a "
         "fair choice among so many words.",
         "Lower is better. CVB and CVB0 have converged when the log likelihood behind it stands still.",
-        "It is no judge of alpha: the other words have already adapted to the one left out, so it goes on falling "
+        "Of a stream it is that of the last window, so it jumps from one window to the next. And it is no judge of "
+        "alpha: the other words have already adapted to the one left out, so it goes on falling "
         "where alpha is far too small. Held-out perplexity does not.",
     ),
     Curve(
@@ -31,7 +32,7 @@ _CURVES = (
         "Change",
         ":material/waves:",
         "How far the topic probabilities of a word in a document moved in a sweep, on average over all words (0: not "
-        "at all, 2: to other topics altogether).",
+        "at all, 2: to other topics altogether). Of a stream: how far the topics' counts of words moved in a window.",
         "Thin: q of the sweeps, thick: its mean. The change of q may go on for ever: CVB0 can circle. The change of "
         "its running mean cannot; ACVB0 and ACVB have converged when it falls below the tolerance.",
         "A running mean over s sweeps moves by at most 2/s whatever it is fed (the dotted line). Point at the curve "
@@ -42,13 +43,27 @@ _CURVES = (
         "Held-out",
         ":material/quiz:",
         "Some words of each document are set aside before the run and predicted from the rest of the document and "
-        "the topics: exp(- mean log probability of a word).",
+        "the topics: exp(- mean log probability of a word). Or whole documents are: then four fifths of each one's "
+        "words are seen, and the rest is predicted (completion perplexity).",
         "Lower is better. The fair way to compare methods, alphas and numbers of topics: no run has seen these words.",
         "Small differences are noise: look at several seeds. A vocabulary cut otherwise has another perplexity, so "
-        "compare runs on the same words only. And good predictions need not be topics that a person finds clear.",
+        "compare runs on the same words only, and the two kinds not with each other. And good predictions need not "
+        "be topics that a person finds clear.",
     ),
     Curve(
-        "Topics",
+        "Documents per second",
+        "Speed",
+        ":material/speed:",
+        "How many documents the run goes through in a second by the clock, over its last five windows or sweeps; the "
+        "time "
+        "for these curves is left out.",
+        "Shown where a run streams. Together with the perplexity against documents or CPU seconds it tells what a "
+        "method "
+        "makes of its time.",
+        "Other work on the machine, other runs among it, slows a run down.",
+    ),
+    Curve(
+        "Topics in use",
         "Topics",
         ":material/workspaces:",
         "Topics that are still in use. A topic that hardly any word is of is dropped.",
@@ -84,8 +99,10 @@ back from several seeds are the ones to rely on.
 
 _HELDOUT = """
 Before a run, a share of each document's words (10 % unless you say otherwise) is hidden from it, drawn at random with a
-seed of its own, so that all runs are judged on the same words. Set the share and the seed on the Data page. Held-out
-perplexity says how well they were predicted: 1,000 means as uncertain as a fair choice among 1,000 words.
+seed of its own, so that all runs are judged on the same words. Held-out perplexity says how well they were predicted:
+1,000 means as uncertain as a fair choice among 1,000 words. Whole documents can be hidden instead; then four fifths of
+each one's words are seen when it is scored, and the rest is predicted. It is the only way where documents stay on disk.
+Set the share and the seed on the Data page.
 """
 
 _LOO = """
@@ -104,6 +121,22 @@ among its top words: topics that repeat each other have little. Coherence goes w
 perplexity does, and no run is fitted to it.
 """
 
+_STREAMS = """
+CVB0 and its kin look at all words again and again, and remember for each what they thought of it. With millions of
+documents that takes more memory than there is, and a first sweep alone takes long. **SDM**, **SCVB0** and **SVB**
+*stream*: they take the documents one after another, in a new random order each time round, improve the topics a little
+with each, and forget it. Only the topics are kept, so memory does not grow with the number of documents, and these may
+stay on disk. One pass over all documents is an **epoch**; often one or a few are enough. The curves have a point for
+each **window**, a twentieth of an epoch as a rule.
+
+**alpha** is learned on the way, for each topic, from how well the first words of a document foretell the next: common
+topics may then be common, and it need not be guessed. What a run has learned can be taken away as a model, and another
+run **goes on** from it: with new documents, whose new words are added, or with another method.
+
+A stream never stands still, for each window pulls the topics its way. The **averaged** streams answer with the running
+mean of the topics over the windows after burn-in: it moves less and less, and the run stops by itself.
+"""
+
 _METHODS = {
     "vb": "The topics of the words are taken as independent of the documents' mixtures and of the topics' words. Each "
     "sweep raises the lower bound until it stands still, as a rule at a higher perplexity than the others.",
@@ -118,6 +151,19 @@ _METHODS = {
     "gibbs": "Draws the topic of every single word at random in proportion to its probability, and averages over "
     "the sweeps that are kept. Right in the end, and slow; nobody can tell for certain when the end has come. Here it "
     "is the yardstick.",
+    "sdm": "Streams. As CVB0 in a document, with one word taken out at a time; then each of the document's words "
+    "moves its "
+    "own topics a step, the smaller the more often the word was met. Close to CVB0 within a few epochs, with hardly "
+    "anything to set: the stream to start with.",
+    "scvb0": "Streams. Running means of CVB0's counts, within a document and from minibatch to minibatch. Fast; how "
+    "fast "
+    "depends on steps that are worth tuning.",
+    "svb": "Streams. VB on minibatches: topics are pulled towards what the minibatch alone would have them be. The "
+    "best "
+    "known of the streams, at a higher perplexity than the others as a rule.",
+    "asdm": "SDM, answered by the running mean of its topics over the windows: certain to converge, and steadier.",
+    "ascvb0": "SCVB0, answered by the running mean of its topics over the windows: certain to converge.",
+    "asvb": "SVB, answered by the running mean of its topics over the windows: certain to converge.",
 }
 
 _CONVERGENCE = """
@@ -127,7 +173,10 @@ _CONVERGENCE = """
 - **ACVB** and **ACVB0** have converged when the averaged topic probabilities change by less than the tolerance. This
   is certain to happen: the mean over *s* sweeps moves by at most 2/*s* in a sweep, so 2 / tolerance averaged sweeps are
   always enough.
-- **Gibbs** sampling runs for the number of sweeps it is told.
+- **Gibbs** sampling runs for the number of sweeps it is told, and **SDM**, **SCVB0** and **SVB** for the number of
+  epochs.
+- The **averaged streams** have converged when the mean of their topics over the windows changes by less than the
+  tolerance in a window; by at most 2/*s* after *s* windows, so this is certain to happen, too.
 
 Convergence says that going on would change little. It does not say that the topics are the only ones, or the best:
 another seed may converge elsewhere.
@@ -148,12 +197,14 @@ push alpha far too high. Choose *fixed* among the advanced settings to keep what
 _MEMORY = """
 CVB0 and CVB keep a probability for every topic and every pair of document and word, the averaged ones a second time for
 its mean. The form shows what that takes. Switch *Average every responsibility* off to save about half: the topics are
-averaged all the same, and the change of the mean is then that of the averaged counts.
+averaged all the same, and the change of the mean is then that of the averaged counts. Streams keep the topics of the
+vocabulary only.
 """
 
 TEXTS = ModelWords(
     model=_MODEL,
     asides=(
+        ("More documents than fit into memory: streams", _STREAMS),
         ("Held-out words", _HELDOUT),
         ("What leave-one-out does not tell", _LOO),
         ("Coherence and diversity", _COHERENCE),
