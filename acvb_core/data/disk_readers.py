@@ -13,7 +13,7 @@ from acvb_core.data.byte_source import ByteSource, FileLike
 from acvb_core.data.corpus_layout import ColumnChoice, CorpusFormat, CorpusLayout
 from acvb_core.data.corpus_readers import inspect_source, with_columns
 from acvb_core.data.corpus_texts import size_facts
-from acvb_core.data.disk_broken import Broken, Progress
+from acvb_core.data.disk_broken import Broken, Progress, offered
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.data.disk_counts import SPOOL_COUNTS, Reading, Spooled
 from acvb_core.data.disk_spool import AT_ONCE, Entries, EntrySpool
@@ -22,7 +22,7 @@ from acvb_core.data.disk_writer import SHARD_PAIRS, ShardWriter
 from acvb_core.data.report import Fact, ReadReport, plural
 from acvb_core.data.text_lines import read_vocabulary
 from acvb_core.data.tokeniser import Tokeniser
-from acvb_core.errors import ParameterError
+from acvb_core.errors import DataError, ParameterError
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +101,7 @@ def read_to_disk(
     if broken not in ("refuse", "skip"):
         raise ParameterError(f"broken is {broken!r}; choose refuse or skip.")
     with ByteSource(source, filename, archives=True, patient=broken == "skip") as opened:
-        layout = inspect_source(opened, format, encoding, delimiter, header)
+        layout = _inspected(opened, format, encoding, delimiter, header)
         choices = {
             "text_column": text_column,
             "name_column": name_column,
@@ -130,6 +130,27 @@ def read_to_disk(
             corpus = writer.finish(spooled.words, tokeniser=tokeniser)
         facts = (*lines.facts(opened), *spooled.facts, *_writing_facts(writer, corpus))
     return LoadedDisk(corpus, ReadReport(layout.filename, facts), layout)
+
+
+def _inspected(
+    source: ByteSource,
+    format: CorpusFormat | Literal["auto"],
+    encoding: str | None,
+    delimiter: str | None,
+    header: Literal["auto"] | bool,
+) -> CorpusLayout:
+    """Propose how to read a source; a fault in its head comes with the offer to go on if going on is possible."""
+    try:
+        return inspect_source(source, format, encoding, delimiter, header)
+    except DataError as fault:
+        if source.patient:
+            raise
+        source.patient = True
+        try:
+            inspect_source(source, format, encoding, delimiter, header)
+        except DataError:
+            raise fault from None
+        raise offered(fault) from None
 
 
 def _check_arguments(layout: CorpusLayout, tokeniser: Tokeniser | None, vocabulary: FileLike | None) -> None:

@@ -25,6 +25,7 @@ _BATCH_TEXTS = 5_000
 _BATCH_CHARACTERS = 1 << 21
 #: Characters of a record of which some may have to be read again, when broken lines are left out.
 _PATIENT_RECORD = 1 << 22
+_TOO_LONG = "\0 too long\n"
 
 
 class Document(NamedTuple):
@@ -56,10 +57,10 @@ class _TextLines(_Source):
     def __iter__(self) -> Iterator[Document]:
         lines, _ = open_lines(self.source, self.reading.encoding, whole=False)
         self._count = 0
-        for line in _bounded(lines, self.source.name):
+        for line in _bounded(lines):
             self._count += 1
             if "\0" in line:
-                self.broken(_nul(self.source.name, self._count))
+                self.broken(_unfit(self.source.name, self._count, line))
                 continue
             yield Document(line.rstrip("\r\n"), str(self._count))
 
@@ -75,7 +76,7 @@ class _Table(_Source):
         if layout.text_column is None:
             raise no_texts(layout)
         lines, _ = open_lines(self.source, self.reading.encoding, whole=False)
-        self._lines = _Remembered(_bounded(lines, self.source.name), self.broken.skip, self.source.name)
+        self._lines = _Remembered(_bounded(lines), self.broken.skip, self.source.name)
         self._blank = 0
         skip = layout.header
         found = False
@@ -98,11 +99,11 @@ class _Table(_Source):
                 for _, fields in records:
                     if len(fields) != layout.n_fields:
                         raise ragged(fields, layout, lines.start)
-                    nul = lines.first_with("\0")
-                    if nul is None:
+                    unfit = lines.first_with("\0")
+                    if unfit is None:
                         yield fields
                     else:
-                        self.broken(_nul(self.source.name, nul))
+                        self.broken(_unfit(self.source.name, *unfit))
                     lines.forget()
             except DataError as fault:
                 if not lines.log:
@@ -238,10 +239,10 @@ class _Remembered:
         """The 1-based number of the record's first line."""
         return self.count - len(self.log) + self._blank() + 1
 
-    def first_with(self, mark: str) -> int | None:
-        """Return the number of the record's first line that holds `mark`."""
+    def first_with(self, mark: str) -> tuple[int, str] | None:
+        """Return the number of the record's first line that holds `mark`, and the line."""
         before = self.count - len(self.log)
-        return next((before + at for at, line in enumerate(self.log, start=1) if mark in line), None)
+        return next(((before + at, line) for at, line in enumerate(self.log, start=1) if mark in line), None)
 
     def forget(self) -> None:
         """The record is done."""
@@ -262,19 +263,15 @@ class _Remembered:
         return blank
 
 
-def _bounded(lines: io.TextIOWrapper, name: str) -> Iterator[str]:
-    """Give lines; one that never ends is refused before it fills the memory."""
-    number = 0
+def _bounded(lines: io.TextIOWrapper) -> Iterator[str]:
+    """Give lines, `_TOO_LONG` for one that would fill the memory."""
     while line := lines.readline(MAX_TEXT):
-        number += 1
-        if len(line) == MAX_TEXT and not line.endswith(("\n", "\r")):
-            raise DataError(
-                f"this line is longer than {MAX_TEXT:,} characters",
-                source=name,
-                line=number,
-                remedy="Check the line ends; give one document on each line.",
-            )
-        yield line
+        if len(line) < MAX_TEXT or line.endswith(("\n", "\r")):
+            yield line
+            continue
+        while line and not line.endswith(("\n", "\r")):
+            line = lines.readline(MAX_TEXT)
+        yield _TOO_LONG
 
 
 def _at_line(fault: DataError, line: int) -> DataError:
@@ -288,10 +285,18 @@ def _at_line(fault: DataError, line: int) -> DataError:
     )
 
 
-def _nul(name: str, line: int) -> DataError:
+def _unfit(name: str, number: int, line: str) -> DataError:
+    """Return the error for a line with a NUL, which stands for all that no text holds."""
+    if line == _TOO_LONG:
+        return DataError(
+            f"this line is longer than {MAX_TEXT:,} characters",
+            source=name,
+            line=number,
+            remedy="Check the line ends; give one document on each line.",
+        )
     return DataError(
         "there is a NUL byte, or one that the encoding does not allow",
         source=name,
-        line=line,
+        line=number,
         remedy="This is not plain text: save it as text, or choose another encoding.",
     )

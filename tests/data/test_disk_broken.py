@@ -1,0 +1,294 @@
+"""A broken line far down names itself and offers to go on without it; then the rest is as if it had never been."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zipfile
+
+import numpy as np
+import pytest
+
+from acvb_core.data import records
+from acvb_core.data.corpus_readers import load_corpus
+from acvb_core.data.disk_readers import read_to_disk
+from acvb_core.data.tokeniser import Tokeniser
+from acvb_core.errors import DataError
+
+EVERYTHING = Tokeniser(stop_words=(), numbers=True, min_documents=1, max_share=1.0)
+COUNTS = [b"d%d,w%d,%d\n" % (i // 7, i * 31 % 101, i % 3 + 1) for i in range(3000)]
+UCI = [b"%d %d %d\n" % (i // 7 + 1, i * 31 % 101 + 1, i % 3 + 1) for i in range(3000)]
+LDAC = [b"2 %d:1 %d:3\n" % (i % 50, i % 50 + 1) for i in range(3000)]
+LINES = [b"the river bank of %d\n" % (i % 90) for i in range(3000)]
+TABLE = [b'n%d,"the river, of %d"\n' % (i, i % 90) for i in range(3000)]
+HEADS = {
+    "counts": b"doc,word,count\n", "docword": b"429\n101\n3000\n", "ldac": b"", "lines": b"", "table": b"id,text\n",
+}  # fmt: skip
+BODIES = {"counts": COUNTS, "docword": UCI, "ldac": LDAC, "lines": LINES, "table": TABLE}
+AT = 2000
+
+# name: (format, broken lines in place of one, column, value, words of the message)
+FAULTS = {
+    "counts, too few fields": ("counts", b"d1,w1\n", 3, "d1,w1", "2 fields where"),
+    "counts, too many fields": ("counts", b"d1,w1,1,1\n", 4, "d1,w1,1,1", "4 fields where"),
+    "counts, text": ("counts", b"new,new,many\n", 3, "many", "the count is no number"),
+    "counts, negative": ("counts", b"new,new,-1\n", 3, "-1", "the count is negative"),
+    "counts, fraction": ("counts", b"new,new,1.5\n", 3, "1.5", "no whole number"),
+    "counts, too large": ("counts", b"new,new,2147483648\n", 3, "2147483648", "not from 0 to"),
+    "counts, far too large": ("counts", b"new,new,99999999999999999999\n", 3, "9" * 20, "no whole number"),
+    "counts, blank count": ("counts", b"new,new,\n", 3, None, "the count is blank"),
+    "counts, blank word": ("counts", b"new,,1\n", 2, None, "the word is blank"),
+    "counts, blank document": ("counts", b",new,1\n", 1, None, "the document is blank"),
+    "counts, NUL": ("counts", b"new,n\0ew,1\n", None, None, "NUL"),
+    "counts, not UTF-8": ("counts", b"new,n\xe9w,1\n", None, "e9 77 2c 31 0a 64 32 38", "UTF-8"),
+    "counts, behind a quote": ("counts", b'new,"new"s,1\n', 2, "s", "after the closing quote"),
+    "counts, long": ("counts", b"new," + b"w" * 20_000 + b",1\n", 2, None, "longer than 10,000 bytes"),
+    "counts, open quote": ("counts", b'new,"new,1\n', 2, None, "quote that opens here is not closed"),
+    "docword, too few fields": ("docword", b"1 1\n", 3, "1 1", "2 fields where 3 are expected"),
+    "docword, text": ("docword", b"one 1 1\n", 1, "one", "the document id is no number"),
+    "docword, document": ("docword", b"430 1 1\n", 1, "430", "document id is not from 1 to 429"),
+    "docword, document 0": ("docword", b"0 1 1\n", 1, "0", "document id is not from 1"),
+    "docword, word": ("docword", b"1 102 1\n", 2, "102", "word id is not from 1 to 101"),
+    "docword, count": ("docword", b"1 1 -1\n", 3, "-1", "the count is negative"),
+    "ldac, form": ("ldac", b"2 0:1 x\n", 3, "x", "not of the form term:count"),
+    "ldac, pairs": ("ldac", b"3 0:1 1:2\n", 1, "3", "promises 3 pairs"),
+    "ldac, not UTF-8": ("ldac", b"1 0:\xe9\n", None, "e9 0a 32 20 31 3a 31 20", "UTF-8"),
+    "lines, NUL": ("lines", b"the new\0 river\n", None, None, "NUL"),
+    "lines, not UTF-8": ("lines", b"the n\xe9w river\n", None, "e9 77 20 72 69 76 65 72", "UTF-8"),
+    "table, too few fields": ("table", b"new\n", 2, "new", "1 field where the first has 2"),
+    "table, too many fields": ("table", b"new,the new,river\n", 3, "new,the new,river", "3 fields where"),
+    "table, NUL": ("table", b"new,the n\0ew\n", None, None, "NUL"),
+    "table, behind a quote": ("table", b'new,"the" new\n', None, None, "after the closing quote"),
+    "table, open quote": ("table", b'new,"the new\n', None, None, "after the closing quote"),
+    "table, not UTF-8": ("table", b"new,the n\xe9w\n", None, "e9 77 0a 6e 32 30 30 31", "UTF-8"),
+}
+
+
+def options(format: str) -> dict:
+    found: dict = {"format": format, "filename": "big.txt"}
+    if format == "counts":
+        found["count_column"] = 2
+    if format in ("lines", "table"):
+        found["tokeniser"] = EVERYTHING
+    return found
+
+
+def broken_file(format: str, broken: bytes) -> bytes:
+    """The lines of a format, one of them broken."""
+    body = BODIES[format]
+    return HEADS[format] + b"".join([*body[:AT], broken, *body[AT + 1 :]])
+
+
+@pytest.fixture(autouse=True, params=[None, 700], ids=["large blocks", "small blocks"])
+def _blocks(request, monkeypatch):
+    """Faults are the same wherever blocks of the file end."""
+    if request.param:
+        given = records.RecordReader.__init__
+        monkeypatch.setattr(
+            records.RecordReader,
+            "__init__",
+            lambda *args, **kw: given(*args, block_bytes=request.param, **kw),
+        )
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_broken_line_names_itself_and_offers_to_go_on(tmp_path, name):
+    format, broken, column, value, told = FAULTS[name]
+    with pytest.raises(DataError, match=told) as caught:
+        read_to_disk(broken_file(format, broken), tmp_path / "c", **options(format))
+    fault = caught.value
+    assert (fault.source, fault.line, fault.column) == (
+        "big.txt",
+        AT + 1 + HEADS[format].count(b"\n"),
+        column,
+    )
+    assert fault.value == value
+    assert fault.remedy.endswith(', or go on without such lines (broken="skip").')
+    assert ".," not in fault.remedy
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_without_it_the_rest_is_as_if_it_had_never_been(tmp_path, name):
+    format, broken, *_ = FAULTS[name]
+    disk = read_to_disk(broken_file(format, broken), tmp_path / "c", broken="skip", **options(format))
+    head = HEADS[format].replace(b"3000", b"2999")
+    rest = load_corpus(head + b"".join(BODIES[format][:AT] + BODIES[format][AT + 1 :]), **options(format))
+    found = disk.corpus.in_memory()
+    np.testing.assert_array_equal(found.counts.toarray(), rest.corpus.counts.toarray())
+    assert found.vocabulary.tolist() == rest.corpus.vocabulary.tolist()
+    if format == "lines":
+        # A document of texts is called by its line.
+        assert found.documents.tolist() == [str(i) for i in range(1, 3001) if i != AT + 1]
+    elif format == "ldac":
+        assert found.documents.tolist() == [str(i) for i in range(1, 3000)]
+    else:
+        assert found.documents.tolist() == rest.corpus.documents.tolist()
+    (fact,) = [fact for fact in disk.report.facts if fact.name == "broken_lines"]
+    line = AT + 1 + HEADS[format].count(b"\n")
+    assert (fact.count, fact.details["lines"]) == (1, [line])
+    assert fact.sentence.startswith(f"1 broken line left out (line {line:,}); the first: ")
+    assert disk.report.count("wrong_total") == 0
+
+
+def test_broken_lines_are_counted_and_the_first_are_named(tmp_path):
+    lines = [b"x,y\n" if i % 10 == 5 else line for i, line in enumerate(COUNTS)]
+    disk = read_to_disk(
+        b"doc,word,count\n" + b"".join(lines), tmp_path / "c", broken="skip", **options("counts")
+    )
+    (fact,) = [fact for fact in disk.report.facts if fact.name == "broken_lines"]
+    assert (fact.count, fact.details["lines"]) == (300, [7, 17, 27, 37, 47])
+    assert fact.sentence == (
+        "300 broken lines left out (line 7, line 17, line 27, line 37, line 47, …); "
+        "the first: this line has 2 fields where 3 are expected, found 'x,y'."
+    )
+    assert disk.report.lines()[0] == fact.sentence
+    rest = load_corpus(
+        b"doc,word,count\n" + b"".join(line for line in lines if line != b"x,y\n"), **options("counts")
+    )
+    assert disk.corpus.fingerprint == rest.corpus.fingerprint
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+def test_lines_are_counted_behind_broken_ones(tmp_path, end):
+    lines = [b"x\n" if i in (5, 6, 900) else line for i, line in enumerate(COUNTS)]
+    source = (b"doc,word,count\n" + b"".join(lines)).replace(b"\n", end)
+    disk = read_to_disk(source, tmp_path / "c", broken="skip", **options("counts"))
+    (fact,) = [fact for fact in disk.report.facts if fact.name == "broken_lines"]
+    assert fact.details["lines"] == [7, 8, 902]
+    assert disk.report.facts[1].count == 3001
+
+
+def test_a_word_that_the_vocabulary_does_not_hold(tmp_path):
+    words = b"".join(b"w%d\n" % i for i in range(101))
+    source = broken_file("counts", b"new,new,1\n")
+    with pytest.raises(DataError, match="not in the vocabulary") as caught:
+        read_to_disk(source, tmp_path / "c", vocabulary=words, **options("counts"))
+    assert (caught.value.line, caught.value.column, caught.value.value) == (2002, 2, "new")
+    disk = read_to_disk(source, tmp_path / "c", vocabulary=words, broken="skip", **options("counts"))
+    assert disk.report.count("broken_lines") == 1
+    assert "new" not in disk.corpus.in_memory().documents
+    assert disk.corpus.n_words == 101
+
+
+def test_sizes_in_front_are_never_left_out(tmp_path):
+    for source in (b"2\nmany\n1\n1 1 1\n", b"9000000\n3\n1\n1 1 1\n"):
+        with pytest.raises(DataError) as caught:
+            read_to_disk(source, tmp_path / "c", format="docword", broken="skip")
+        assert "broken=" not in caught.value.remedy
+
+
+@pytest.mark.parametrize(("said", "line"), [(2990, 2994), (3010, 3)])
+def test_a_wrong_number_of_lines(tmp_path, said, line):
+    source = b"429\n101\n%d\n" % said + b"".join(UCI)
+    with pytest.raises(DataError, match=f"{said:,} lines follow") as caught:
+        read_to_disk(source, tmp_path / "c", format="docword")
+    assert caught.value.line == line
+    disk = read_to_disk(source, tmp_path / "c", format="docword", broken="skip")
+    assert disk.report.count("wrong_total") == 3000
+    assert disk.corpus.fingerprint == load_corpus(HEADS["docword"] + b"".join(UCI)).corpus.fingerprint
+
+
+@pytest.mark.parametrize("format", BODIES)
+def test_a_truncated_gzip_file(tmp_path, format, rng):
+    body = [line for i in rng.integers(0, 3000, size=20) for line in BODIES[format][i:] + BODIES[format][:i]]
+    head = HEADS[format].replace(b"3000", b"60000")
+    packed = gzip.compress(head + b"".join(body))
+    cut = packed[: len(packed) * 2 // 3]
+    with pytest.raises(DataError, match="truncated") as caught:
+        read_to_disk(cut, tmp_path / "c", **options(format))
+    assert caught.value.remedy.endswith('or go on with what came before (broken="skip").')
+    disk = read_to_disk(cut, tmp_path / "c", broken="skip", **options(format))
+    assert disk.report.count("cut_short") == 1
+    assert disk.report.lines()[0].endswith("it is truncated): what came before was read.")
+    # What came before: all whole lines of it, and no half one (which the readers of texts count as a line).
+    half = format in ("ldac", "lines", "table")
+    lines = disk.report.count("lines") - HEADS[format].count(b"\n") - half
+    assert 30_000 < lines < 60_000
+    rest = load_corpus(head.replace(b"60000", b"%d" % lines) + b"".join(body[:lines]), **options(format))
+    assert disk.corpus.fingerprint == rest.corpus.fingerprint
+
+
+def test_a_damaged_gzip_file(tmp_path):
+    packed = bytearray(gzip.compress(b"".join(LINES), 1))
+    packed[len(packed) // 2 :] = bytes(len(packed) - len(packed) // 2)
+    with pytest.raises(DataError, match=r"damaged|truncated"):
+        read_to_disk(bytes(packed), tmp_path / "c", **options("lines"))
+    disk = read_to_disk(bytes(packed), tmp_path / "c", broken="skip", **options("lines"))
+    assert disk.report.count("cut_short") == 1
+    assert disk.corpus.n_documents > 500
+
+
+def test_a_quote_that_is_never_closed_costs_one_line(tmp_path):
+    quoted = [line.replace(b'"', b"").replace(b", of", b" of") for line in TABLE]
+    source = b"id,text\n" + b"".join([*quoted[:AT], b'new,"the new\n', *quoted[AT + 1 :]])
+    with pytest.raises(DataError, match="never closed") as caught:
+        read_to_disk(source, tmp_path / "c", **options("table"))
+    assert caught.value.line == AT + 2
+    disk = read_to_disk(source, tmp_path / "c", broken="skip", **options("table"))
+    assert disk.corpus.n_documents == 2999
+    assert disk.report.count("lines") == 3001
+    assert disk.report.count("broken_lines") == 1
+
+
+def test_a_long_quoted_record_is_read_again_from_its_second_line_only_so_far(tmp_path, monkeypatch):
+    monkeypatch.setattr("acvb_core.data.disk_texts._PATIENT_RECORD", 2000)
+    quoted = [line.replace(b'"', b"").replace(b", of", b" of") for line in TABLE]
+    source = b"id,text\n" + b"".join([*quoted[:AT], b'new,"the new\n', *quoted[AT + 1 :]])
+    disk = read_to_disk(source, tmp_path / "c", broken="skip", **options("table"))
+    assert disk.corpus.n_documents == 2999
+    assert disk.report.facts[0].details["lines"] == [AT + 2]
+
+
+def test_records_of_several_lines_around_a_broken_one(tmp_path):
+    record = b'a%d,"the\n\nriver ""of"" %d"\n'
+    good = b"".join(record % (i, i) for i in range(10))
+    more = b"".join(record % (i, i) for i in range(10, 20))
+    disk = read_to_disk(
+        b"id,text\n" + good + b"\nbad\n" + more, tmp_path / "c", broken="skip", **options("table")
+    )
+    assert disk.corpus.in_memory().documents.tolist() == [f"a{i}" for i in range(20)]
+    assert disk.corpus.in_memory().texts[19] == 'the\n\nriver "of" 19'
+    (fact,) = [fact for fact in disk.report.facts if fact.name == "broken_lines"]
+    assert fact.details["lines"] == [33]
+
+
+def test_a_line_without_end_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("acvb_core.data.disk_texts.MAX_TEXT", 1000)
+    source = b"a short line\n" + b"word " * 1000 + b"\nand a third\n"
+    with pytest.raises(DataError, match="longer than 1,000 characters") as caught:
+        read_to_disk(source, tmp_path / "c", **options("lines"))
+    assert caught.value.line == 2
+    disk = read_to_disk(source, tmp_path / "c", broken="skip", **options("lines"))
+    assert disk.corpus.in_memory().documents.tolist() == ["1", "3"]
+
+
+def test_a_file_of_an_archive_that_cannot_be_read(tmp_path):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as packed:
+        packed.writestr("a.txt", "the river")
+        packed.writestr("b.txt", b"the n\xe9w")
+        packed.writestr("c.txt", "a bank")
+    with pytest.raises(DataError, match="UTF-8") as caught:
+        read_to_disk(out.getvalue(), tmp_path / "c", tokeniser=EVERYTHING)
+    assert "broken=" in caught.value.remedy
+    disk = read_to_disk(out.getvalue(), tmp_path / "c", tokeniser=EVERYTHING, broken="skip")
+    assert disk.corpus.in_memory().documents.tolist() == ["a", "c"]
+    assert "1 broken file left out" in disk.report.lines()[0]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "utf-8-sig", "cp1252"])
+def test_faults_in_other_encodings(tmp_path, encoding):
+    text = "".join(f"d{i},w{i % 9},{'x' if i == 50 else 1}\n" for i in range(100))
+    given = None if encoding != "cp1252" else encoding
+    disk = read_to_disk(
+        text.encode(encoding), tmp_path / "c", broken="skip", encoding=given, **options("counts")
+    )
+    assert disk.corpus.n_documents == 99
+    assert disk.report.count("broken_lines") == 1
+
+
+def test_nothing_but_broken_lines(tmp_path):
+    with pytest.raises(DataError, match=r"no words|no data"):
+        read_to_disk(b"2\n2\n2\nx y z\n1 2\n", tmp_path / "c", format="docword", broken="skip")
+    assert list(tmp_path.iterdir()) == []
