@@ -51,7 +51,7 @@ for model, data in DATA:
                 for choice in choices:
                     limits = {"max_sweeps": MOVES_FROM + 1} | ({"burn_in": 1} if method.averaged else {})
                     if method.streams:
-                        limits = {"epochs": 0.2}
+                        limits = {"epochs": 0.1}
                     result = acvb_core.fit(
                         data, method.name, model=model, heldout=share, **SIZES[model], **limits,
                         **{parameter.name: choice},
@@ -83,5 +83,5 @@ def test_runs_find_everything_compiled() -> None:
     done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, timeout=300, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     said, found = done.stdout.splitlines()
-    assert said.startswith("The kernels are compiled (44 runs, ")
+    assert said.startswith("The kernels are compiled (56 runs, ")
     assert json.loads(found) == []
