@@ -62,7 +62,7 @@ class StreamingLda:
     --------
     >>> model = StreamingLda("sdm", k=2, seed=1)
     >>> model.partial_fit(["a cat and a dog", "dogs chase cats"]).partial_fit(["a new word"])
-    StreamingLda(method='sdm', k=2): 3 documents, 6 words
+    StreamingLda(method='sdm', k=2): 3 documents, 7 words
     """
 
     def __init__(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -125,7 +125,7 @@ class StreamMethod(Unaveraged, ABC):
         checkpoint()
         n_words = self.source.n_words
         if self.trained is not None:
-            return self.trained.state_for(self)
+            return replace(self.trained.state_for(self), noise=int(rng.integers(2**62)))
         by_word = self.start_counts(rng)
         sizes, documents, tokens = np.zeros(n_words), 0.0, 0.0
         if self.known:

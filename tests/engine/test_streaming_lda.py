@@ -1,0 +1,402 @@
+"""Documents piece by piece: what one pass over all of them gives, whatever they come as, and nothing lost unseen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+import acvb_core
+from acvb_core.data.corpus import Corpus
+from acvb_core.data.disk_writer import write_disk_corpus
+from acvb_core.data.document_split import take_documents
+from acvb_core.data.synthetic_topics import planted_topics
+from acvb_core.data.tokeniser import Tokeniser
+from acvb_core.engine.fitting import fit
+from acvb_core.engine.result import Result
+from acvb_core.engine.stream_pieces import cut
+from acvb_core.engine.streaming import StreamingLda
+from acvb_core.errors import DataError, ParameterError
+from acvb_core.lda.trained import TrainedTopics, trained_topics
+from acvb_core.lda.transform import onto_vocabulary
+
+#: More documents than alpha is held fast for.
+PLANTED = planted_topics(1300, 80, 4, 12, 0.1, 0.05, 0)
+CORPUS = PLANTED.corpus
+CUTS = (0, 1, 90, 400, 401, 1250, 1300)
+STREAMS = ("sdm", "scvb0", "svb")
+#: What a state is made of, as a posterior tells it.
+TOLD = ("words", "alpha", "gains", "steps", "sizes", "course", "documents_met")
+
+
+def texts_of(corpus: Corpus) -> list[str]:
+    """Return a text for each document; its words in no special order."""
+    rows = np.split(corpus.counts.indices, corpus.counts.indptr[1:-1])
+    counts = np.split(corpus.counts.data, corpus.counts.indptr[1:-1])
+    return [
+        " ".join(np.repeat(corpus.vocabulary[row][::-1], count[::-1]))
+        for row, count in zip(rows, counts, strict=True)
+    ]
+
+
+TEXTS = texts_of(CORPUS)
+
+
+def parts(cuts: tuple[int, ...] = CUTS) -> list[Corpus]:
+    return [
+        take_documents(CORPUS, np.arange(begin, end)) for begin, end in zip(cuts[:-1], cuts[1:], strict=True)
+    ]
+
+
+def one_pass(corpus: Corpus, method: str = "sdm", **values: Any) -> Result:
+    """Return a run of the engine on all documents as they stand, their number not known to it."""
+    return fit(corpus, method, k=4, **({"epochs": 1.0, "totals": "running", "shuffle": False} | values))
+
+
+def assert_same(model: StreamingLda, result: Result) -> None:
+    """Check that a stream knows bit for bit what a run does."""
+    posterior = model.trained().posterior
+    for name in TOLD:
+        np.testing.assert_array_equal(posterior[name], result.snapshot.posterior[name], err_msg=name)
+
+
+def closeness(model: StreamingLda) -> float:
+    """Return how alike the planted topics and those found are: the least cosine with the best match."""
+    trained = model.trained()
+    places = trained.places(CORPUS.vocabulary)
+    found = trained.word_probability[:, places[places >= 0]]
+    found = found / np.linalg.norm(found, axis=1, keepdims=True)
+    planted = PLANTED.phi[:, np.isin(CORPUS.vocabulary, trained.vocabulary)]
+    planted = planted / np.linalg.norm(planted, axis=1, keepdims=True)
+    return float((planted @ found.T).max(axis=1).min())
+
+
+@pytest.mark.parametrize("prior", ["symmetric", "left_to_right", "paper"])
+def test_sdm_piece_by_piece_is_one_pass_bit_for_bit(prior: str) -> None:
+    model = StreamingLda("sdm", k=4, prior=prior)
+    for part in parts():
+        model.partial_fit(part)
+    assert_same(model, one_pass(CORPUS, prior=prior))
+    assert_same(model, one_pass(CORPUS, prior=prior, window=77))
+    assert model.documents_seen == 1300
+
+
+@pytest.mark.parametrize("method", ["scvb0", "svb"])
+def test_pieces_of_whole_minibatches_are_one_pass_bit_for_bit(method: str) -> None:
+    model = StreamingLda(method, k=4, batch=50)
+    model.partial_fit(parts((0, 200, 400, 600, 800, 1000, 1200, 1300)))
+    assert_same(model, one_pass(CORPUS, method, batch=50, window=200))
+    # Windows elsewhere: the counts are multiplied out at other places, which rounds them otherwise.
+    other = one_pass(CORPUS, method, batch=50, window=650).snapshot.posterior
+    np.testing.assert_allclose(model.trained().posterior["words"], other["words"], rtol=2e-2, atol=0.5)
+
+
+@pytest.mark.parametrize("method", ["scvb0", "svb"])
+def test_what_is_left_of_a_piece_is_a_smaller_minibatch(method: str) -> None:
+    model = StreamingLda(method, k=4, batch=100)
+    for part in parts((0, 250, 300, 430)):
+        model.partial_fit(part)
+    batches = model.trained().posterior["course"][2]
+    assert batches == 3 + 1 + 2
+
+
+@pytest.mark.parametrize("window", [0, 33, 5000])
+def test_texts_with_words_as_they_come_are_one_pass_over_the_vocabulary_in_that_order(window: int) -> None:
+    model = StreamingLda("sdm", k=4, window=window).partial_fit(TEXTS)
+    vocabulary = model.trained().vocabulary
+    assert set(vocabulary) == set(CORPUS.vocabulary[CORPUS.frequencies > 0])
+    whole = Corpus.build(onto_vocabulary(CORPUS, vocabulary).counts, vocabulary=vocabulary)
+    assert_same(model, one_pass(whole))
+
+
+def test_a_list_a_generator_and_a_series_of_texts_are_the_same() -> None:
+    found = [
+        StreamingLda("scvb0", k=4, window=200).partial_fit(given).trained().posterior["words"]
+        for given in (TEXTS, (text for text in TEXTS), pd.Series(TEXTS), np.array(TEXTS))
+    ]
+    for other in found[1:]:
+        np.testing.assert_array_equal(other, found[0])
+
+
+def test_corpora_on_disk_and_in_memory_are_the_same(tmp_path: Path) -> None:
+    disk = write_disk_corpus([CORPUS], tmp_path / "disk", shard_pairs=500)
+    assert disk.n_shards > 3
+    assert_same(StreamingLda("sdm", k=4).partial_fit(disk), one_pass(CORPUS))
+    assert_same(StreamingLda("sdm", k=4).partial_fit(iter([disk])), one_pass(CORPUS))
+
+
+@pytest.mark.parametrize("method", STREAMS)
+def test_several_epochs_are_those_of_a_run(method: str) -> None:
+    model = StreamingLda(method, k=4).partial_fit(TEXTS[:10]).fit(CORPUS, epochs=2)
+    assert_same(model, one_pass(CORPUS, method, epochs=2.0, window=1300))
+    assert model.documents_seen == 1300
+
+
+def test_an_iterator_is_never_held_as_a_whole() -> None:
+    model, ahead = StreamingLda("sdm", k=4, window=50), []
+
+    def coming() -> Iterator[str]:
+        for number, text in enumerate(TEXTS[:500]):
+            ahead.append(number - model.documents_seen)
+            yield text
+
+    model.partial_fit(coming())
+    assert max(ahead) == 50
+    assert model.documents_seen == 500
+
+
+def test_what_came_before_a_fault_is_kept_and_the_stream_goes_on() -> None:
+    def broken() -> Iterator[Any]:
+        yield from TEXTS[:120]
+        raise OSError("the line is down")
+
+    model = StreamingLda("sdm", k=4, window=50)
+    with pytest.raises(OSError, match="the line is down"):
+        model.partial_fit(broken())
+    assert model.documents_seen == 100
+    model.partial_fit(TEXTS[100:300])
+    straight = StreamingLda("sdm", k=4, window=50).partial_fit(TEXTS[:300])
+    np.testing.assert_array_equal(model.trained().posterior["words"], straight.trained().posterior["words"])
+
+
+@pytest.mark.parametrize("method", STREAMS)
+def test_words_of_a_fixed_vocabulary_alone_are_learned_and_the_others_counted(method: str) -> None:
+    kept = CORPUS.vocabulary[::2].tolist()
+    model = StreamingLda(method, k=4, vocabulary=kept, tokeniser=Tokeniser()).partial_fit(CORPUS)
+    assert model.unknown_tokens == CORPUS.frequencies[1::2].sum()
+    only = Corpus.build(CORPUS.counts[:, ::2], vocabulary=kept)
+    assert_same(model, one_pass(only, method, window=1300))
+    model.partial_fit(["zebra and gnu", "emu"])
+    assert model.unknown_tokens == CORPUS.frequencies[1::2].sum() + 3
+    assert model.documents_seen == 1302
+
+
+@pytest.mark.parametrize("method", STREAMS)
+def test_sizes_are_those_of_what_was_met(method: str) -> None:
+    model = StreamingLda(method, k=4).partial_fit(parts((0, 300, 700)))
+    trained, met = model.trained(), take_documents(CORPUS, np.arange(700))
+    np.testing.assert_array_equal(trained.sizes, met.frequencies)
+    assert trained.documents == 700
+    np.testing.assert_allclose(
+        trained.posterior["words"].sum(axis=0, dtype=np.float64), model._course.state.totals, rtol=1e-4
+    )
+    if method == "sdm":  # each word's counts add up to its tokens
+        np.testing.assert_allclose(trained.posterior["words"].sum(axis=1), met.frequencies, rtol=1e-4)
+
+
+@pytest.mark.parametrize(("method", "epochs"), [("sdm", 1), ("scvb0", 6), ("svb", 12)])
+def test_planted_topics_are_found_with_words_as_they_come(method: str, epochs: int) -> None:
+    steps = {} if method == "sdm" else {"step_offset": 1.0, "step_power": 0.6, "batch": 20}
+    model = StreamingLda(method, k=4, seed=1, window=100, **steps)
+    assert closeness(model.fit(TEXTS, epochs=epochs)) > 0.9
+
+
+def test_a_stream_of_unknown_length_is_learned_as_well_as_one_whose_sizes_are_known() -> None:
+    # Words that are still to come, if counted, make topics so flat that one takes most of what comes.
+    wide = CORPUS.with_words([f"never{number}" for number in range(20_000)])
+    found, alone = (one_pass(corpus).snapshot.posterior["words"] for corpus in (wide, CORPUS))
+    np.testing.assert_array_equal(found[: CORPUS.n_words], alone)
+    assert not found[CORPUS.n_words :].any()
+    tests = take_documents(planted_topics(1500, 80, 4, 12, 0.1, 0.05, 0).corpus, np.arange(1300, 1500))
+    running = trained_topics(one_pass(CORPUS)).completion(tests).perplexity
+    known = trained_topics(one_pass(CORPUS, totals="corpus")).completion(tests).perplexity
+    assert running < 1.1 * known
+
+
+@pytest.mark.parametrize("method", ["scvb0", "svb"])
+def test_a_minibatch_is_weighed_by_the_documents_that_will_come(method: str) -> None:
+    part = take_documents(CORPUS, np.arange(100))
+    mass, step = [], 0.0
+    for total in (1_000, 5_000):
+        model = StreamingLda(method, k=4, batch=100, step_offset=4.0, total_documents=total).partial_fit(part)
+        state = model._course.state
+        mass.append(float(state.totals.sum()))
+        step = model._course.method.step(1)
+    # Of 1,000 documents these are a tenth, of 5,000 a fiftieth.
+    assert mass[1] - mass[0] == pytest.approx(step * 40 * part.n_tokens, rel=1e-5)
+    fewer = StreamingLda(method, k=4, batch=100, step_offset=4.0, total_documents=3).partial_fit(part)
+    unknown = StreamingLda(method, k=4, batch=100, step_offset=4.0).partial_fit(part)
+    np.testing.assert_array_equal(fewer.trained().posterior["words"], unknown.trained().posterior["words"])
+
+
+def test_topics_shares_and_perplexities_are_those_of_a_result() -> None:
+    result = one_pass(CORPUS, window=1300)
+    model = StreamingLda("sdm", k=4).partial_fit(CORPUS)
+    pd.testing.assert_frame_equal(model.topics, result.topics)
+    part = take_documents(CORPUS, np.arange(40))
+    pd.testing.assert_frame_equal(model.transform(part), result.transform(part))
+    assert model.perplexity(part) == result.completion(part).perplexity
+    assert model.loo_perplexity == pytest.approx(result.snapshot.extras["loo_perplexity"])
+
+
+def test_the_leave_one_out_perplexity_is_that_of_the_last_call() -> None:
+    model = StreamingLda("sdm", k=4, window=100).partial_fit(TEXTS)
+    before = model.loo_perplexity
+    state = model._course.state
+    assert state is not None
+    assert before is not None
+    model.partial_fit(TEXTS[:100])
+    again = model.loo_perplexity
+    assert again is not None
+    assert again < before
+    assert StreamingLda("sdm", k=4).partial_fit(["apple"]).loo_perplexity is None  # one word has no others
+
+
+@pytest.mark.parametrize("method", STREAMS)
+def test_going_on_from_what_was_learned_is_never_having_stopped(method: str) -> None:
+    straight = StreamingLda(method, k=4, seed=3, vocabulary=CORPUS.vocabulary).partial_fit(parts())
+    half = StreamingLda(method, k=4, seed=3, vocabulary=CORPUS.vocabulary).partial_fit(parts()[:4])
+    later = StreamingLda.from_trained(half.trained(), seed=3).partial_fit(parts()[4:])
+    for name in TOLD:
+        one, other = later.trained().posterior[name], straight.trained().posterior[name]
+        # Not to the bit: how large the topics are is added up anew.
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-6, err_msg=name)
+    assert later.documents_seen == 1300
+
+
+def test_going_on_keeps_settings_and_tokeniser_and_a_vocabulary_that_is_not_to_grow() -> None:
+    tokeniser = Tokeniser(lowercase=False)
+    model = StreamingLda("scvb0", k=3, tokeniser=tokeniser, batch=7, beta=0.2).partial_fit(
+        ["Apple pear", "Pear"]
+    )
+    again = StreamingLda.from_trained(model.trained(), grow=False, batch=9)
+    again.partial_fit(["Apple plum"])
+    trained = again.trained()
+    assert (trained.method, trained.values["batch"], trained.posterior.hyper["beta"]) == ("scvb0", 9, 0.2)
+    assert trained.tokeniser == tokeniser.without_limits()
+    assert again.unknown_tokens == 1
+    assert sorted(trained.vocabulary) == ["Apple", "Pear", "pear"]
+    assert sorted(StreamingLda.from_trained(trained).partial_fit(["fig"]).trained().vocabulary)[-1] == "pear"
+    averaged = fit(CORPUS, "ascvb0", k=4, epochs=0.2, batch=11)
+    assert StreamingLda.from_trained(trained_topics(averaged))._values["batch"] == 11
+    assert StreamingLda.from_trained(trained_topics(fit(CORPUS, "vb", k=4, max_sweeps=2)))._row.name == "sdm"
+
+
+def test_batch_methods_go_on_from_a_stream() -> None:
+    model = StreamingLda("sdm", k=4, name="news").partial_fit(TEXTS)
+    warm = fit(CORPUS, "cvb0", k=4, max_sweeps=2, start=model.trained())
+    cold = fit(CORPUS, "cvb0", k=4, max_sweeps=2)
+    assert warm.snapshot.lower_bound is not None
+    assert cold.snapshot.lower_bound is not None
+    assert warm.snapshot.lower_bound > cold.snapshot.lower_bound
+    assert warm.problem.settings.start == "4 topics of news by sdm"
+
+
+def test_a_stream_is_saved_and_goes_on(tmp_path: Path) -> None:
+    model = StreamingLda("sdm", k=4).partial_fit(TEXTS[:300])
+    acvb_core.save_model(model, tmp_path / "model.npz")
+    loaded = StreamingLda.from_trained(acvb_core.load_model(tmp_path / "model.npz")).partial_fit(TEXTS[300:])
+    straight = StreamingLda.from_trained(model.trained()).partial_fit(TEXTS[300:])
+    for name in TOLD:
+        np.testing.assert_array_equal(loaded.trained().posterior[name], straight.trained().posterior[name])
+    pd.testing.assert_frame_equal(loaded.topics, straight.topics)
+
+
+@pytest.mark.parametrize("method", STREAMS)
+def test_texts_without_words_are_documents_too(method: str) -> None:
+    model = StreamingLda(method, k=3).partial_fit([]).partial_fit(["", "the and of", "12"])
+    assert model.documents_seen == 3
+    assert model.loo_perplexity is None
+    with pytest.raises(ParameterError, match="no topics yet"):
+        model.trained()
+    model.partial_fit(["", "apple pear", ""]).partial_fit([""])
+    assert model.documents_seen == 7
+    found = model.trained()
+    assert np.isfinite(found.word_probability).all()
+    assert found.vocabulary.tolist() == ["apple", "pear"]
+
+
+@pytest.mark.parametrize("method", STREAMS)
+def test_one_document_at_a_time(method: str) -> None:
+    model = StreamingLda(method, k=3)
+    for text in TEXTS[:60]:
+        model.partial_fit([text])
+    assert model.documents_seen == 60
+    assert np.isfinite(model.trained().word_probability).all()
+    assert model.topics["probability"].between(0, 1).all()
+
+
+def test_the_same_seed_gives_the_same_and_another_one_other_topics() -> None:
+    one, same, other = (
+        StreamingLda("sdm", k=4, seed=seed).partial_fit(TEXTS[:200]).trained().posterior["words"]
+        for seed in (5, 5, 6)
+    )
+    np.testing.assert_array_equal(one, same)
+    assert np.abs(one - other).max() > 0.1
+
+
+def test_texts_are_cut_as_the_first_corpus_was() -> None:
+    tokeniser = Tokeniser(lowercase=False, stop_words=())
+    corpus = cut(["Apple the pear", "Fig"], tokeniser.without_limits())
+    model = StreamingLda("sdm", k=2).partial_fit(corpus).partial_fit(["The Plum"])
+    assert set(model.trained().vocabulary) == {"Apple", "the", "pear", "Fig", "The", "Plum"}
+
+
+WRONG: list[tuple[Any, str]] = [
+    ("a text", "put a single text into a list"),
+    ({"a": 1}, "documents is a dict"),
+    (pd.DataFrame({"text": ["apple"]}), "documents is a DataFrame"),
+    (5, "documents is a int"),
+    (["apple", None], r"document 2 is a NoneType \(None\)"),
+    (["apple", float("nan")], r"document 2 is a float \(nan\)"),
+    ([["apple", "pear"]], r"document 1 is a list.*Corpus.build"),
+    (sparse.csr_array(np.eye(2)), r"documents is a csr_array|document 1 is a"),
+    (np.eye(2), r"document 1 is a ndarray.*Corpus.build"),
+    ([b"apple"], "document 1 is a bytes"),
+]
+
+
+@pytest.mark.parametrize(("given", "message"), WRONG)
+def test_what_is_no_document_is_refused_before_anything_is_learned(given: Any, message: str) -> None:
+    model = StreamingLda("sdm", k=2)
+    with pytest.raises(ParameterError, match=message):
+        model.partial_fit(given)
+    assert model.documents_seen == 0
+
+
+MISTAKES: list[tuple[dict[str, Any], str]] = [
+    ({"method": "cvb0"}, "choose one of sdm, scvb0, svb"),
+    ({"method": "asdm"}, "choose one of sdm, scvb0, svb"),
+    ({"method": "magic"}, "no method 'magic'"),
+    ({"epochs": 3}, r"epochs is no setting here.*fit\(documents, epochs"),
+    ({"totals": "corpus"}, "totals is no setting here.*total_documents"),
+    ({"score_every": 1.0}, "score_every is no setting here"),
+    ({"speed": 1}, "no setting 'speed'"),
+    ({"k": 0}, "k is 0"),
+    ({"vocabulary": "apple"}, "give a list of words"),
+    ({"vocabulary": []}, "vocabulary has no words"),
+    ({"total_documents": 10}, "of no use to sdm"),
+    ({"method": "svb", "total_documents": 0}, "total_documents is 0"),
+    ({"seed": -1}, "seed is -1"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), MISTAKES)
+def test_a_setting_that_cannot_be_is_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        StreamingLda(**options)
+
+
+def test_other_mistakes_are_told() -> None:
+    with pytest.raises(DataError, match="apple"):
+        StreamingLda(vocabulary=["apple", "apple"])
+    model = StreamingLda(k=4)
+    with pytest.raises(ParameterError, match="can be gone through once, not 2 times"):
+        model.fit(iter(TEXTS), epochs=2)
+    with pytest.raises(ParameterError, match="epochs is 0"):
+        model.fit(TEXTS, epochs=0)
+    with pytest.raises(ParameterError, match="call partial_fit"):
+        _ = model.topics
+    model.partial_fit(take_documents(CORPUS, np.arange(5)))
+    with pytest.raises(ParameterError, match="was read as counts"):
+        model.partial_fit(["apple"])
+    trained: TrainedTopics = model.trained()
+    with pytest.raises(ParameterError, match=r"k is 7.*give k=4"):
+        StreamingLda.from_trained(trained, k=7)
+    with pytest.raises(ParameterError, match="beta is no setting here"):
+        StreamingLda.from_trained(trained, beta=0.1)
