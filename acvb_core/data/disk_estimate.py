@@ -6,9 +6,12 @@ import io
 import math
 import tempfile
 import zipfile
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from acvb_core.data.byte_source import ByteSource, FileLike, Utf8Stream
 from acvb_core.data.corpus_docword import read_sizes
@@ -86,10 +89,10 @@ def estimate(
 ) -> Estimate:
     """Return the size to expect of a corpus, reading a few megabytes of it.
 
-    Documents, pairs and tokens are taken to go on as they do in the head. Words come again: their number is taken to
-    grow by the power of the size by which it grew from the first half of the head to the whole of it. In a list of
-    counts whose lines are mixed the documents come again too: each line is taken to be of any of them alike. A file
-    whose end is unlike its head is misjudged.
+    Documents, pairs and tokens are taken to go on as they do in the second half of the head. Words come again: with
+    each doubling of the text their number grows by a smaller factor, by the law that three lengths of the head show.
+    In a list of counts whose lines are mixed the documents come again too: each line is taken to be of any of them
+    alike. A file whose end is unlike its head is misjudged.
 
     Parameters
     ----------
@@ -133,9 +136,9 @@ def _head(source: ByteSource, encoding: str | None, limit: int) -> _Head:
         pieces.append(chunk)
         length += len(chunk)
     text = b"".join(pieces)
+    share = source.position() / size
     if not stream.read(1):
         return _Head(text, 1.0)
-    share = source.position() / size
     whole = text[: _last_line_end(text)] or text
     return _Head(whole, min(share * len(whole) / len(text), 1.0))
 
@@ -147,19 +150,28 @@ def _last_line_end(text: bytes) -> int:
 def _zip_head(source: ByteSource, limit: int) -> _Head:
     """Return an archive of the first files."""
     files = chosen_files(source).files
-    out, length, taken = io.BytesIO(), 0, 0
-    with zipfile.ZipFile(source.seekable()) as archive, zipfile.ZipFile(out, "w") as head:
+    sizes = np.cumsum([file.file_size for file in files])
+    taken = min(int(np.searchsorted(sizes, limit)) + 1, len(files))
+    with zipfile.ZipFile(source.seekable()) as archive:
+        return _Head(_repacked(archive, files[:taken]), taken / len(files))
+
+
+def _first_files(packed: bytes, share: float) -> bytes:
+    """Return an archive of the first files of an archive."""
+    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+        files = archive.infolist()
+        return _repacked(archive, files[: math.ceil(len(files) * share)])
+
+
+def _repacked(archive: zipfile.ZipFile, files: list[zipfile.ZipInfo]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as packed:
         for file in files:
-            if length > limit:
-                break
-            try:
-                head.writestr(file.filename, archive.read(file))
-            except Exception:  # an encrypted or damaged file: the reading will tell
-                length += file.file_size
-                continue
-            length += file.file_size
-            taken += 1
-    return _Head(out.getvalue(), max(taken, 1) / len(files))
+            with suppress(
+                Exception
+            ):  # an encrypted or damaged file makes zipfile raise all sorts; reading will tell
+                packed.writestr(file.filename, archive.read(file))
+    return out.getvalue()
 
 
 def _docword(source: ByteSource, encoding: str | None, head: _Head) -> tuple[_Sizes, tuple[str, ...]]:
@@ -179,33 +191,49 @@ def _grown(head: _Head, layout: CorpusLayout, tokeniser: Tokeniser | None) -> tu
     found = _measured(head.text, layout, tokeniser)
     if head.share == 1.0:
         return found, _Sizes._fields
+    parts = [_part(head.text, layout, tokeniser, share) for share in (0.5, 0.25)]
+    half, quarter = parts
     scale = 1.0 / head.share
-    linear = _Sizes(*(round(size * scale) for size in found))
-    if layout.format == "zip":
-        return linear, ("documents",)
-    half = _half(head.text, layout, tokeniser)
+    known = ("documents",) if layout.format == "zip" else ()
     if half is None:
-        return linear, ()
-    documents = linear.documents
-    if layout.format == "counts" and 2 * half.documents > 1.02 * found.documents:
-        documents = _met_again(found.documents, found.pairs, scale)
-    words = _power(half.words, found.words, scale)
+        return _Sizes(*(round(size * scale) for size in found)), known
+    # What the second half of the head adds is nearer to what is to come: numbers get longer, words are met again.
+    ahead = 2.0 * (scale - 1.0)
+    sizes = _Sizes(*(round(size + ahead * (size - before)) for size, before in zip(found, half, strict=True)))
+    mixed = half.documents * found.pairs > 1.05 * found.documents * half.pairs
+    if layout.format == "counts" and mixed:
+        sizes = sizes._replace(documents=_met_again(found.documents, found.pairs, scale))
+    if known:
+        sizes = sizes._replace(documents=round(found.documents * scale))
+    words = _words(found.words, half.words, half.words if quarter is None else quarter.words, scale)
     if tokeniser is not None and tokeniser.max_words is not None:
         words = min(words, tokeniser.max_words)
-    return _Sizes(documents, words, linear.pairs, linear.tokens), ()
+    return sizes._replace(words=words), known
 
 
-def _half(text: bytes, layout: CorpusLayout, tokeniser: Tokeniser | None) -> _Sizes | None:
+def _part(text: bytes, layout: CorpusLayout, tokeniser: Tokeniser | None, share: float) -> _Sizes | None:
+    """Return the sizes of the first lines of the head, None where there is nothing to count."""
+    if layout.format == "zip":
+        return _measured(_first_files(text, share), layout, tokeniser)
     try:
-        return _measured(text[: _last_line_end(text[: len(text) // 2])], layout, tokeniser)
+        return _measured(text[: _last_line_end(text[: int(len(text) * share)])], layout, tokeniser)
     except DataError:
         return None
 
 
-def _power(half: int, whole: int, scale: float) -> int:
-    """Return what grew from `half` to `whole` when the text was doubled, for `scale` times the text."""
-    exponent = min(max(math.log2(whole / max(half, 1)), 0.0), 1.0)
-    return round(whole * scale**exponent)
+def _words(whole: int, half: int, quarter: int, scale: float) -> int:
+    """Return how many words `scale` times the text holds.
+
+    Twice the text holds 2^e times the words; e falls with every doubling by as much as it fell with the last one.
+    """
+    power = math.log2(whole / max(half, 1))
+    fall = max(math.log2(max(half, 1) / max(quarter, 1)) - power, 0.0)
+    words, left = float(whole), math.log2(scale)
+    while left > 0.0:
+        power = min(max(power - fall, 0.0), 1.0)
+        words *= 2.0 ** (power * min(left, 1.0))
+        left -= 1.0
+    return round(words)
 
 
 def _met_again(found: int, lines: int, scale: float) -> int:

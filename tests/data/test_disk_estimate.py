@@ -1,0 +1,117 @@
+"""The size to expect, from the head of a file: right where the head is like the rest, exact where it is all."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zipfile
+
+import numpy as np
+import pytest
+
+from acvb_core.data import disk_estimate
+from acvb_core.data.corpus_readers import inspect_corpus, load_corpus
+from acvb_core.data.disk_estimate import estimate
+from acvb_core.data.tokeniser import Tokeniser
+from acvb_core.errors import DataError
+
+N = 2000
+
+
+@pytest.fixture(autouse=True)
+def _small_heads(monkeypatch):
+    monkeypatch.setattr(disk_estimate, "_HEAD_COUNTS", 60_000)
+    monkeypatch.setattr(disk_estimate, "_HEAD_TEXTS", 60_000)
+    monkeypatch.setattr(disk_estimate, "_BLOCK", 1000)
+
+
+@pytest.fixture(scope="module")
+def files():
+    """A corpus of 2,000 documents and a vocabulary by Zipf's law, in every format."""
+    rng = np.random.default_rng(3)
+    chance = 1.0 / np.arange(5, 3005)
+    draws = rng.choice(3000, size=(N, 20), p=chance / chance.sum())
+    counted = [list(zip(*np.unique(row, return_counts=True), strict=True)) for row in draws]
+    pairs = [(d, w, c) for d, document in enumerate(counted) for w, c in document]
+    mixed = [pairs[i] for i in rng.permutation(len(pairs))]
+    texts = [" ".join(f"w{w:04d}" for w in row) for row in draws]
+    ldac = [" ".join(f"{w}:{c}" for w, c in document) for document in counted]
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as packed:
+        for i, text in enumerate(texts):
+            packed.writestr(f"{i}.txt", text)
+    return {
+        "counts": "doc,word,count\n" + "".join(f"d{d},w{w},{c}\n" for d, w, c in pairs),
+        "mixed counts": "doc,word,count\n" + "".join(f"d{d},w{w},{c}\n" for d, w, c in mixed),
+        "docword": f"{N}\n3000\n{len(pairs)}\n" + "".join(f"{d + 1} {w + 1} {c}\n" for d, w, c in pairs),
+        "ldac": "".join(f"{len(document)} {line}\n" for document, line in zip(counted, ldac, strict=True)),
+        "lines": "".join(f"{text}\n" for text in texts),
+        "table": "id,text\n" + "".join(f'"n,{i}","{text}"\n' for i, text in enumerate(texts)),
+        "zip": archive.getvalue(),
+    }
+
+
+def assert_near(found, corpus, within: float) -> None:
+    sizes = {"documents": corpus.n_documents, "pairs": corpus.n_pairs, "tokens": corpus.n_tokens}
+    for what, size in sizes.items():
+        assert abs(getattr(found, what) / size - 1) < within, what
+    assert abs(found.words / corpus.n_words - 1) < 0.5  # rough by its nature
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
+@pytest.mark.parametrize("name", ["counts", "mixed counts", "docword", "ldac", "lines", "table", "zip"])
+def test_an_estimate_is_near(files, name, packed):
+    given = files[name]
+    source = given if isinstance(given, bytes) else given.encode()
+    whole = load_corpus(source, filename="x.txt").corpus
+    found = estimate(gzip.compress(source) if packed else source, filename="x.txt")
+    # Packed bytes are read 8 kB at a time, much of a file as small as this.
+    assert_near(found, whole, 0.4 if packed else 0.1)
+    assert found.head_bytes < len(source) / 2
+    assert found.file_bytes == len(gzip.compress(source) if packed else source)
+    if name != "zip":
+        assert abs(found.text_bytes / len(source) - 1) < (0.4 if packed else 0.001)
+    assert found.sentence.startswith("About ")
+    known = {"docword": ("documents", "words", "pairs"), "zip": ("documents",)}.get(name, ())
+    assert found.known == known
+    assert {what: getattr(found, what) for what in known} == {
+        what: {"documents": N, "words": 3000, "pairs": whole.n_pairs}[what] for what in known
+    }
+
+
+@pytest.mark.parametrize("name", ["counts", "docword", "ldac", "lines", "table", "zip"])
+def test_what_is_all_in_the_head_is_exact(files, name, monkeypatch):
+    monkeypatch.setattr(disk_estimate, "_HEAD_COUNTS", 10**7)
+    monkeypatch.setattr(disk_estimate, "_HEAD_TEXTS", 10**7)
+    given = files[name]
+    source = given if isinstance(given, bytes) else given.encode()
+    whole = load_corpus(source, filename="x.txt").corpus
+    found = estimate(source, filename="x.txt")
+    assert (found.documents, found.words, found.pairs, found.tokens) == (
+        *whole.shape,
+        whole.n_pairs,
+        whole.n_tokens,
+    )
+    assert set(found.known) == {"documents", "words", "pairs", "tokens"}
+    assert found.sentence.startswith("2,000 documents, ")
+
+
+def test_settings_of_the_reading_count(files):
+    source = files["table"].encode()
+    layout = inspect_corpus(source, "x.csv").with_columns({"text_column": "id", "name_column": "text"})
+    assert estimate(source, layout, tokeniser=Tokeniser(numbers=True, min_documents=1)).tokens < 1.2 * N
+    some = estimate(source, tokeniser=Tokeniser(max_words=7, numbers=True))
+    assert some.words == 7
+
+
+def test_broken_lines_do_not_matter(files):
+    lines = files["counts"].encode().splitlines(keepends=True)
+    lines[50:60] = [b"x\n"] * 10
+    assert_near(estimate(b"".join(lines)), load_corpus(files["counts"].encode()).corpus, 0.1)
+
+
+def test_a_file_that_is_none_is_refused():
+    with pytest.raises(DataError):
+        estimate(b"%PDF-1.4 and so on")
+    with pytest.raises(DataError, match="no word"):
+        estimate(b"1\n2\n3\n" * 10, filename="x.txt")
