@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import NoReturn
 
-from acvb_core.cli.reading import add_documents, add_reading, real
+from acvb_core.cli.reading import add_documents, add_reading, add_texts, real
 from acvb_core.cli.settings import add_method_settings, adder
 from acvb_core.errors import ParameterError
 from acvb_core.registry import METHODS, MODELS
@@ -52,6 +52,11 @@ def parser() -> Parser:
         help="runs from N seeds that count up from --seed and race: the half with the worse lower bound is given up at "
         "20 sweeps, half of the rest at 40, and so on; the winner is reported (default: 1)",
     )  # fmt: skip
+    fit.add_argument(
+        "--start", metavar="MODEL",
+        help="topics: go on from those of an earlier run: its folder, or the model.npz in it; words are matched by "
+        "name, new ones are added by methods that stream",
+    )  # fmt: skip
     _add_run(fit)
 
     compare = command(
@@ -68,6 +73,32 @@ def parser() -> Parser:
     )  # fmt: skip
     _add_run(compare)
 
+    tune = command(
+        "tune", "Look for the steps with which a method that streams predicts held-out documents best.",
+        _later("tune", "tune"),
+    )  # fmt: skip
+    add_reading(tune)
+    tunable = [row.name for row in METHODS if row.tuned]
+    tune.add_argument("--method", default="scvb0", help=f"one of {', '.join(tunable)} (default: scvb0)")
+    tune.add_argument(
+        "--seed", type=int, default=0, help="of the runs and of the choice of trials (default: 0)"
+    )
+    tune.add_argument(
+        "--trials", type=_positive, default=30, metavar="N",
+        help="runs, each of one epoch unless --epochs says otherwise: first the defaults, then settings spread evenly, "
+        "then the most promising ones; a setting that is typed is held (default: 30)",
+    )  # fmt: skip
+    _add_run(tune, "0.02, unless --heldout is given")
+
+    read = command(
+        "read", "Read a corpus of any size to a folder, for methods that stream.", _later("read", "read")
+    )
+    add_texts(read)
+    read.add_argument(
+        "folder", metavar="FOLDER", help="where to keep it; `acvb fit FOLDER` goes on from there"
+    )
+    read.add_argument("--quiet", action="store_true", help="no progress on stderr")
+
     transform = command(
         "transform", "Say which topics documents are of, with the topics as a run left them.",
         _later("transform", "transform"),
@@ -75,7 +106,7 @@ def parser() -> Parser:
     transform.add_argument(
         "folder",
         metavar="RUN",
-        help="folder that `acvb fit --model lda … --out` wrote; texts are cut as its were",
+        help="folder that `acvb fit --model lda … --out` wrote, or the model.npz in it; texts are cut as its were",
     )
     add_documents(transform)
     transform.add_argument(
@@ -103,16 +134,26 @@ def _names() -> list[str]:
     return list(dict.fromkeys(row.name for row in METHODS))
 
 
-def _add_run(to: Parser) -> None:
+def _add_run(to: Parser, documents: str = "0") -> None:
     told = "; ".join(f"{row.name} for {row.data}" for row in MODELS)
     usual = f"a sample's own, else {MODELS[0].name} or network, as --domains says"
+    usual += f"; {MODELS[-1].name} for methods that only it has, and for a corpus on disk"
     to.add_argument("--model", help=f"{told} (default: {usual})")
     to.add_argument(
         "--heldout", type=real, default=0.0, metavar="SHARE",
         help="share of the observed entries, or of each document's words, to hold out and score (default: 0)",
     )  # fmt: skip
+    to.add_argument(
+        "--heldout-documents", type=real, metavar="SHARE",
+        help="corpus: share of whole documents to hold out instead; four fifths of the words of each are seen, "
+        f"the others are to be predicted (default: {documents})",
+    )  # fmt: skip
     to.add_argument("--heldout-seed", type=int, default=0, help="of the held-out split (default: 0)")
-    to.add_argument("--out", metavar="DIR", help="folder to write the results to")
+    to.add_argument(
+        "--out", metavar="DIR",
+        help="folder to write the results to: run.json, history.csv, the tables of the model, posterior.npz; of topics "
+        "also model.npz, to go on from",
+    )  # fmt: skip
     to.add_argument(
         "--links", type=int, metavar="N",
         help="relation: also write the N unknown and the N unlinked pairs that are most likely links (links.csv), and "

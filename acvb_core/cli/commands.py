@@ -4,34 +4,43 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from acvb_core.cli.interrupt import stoppable
 from acvb_core.cli.output import comparison_json, comparison_text, result_json, result_text
-from acvb_core.cli.progress import Progress
+from acvb_core.cli.progress import Progress, ReadingProgress
 from acvb_core.cli.settings import given_values
 from acvb_core.cli.source import Source, chosen_models, load
+from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.engine import fitting
 from acvb_core.engine.problem import pose
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.errors import ParameterError
+from acvb_core.lda.trained import TrainedTopics
 from acvb_core.registry import method_row
 from acvb_core.rows import ModelRow
-from acvb_core.store.export import csv_text, write_run
+from acvb_core.store.export import csv_text, write_document_topics, write_run
 from acvb_core.store.export_links import write_links
 from acvb_core.store.leftovers import remove_leftovers
+from acvb_core.store.trained import load_model
 
-_NOTHING_YET = "interrupted before the first sweep; there is nothing to report"
-_INTERRUPTED = 130
+INTERRUPTED = 130
 
 
 def fit(arguments: argparse.Namespace) -> int:
     """Fit one method; return the exit code."""
-    source, values = _loaded(arguments, [arguments.method], [arguments.seed])
-    out = _folder(arguments.out)
+    with ExitStack() as kept:
+        return _fit(arguments, kept)
+
+
+def _fit(arguments: argparse.Namespace, kept: ExitStack) -> int:
+    start = None if arguments.start is None else load_model(Path(arguments.start))
+    source, values = loaded(arguments, [arguments.method], [arguments.seed], kept, start)
+    out = make_folder(arguments.out)
     problem = pose(
         source.data,
         arguments.method,
@@ -41,23 +50,29 @@ def fit(arguments: argparse.Namespace) -> int:
         heldout=arguments.heldout,
         heldout_seed=arguments.heldout_seed,
         restarts=arguments.restarts,
+        heldout_documents=arguments.heldout_documents or 0.0,
+        start=start,
     )
     try:
         with stoppable() as checkpoint:
             result = fitting.solve(problem, Progress(sys.stderr, quiet=arguments.quiet), checkpoint)
     except StopRun:
-        sys.stderr.write(f"acvb: {_NOTHING_YET}\n")
-        return _INTERRUPTED
-    removed = [] if out is None else _write(result, arguments, out)
+        return nothing_yet()
+    removed = [] if out is None else write(result, arguments, out)
     shown = result_json if arguments.json else result_text
     sys.stdout.write(shown(result, source.lines, out, removed))
-    return _INTERRUPTED if result.stopped else 0
+    return INTERRUPTED if result.stopped else 0
 
 
 def compare(arguments: argparse.Namespace) -> int:
     """Fit several methods from several seeds; return the exit code."""
-    source, values = _loaded(arguments, arguments.methods, arguments.seeds)
-    out = _folder(arguments.out)
+    with ExitStack() as kept:
+        return _compare(arguments, kept)
+
+
+def _compare(arguments: argparse.Namespace, kept: ExitStack) -> int:
+    source, values = loaded(arguments, arguments.methods, arguments.seeds, kept)
+    out = make_folder(arguments.out)
     progress = Progress(sys.stderr, len(arguments.methods) * len(arguments.seeds), quiet=arguments.quiet)
     try:
         with stoppable() as checkpoint:
@@ -70,35 +85,47 @@ def compare(arguments: argparse.Namespace) -> int:
                 model=source.model.name,
                 heldout=arguments.heldout,
                 heldout_seed=arguments.heldout_seed,
+                heldout_documents=arguments.heldout_documents or 0.0,
                 **values,
             )
     except StopRun:
-        sys.stderr.write(f"acvb: {_NOTHING_YET}\n")
-        return _INTERRUPTED
+        return nothing_yet()
     removed: list[Path] = []
     if out is not None:
         for result in comparison.results:
             settings = result.problem.settings
-            removed += _write(result, arguments, out / f"{settings.method}-seed{settings.seed}")
+            removed += write(result, arguments, out / f"{settings.method}-seed{settings.seed}")
         (out / "comparison.csv").write_text(csv_text(comparison.table()), encoding="utf-8", newline="")
     shown = comparison_json if arguments.json else comparison_text
     sys.stdout.write(shown(comparison, source.lines, out, removed))
     planned = len(arguments.methods) * len(arguments.seeds)
     stopped = len(comparison.results) < planned or comparison.results[-1].verdict is Verdict.STOPPED
-    return _INTERRUPTED if stopped else 0
+    return INTERRUPTED if stopped else 0
 
 
-def _loaded(
-    arguments: argparse.Namespace, methods: list[str], seeds: list[int]
+def nothing_yet() -> int:
+    """Say that a run was interrupted too early; return the exit code."""
+    sys.stderr.write("acvb: interrupted before the first sweep; there is nothing to report\n")
+    return INTERRUPTED
+
+
+def loaded(
+    arguments: argparse.Namespace,
+    methods: list[str],
+    seeds: list[int],
+    kept: ExitStack,
+    start: TrainedTopics | None = None,
 ) -> tuple[Source, dict[str, Any]]:
     """Load the data; return them, with the settings that were typed for these methods of their model.
 
     What is wrong with the settings is said before a large file is read, unless only the file can say which model is
-    meant.
+    meant. Texts for topics to go on from are cut as theirs were, and there are as many topics, unless something else
+    was typed.
     """
     _check_seeds(seeds)
     _check_links(arguments)
-    models = chosen_models(arguments)
+    _check_heldout(arguments)
+    models = chosen_models(arguments, methods)
     wrong: list[ParameterError] = []
     for model in models:
         try:
@@ -107,8 +134,12 @@ def _loaded(
             wrong.append(error)
     if len(wrong) == len(models):
         raise wrong[0]
-    source = load(arguments, models)
-    return source, _values(arguments, source.model, methods)
+    cut = None if start is None else start.tokeniser
+    cutter = None if cut is None else lambda: cut
+    streamed = all(method_row(models[0].name, method).streams for method in methods)
+    source = load(arguments, models, kept, cutter, streamed=streamed)
+    values = _values(arguments, source.model, methods)
+    return source, values if start is None else {"k": start.n_topics, **values}
 
 
 def _values(arguments: argparse.Namespace, model: ModelRow, methods: list[str]) -> dict[str, Any]:
@@ -121,7 +152,7 @@ def _values(arguments: argparse.Namespace, model: ModelRow, methods: list[str]) 
     return values
 
 
-def _folder(name: str | None) -> Path | None:
+def make_folder(name: str | None) -> Path | None:
     """Make the folder for the results before the run, not to find out afterwards that it cannot be made."""
     if name is None:
         return None
@@ -131,20 +162,37 @@ def _folder(name: str | None) -> Path | None:
 
 
 def _check_links(arguments: argparse.Namespace) -> None:
+    if not hasattr(arguments, "links"):
+        return
     if arguments.links is not None and arguments.links < 1:
         raise ParameterError(f"--links is {arguments.links}; it must be at least 1.")
     if arguments.links is not None and arguments.out is None:
         raise ParameterError("--links writes files, but there is no folder for them. Give one with --out.")
 
 
-def _write(result: Result, arguments: argparse.Namespace, folder: Path) -> list[Path]:
-    """Write a run to a folder; return what an earlier run had left there and was removed, lest it be taken for this."""
+def write(result: Result, arguments: argparse.Namespace, folder: Path) -> list[Path]:
+    """Write a run to a folder, of documents on disk the topics of all.
+
+    Return what an earlier run had left there and was removed, lest it be taken for this.
+    """
     written = write_run(result, folder)
-    if arguments.links is not None:
+    if isinstance(result.problem.data, DiskCorpus):
+        doing = ReadingProgress(
+            sys.stderr, "the topics of all documents", doing="writing", quiet=arguments.quiet
+        )
+        write_document_topics(result, folder / "documents.csv", doing)
+    if getattr(arguments, "links", None) is not None:
         written += write_links(result, arguments.links, folder)
     # A file of such a name may be what was read: the table of an earlier run as data, or as known labels.
     read = [Path(value) for value in vars(arguments).values() if isinstance(value, str)]
     return remove_leftovers(folder, [*written, *read])
+
+
+def _check_heldout(arguments: argparse.Namespace) -> None:
+    if arguments.heldout and arguments.heldout_documents:
+        raise ParameterError(
+            "--heldout holds out words of each document, --heldout-documents whole documents; give one of the two."
+        )
 
 
 def _check_seeds(seeds: list[int]) -> None:

@@ -24,6 +24,8 @@ def methods(arguments: argparse.Namespace) -> int:
                 "ends": row.converges_by(),
                 "summary": row.summary,
                 "reference": row.reference,
+                "streams": row.streams,
+                "tuned": [asdict(found) for found in row.tuned],
                 "parameters": [{**asdict(p), "flag": p.flag} for p in row.parameters],
             }
             for row in METHODS
@@ -36,7 +38,9 @@ def methods(arguments: argparse.Namespace) -> int:
         for model in MODELS:
             lines = [(row.name, row.converges_by(), row.summary) for row in methods_of(model.name)]
             listed = table(("method", "ends by", "summary"), lines)
-            parts.append(f"{model.label} (--model {model.name}): {model.data}\n\n{listed}")
+            parts.append(
+                f"{model.label} (--model {model.name}): {model.data}\n\n{listed}{_streaming(model.name)}"
+            )
         sys.stdout.write("\n".join(parts))
     return 0
 
@@ -56,8 +60,22 @@ def methods_markdown() -> str:
             f"| `{row.name}` | {row.converges_by()} | {row.summary} | {row.reference} |"
             for row in methods_of(model.name)
         ]
-        parts.append("\n".join(lines) + "\n")
+        parts.append("\n".join(lines) + f"\n{_streaming(model.name, '`')}")
     return "\n".join(parts)
+
+
+def _streaming(model: str, mark: str = "") -> str:
+    """Return which methods of a model stream, and what that means, as a paragraph; nothing where none does."""
+    from acvb_core.registry import methods_of
+
+    names = [f"{mark}{row.name}{mark}" for row in methods_of(model) if row.streams]
+    if not names:
+        return ""
+    told = f"{', '.join(names[:-1])} and {names[-1]}"
+    return (
+        f"\n{told} stream: they take the documents window by window, so that these may "
+        "stay on disk, and run for a number of epochs, passes over all documents.\n"
+    )
 
 
 def samples(arguments: argparse.Namespace) -> int:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from acvb_core.data.document_split import HeldOutDocuments
 from acvb_core.engine.result import Result
 from acvb_core.store.known_labels import known_labels
 
@@ -83,13 +84,22 @@ def _lda_facts(result: Result) -> Facts:
     if "loo_perplexity" in extras:
         facts.append(("leave-one-out perplexity", f"{extras['loo_perplexity']:,.1f}"))
     if score is not None:
-        text = f"perplexity {score.perplexity:,.1f}, {score.log_likelihood:.4f} nats each"
-        facts.append((_lda_held_out(result)[0], text))
+        name = _lda_held_out(result)[0]
+        each = "a word" if result.problem.settings.heldout_documents else "each"
+        completion = "completion " if result.problem.settings.heldout_documents else ""
+        text = f"{completion}perplexity {score.perplexity:,.1f}, {score.log_likelihood:.4f} nats {each}"
+        facts.append((name, text))
     return facts
 
 
 def _lda_held_out(result: Result) -> tuple[str, str]:
-    return "held-out words", f"{result.problem.heldout.n:,}"
+    heldout = result.problem.heldout
+    if isinstance(heldout, HeldOutDocuments):
+        return (
+            "held-out documents",
+            f"{heldout.observed.n_documents:,}, {heldout.n:,} words of them to be predicted",
+        )
+    return "held-out words", f"{heldout.n:,}"
 
 
 def _topics(result: Result) -> str:

@@ -60,7 +60,7 @@ def peak_memory_mb() -> float | None:
 
 def result_json(result: Result, lines: list[str], out: Path | None, removed: Sequence[Path] = ()) -> str:
     """Return a run as one JSON object on one line."""
-    return _json({**_summary(result), "report": _told(result, lines), **_files(out, removed)})
+    return as_json({**_summary(result), "report": _told(result, lines), **files_of(out, removed)})
 
 
 def comparison_json(
@@ -74,22 +74,24 @@ def comparison_json(
         }
         for domain in comparison.results[0].problem.model_row.clusterings
     }
-    return _json(
+    return as_json(
         {
             "runs": [_summary(result) for result in comparison.results],
             "agreement": {"labels": names, **agreement},
             "peak_memory_mb": peak_memory_mb(),
             "report": _told(comparison.results[0], lines),
-            **_files(out, removed),
+            **files_of(out, removed),
         }
     )
 
 
-def _files(out: Path | None, removed: Sequence[Path]) -> dict[str, Any]:
+def files_of(out: Path | None, removed: Sequence[Path]) -> dict[str, Any]:
+    """Return where results were written, and what was removed there, as plain values."""
     return {"out": out and str(out), "removed": [str(path) for path in removed]}
 
 
-def _json(value: dict[str, Any]) -> str:
+def as_json(value: dict[str, Any]) -> str:
+    """Return values as one JSON object on one line."""
     return json.dumps(plain(value), allow_nan=False) + "\n"
 
 
@@ -114,8 +116,9 @@ def result_text(result: Result, lines: list[str], out: Path | None, removed: Seq
     facts = [
         ("how it ended", _ending(result)),
         *_race(result),
+        *_stream(result),
         ("found", _clusters(result)),
-        ("lower bound", _nats(last.lower_bound)),
+        *([] if result.problem.row.streams else [("lower bound", _nats(last.lower_bound))]),
         ("pseudo leave-one-out", _nats(last.pseudo_loo)),
     ]
     facts += own.facts(result)
@@ -133,8 +136,8 @@ def result_text(result: Result, lines: list[str], out: Path | None, removed: Seq
         facts.append(("written to", str(out)))
     if removed:
         facts.append(("removed", f"{', '.join(path.name for path in removed)}: left there by an earlier run"))
-    data = _data(result.problem.data, _told(result, lines))
-    return f"{data}{result.problem.label}\n{_listed(facts)}{own.found(result)}"
+    data = data_text(result.problem.data, _told(result, lines))
+    return f"{data}{result.problem.label}\n{listed(facts)}{own.found(result)}"
 
 
 def comparison_text(
@@ -145,7 +148,7 @@ def comparison_text(
     table = comparison.table().to_string(
         index=False, na_rep="-", float_format=lambda x: f"{x:,.1f}" if abs(x) >= 100 else f"{x:.4g}"
     )
-    parts = [_data(first.problem.data, _told(first, lines)), table, "\n"]
+    parts = [data_text(first.problem.data, _told(first, lines)), table, "\n"]
     if first.problem.heldout is not None:
         parts.append("\n{}: {}\n".format(*TEXTS[first.problem.settings.model].held_out(first)))
     if len(comparison.results) > 1:
@@ -179,7 +182,7 @@ def _known(comparison: Comparison) -> str:
 def transform_json(found: Transformed, lines: list[str], out: Path | None) -> str:
     """Return documents with their topics as one JSON object on one line; the table is there unless it was written."""
     table = found.table
-    return _json(
+    return as_json(
         {
             "topics": found.topics,
             "data": found.corpus.identity(),
@@ -203,21 +206,36 @@ def transform_text(found: Transformed, lines: list[str], out: Path | None) -> st
         facts.append(("completion", text))
     if out is not None:
         facts.append(("written to", str(out)))
-    return f"{_data(found.corpus, lines)}topics of {found.topics}\n{_listed(facts)}"
+    return f"{data_text(found.corpus, lines)}topics of {found.topics}\n{listed(facts)}"
 
 
-def _listed(facts: list[tuple[str, str]]) -> str:
+def listed(facts: list[tuple[str, str]]) -> str:
+    """Return facts in two columns, a line each."""
     width = max(len(name) for name, _ in facts)
     return "".join(f"  {name:<{width}}  {text}\n" for name, text in facts)
 
 
-def _data(data: Any, lines: list[str]) -> str:
+def data_text(data: Any, lines: list[str]) -> str:
+    """Return name and size of data, and below what reading them found."""
     head = f"{printable(data.name)}: {data.size_text}\n"
     return head + "".join(f"  {printable(line)}\n" for line in lines) + "\n"
 
 
+def _stream(result: Result) -> list[tuple[str, str]]:
+    """Return what a run went on from, and how much of a stream it went through, how fast; nothing where it is none."""
+    settings, told = result.problem.settings, result.summary()
+    facts = [("went on from", printable(settings.start))] if settings.start else []
+    if "documents_seen" in told:
+        rate = told["documents_per_second"]
+        speed = "" if rate is None else f", {rate:,.0f} a second"
+        facts.append(("went through", f"{told['documents_seen']:,} documents{speed}"))
+    return facts
+
+
 def _ending(result: Result) -> str:
     row, sweeps = result.problem.row, f"{result.snapshot.sweep:,} sweeps"
+    if row.streams:
+        sweeps = f"{result.snapshot.passes:.4g} epochs ({result.snapshot.sweep:,} windows)"
     if row.monitored is None and result.verdict is Verdict.MAX_SWEEPS:
         return f"did its {sweeps}"
     return f"{_ENDED[result.verdict]} after {sweeps}; judged by: {row.converges_by()}"

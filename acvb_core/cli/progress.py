@@ -42,14 +42,7 @@ class Progress:
         if snapshot.verdict is None and time.monotonic() < self._next:
             return
         self._next = time.monotonic() + self._pause
-        text = self._text(problem, snapshot)
-        if self._terminal:
-            text = text[: shutil.get_terminal_size((110, 24)).columns - 1]
-            end = "\n" if snapshot.verdict else ""
-            self._stream.write(f"\r{text}\x1b[K{end}")
-        else:
-            self._stream.write(f"{text}\n")
-        self._stream.flush()
+        _write_line(self._stream, self._text(problem, snapshot), last=snapshot.verdict is not None)
 
     def _text(self, problem: Problem, snapshot: Snapshot) -> str:
         cap = problem.max_sweeps
@@ -58,7 +51,7 @@ class Progress:
         if self._terminal:
             done = min(_BAR * snapshot.sweep // cap, _BAR)
             parts.append(f"[{'#' * done}{'.' * (_BAR - done)}]")
-        parts.append(f"sweep {snapshot.sweep:,}/{cap:,}")
+        parts.append(_how_far(problem, snapshot))
         if snapshot.verdict:
             parts.append(str(snapshot.verdict))
         for name, value in (
@@ -72,3 +65,50 @@ class Progress:
         what = domains[0] if len(domains) == 1 else "clusters"
         parts.append(f"{what} " + " x ".join(str(k) for k in snapshot.effective_k.values()))
         return "  ".join(parts)
+
+
+class ReadingProgress:
+    """Tells how far the reading of a file is: takes the share that is done.
+
+    Parameters
+    ----------
+    stream : text stream
+    what : str
+    quiet : bool
+        Write nothing.
+    """
+
+    def __init__(self, stream: TextIO, what: str, *, doing: str = "reading", quiet: bool = False) -> None:
+        self._stream, self._what, self._doing, self._quiet = stream, what, doing, quiet
+        self._pause = 0.1 if stream.isatty() else 10.0
+        self._next = time.monotonic() + self._pause
+
+    def __call__(self, share: float) -> None:
+        """Show the share, if it is time to."""
+        over = share >= 1.0
+        if self._quiet or (time.monotonic() < self._next and not (over and self._stream.isatty())):
+            return
+        self._next = time.monotonic() + self._pause
+        _write_line(self._stream, f"{self._doing} {self._what}  {share:.0%}", last=over)
+
+
+def _write_line(stream: TextIO, text: str, *, last: bool) -> None:
+    """Write a line; on a terminal over the one before, unless that was the last."""
+    if stream.isatty():
+        text = text[: shutil.get_terminal_size((110, 24)).columns - 1]
+        end = "\n" if last else ""
+        stream.write(f"\r{text}\x1b[K{end}")
+    else:
+        stream.write(f"{text}\n")
+    stream.flush()
+
+
+def _how_far(problem: Problem, snapshot: Snapshot) -> str:
+    """Return how far a run is: in sweeps, or in epochs and documents a second where it streams."""
+    if not problem.row.streams:
+        return f"sweep {snapshot.sweep:,}/{problem.max_sweeps:,}"
+    text = f"epoch {snapshot.passes:.2f}/{problem.settings.values['epochs']:g}"
+    seconds = snapshot.wall_seconds - snapshot.diagnostics_seconds
+    if seconds > 0 and snapshot.passes:
+        text += f"  {snapshot.passes * problem.train.n_documents / seconds:,.0f} documents/s"
+    return text

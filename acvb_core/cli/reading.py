@@ -46,6 +46,7 @@ class Reading:
     beyond: tuple[str, ...] = ()
 
 
+_CUTTING = "how to cut the texts of a corpus into words"
 _SHARED_TITLE = "how to read FILE (guessed where not given)"
 _SHARED = ("format", "name", "delimiter", "encoding", "header")
 READINGS = (
@@ -67,6 +68,7 @@ READINGS = (
             "vocabulary", "text_column", "name_column", "label_column", "document_column", "word_column",
             "count_column",
         ),
+        ("on_disk", "broken", "start", "heldout_documents"),
     ),
 )  # fmt: skip
 #: Options whose flag is not their name with dashes.
@@ -81,13 +83,29 @@ def add_reading(to: argparse.ArgumentParser) -> None:
         "file", metavar="FILE",
         help="a relation or a network (an edge list, a matrix, a MatrixMarket, npz, GraphML, GML or Pajek file) or, "
         "with --model lda, a corpus (word counts, a table with a column of texts, a text a line, a zip of .txt files), "
-        "gzipped or not; or sample:NAME",
+        "gzipped or not; or a folder that `acvb read` wrote; or sample:NAME",
     )  # fmt: skip
     _add_shared(adder(to, _SHARED_TITLE), READINGS)
     _add_relation(adder(to, "how to read FILE as a relation"))
     _add_domains(to)
-    _add_corpus(adder(to, "how to read FILE as a corpus (--model lda)"))
-    _add_tokeniser(adder(to, "how to cut the texts of a corpus into words"))
+    add = adder(to, "how to read FILE as a corpus (--model lda)")
+    _add_corpus(add)
+    _add_large(add)
+    _add_tokeniser(adder(to, _CUTTING))
+
+
+def add_texts(to: argparse.ArgumentParser) -> None:
+    """Add FILE, which is a corpus to be read to disk, and the flags that say how to read it."""
+    to.add_argument(
+        "file", metavar="FILE",
+        help="word counts, a table with a column of texts, a text a line, a zip of .txt files, gzipped or not; it may "
+        "be larger than the memory",
+    )  # fmt: skip
+    _add_shared(adder(to, _SHARED_TITLE), [reading for reading in READINGS if reading.kind == "corpus"])
+    add = adder(to, "how to read FILE as a corpus")
+    _add_corpus(add)
+    _add_broken(add)
+    _add_tokeniser(adder(to, _CUTTING))
 
 
 def add_documents(to: argparse.ArgumentParser) -> None:
@@ -168,6 +186,23 @@ def _add_corpus(add: Add) -> None:
     add("--count-column", "word counts: column of the counts; `none` when each line is a word", type=_column)
 
 
+def _add_large(add: Add) -> None:
+    add(
+        "--on-disk",
+        "methods that stream: read FILE to this folder and keep it there; used again as long as FILE is the same "
+        "(default: a folder that is removed at the end, where FILE is large)",
+        metavar="FOLDER",
+    )
+    _add_broken(add)
+
+
+def _add_broken(add: Add) -> None:
+    text = (
+        "what happens to a line that cannot be read: it is refused, or left out and counted (default: refuse)"
+    )
+    add("--broken", text, choices=("refuse", "skip"))
+
+
 def _add_tokeniser(add: Add) -> None:
     fresh = Tokeniser()
 
@@ -213,8 +248,8 @@ def reader_options(arguments: argparse.Namespace, reading: Reading) -> dict[str,
     return options | ({} if tokeniser is None else {"tokeniser": tokeniser})
 
 
-def check_sample(arguments: argparse.Namespace, reading: Reading) -> None:
-    """Refuse what cannot be said of a sample of this kind of data.
+def check_as_it_is(arguments: argparse.Namespace, reading: Reading, what: str = "A sample") -> None:
+    """Refuse what cannot be said of data of this kind that are there already, as a sample is.
 
     Raises
     ------
@@ -225,8 +260,10 @@ def check_sample(arguments: argparse.Namespace, reading: Reading) -> None:
     for kind in READINGS:
         allowed = _beyond_flags(arguments, kind) if kind is reading else []
         flags += [flag for flag in _typed_flags(arguments, kind) if flag not in allowed]
+    if getattr(arguments, "broken", None) is not None:
+        flags.append("--broken")
     if flags:
-        raise ParameterError(f"A sample is read as it is; leave {flags[0]} out.")
+        raise ParameterError(f"{what} is read as it is; leave {flags[0]} out.")
 
 
 def _typed_flags(arguments: argparse.Namespace, reading: Reading) -> list[str]:

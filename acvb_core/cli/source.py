@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
-from acvb_core.cli.reading import ONE_DOMAIN, check_sample, flag_of, reader_options, reading_of
+from acvb_core.cli.documents import kept_sample, load_documents
+from acvb_core.cli.kept import holds_corpus
+from acvb_core.cli.reading import ONE_DOMAIN, check_as_it_is, flag_of, reader_options, reading_of
 from acvb_core.data.networks import as_network, as_two_sided, with_attributes
 from acvb_core.data.relation import Relation
 from acvb_core.data.sides import Domains
 from acvb_core.data.tokeniser import Tokeniser
 from acvb_core.errors import ParameterError
-from acvb_core.registry import MODELS, model_row
+from acvb_core.registry import MODELS, methods_of, model_row
 from acvb_core.rows import ModelRow
 
 _SAMPLE = "sample:"
@@ -27,7 +30,7 @@ class Source:
 
     Attributes
     ----------
-    data : Relation or Corpus
+    data : Relation, Corpus or DiskCorpus
     model : ModelRow
         What they are to be fitted with.
     lines : list of str
@@ -39,10 +42,11 @@ class Source:
     lines: list[str] = field(default_factory=list)
 
 
-def chosen_models(arguments: argparse.Namespace) -> list[ModelRow]:
+def chosen_models(arguments: argparse.Namespace, methods: Sequence[str] = ()) -> list[ModelRow]:
     """Return the models that may be meant: more than one while the data have to say how many domains there are.
 
-    Without a model, a sample's own is meant, else the first there is.
+    Without a model, a sample's own is meant, or that of a corpus on disk, or the only one with such methods, else the
+    first there is.
 
     Raises
     ------
@@ -50,7 +54,7 @@ def chosen_models(arguments: argparse.Namespace) -> list[ModelRow]:
         There is no such model, or the flags contradict each other.
     """
     typed, domains = arguments.model, arguments.domains or "auto"
-    model = model_row(typed) if typed is not None else _usual_model(arguments.file)
+    model = model_row(typed) if typed is not None else _usual_model(arguments.file, methods)
     if model.data_type is not Relation:
         return [model]
     of_one = [flag_of(name, value) for name in ONE_DOMAIN if (value := getattr(arguments, name)) is not None]
@@ -68,18 +72,26 @@ def chosen_models(arguments: argparse.Namespace) -> list[ModelRow]:
     return {"one": [one], "two": [two], "auto": [two, one]}[domains]
 
 
-def _usual_model(file: str) -> ModelRow:
+def _usual_model(file: str, methods: Sequence[str]) -> ModelRow:
     if file.startswith(_SAMPLE):
         from acvb_core.data.samples import SAMPLES
 
         name = file.removeprefix(_SAMPLE)
         if name in SAMPLES:
             return model_row(SAMPLES[name].model)
-    return MODELS[0]
+    elif holds_corpus(file):
+        return next(row for row in MODELS if row.streamed is not None)
+    owners = [row for row in MODELS if set(methods) <= {method.name for method in methods_of(row.name)}]
+    return owners[0] if methods and len(owners) == 1 else MODELS[0]
 
 
 def load(
-    arguments: argparse.Namespace, models: Sequence[ModelRow], cutter: Callable[[], Tokeniser] | None = None
+    arguments: argparse.Namespace,
+    models: Sequence[ModelRow],
+    kept: ExitStack,
+    cutter: Callable[[], Tokeniser] | None = None,
+    *,
+    streamed: bool = False,
 ) -> Source:
     """Load the file, or the sample, that the arguments name, as the data of a model.
 
@@ -88,8 +100,12 @@ def load(
     arguments : Namespace
     models : sequence of ModelRow
         All for the same kind of data; these say which one it is.
+    kept : ExitStack
+        What is on disk for this time only goes with it.
     cutter : callable, optional
-        Gives the tokeniser of a file of texts; asked only where there are texts. Without it: what was typed.
+        Gives the tokeniser of a file of texts; asked only where there are texts and nothing was typed of them.
+    streamed : bool
+        Documents may stay on disk.
 
     Raises
     ------
@@ -102,26 +118,19 @@ def load(
     if arguments.file.startswith(_SAMPLE):
         from acvb_core.data.samples import load_sample
 
-        check_sample(arguments, reading)
+        check_as_it_is(arguments, reading)
         sample = load_sample(arguments.file.removeprefix(_SAMPLE))
-        if not (isinstance(sample.data, Relation) and reading.kind == "relation"):
-            return Source(sample.data, models[0], sample.report.lines())
-        relation, told = _with_domains(sample.data, arguments, models)
-        return _relation(arguments, relation, [*sample.report.lines(), *told])
-    options = reader_options(arguments, reading)
+        if isinstance(sample.data, Relation) and reading.kind == "relation":
+            relation, told = _with_domains(sample.data, arguments, models)
+            return _relation(arguments, relation, [*sample.report.lines(), *told])
+        if getattr(arguments, "on_disk", None) is not None and isinstance(sample.data, models[0].data_type):
+            data, lines = kept_sample(arguments, sample.data, streamed)
+            return Source(data, models[0], lines)
+        return Source(sample.data, models[0], sample.report.lines())
     if reading.kind == "corpus":
-        from acvb_core.data.corpus_readers import inspect_corpus, load_corpus
-
-        if cutter is not None:
-            seen = {
-                name: options[name]
-                for name in ("format", "encoding", "delimiter", "header")
-                if name in options
-            }
-            if inspect_corpus(arguments.file, **seen).has_texts:
-                options["tokeniser"] = cutter()
-        documents = load_corpus(arguments.file, **options)
-        return Source(documents.corpus, models[0], documents.report.lines())
+        data, lines = load_documents(arguments, reading, cutter, streamed, kept)
+        return Source(data, models[0], lines)
+    options = reader_options(arguments, reading)
     from acvb_core.data.readers import load_relation
 
     domains: Domains = "auto" if len(models) > 1 else "one" if models[0].name == _ONE else "two"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
 from acvb_core.cli.output import Transformed, transform_json, transform_text
 from acvb_core.cli.source import Source, load
 from acvb_core.data.corpus import Corpus
+from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.errors import ParameterError
 from acvb_core.lda.transform import corpus_like, how_to_cut, nothing_known
 from acvb_core.registry import model_row
@@ -20,7 +22,8 @@ from acvb_core.store.topic_model import SavedTopics, load_topics
 def transform(arguments: argparse.Namespace) -> int:
     """Write the topic shares of documents; return the exit code."""
     topics = load_topics(Path(arguments.folder))
-    source = _documents(arguments, topics)
+    with ExitStack() as kept:
+        source = _documents(arguments, topics, kept)
     corpus: Corpus = source.data
     table = topics.transform(corpus)
     if not table["tokens"].any():
@@ -40,9 +43,13 @@ def transform(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _documents(arguments: argparse.Namespace, topics: SavedTopics) -> Source:
+def _documents(arguments: argparse.Namespace, topics: SavedTopics, kept: ExitStack) -> Source:
     """Load FILE; its texts, and those of a sample, are cut as the topics' own were."""
-    source = load(arguments, [model_row("lda")], cutter=lambda: how_to_cut(topics.tokeniser, topics.name))
+    source = load(
+        arguments, [model_row("lda")], kept, cutter=lambda: how_to_cut(topics.tokeniser, topics.name)
+    )
+    if isinstance(source.data, DiskCorpus):
+        return replace(source, data=source.data.in_memory())
     if not isinstance(source.data, Corpus):
         raise ParameterError(f"{arguments.file} is a relation; topics are of documents. Give a corpus.")
     sample = source.data

@@ -27,7 +27,10 @@ def test_methods_lists_every_row(run: Run) -> None:
     listed = run("methods", "--json").json["methods"]
     assert [row["method"] for row in listed] == [row.name for row in METHODS]
     assert [p["flag"] for p in listed[0]["parameters"]] == [p.flag for p in METHODS[0].parameters]
-    assert {"model", "method", "label", "ends", "summary", "reference", "parameters"} == listed[0].keys()
+    fields = {"model", "method", "label", "ends", "summary", "reference", "streams", "tuned", "parameters"}
+    assert fields == listed[0].keys()
+    assert [row["streams"] for row in listed] == [row.streams for row in METHODS]
+    assert "asdm, ascvb0 and asvb stream: they take the documents window by window" in shown.out
 
 
 def test_samples_are_listed(run: Run) -> None:

@@ -1,0 +1,174 @@
+"""From FILE to documents: in memory, or kept on disk where they are to be streamed or are too many."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from acvb_core.cli.kept import kept_in, origin_of
+from acvb_core.cli.progress import ReadingProgress
+from acvb_core.cli.reading import Reading, check_as_it_is, reader_options
+from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.data.tokeniser import Tokeniser
+from acvb_core.errors import ParameterError
+
+#: A file of less is never looked at twice: it fits into memory.
+SMALL = 16 << 20
+#: Unpacked bytes of text from which documents that are streamed stay on disk …
+LARGE = 1 << 30
+#: … and so do those that would take this share of the memory there is.
+SHARE = 0.25
+#: Bytes in memory for a (document, word) pair while a corpus is put together, and for a byte of text.
+_PAIR, _TEXT = 40, 3
+_LOOKED_AT = ("format", "encoding", "delimiter", "header")
+
+Cutter = Callable[[], Tokeniser]
+
+
+def load_documents(
+    arguments: argparse.Namespace, reading: Reading, cutter: Cutter | None, streamed: bool, kept: ExitStack
+) -> tuple[Any, list[str]]:
+    """Return the documents of FILE, a `Corpus` or a `DiskCorpus`, and what reading them found.
+
+    Parameters
+    ----------
+    arguments : Namespace
+    reading : Reading
+        That of a corpus.
+    cutter : callable, optional
+        Gives the tokeniser of a file of texts where none was typed.
+    streamed : bool
+        Everything that is to be done with them can be done with documents on disk.
+    kept : ExitStack
+        A folder that is needed for as long as the documents are goes with it.
+
+    Raises
+    ------
+    DataError, ParameterError
+        It cannot be read as asked.
+    """
+    file, asked = arguments.file, getattr(arguments, "on_disk", None)
+    _check_streamed(asked, streamed)
+    if Path(file).is_dir():
+        if asked is not None:
+            raise ParameterError(f"{file} is a folder, which is on disk already; leave --on-disk out.")
+        check_as_it_is(arguments, reading, "A corpus on disk")
+        return DiskCorpus.open(file), []
+    options = reader_options(arguments, reading)
+    if cutter is not None and "tokeniser" not in options and _has_texts(file, options):
+        options["tokeniser"] = cutter()
+    broken = getattr(arguments, "broken", None) or "refuse"
+    if asked is None and not (streamed and _is_large(file, options)):
+        return _in_memory(arguments, options, broken, kept)
+    _check_kept(options)
+    options["broken"] = broken
+
+    def read(folder: Path, **more: Any) -> tuple[DiskCorpus, list[str]]:
+        return read_file(file, folder, quiet=_quiet(arguments), **options, **more)
+
+    if asked is not None:
+        return kept_in(Path(asked), origin_of(file, options), read)
+    folder = _passing_folder(arguments, kept)
+    if not _quiet(arguments):
+        sys.stderr.write(
+            f"{Path(file).name} is large: its documents stay on disk, in {folder} until the end; --on-disk FOLDER "
+            "keeps them.\n"
+        )
+    return read(folder, keep_texts=False)
+
+
+def read_file(file: str, folder: Path, *, quiet: bool, **options: Any) -> tuple[DiskCorpus, list[str]]:
+    """Read a file to disk, telling how far it is."""
+    from acvb_core.data.disk_readers import read_to_disk
+
+    progress = ReadingProgress(sys.stderr, Path(file).name, quiet=quiet)
+    loaded = read_to_disk(file, folder, progress=progress, **options)
+    return loaded.corpus, loaded.report.lines()
+
+
+def _in_memory(
+    arguments: argparse.Namespace, options: dict[str, Any], broken: str, kept: ExitStack
+) -> tuple[Any, list[str]]:
+    from acvb_core.data.corpus_readers import load_corpus
+
+    if broken == "refuse":
+        documents = load_corpus(arguments.file, **options)
+        return documents.corpus, documents.report.lines()
+    # Only the readers to disk can go on behind a broken line.
+    _check_kept(options)
+    folder = _passing_folder(arguments, kept)
+    corpus, lines = read_file(arguments.file, folder, quiet=_quiet(arguments), broken=broken, **options)
+    return corpus.in_memory(), lines
+
+
+def _check_kept(options: dict[str, Any]) -> None:
+    if options.pop("label_column", None) not in (None, False):
+        raise ParameterError(
+            "--label-column: groups of documents are not kept on disk. Leave it out, or leave out what keeps the "
+            "documents there (--on-disk, --broken skip)."
+        )
+
+
+def _passing_folder(arguments: argparse.Namespace, kept: ExitStack) -> Path:
+    """Return a folder that goes with the documents: beside the results, where there is room, or where the system likes.
+
+    It does not exist yet, but the one around it does.
+    """
+    out = getattr(arguments, "out", None)
+    beside = None if out is None else Path(out).resolve().parent
+    home = tempfile.mkdtemp(prefix="acvb-", dir=beside if beside is not None and beside.is_dir() else None)
+    kept.callback(shutil.rmtree, home, ignore_errors=True)
+    return Path(home) / "corpus"
+
+
+def _quiet(arguments: argparse.Namespace) -> bool:
+    return bool(getattr(arguments, "quiet", False))
+
+
+def _has_texts(file: str, options: dict[str, Any]) -> bool:
+    from acvb_core.data.corpus_readers import inspect_corpus
+
+    seen = {name: options[name] for name in _LOOKED_AT if name in options}
+    return inspect_corpus(file, **seen).has_texts
+
+
+def _is_large(file: str, options: dict[str, Any]) -> bool:
+    """Whether a file is too large to be taken into memory without need."""
+    path = Path(file)
+    if not path.is_file() or path.stat().st_size < SMALL:
+        return False
+    from acvb_core.data.corpus_readers import inspect_corpus
+    from acvb_core.data.disk_estimate import estimate
+    from acvb_core.engine.free_memory import available_memory
+
+    seen = {name: options[name] for name in _LOOKED_AT if name in options}
+    layout = inspect_corpus(path, **seen)
+    found = estimate(path, layout, tokeniser=options.get("tokeniser"), encoding=options.get("encoding"))
+    needed = _PAIR * found.pairs + (_TEXT * found.text_bytes if layout.has_texts else 0)
+    free = available_memory()
+    return found.text_bytes > LARGE or (free is not None and needed > SHARE * free)
+
+
+def _check_streamed(asked: str | None, streamed: bool) -> None:
+    if asked is not None and not streamed:
+        raise ParameterError(
+            "--on-disk keeps the documents on disk, where only methods that stream can take them (see `acvb methods`)."
+        )
+
+
+def kept_sample(arguments: argparse.Namespace, corpus: Any, streamed: bool) -> tuple[DiskCorpus, list[str]]:
+    """Return a sample's documents, kept in the folder that was asked for."""
+    from acvb_core.data.disk_writer import write_disk_corpus
+
+    _check_streamed(arguments.on_disk, streamed)
+
+    def read(folder: Path) -> tuple[DiskCorpus, list[str]]:
+        return write_disk_corpus([corpus], folder), []
+
+    return kept_in(Path(arguments.on_disk), origin_of(arguments.file, {}), read)

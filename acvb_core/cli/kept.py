@@ -1,0 +1,100 @@
+"""Folders of corpora on disk that the command line reads to, and uses again for the same file read the same way."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from acvb_core.data.disk_corpus import META, DiskCorpus
+from acvb_core.data.tokeniser import Tokeniser
+from acvb_core.errors import ParameterError
+
+#: Beside the corpus: which file it was read from, how, and what was found.
+ORIGIN = "origin.json"
+_VERSION = 1
+
+Read = Callable[[Path], tuple[DiskCorpus, list[str]]]
+
+
+def holds_corpus(path: str | Path) -> bool:
+    """Whether a path is a folder with a corpus on disk."""
+    return (Path(path) / META).is_file()
+
+
+def kept_in(folder: Path, origin: Mapping[str, Any], read: Read) -> tuple[DiskCorpus, list[str]]:
+    """Return the corpus of a folder, and what reading it found; it is read where the folder does not have it yet.
+
+    Parameters
+    ----------
+    folder : Path
+    origin : mapping
+        As `origin_of` gives it.
+    read : callable
+        folder -> corpus and report; the folder is not there, or empty.
+
+    Raises
+    ------
+    ParameterError
+        The folder holds the corpus of another file, of another state of it, or read in another way.
+    """
+    if not holds_corpus(folder):
+        corpus, lines = read(folder)
+        told = json.dumps({**origin, "report": lines}, ensure_ascii=False, indent=1)
+        (folder / ORIGIN).write_text(told, encoding="utf-8")
+        return corpus, lines
+    try:
+        found = json.loads((folder / ORIGIN).read_text(encoding="utf-8"))
+        report = [str(line) for line in found.pop("report")]
+    except (OSError, ValueError, KeyError, AttributeError):
+        raise ParameterError(
+            f"{folder} holds a corpus, but does not tell of which file. Give {folder} in place of the file, or "
+            "another folder."
+        ) from None
+    differs = [name for name in origin if found.get(name) != origin[name]]
+    if differs:
+        told = " and ".join(_DIFFERENCES[name] for name in differs[:2])
+        raise ParameterError(
+            f"{folder} holds the corpus of {found.get('file')!r}, and {told} other than now. Give another folder, "
+            f"remove this one to read the file again, or give {folder} in place of the file."
+        )
+    return DiskCorpus.open(folder), [f"Read before, and kept in {folder}.", *report]
+
+
+_DIFFERENCES = {
+    "version": "the version was",
+    "file": "the file was",
+    "bytes": "its size was",
+    "modified": "the time of its last change was",
+    "reading": "the way it was read was",
+}
+
+
+def origin_of(file: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what tells a file, its state and a way to read it from others, as plain values.
+
+    Parameters
+    ----------
+    file : str
+        Path, or `sample:NAME`.
+    options : mapping
+        Arguments of the reader.
+    """
+    reading = {
+        name: _state(str(value)) if name == "vocabulary" else _plain(value)
+        for name, value in sorted(options.items())
+    }
+    return {"version": _VERSION, **_state(file), "reading": reading}
+
+
+def _state(file: str) -> dict[str, Any]:
+    path = Path(file)
+    if not path.is_file():  # a sample, or what the reader will complain about
+        return {"file": file, "bytes": None, "modified": None}
+    seen = path.stat()
+    return {"file": path.name, "bytes": seen.st_size, "modified": seen.st_mtime_ns}
+
+
+def _plain(value: Any) -> Any:
+    return value.to_dict() if isinstance(value, Tokeniser) else value

@@ -1,0 +1,40 @@
+"""`acvb read`: a corpus on disk, made of a file that may be larger than the memory."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from acvb_core.cli.documents import read_file
+from acvb_core.cli.kept import holds_corpus, kept_in, origin_of
+from acvb_core.cli.model_text import printable
+from acvb_core.cli.reading import READINGS, reader_options
+from acvb_core.errors import ParameterError
+from acvb_core.store.export import plain
+
+
+def read(arguments: argparse.Namespace) -> int:
+    """Read FILE to a folder; return the exit code."""
+    folder = Path(arguments.folder)
+    if holds_corpus(arguments.file):
+        raise ParameterError(f"{arguments.file} is a corpus on disk already.")
+    options = reader_options(arguments, next(one for one in READINGS if one.kind == "corpus"))
+    if options.pop("label_column", None) not in (None, False):
+        raise ParameterError("--label-column: groups of documents are not kept on disk. Leave it out.")
+    options["broken"] = arguments.broken or "refuse"
+    corpus, lines = kept_in(
+        folder,
+        origin_of(arguments.file, options),
+        lambda where: read_file(arguments.file, where, quiet=arguments.quiet, **options),
+    )
+    size = corpus.bytes_on_disk
+    if arguments.json:
+        told = {"data": corpus.identity(), "folder": str(folder), "bytes": size, "report": lines}
+        sys.stdout.write(json.dumps(plain(told), allow_nan=False) + "\n")
+    else:
+        sys.stdout.write(f"{printable(corpus.name)}: {corpus.size_text}\n")
+        sys.stdout.write("".join(f"  {printable(line)}\n" for line in lines))
+        sys.stdout.write(f"  {size / 1e6:,.1f} MB in {folder}\n")
+    return 0

@@ -1,0 +1,56 @@
+"""`acvb tune`: the steps of a method with which it predicts held-out documents best."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from contextlib import ExitStack
+
+from acvb_core.cli.commands import INTERRUPTED, loaded, make_folder, nothing_yet, write
+from acvb_core.cli.interrupt import stoppable
+from acvb_core.cli.output_tuning import Tuned, tuning_json, tuning_text
+from acvb_core.cli.progress import Progress
+from acvb_core.engine.run import StopRun
+from acvb_core.engine.trials import Tuning
+from acvb_core.engine.tuning import plan, search
+from acvb_core.store.csv_text import csv_text
+
+
+def tune(arguments: argparse.Namespace) -> int:
+    """Look for the best steps; return the exit code."""
+    with ExitStack() as kept:
+        return _tune(arguments, kept)
+
+
+def _tune(arguments: argparse.Namespace, kept: ExitStack) -> int:
+    source, values = loaded(arguments, [arguments.method], [arguments.seed], kept)
+    out = make_folder(arguments.out)
+    what = plan(
+        source.data,
+        arguments.method,
+        arguments.trials,
+        model=source.model.name,
+        seed=arguments.seed,
+        heldout=arguments.heldout,
+        heldout_documents=arguments.heldout_documents,
+        heldout_seed=arguments.heldout_seed,
+        **values,
+    )
+    progress = Progress(sys.stderr, what.trials, quiet=arguments.quiet)
+    found: Tuning | None = None
+    try:
+        with stoppable() as checkpoint:
+            for tuning in search(what, watch=progress, checkpoint=checkpoint):
+                found = tuning
+    except StopRun:
+        pass
+    if found is None:
+        return nothing_yet()
+    removed = []
+    if out is not None:
+        if found.best_result is not None:
+            removed = write(found.best_result, arguments, out)
+        (out / "trials.csv").write_text(csv_text(found.table()), encoding="utf-8", newline="")
+    shown = tuning_json if arguments.json else tuning_text
+    sys.stdout.write(shown(Tuned(source.data, what, found), source.lines, out, removed))
+    return 0 if len(found.trials) == what.trials else INTERRUPTED
