@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.corpus_readers import load_corpus
+from acvb_core.data.disk_readers import read_to_disk
 from acvb_core.data.readers import load_relation
 from acvb_core.data.relation import Network, Relation
 from acvb_core.engine.threads import one_thread
@@ -105,6 +108,8 @@ def _network() -> Relation:
 
 def _read_corpus() -> Corpus:
     """Return the tiny corpus, read as people's files are."""
+    with tempfile.TemporaryDirectory() as folder:  # documents out of order, which are sorted on disk
+        read_to_disk(b"document,word,count\n" + b"a,x,2\nb,y,1\na,y,3\n", Path(folder) / "warmup", name="warmup")
     return load_corpus(b"document,word,count\n" + _WORDS.encode(), name="warmup").corpus
 
 

@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 # In a process of its own: in this one, other tests have compiled what they like.
 CODE = r"""
-import json, sys
+import json, sys, tempfile
 from numba.core.dispatcher import Dispatcher
 from acvb_core import warmup
 
@@ -72,8 +72,10 @@ corpora = [
     (b"2\n3\n3\n1 1 2\n1 2 1\n2 3 4\n", {"format": "docword"}),
     (b"2 0:1 1:2\n1 2:3\n", {"format": "ldac"}),
 ]
-for content, options in corpora:
-    acvb_core.load_corpus(content, name="read", **options)
+with tempfile.TemporaryDirectory() as folder:
+    for number, (content, options) in enumerate(corpora):
+        acvb_core.load_corpus(content, name="read", **options)
+        acvb_core.read_to_disk(content, f"{folder}/{number}", broken="skip", **options)
 after = compiled()
 print(json.dumps([name for name in after if after[name] != before.get(name)]))
 """

@@ -109,5 +109,6 @@ def _as_batch(words: list[str]) -> RecordBatch:
     encoded = [word.encode("utf-8") for word in words]
     ends = np.cumsum([len(word) for word in encoded], dtype=np.int64).astype(np.int32)
     starts = np.concatenate([np.zeros(1, dtype=np.int32), ends])[: len(words)].astype(np.int32)
-    text = np.frombuffer(b"".join(encoded), dtype=np.uint8)
+    # Of a bytearray: an array that may not be written to would be another type to the compiled table.
+    text = np.frombuffer(bytearray(b"".join(encoded)), dtype=np.uint8)
     return RecordBatch(text, starts, ends, np.zeros(len(words), dtype=np.int64), 1)
