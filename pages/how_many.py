@@ -11,9 +11,10 @@ guard()
 import pandas as pd  # noqa: E402
 
 from acvb_core.data.corpus import Corpus  # noqa: E402
+from acvb_core.data.disk_corpus import DiskCorpus  # noqa: E402
 from acvb_core.engine.job import Job  # noqa: E402
 from acvb_core.errors import AcvbError, ParameterError  # noqa: E402
-from acvb_core.registry import methods_of  # noqa: E402
+from acvb_core.registry import methods_for  # noqa: E402
 from acvb_core.views.theme import STILL_CONFIG  # noqa: E402
 from acvb_core.views.topic_choice import MEASURES, best_k, choose_k_figure  # noqa: E402
 from pages.ui import format as say  # noqa: E402
@@ -38,7 +39,8 @@ from pages.ui.how_many_words import INTRODUCTION, MEASURE_TEXTS  # noqa: E402
 from pages.ui.picking import choose_one  # noqa: E402
 from pages.ui.workspace import Dataset, Workspace, current  # noqa: E402
 
-METHOD = "cvb0"
+METHOD, STREAM = "cvb0", "sdm"
+USUAL_EPOCHS = 3.0
 MOST_SEEDS = 10
 REFRESH_SECONDS = 1.0
 #: Columns of the table: heading, how a value is written, and 1 where more is better, -1 where less is.
@@ -78,17 +80,18 @@ def nothing_to_try(workspace: Workspace) -> None:
     )
 
 
-def form(workspace: Workspace, dataset: Dataset, corpus: Corpus) -> None:
+def form(workspace: Workspace, dataset: Dataset, corpus: Corpus | DiskCorpus) -> None:
     """Draw what is to be tried, and start it."""
-    methods = {method.name: method for method in methods_of("lda")}
+    methods = {method.name: method for method in methods_for(corpus, "lda")}
+    usual = METHOD if METHOD in methods else STREAM
     columns = st.columns([2, 3, 1.5, 1.5], vertical_alignment="bottom")
     method = columns[0].selectbox(
         "Method",
         list(methods),
-        index=list(methods).index(METHOD),
+        index=list(methods).index(usual),
         format_func=lambda name: methods[name].label,
-        key="grid_method",
-        help="CVB0 is fast and predicts well.",
+        key="grid_method" if usual == METHOD else "grid_method_disk",
+        help=f"{methods[usual].label} is fast and predicts well.",
     )
     text = columns[1].text_input(
         "Numbers of topics",
@@ -100,14 +103,21 @@ def form(workspace: Workspace, dataset: Dataset, corpus: Corpus) -> None:
         "Seeds", 1, MOST_SEEDS, 2, key="grid_seeds",
         help="Runs for each number: how far they lie apart is how much a difference between numbers must be to count.",
     )  # fmt: skip
-    sweeps = columns[3].number_input("Sweeps at most", 1, 100_000, USUAL_SWEEPS, 50, key="grid_sweeps")
+    sweeps, epochs = USUAL_SWEEPS, 1.0
+    if methods[method].streams:
+        epochs = columns[3].number_input(
+            "Epochs", 1e-3, 1e3, USUAL_EPOCHS, 0.5, format="%g", key="grid_epochs"
+        )
+    else:
+        sweeps = columns[3].number_input("Sweeps at most", 1, 100_000, USUAL_SWEEPS, 50, key="grid_sweeps")
     try:
-        plan = Plan(method, numbers_of(text, most_topics(corpus)), int(seeds), int(sweeps))
+        plan = Plan(method, numbers_of(text, most_topics(corpus)), int(seeds), int(sweeps), float(epochs))
     except ParameterError as error:
         plan = None
         st.text(str(error))
     allowed = plan is not None and fits(plan, corpus)
-    share = f"{say.percent(dataset.heldout)} of each document's words" if dataset.heldout else "nothing"
+    of = "of the documents" if dataset.whole_documents else "of each document's words"
+    share = f"{say.percent(dataset.heldout)} {of}" if dataset.heldout else "nothing"
     with st.container(horizontal=True, vertical_alignment="center"):
         pressed = st.button(
             "Start" if plan is None else f"Start {say.count(plan.n_runs, 'run')}",
@@ -129,7 +139,7 @@ def form(workspace: Workspace, dataset: Dataset, corpus: Corpus) -> None:
             st.caption("All of these runs are there already.")
 
 
-def fits(plan: Plan, corpus: Corpus) -> bool:
+def fits(plan: Plan, corpus: Corpus | DiskCorpus) -> bool:
     """Warn of runs that will not fit into memory; False until the user wants them nevertheless."""
     need, free = plan.memory_bytes(corpus), available_memory()
     if free is None or need <= free:
@@ -203,6 +213,9 @@ def explain(group: list[Job]) -> None:
             if held_out or name != "heldout_perplexity":
                 with st.container(gap=None, key=f"grid_word_{name}"):
                     st.caption(text)
+    problem = group[0].problem
+    if problem.model_row.on_disk(problem.data):
+        st.caption("The documents are on disk: coherence is measured over some that are drawn at random.")
     if not held_out:
         st.caption("Nothing was held out of these runs, so that there is no held-out perplexity.")
 
@@ -276,7 +289,7 @@ STYLE = """
 workspace = current()
 st.title("How many topics?", anchor=False)
 dataset = workspace.dataset
-if dataset is None or not isinstance(dataset.data, Corpus):
+if dataset is None or not isinstance(dataset.data, Corpus | DiskCorpus):
     nothing_to_try(workspace)
     st.stop()
 st.html(STYLE)

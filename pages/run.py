@@ -13,7 +13,9 @@ from pages.ui.empty import comparison_button, empty_state  # noqa: E402
 from pages.ui.explain import explain_curves  # noqa: E402
 from pages.ui.live import live, model_in_use, shown_jobs  # noqa: E402
 from pages.ui.models import FACES, Face, by_model, face_of  # noqa: E402
+from pages.ui.services import tunings  # noqa: E402
 from pages.ui.setup import setup  # noqa: E402
+from pages.ui.tuning import tunable, tuning  # noqa: E402
 from pages.ui.workspace import Workspace, current  # noqa: E402
 
 
@@ -66,11 +68,23 @@ if dataset is None and not jobs:
 if dataset is not None:
     here = shown_jobs(workspace, False)
     if st.session_state.pop("fold_form", False):
-        st.session_state["new_runs"] = False
+        st.session_state["new_runs"] = st.session_state["tune"] = False
     with st.expander("New runs", expanded=not here, icon=":material/add:", key="new_runs", on_change="rerun"):
         if setup(workspace, dataset):
             st.session_state["fold_form"] = True  # to make room for the curves
             st.rerun()
+    if tunable(dataset):
+        search = tunings().get(workspace.id)
+        searching = search is not None and search.inspect().status.active
+        with st.expander(
+            "Tune the steps",
+            expanded=searching,
+            icon=":material/manufacturing:",
+            key="tune",
+            on_change="rerun",
+        ) as opened:
+            if opened.open:
+                tuning(workspace, dataset)
 if jobs:
     runs(workspace)
 else:

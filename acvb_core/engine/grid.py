@@ -45,7 +45,7 @@ def grid(
 
     Parameters
     ----------
-    data : Corpus
+    data : Corpus or DiskCorpus
     ks : iterable of int
         Numbers of topics; one given twice counts once.
     method : str
@@ -57,7 +57,8 @@ def grid(
     watch, checkpoint : callable, optional
         As for `fit`; a run that the checkpoint stops is the last one.
     **options
-        `heldout_seed`, and the method's settings.
+        `heldout_seed`; `heldout_documents`, share of whole documents that is held out in place of `heldout`; and
+        the method's settings.
 
     Raises
     ------
@@ -95,6 +96,7 @@ def grid_problems(
     heldout: float = 0.1,
     *,
     heldout_seed: int = 0,
+    heldout_documents: float = 0.0,
     **values: Any,
 ) -> Iterator[Problem]:
     """Return the runs of a grid, put together one by one and not started: all numbers of topics, then the next seed.
@@ -120,7 +122,16 @@ def grid_problems(
     row = method_row(MODEL, method)
     settings = [row.values({**values, "k": k}) for k in counts]
     return (
-        pose(data, method, chosen, model=MODEL, seed=seed, heldout=heldout, heldout_seed=heldout_seed)
+        pose(
+            data,
+            method,
+            chosen,
+            model=MODEL,
+            seed=seed,
+            heldout=0.0 if heldout_documents else heldout,
+            heldout_seed=heldout_seed,
+            heldout_documents=heldout_documents,
+        )
         for seed in seed_list
         for chosen in settings
     )
@@ -165,7 +176,10 @@ def grid_row(result: Result) -> dict[str, Any]:
     problem, last = result.problem, result.snapshot
     topics = problem.model.topics(result.posterior)  # type: ignore[attr-defined]
     words = top_words(topics.word_probability, TOP_WORDS)
-    coherent = coherence(problem.data.counts, words)
+    model: Any = problem.model
+    # Of data on disk, the documents that are shown.
+    corpus = model.shown if problem.model_row.on_disk(problem.data) else problem.data
+    coherent = coherence(corpus.counts, words)
     return {
         "k": int(problem.settings.values["k"]),
         "seed": problem.settings.seed,
@@ -191,5 +205,6 @@ def but_for_k(settings: Settings) -> Hashable:
     """Return what the runs of one grid share: with the same key they differ in the topics and the seed alone."""
     shared = {name: value for name, value in settings.values.items() if name != "k"}
     return (
-        settings.model, settings.method, settings.heldout, settings.heldout_seed, tuple(sorted(shared.items())),
+        settings.model, settings.method, settings.heldout, settings.heldout_seed, settings.heldout_documents,
+        settings.start, tuple(sorted(shared.items())),
     )  # fmt: skip

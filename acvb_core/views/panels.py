@@ -177,7 +177,7 @@ class Streaming:
                 measure, title="Change of the topics" if self.all else "Change of q, or of the topics"
             )
         if measure.key == "loo" and self.all and measure.column == "loo_perplexity":
-            return replace(measure, title="LOO perplexity of the window (lower is better)")
+            return replace(measure, title="LOO perplexity of the window")
         if measure.key == "heldout" and self.completion:
             return replace(measure, title="Completion perplexity (lower is better)")
         return measure

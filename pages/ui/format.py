@@ -177,11 +177,10 @@ def documents_rate(per_second: float | None) -> str:
     return "–" if per_second is None else f"{float(f'{per_second:.3g}'):,.10g} documents/s"
 
 
-def epochs(number: float, shown: int = 3) -> str:
+def epochs(number: float) -> str:
     """Return "1 epoch", "0.25 epochs"."""
-    return (
-        f"{number:,.{shown}g} epoch{'' if number == 1 else 's'}" if number < 100 else f"{number:,.0f} epochs"
-    )
+    told = f"{number:,.3g}" if number < 100 else f"{number:,.0f}"
+    return f"{told} epoch{'' if told == '1' else 's'}"
 
 
 def held_out(dataset: Dataset) -> str:

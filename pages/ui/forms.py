@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,9 @@ import streamlit as st
 from acvb_core.parameters import Parameter, Value
 from acvb_core.registry import methods_of
 from acvb_core.rows import Method
+
+#: In the session: keys of the widgets that something was put into.
+_PUT = "form_put"
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,26 @@ def values_of(method: Method, entered: Iterable[tuple[Field, Value]]) -> dict[st
     return {field.parameter.name: value for field, value in entered if method in field.methods}
 
 
+def put(method: Method, values: Mapping[str, Any]) -> None:
+    """Have the form show these values for a method's settings; from a callback."""
+    for parameter in method.parameters:
+        if parameter.name in values:
+            whole = parameter.kind == "int"
+            value = values[parameter.name]
+            put_key(_key(parameter, method.model), int(value) if whole else float(value))
+
+
+def put_key(key: str, value: Any) -> None:
+    """Put a value into a widget; from a callback."""
+    st.session_state[key] = value
+    st.session_state.setdefault(_PUT, set()).add(key)
+
+
+def was_put(key: str) -> bool:
+    """Whether a value was ever put into a widget: it is created without a default then, for it cannot have both."""
+    return key in st.session_state.get(_PUT, ())
+
+
 def show_field(field: Field) -> Value:
     """Draw the widget of a field and return what is in it."""
     label = field.parameter.label
@@ -79,6 +102,7 @@ def parameter_input(parameter: Parameter, *, label: str, key: str) -> Value:
         Of the widget.
     """
     default: Any = parameter.default
+    bounds: Any
     if parameter.kind == "bool":
         return st.toggle(label, value=default, help=parameter.help, key=key, persist_state="session")
     if parameter.kind == "choice":
@@ -93,10 +117,10 @@ def parameter_input(parameter: Parameter, *, label: str, key: str) -> Value:
         return parameter.check(chosen)
     text = f"{parameter.help}\n\n*Allowed: {parameter.range_text()}; usual: {parameter.default:g}.*"
     if parameter.kind == "int":
-        bounds = (_whole(parameter.low), _whole(parameter.high), default, 1)
+        bounds = (_whole(parameter.low), _whole(parameter.high), "min" if was_put(key) else default, 1)
         given = st.number_input(label, *bounds, help=text, key=key, persist_state="session")
     else:
-        bounds = (parameter.low, parameter.high, default, _step(default))
+        bounds = (parameter.low, parameter.high, "min" if was_put(key) else default, _step(default))
         given = st.number_input(label, *bounds, format="%g", help=text, key=key, persist_state="session")
     return parameter.check(given)
 

@@ -11,6 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from acvb_core.data.corpus import Corpus
+from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.engine.grid import MODEL, but_for_k, grid_problems, grid_row, grid_table
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
@@ -36,35 +37,45 @@ class Plan:
     ks : tuple of int
     seeds : int
     max_sweeps : int
+        Of a method that streams, nothing.
+    epochs : float
+        Of a method that streams.
     """
 
     method: str
     ks: tuple[int, ...]
     seeds: int
     max_sweeps: int
+    epochs: float = 1.0
+
+    @property
+    def length(self) -> dict[str, float]:
+        """How long a run is, as a setting of the method."""
+        streams = method_row(MODEL, self.method).streams
+        return {"epochs": self.epochs} if streams else {"max_sweeps": self.max_sweeps}
 
     @property
     def n_runs(self) -> int:
         """How many runs these are."""
         return len(self.ks) * self.seeds
 
-    def memory_bytes(self, corpus: Corpus) -> int:
+    def memory_bytes(self, corpus: Corpus | DiskCorpus) -> int:
         """Peak memory of the runs that go on at the same time, beyond the data."""
         row = method_row(MODEL, self.method)
         each = [
-            model_row(MODEL).memory(corpus, self.method, row.values({"k": k, "max_sweeps": self.max_sweeps}))
+            model_row(MODEL).memory(corpus, self.method, row.values({"k": k, **self.length}))
             for k in self.ks
             for _ in range(self.seeds)
         ]
         return sum(sorted(each, reverse=True)[: executor().limit])
 
 
-def most_topics(corpus: Corpus) -> int:
+def most_topics(corpus: Corpus | DiskCorpus) -> int:
     """Return the largest number of topics that makes sense: no more than there are documents, or words."""
     return min(corpus.shape)
 
 
-def usual_numbers(corpus: Corpus) -> tuple[int, ...]:
+def usual_numbers(corpus: Corpus | DiskCorpus) -> tuple[int, ...]:
     """Return the numbers of topics that are tried unless others are given; at least two where there can be."""
     most = most_topics(corpus)
     fitting = tuple(k for k in USUAL if k <= most)
@@ -102,8 +113,7 @@ def start(workspace: Workspace, dataset: Dataset, plan: Plan) -> int:
     there = {_identity(job) for job in jobs_on(workspace, dataset)}
     begun = 0
     problems = grid_problems(
-        dataset.data, plan.ks, plan.method, plan.seeds, dataset.heldout, heldout_seed=dataset.heldout_seed,
-        max_sweeps=plan.max_sweeps,
+        dataset.data, plan.ks, plan.method, plan.seeds, **{"heldout": 0.0, **dataset.split}, **plan.length
     )  # fmt: skip
     for problem in problems:
         if (but_for_k(problem.settings), problem.settings.values["k"], problem.settings.seed) not in there:
@@ -146,9 +156,15 @@ def grid_label(group: Sequence[Job]) -> str:
     settings = group[0].problem.settings
     numbers = sorted({number_of(job) for job in group})
     shown = ", ".join(f"{k:,}" for k in numbers)
+    whole = f"{say.percent(settings.heldout_documents)} of the documents held out"
     held = f"{say.percent(settings.heldout)} held out" if settings.heldout else "nothing held out"
-    label = method_row(MODEL, settings.method).label
-    return f"{label} · {shown} topics · {held} · at most {settings.values['max_sweeps']:,} sweeps"
+    row = method_row(MODEL, settings.method)
+    most = (
+        say.epochs(settings.values["epochs"])
+        if row.streams
+        else f"at most {settings.values['max_sweeps']:,} sweeps"
+    )
+    return f"{row.label} · {shown} topics · {whole if settings.heldout_documents else held} · {most}"
 
 
 def finished(group: Iterable[Job]) -> list[tuple[Job, Result]]:

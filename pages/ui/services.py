@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from acvb_core.engine.executor import Executor
+from acvb_core.engine.tuning_job import TuningJob
 from acvb_core.store.jobbook import JobBook
 from acvb_core.store.runs import RunStore
 from acvb_core.warmup import warm_up
@@ -44,6 +45,12 @@ def job_book() -> JobBook:
     book = JobBook(executor(), store())
     atexit.register(book.close)
     return book
+
+
+@st.cache_resource(show_spinner=False)
+def tunings() -> dict[str, TuningJob]:
+    """Return the last search for steps of each workspace; it is gone when the server ends."""
+    return {}
 
 
 @cache

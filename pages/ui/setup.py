@@ -17,7 +17,7 @@ from acvb_core.registry import MODELS, methods_for
 from acvb_core.rows import Method
 from pages.ui import format as say
 from pages.ui.costs import memory_allows, need, promises, streaming
-from pages.ui.forms import Field, fields, show_field, values_of
+from pages.ui.forms import Field, fields, show_field, values_of, was_put
 from pages.ui.models import FACES
 from pages.ui.services import executor
 from pages.ui.start_from import start_from
@@ -97,19 +97,25 @@ def start(workspace: Workspace, dataset: Dataset, plan: Plan) -> None:
         workspace.add(problem)
 
 
+def methods_key(model: str, dataset: Dataset) -> str:
+    """Return the key of the choice of methods; data on disk have fewer, and so one of their own."""
+    return f"methods_{model}_disk" if dataset.on_disk else f"methods_{model}"
+
+
 def setup(workspace: Workspace, dataset: Dataset) -> bool:
     """Draw the form; True when it has just started runs."""
     model = _model(dataset)
     methods = {method.name: method for method in methods_for(dataset.data, model)}
     usual = DEFAULT_STREAMS if dataset.on_disk else DEFAULT_METHODS
+    key = methods_key(model, dataset)
     with st.container(key="methods"):
         names = st.pills(
             "Methods",
             list(methods),
             selection_mode="multi",
-            default=[name for name in usual if name in methods],
+            default=None if was_put(key) else [name for name in usual if name in methods],
             format_func=lambda name: methods[name].label,
-            key=f"methods_{model}_disk" if dataset.on_disk else f"methods_{model}",
+            key=key,
             persist_state="session",
             help=_METHODS_HELP[dataset.on_disk],
         )
