@@ -7,6 +7,7 @@ second one what was inferred of the document. They write to `alpha`, `gains`, `s
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numba as nb
@@ -24,6 +25,8 @@ FROZEN = 1000.0
 EASE, LEAST = 0.7, 5e-4
 #: alpha_k and what a document's other tokens add to it are at least this.
 LEAST_LEFT = 1e-9
+#: Share of a document's words that lies between one and the next in the order of the first rule.
+GOLDEN = 0.6180339887498949
 #: A document's weight in the gradient rule is (1 + documents)^-SLOWING.
 SLOWING = 0.5
 
@@ -44,7 +47,9 @@ def left_to_right(
 
     With nd = alpha, A = sum alpha to begin with, for each token in turn: S = sum_k nd_k p_k, g_k += p_k / S,
     den += 1 / A, A += 1, nd_k += nd_k p_k / S. Where the likelihood is highest, alpha_k = E[alpha_k g_k] / E[den],
-    a fixed point; both means are over documents, the latest ones weighing most.
+    a fixed point; both means are over documents, the latest ones weighing most. The words are taken in an order that
+    has nothing to do with their numbers: where words of one topic are numbered in a row (as they appear, for instance)
+    the topics that come last would be held to be far rarer than they are.
 
     Parameters
     ----------
@@ -65,7 +70,11 @@ def left_to_right(
         row[k] = alpha[k]
         sums[k] = 0.0
     below = 0.0
-    for i in range(n):
+    stride = max(int(GOLDEN * n), 1)
+    while math.gcd(stride, n) > 1:
+        stride += 1
+    i = int(scalars[1] * GOLDEN % 1.0 * n)
+    for _ in range(n):
         here = p[i]
         for _ in range(int(counts[first + i])):
             s = single(0)
@@ -78,6 +87,9 @@ def left_to_right(
                 row[k] += row[k] * gain
             below += 1.0 / total
             total += 1.0
+        i += stride
+        if i >= n:
+            i -= n
     weight = max(LEAST, (2.0 + scalars[1]) ** -EASE)
     scalars[1] += 1.0
     scalars[0] += weight * (below - scalars[0])
