@@ -14,14 +14,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from acvb_core.data.corpus import Corpus, further_words
+from acvb_core.data.disk_format import META as META
+from acvb_core.data.disk_format import check_words, chosen_pairs, damaged, read_meta, stored_shard
 from acvb_core.data.disk_strings import StringFile
 from acvb_core.data.tokeniser import Tokeniser
-from acvb_core.errors import DataError, ParameterError
-
-FORMAT = "acvb corpus on disk"
-VERSION = 1
-META = "meta.json"
-_READ_AGAIN = "Read the corpus to disk again"
+from acvb_core.errors import ParameterError
 
 
 class Shard(NamedTuple):
@@ -39,14 +36,6 @@ class Shard(NamedTuple):
     pointers: NDArray[np.int64]
     words: NDArray[np.int32]
     counts: NDArray[np.float32]
-
-
-class Stored(NamedTuple):
-    """The documents of one piece as they lie on disk: small whole numbers, mapped into memory."""
-
-    pointers: NDArray[Any]
-    words: NDArray[Any]
-    counts: NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,12 +112,12 @@ class DiskCorpus:
             The folder holds none, is damaged, or was written by a later version.
         """
         folder = Path(folder)
-        meta = _meta(folder)
+        meta = read_meta(folder)
         try:
             for name, size in meta["files"].items():
                 path = folder / name
                 if not path.is_file() or path.stat().st_size != size:
-                    raise _damaged(folder, f"{name} is missing or not of the size that was written")
+                    raise damaged(folder, f"{name} is missing or not of the size that was written")
             vocabulary = np.empty(meta["words"], dtype=object)
             vocabulary[:] = list(StringFile(folder, "vocabulary"))
             told = meta["tokeniser"]
@@ -147,7 +136,7 @@ class DiskCorpus:
                 meta["first_name"],
             )
         except (KeyError, TypeError, AttributeError, ValueError, OSError, ParameterError) as problem:
-            raise _damaged(folder, f"{type(problem).__name__}: {problem}") from None
+            raise damaged(folder, f"{type(problem).__name__}: {problem}") from None
 
     @property
     def n_words(self) -> int:
@@ -204,10 +193,13 @@ class DiskCorpus:
         DataError
             The shard is damaged.
         """
-        stored = self._stored(number)
+        if not 0 <= number < self.n_shards:
+            raise ParameterError(f"There is no shard {number} in {self.name}; it has {self.n_shards}.")
+        begin, end = self.begins[number : number + 2]
+        stored = stored_shard(self.folder, number, int(end - begin))
         pointers = stored.pointers.astype(np.int64)
         words, counts = stored.words.astype(np.int32), stored.counts.astype(np.float32)
-        begin, end = self.begins[number : number + 2]
+        check_words(self.folder, number, words, self.n_words)
         out = self.left_out[slice(*np.searchsorted(self.left_out, (begin, end)))] - begin
         if len(out):
             stays = np.ones(end - begin, dtype=np.bool_)
@@ -227,7 +219,7 @@ class DiskCorpus:
             There is no document of such a number.
         """
         chosen = self._checked(numbers)
-        lengths, words, counts = self._pairs(chosen)
+        lengths, words, counts = chosen_pairs(self.folder, self.begins, self.n_words, chosen)
         pointers = np.concatenate([[0], np.cumsum(lengths)])
         index_type = np.int32 if max(len(words), *self.shape) < 2**31 else np.int64
         matrix = sparse.csr_array(
@@ -256,7 +248,7 @@ class DiskCorpus:
         if len(out) == self.n_all:
             raise ParameterError(f"All documents of {self.name} would be left out; leave some in.")
         new = np.setdiff1d(out, self.left_out)
-        _, words, counts = self._pairs(new)
+        _, words, counts = chosen_pairs(self.folder, self.begins, self.n_words, new)
         frequencies = self.frequencies.copy()
         np.subtract.at(frequencies, words, counts.astype(np.int64))
         base = self.fingerprint if not len(self.left_out) else self._whole_fingerprint(self.added)
@@ -294,7 +286,7 @@ class DiskCorpus:
 
     def _whole_fingerprint(self, added: NDArray[Any]) -> str:
         """Return the fingerprint of all documents of the folder, with these words added."""
-        base: str = _meta(self.folder)["fingerprint"]
+        base: str = read_meta(self.folder)["fingerprint"]
         if not len(added):
             return base
         told = json.dumps(added.tolist(), ensure_ascii=False)
@@ -336,108 +328,11 @@ class DiskCorpus:
             )
         return chosen
 
-    def _pairs(
-        self, chosen: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
-        """Return the lengths of documents, and their words and counts in a row."""
-        home = np.searchsorted(self.begins, chosen, side="right") - 1
-        lengths = np.zeros(len(chosen), dtype=np.int64)
-        found: list[tuple[NDArray[np.intp], NDArray[np.int32], NDArray[np.int32]]] = []
-        for number in np.unique(home):
-            places = np.flatnonzero(home == number)
-            stored = self._stored(int(number))
-            local = chosen[places] - self.begins[number]
-            starts = stored.pointers[local].astype(np.int64)
-            sizes = stored.pointers[local + 1].astype(np.int64) - starts
-            at = _ranges(starts, sizes)
-            lengths[places] = sizes
-            found.append((places, stored.words[at].astype(np.int32), stored.counts[at].astype(np.int32)))
-        total = int(lengths.sum())
-        words, counts = np.empty(total, dtype=np.int32), np.empty(total, dtype=np.int32)
-        pointers = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        for places, some_words, some_counts in found:
-            at = _ranges(pointers[places], lengths[places])
-            words[at], counts[at] = some_words, some_counts
-        return lengths, words, counts
-
-    def _stored(self, number: int) -> Stored:
-        if not 0 <= number < self.n_shards:
-            raise ParameterError(f"There is no shard {number} in {self.name}; it has {self.n_shards}.")
-        try:
-            stored = Stored(
-                *(
-                    np.load(self.folder / shard_file(number, part), mmap_mode="r", allow_pickle=False)
-                    for part in Stored._fields
-                )
-            )
-        except (OSError, ValueError) as problem:
-            raise _damaged(self.folder, str(problem)) from None
-        self._check(number, stored)
-        return stored
-
-    def _check(self, number: int, stored: Stored) -> None:
-        """Refuse numbers that a compiled loop would follow out of its arrays."""
-        pointers, words, counts = stored
-        n = int(self.begins[number + 1] - self.begins[number])
-        sound = (
-            len(pointers) == n + 1
-            and int(pointers[0]) == 0
-            and bool((pointers[1:] >= pointers[:-1]).all())
-            and int(pointers[-1]) == len(words) == len(counts)
-            and (not len(words) or int(words.max()) < self.n_words)
-        )
-        if not sound:
-            raise _damaged(self.folder, f"the numbers of shard {number} contradict each other")
-
 
 #: All of this process, for as long as they are used: a folder must not be removed meanwhile.
 _READERS: WeakValueDictionary[int, DiskCorpus] = WeakValueDictionary()
 
 
-def shard_file(number: int, part: str) -> str:
-    """Return the name of a file of a shard ("pointers", "words" or "counts")."""
-    return f"shard-{number:05d}-{part}.npy"
-
-
 def _without(fingerprint: str, numbers: NDArray[np.int64]) -> str:
     """Return the fingerprint of documents of which some are left out."""
     return hashlib.sha256(f"{fingerprint} without ".encode() + numbers.astype("<i8").tobytes()).hexdigest()
-
-
-def _ranges(starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return start, start + 1, …, start + size - 1 of every range, in a row."""
-    ends = np.cumsum(sizes)
-    return np.repeat(starts - (ends - sizes), sizes) + np.arange(ends[-1] if len(ends) else 0)
-
-
-def _meta(folder: Path) -> dict[str, Any]:
-    path = folder / META
-    try:
-        meta = json.loads(path.read_text(encoding="utf-8"))
-    except OSError:
-        raise DataError(
-            "this folder holds no corpus on disk",
-            source=str(folder),
-            remedy="Choose a folder that read_to_disk has written.",
-        ) from None
-    except ValueError as problem:
-        raise _damaged(folder, f"{META}: {problem}") from None
-    if not isinstance(meta, dict) or meta.get("format") != FORMAT:
-        raise DataError(
-            f"{META} is not that of a corpus on disk",
-            source=str(folder),
-            remedy="Choose a folder that read_to_disk has written.",
-        )
-    if meta.get("version") != VERSION:
-        raise DataError(
-            f"this corpus is of version {meta.get('version')} of the form, and {VERSION} is read here",
-            source=str(folder),
-            remedy=f"{_READ_AGAIN}, or use a later ACVB.",
-        )
-    return meta
-
-
-def _damaged(folder: Path, problem: str) -> DataError:
-    return DataError(
-        f"this corpus on disk is damaged ({problem})", source=str(folder), remedy=f"{_READ_AGAIN}."
-    )

@@ -2,80 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.data.byte_source import ByteSource, Utf8Stream
-from acvb_core.data.corpus_counts import COUNT_REMEDY, MAX_COUNT, check_size, edge_layout, refuse_short
+from acvb_core.data.byte_source import Utf8Stream
+from acvb_core.data.corpus_counts import COUNT_REMEDY, MAX_COUNT, edge_layout, refuse_short
 from acvb_core.data.corpus_docword import BlankedHead, read_sizes
-from acvb_core.data.corpus_layout import CorpusLayout
-from acvb_core.data.corpus_ldac import parse_line
 from acvb_core.data.corpus_texts import only_names
-from acvb_core.data.disk_broken import Broken, Progress
+from acvb_core.data.disk_ldac import spool_ldac
 from acvb_core.data.disk_numbers import NumberColumn, chosen_records, refuse_blank
-from acvb_core.data.disk_spool import EntrySpool
-from acvb_core.data.disk_writer import ShardWriter
+from acvb_core.data.disk_reading import Reading, Spooled
 from acvb_core.data.label_table import LabelTable
-from acvb_core.data.options import MAX_SIDE
 from acvb_core.data.records import RecordBatch, RecordReader
 from acvb_core.data.report import Fact, plural
 from acvb_core.data.text_facts import reading_facts
-from acvb_core.data.text_lines import Vocabulary, open_lines
+from acvb_core.data.text_lines import Vocabulary
 from acvb_core.errors import DataError
-
-_LDAC_BATCH = 1 << 16
-
-
-@dataclass(frozen=True, eq=False)
-class Reading:
-    """One file on its way to disk.
-
-    Attributes
-    ----------
-    source : ByteSource
-    layout : CorpusLayout
-    encoding : str or None
-    spool : EntrySpool
-    writer : ShardWriter
-        Takes names and texts while the file is read.
-    broken : Broken
-    progress : Progress
-    """
-
-    source: ByteSource
-    layout: CorpusLayout
-    encoding: str | None
-    spool: EntrySpool
-    writer: ShardWriter
-    broken: Broken
-    progress: Progress
-
-
-@dataclass(frozen=True, eq=False)
-class Spooled:
-    """What reading found, the entries being in the spool.
-
-    Attributes
-    ----------
-    n_documents : int
-    words : sequence of str
-        The vocabulary.
-    facts : list of Fact
-    final : int array, or None
-        The number within the vocabulary of each word of the spool, -1 for none (None: they are the same).
-    nothing : DataError or None
-        The error when no word is left (None: the usual one).
-    """
-
-    n_documents: int
-    words: Sequence[str] | NDArray[Any]
-    facts: list[Fact]
-    final: NDArray[np.int64] | None = None
-    nothing: DataError | None = None
 
 
 def spool_docword(reading: Reading, vocabulary: Vocabulary | None) -> Spooled:
@@ -213,75 +158,6 @@ class _CountColumns:
                 )
             )
         return words
-
-
-def spool_ldac(reading: Reading, vocabulary: Vocabulary | None) -> Spooled:
-    """Read an LDA-C file: a line is a document.
-
-    Raises
-    ------
-    DataError
-        As `read_ldac`.
-    """
-    source = reading.source
-    lines, _ = open_lines(source, reading.encoding, whole=False)
-    limit = MAX_SIDE if vocabulary is None else len(vocabulary.words)
-    into = _LdacBatch(reading.spool)
-    blank = line_number = 0
-    with reading.broken.offering():
-        for line_number, line in enumerate(lines, start=1):
-            if not line.strip():
-                blank += 1
-                continue
-            try:
-                pairs = parse_line(
-                    line, {"source": source.name, "line": line_number}, limit, vocabulary is not None
-                )
-            except DataError as fault:
-                reading.broken(fault)
-                continue
-            into.add(pairs)
-            if line_number % 1024 == 0:
-                reading.progress.reading()
-    into.flush()
-    if vocabulary is None:
-        check_size(
-            into.n_words, "words", into.n_pairs, {"source": source.name, "value": str(into.n_words - 1)}
-        )
-    facts = [Fact("lines", line_number, f"Read {plural(line_number, 'line')} of an LDA-C file.")]
-    if blank:
-        facts.append(Fact("blank_lines", blank, f"{plural(blank, 'blank line')}: passed over."))
-    words = [str(i) for i in range(into.n_words)] if vocabulary is None else vocabulary.words
-    return Spooled(into.n_documents, words, facts)
-
-
-class _LdacBatch:
-    """Documents of pairs (term, count, term, count, …), gathered until it pays to write them."""
-
-    def __init__(self, spool: EntrySpool) -> None:
-        self._spool = spool
-        self._waiting: list[NDArray[np.int64]] = []
-        self._size = 0
-        self.n_documents = self.n_words = self.n_pairs = 0
-
-    def add(self, pairs: NDArray[np.int64]) -> None:
-        self._waiting.append(pairs)
-        self._size += len(pairs) + 1
-        if self._size > _LDAC_BATCH:
-            self.flush()
-
-    def flush(self) -> None:
-        if not self._waiting:
-            return
-        lengths = [len(pairs) // 2 for pairs in self._waiting]
-        flat = np.concatenate(self._waiting)
-        self._spool.add(
-            self.n_documents + np.repeat(np.arange(len(lengths)), lengths), flat[0::2], flat[1::2]
-        )
-        self.n_documents += len(lengths)
-        self.n_pairs += len(flat) // 2
-        self.n_words = max(self.n_words, int(flat[0::2].max(initial=-1)) + 1)
-        self._waiting, self._size = [], 0
 
 
 SPOOL_COUNTS: dict[str, Callable[[Reading, Vocabulary | None], Spooled]] = {

@@ -15,10 +15,11 @@ from acvb_core.data.corpus_readers import inspect_source, with_columns
 from acvb_core.data.corpus_texts import size_facts
 from acvb_core.data.disk_broken import Broken, Progress, offered
 from acvb_core.data.disk_corpus import DiskCorpus
-from acvb_core.data.disk_counts import SPOOL_COUNTS, Reading, Spooled
+from acvb_core.data.disk_counts import SPOOL_COUNTS
+from acvb_core.data.disk_reading import Reading, Spooled
+from acvb_core.data.disk_shards import SHARD_PAIRS, ShardWriter
 from acvb_core.data.disk_spool import AT_ONCE, Entries, EntrySpool
 from acvb_core.data.disk_texts import spool_texts
-from acvb_core.data.disk_writer import SHARD_PAIRS, ShardWriter
 from acvb_core.data.report import Fact, ReadReport, plural
 from acvb_core.data.text_lines import read_vocabulary
 from acvb_core.data.tokeniser import Tokeniser

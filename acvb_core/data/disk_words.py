@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.data.corpus_texts import dropped_facts, nothing_left
-from acvb_core.data.disk_counts import Spooled
+from acvb_core.data.disk_reading import Spooled
 from acvb_core.data.disk_spool import EntrySpool
 from acvb_core.data.label_table import LabelTable
 from acvb_core.data.records import RecordBatch

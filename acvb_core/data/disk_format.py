@@ -1,0 +1,149 @@
+"""The form of a corpus on disk: what its files are called, and reading them with distrust."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acvb_core.errors import DataError
+
+FORMAT = "acvb corpus on disk"
+VERSION = 1
+META = "meta.json"
+_READ_AGAIN = "Read the corpus to disk again"
+
+
+class Stored(NamedTuple):
+    """The documents of one piece as they lie on disk: small whole numbers, mapped into memory."""
+
+    pointers: NDArray[Any]
+    words: NDArray[Any]
+    counts: NDArray[Any]
+
+
+def shard_file(number: int, part: str) -> str:
+    """Return the name of a file of a shard ("pointers", "words" or "counts")."""
+    return f"shard-{number:05d}-{part}.npy"
+
+
+def stored_shard(folder: Path, number: int, n_documents: int) -> Stored:
+    """Return a shard as it lies on disk; every call opens the files anew, so threads do not meet.
+
+    Raises
+    ------
+    DataError
+        It cannot be read, or its pointers would lead a compiled loop out of the arrays.
+    """
+    try:
+        stored = Stored(
+            *(
+                np.load(folder / shard_file(number, part), mmap_mode="r", allow_pickle=False)
+                for part in Stored._fields
+            )
+        )
+    except (OSError, ValueError) as problem:
+        raise damaged(folder, str(problem)) from None
+    pointers, words, counts = stored
+    sound = (
+        len(pointers) == n_documents + 1
+        and int(pointers[0]) == 0
+        and bool((pointers[1:] >= pointers[:-1]).all())
+        and int(pointers[-1]) == len(words) == len(counts)
+    )
+    if not sound:
+        raise damaged(folder, f"the numbers of shard {number} contradict each other")
+    return stored
+
+
+def check_words(folder: Path, number: int, words: NDArray[np.int32], n_words: int) -> None:
+    """Raise DataError where word numbers of a shard are beyond the vocabulary."""
+    if len(words) and not 0 <= int(words.min()) <= int(words.max()) < n_words:
+        raise damaged(folder, f"the numbers of shard {number} contradict each other")
+
+
+def chosen_pairs(
+    folder: Path, begins: NDArray[np.int64], n_words: int, chosen: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+    """Return the lengths of documents, and their words and counts in a row; only these are read.
+
+    Parameters
+    ----------
+    folder : Path
+    begins : int64 array, shape (n_shards + 1,)
+        The first document of each shard, and the number of documents.
+    n_words : int
+    chosen : int64 array
+        Numbers of documents.
+    """
+    home = np.searchsorted(begins, chosen, side="right") - 1
+    lengths = np.zeros(len(chosen), dtype=np.int64)
+    found: list[tuple[NDArray[np.intp], NDArray[np.int32], NDArray[np.int32]]] = []
+    for number in np.unique(home):
+        places = np.flatnonzero(home == number)
+        stored = stored_shard(folder, int(number), int(begins[number + 1] - begins[number]))
+        local = chosen[places] - begins[number]
+        starts = stored.pointers[local].astype(np.int64)
+        sizes = stored.pointers[local + 1].astype(np.int64) - starts
+        at = _ranges(starts, sizes)
+        lengths[places] = sizes
+        some = stored.words[at].astype(np.int32)
+        check_words(folder, int(number), some, n_words)
+        found.append((places, some, stored.counts[at].astype(np.int32)))
+    total = int(lengths.sum())
+    words, counts = np.empty(total, dtype=np.int32), np.empty(total, dtype=np.int32)
+    pointers = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    for places, some_words, some_counts in found:
+        at = _ranges(pointers[places], lengths[places])
+        words[at], counts[at] = some_words, some_counts
+    return lengths, words, counts
+
+
+def _ranges(starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return start, start + 1, …, start + size - 1 of every range, in a row."""
+    ends = np.cumsum(sizes)
+    return np.repeat(starts - (ends - sizes), sizes) + np.arange(ends[-1] if len(ends) else 0)
+
+
+def read_meta(folder: Path) -> dict[str, Any]:
+    """Return what the folder says of itself.
+
+    Raises
+    ------
+    DataError
+        It holds no corpus, or one of a later version.
+    """
+    path = folder / META
+    try:
+        meta = json.loads(path.read_text(encoding="utf-8"))
+    except OSError:
+        raise DataError(
+            "this folder holds no corpus on disk",
+            source=str(folder),
+            remedy="Choose a folder that read_to_disk has written.",
+        ) from None
+    except ValueError as problem:
+        raise damaged(folder, f"{META}: {problem}") from None
+    if not isinstance(meta, dict) or meta.get("format") != FORMAT:
+        raise DataError(
+            f"{META} is not that of a corpus on disk",
+            source=str(folder),
+            remedy="Choose a folder that read_to_disk has written.",
+        )
+    if meta.get("version") != VERSION:
+        raise DataError(
+            f"this corpus is of version {meta.get('version')} of the form, and {VERSION} is read here",
+            source=str(folder),
+            remedy=f"{_READ_AGAIN}, or use a later ACVB.",
+        )
+    return meta
+
+
+def damaged(folder: Path, problem: str) -> DataError:
+    """Return the error for a folder whose files are not as they were written."""
+    return DataError(
+        f"this corpus on disk is damaged ({problem})", source=str(folder), remedy=f"{_READ_AGAIN}."
+    )
