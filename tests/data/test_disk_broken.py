@@ -36,6 +36,13 @@ FAULTS = {
     "counts, fraction": ("counts", b"new,new,1.5\n", 3, "1.5", "no whole number"),
     "counts, too large": ("counts", b"new,new,2147483648\n", 3, "2147483648", "not from 0 to"),
     "counts, far too large": ("counts", b"new,new,99999999999999999999\n", 3, "9" * 20, "no whole number"),
+    "counts, too many digits": (
+        "counts",
+        b"new,new,0000000000000001\n",
+        3,
+        "0" * 15 + "1",
+        "no whole number",
+    ),
     "counts, blank count": ("counts", b"new,new,\n", 3, None, "the count is blank"),
     "counts, blank word": ("counts", b"new,,1\n", 2, None, "the word is blank"),
     "counts, blank document": ("counts", b",new,1\n", 1, None, "the document is blank"),

@@ -167,6 +167,14 @@ def test_what_the_spool_takes_it_gives_back_by_document(tmp_path, rng):
     assert max(len(piece.words) for piece in pieces) <= 50
 
 
+def test_a_document_that_comes_again_in_a_later_batch(tmp_path):
+    with EntrySpool(tmp_path) as spool:
+        spool.add(np.array([0, 2]), np.array([5, 6]), np.array([1, 1]))
+        spool.add(np.array([1, 3]), np.array([7, 8]), np.array([1, 1]))
+        (found,) = spool.documents(4)
+    assert (found.pointers.tolist(), found.words.tolist()) == ([0, 1, 2, 3, 4], [5, 7, 6, 8])
+
+
 def test_memory_does_not_grow_with_the_file(tmp_path, monkeypatch, rng):
     """The peak stays below a cap that is a fraction of what the counts in memory take."""
     monkeypatch.setattr(disk_readers, "AT_ONCE", 1 << 14)
