@@ -74,8 +74,7 @@ if dataset is not None:
             st.session_state["fold_form"] = True  # to make room for the curves
             st.rerun()
     if tunable(dataset):
-        search = tunings().get(workspace.id)
-        searching = search is not None and search.inspect().status.active
+        searching = workspace.id in tunings()
         with st.expander(
             "Tune the steps",
             expanded=searching,
