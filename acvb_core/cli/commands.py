@@ -14,8 +14,9 @@ from acvb_core.cli.progress import Progress, ReadingProgress
 from acvb_core.cli.settings import given_values
 from acvb_core.cli.source import Source, chosen_models, load
 from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.data.report import plural
 from acvb_core.engine import fitting
-from acvb_core.engine.problem import pose
+from acvb_core.engine.problem import Problem, pose
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
 from acvb_core.engine.snapshot import Verdict
@@ -53,6 +54,7 @@ def _fit(arguments: argparse.Namespace, kept: ExitStack) -> int:
         heldout_documents=arguments.heldout_documents or 0.0,
         start=start,
     )
+    lines = [*source.lines, *_added(problem, source)]
     try:
         with stoppable() as checkpoint:
             result = fitting.solve(problem, Progress(sys.stderr, quiet=arguments.quiet), checkpoint)
@@ -60,8 +62,16 @@ def _fit(arguments: argparse.Namespace, kept: ExitStack) -> int:
         return nothing_yet()
     removed = [] if out is None else write(result, arguments, out)
     shown = result_json if arguments.json else result_text
-    sys.stdout.write(shown(result, source.lines, out, removed))
+    sys.stdout.write(shown(result, lines, out, removed))
     return INTERRUPTED if result.stopped else 0
+
+
+def _added(problem: Problem, source: Source) -> list[str]:
+    """Say how many words the topics that are gone on from bring along."""
+    added = 0 if problem.data is source.data else problem.data.n_words - source.data.n_words
+    if not added:
+        return []
+    return [f"{plural(added, 'word')} of the topics that these documents do not have: kept beside theirs."]
 
 
 def compare(arguments: argparse.Namespace) -> int:

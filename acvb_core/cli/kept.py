@@ -47,7 +47,7 @@ def kept_in(folder: Path, origin: Mapping[str, Any], read: Read) -> tuple[DiskCo
     try:
         found = json.loads((folder / ORIGIN).read_text(encoding="utf-8"))
         report = [str(line) for line in found.pop("report")]
-    except (OSError, ValueError, KeyError, AttributeError):
+    except (OSError, ValueError, KeyError, AttributeError, TypeError):
         raise ParameterError(
             f"{folder} holds a corpus, but does not tell of which file. Give {folder} in place of the file, or "
             "another folder."

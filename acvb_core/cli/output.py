@@ -12,6 +12,7 @@ import pandas as pd
 
 from acvb_core.cli.model_text import TEXTS, printable
 from acvb_core.data.corpus import Corpus
+from acvb_core.data.report import plural
 from acvb_core.engine.fitting import Comparison
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import Verdict
@@ -235,7 +236,10 @@ def _stream(result: Result) -> list[tuple[str, str]]:
 def _ending(result: Result) -> str:
     row, sweeps = result.problem.row, f"{result.snapshot.sweep:,} sweeps"
     if row.streams:
-        sweeps = f"{result.snapshot.passes:.4g} epochs ({result.snapshot.sweep:,} windows)"
+        passes = f"{result.snapshot.passes:.4g}"
+        sweeps = (
+            f"{passes} {'epoch' if passes == '1' else 'epochs'} ({plural(result.snapshot.sweep, 'window')})"
+        )
     if row.monitored is None and result.verdict is Verdict.MAX_SWEEPS:
         return f"did its {sweeps}"
     return f"{_ENDED[result.verdict]} after {sweeps}; judged by: {row.converges_by()}"

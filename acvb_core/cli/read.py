@@ -7,7 +7,7 @@ import json
 import sys
 from pathlib import Path
 
-from acvb_core.cli.documents import read_file
+from acvb_core.cli.documents import read_file, without_groups
 from acvb_core.cli.kept import holds_corpus, kept_in, origin_of
 from acvb_core.cli.model_text import printable
 from acvb_core.cli.reading import READINGS, reader_options
@@ -21,8 +21,7 @@ def read(arguments: argparse.Namespace) -> int:
     if holds_corpus(arguments.file):
         raise ParameterError(f"{arguments.file} is a corpus on disk already.")
     options = reader_options(arguments, next(one for one in READINGS if one.kind == "corpus"))
-    if options.pop("label_column", None) not in (None, False):
-        raise ParameterError("--label-column: groups of documents are not kept on disk. Leave it out.")
+    without_groups(options)
     options["broken"] = arguments.broken or "refuse"
     corpus, lines = kept_in(
         folder,

@@ -256,6 +256,9 @@ def check_as_it_is(arguments: argparse.Namespace, reading: Reading, what: str = 
     ParameterError
         A flag says how to read FILE, or is for another kind of data.
     """
+    for kind in READINGS:
+        for flag in _beyond_flags(arguments, kind) if kind.kind == "corpus" and kind is not reading else ():
+            raise ParameterError(f"{flag} is for a {kind.kind}; {arguments.file} is a {reading.kind}.")
     flags = ["--" + name for name in _given(arguments, _SHARED)]
     for kind in READINGS:
         allowed = _beyond_flags(arguments, kind) if kind is reading else []

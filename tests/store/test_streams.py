@@ -353,14 +353,15 @@ def test_the_snippet_says_what_a_run_went_on_from(tmp_path: Path, monkeypatch: p
     assert np.array_equal(repeated(snippet).posterior["words"], result.posterior["words"])
 
 
-def test_the_snippet_gives_a_stopped_or_extended_run_its_epochs() -> None:
+@pytest.mark.parametrize(("window", "sweeps"), [(30, 5), (3, 190)])
+def test_the_snippet_gives_an_extended_run_its_epochs(window: int, sweeps: int) -> None:
     from acvb_core.engine.job import Job
     from acvb_core.engine.problem import pose
 
-    job = Job(pose(BARS, "sdm", {"k": 4, "epochs": 0.5, "window": 30}), Executor(1)).start()
+    job = Job(pose(BARS, "sdm", {"k": 4, "epochs": 0.5, "window": window}), Executor(1)).start()
     job.wait()
     assert "epochs=0.5," in python_snippet(job.result())
-    job.extend(5)
+    job.extend(sweeps)
     job.wait()
     result = job.result()
     assert np.array_equal(repeated(python_snippet(result)).posterior["words"], result.posterior["words"])
