@@ -270,6 +270,14 @@ def test_a_line_without_end_is_refused(tmp_path, monkeypatch):
     assert disk.corpus.in_memory().documents.tolist() == ["1", "3"]
 
 
+@pytest.mark.parametrize("size", [998, 999, 1000, 1001])
+def test_a_line_as_long_as_may_be(tmp_path, monkeypatch, size):
+    monkeypatch.setattr("acvb_core.data.disk_lines.MAX_TEXT", 1000)
+    source = b"a line\n" + b"x" * (size - 1) + b"\nanother\n"
+    disk = read_to_disk(source, tmp_path / "c", broken="skip", **options("lines"))
+    assert disk.corpus.n_documents == (3 if size <= 1000 else 2)
+
+
 def test_a_file_of_an_archive_that_cannot_be_read(tmp_path):
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as packed:
