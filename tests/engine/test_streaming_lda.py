@@ -130,6 +130,15 @@ def test_corpora_on_disk_and_in_memory_are_the_same(tmp_path: Path) -> None:
     assert_same(StreamingLda("sdm", k=4).partial_fit(iter([disk])), one_pass(CORPUS))
 
 
+def test_a_corpus_over_words_in_another_order_is_learned_from_and_left_as_it_is() -> None:
+    other = Corpus.build(CORPUS.counts[:, ::-1], vocabulary=CORPUS.vocabulary[::-1])
+    model = StreamingLda("sdm", k=4, vocabulary=CORPUS.vocabulary).partial_fit(other)
+    assert_same(model, one_pass(CORPUS))
+    assert_same(
+        StreamingLda("sdm", k=4).partial_fit(other), one_pass(Corpus.build(other.counts, name="fresh"))
+    )
+
+
 @pytest.mark.parametrize("method", STREAMS)
 def test_several_epochs_are_those_of_a_run(method: str) -> None:
     model = StreamingLda(method, k=4).partial_fit(TEXTS[:10]).fit(CORPUS, epochs=2)
@@ -237,13 +246,11 @@ def test_topics_shares_and_perplexities_are_those_of_a_result() -> None:
 def test_the_leave_one_out_perplexity_is_that_of_the_last_call() -> None:
     model = StreamingLda("sdm", k=4, window=100).partial_fit(TEXTS)
     before = model.loo_perplexity
-    state = model._course.state
-    assert state is not None
     assert before is not None
-    model.partial_fit(TEXTS[:100])
-    again = model.loo_perplexity
+    again = model.partial_fit(TEXTS[:100]).loo_perplexity
     assert again is not None
     assert again < before
+    assert model.partial_fit([]).loo_perplexity is None
     assert StreamingLda("sdm", k=4).partial_fit(["apple"]).loo_perplexity is None  # one word has no others
 
 
@@ -353,7 +360,7 @@ WRONG: list[tuple[Any, str]] = [
 
 @pytest.mark.parametrize(("given", "message"), WRONG)
 def test_what_is_no_document_is_refused_before_anything_is_learned(given: Any, message: str) -> None:
-    model = StreamingLda("sdm", k=2)
+    model = StreamingLda("sdm", k=2, window=1)
     with pytest.raises(ParameterError, match=message):
         model.partial_fit(given)
     assert model.documents_seen == 0

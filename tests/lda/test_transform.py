@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.corpus_readers import read_texts
@@ -14,7 +15,7 @@ from acvb_core.data.tokeniser import Tokeniser
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from acvb_core.errors import DataError, ParameterError
-from acvb_core.lda.transform import fold_in, onto_vocabulary
+from acvb_core.lda.transform import fold_in, onto_vocabulary, settled_counts
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +49,15 @@ def test_a_settled_document_is_a_fixed_point(result: Result) -> None:
             q = (np.maximum(n - q, 0) + alpha) * phi[:, words].T
             q /= q.sum(axis=1, keepdims=True)
         np.testing.assert_allclose((counts[:, None] * q).sum(axis=0), n, atol=0.02)
+
+
+def test_counts_of_topics_that_a_document_leaves_are_not_below_zero(rng: np.random.Generator) -> None:
+    # A count that is added to and taken from a thousand times ends a little below.
+    phi = rng.dirichlet(np.full(30, 0.02), 10) + 1e-7
+    counts = sparse.csr_array(rng.poisson(1.0, (200, 30)) * rng.integers(1, 1000, (200, 30)))
+    alpha = np.full(10, 1e-5)
+    assert settled_counts(counts, phi / phi.sum(axis=1, keepdims=True), alpha).min() >= 0.0
+    assert fold_in(counts, phi / phi.sum(axis=1, keepdims=True), alpha).min() > 0.0
 
 
 def test_the_order_of_the_vocabulary_does_not_matter_and_unknown_words_are_counted(result: Result) -> None:
