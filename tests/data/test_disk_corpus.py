@@ -234,6 +234,8 @@ def test_numbers_that_would_lead_out_of_the_arrays_are_refused(corpus, tmp_path,
     np.save(path, array)
     with pytest.raises(DataError, match="contradict"):
         DiskCorpus.open(disk.folder).shard(0)
+    with pytest.raises(DataError, match="contradict"):
+        DiskCorpus.open(disk.folder).documents(range(10))
 
 
 def pieces(corpus: Corpus, sizes: list[int]):
