@@ -109,7 +109,9 @@ def _network() -> Relation:
 def _read_corpus() -> Corpus:
     """Return the tiny corpus, read as people's files are."""
     with tempfile.TemporaryDirectory() as folder:  # documents out of order, which are sorted on disk
-        read_to_disk(b"document,word,count\n" + b"a,x,2\nb,y,1\na,y,3\n", Path(folder) / "warmup", name="warmup")
+        read_to_disk(
+            b"document,word,count\n" + b"a,x,2\nb,y,1\na,y,3\n", Path(folder) / "warmup", name="warmup"
+        )
     return load_corpus(b"document,word,count\n" + _WORDS.encode(), name="warmup").corpus
 
 
