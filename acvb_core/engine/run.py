@@ -228,7 +228,7 @@ class _Runner:
             None if mean_change is None else phase.samples * mean_change,
             phase.samples, phase.burn_in, dict(info.effective or posterior.n_clusters()), dict(posterior.hyper),
             extras, heldout, verdict, posterior, state, _Memory(watched, predicted), info.moves,
-            round(last.passes + info.progress, 9),
+            round(last.passes + info.progress, 12),
         )  # fmt: skip
 
     def _loo(self, posterior: Posterior, given: Responsibilities | None) -> float | None:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from acvb_core.data.synthetic_topics import topics_10
 from acvb_core.engine.fitting import fit
+from acvb_core.engine.problem import pose
+from acvb_core.engine.result import Result
+from acvb_core.errors import ParameterError
 from acvb_core.evaluate.alignment import align_topics
+from acvb_core.lda.trained import trained_topics
 
 TRUTH = topics_10(0)
 
@@ -27,3 +33,56 @@ def test_planted_topics_are_found(method: str, seed: int) -> None:
     matched = shares[:, pairs.other[np.argsort(pairs.one)]]
     assert np.abs(matched - TRUTH.theta).mean() < 0.02
     assert result.snapshot.cpu_seconds < 5
+
+
+def distances(result: Result) -> np.ndarray:
+    """Return how far each planted topic is from the one found for it."""
+    phi = result.problem.model.topics(result.snapshot.posterior).word_probability
+    return np.asarray(align_topics(TRUTH.phi, phi).distance)
+
+
+@pytest.mark.parametrize(
+    ("method", "found", "worse"),
+    [("sdm", 10, 1.06), ("asdm", 10, 1.03), ("scvb0", 7, 1.12), ("svb", 6, 1.25)],
+)
+def test_planted_topics_are_found_in_a_stream(method: str, found: int, worse: float) -> None:
+    """By SDM all of them, nearly as well as by CVB0 that has all documents at once; most of them by the others.
+
+    Plain VB is no better than SVB here; both put some topics together.
+    """
+    # The usual minibatches and steps are for streams that are much longer.
+    steps: dict[str, Any] = {} if "sdm" in method else {"batch": 20, "step_offset": 10.0}
+    steps |= {"step_scale": 5.0} if method == "scvb0" else {}
+    batch = fit(TRUTH.corpus, "cvb0", k=10, heldout_documents=0.1)
+    stream = fit(TRUTH.corpus, method, k=10, heldout_documents=0.1, epochs=20.0, **steps)
+    assert (distances(batch) < 0.3).all()
+    assert (distances(stream) < 0.3).sum() >= found
+    assert stream.snapshot.heldout.perplexity < worse * batch.snapshot.heldout.perplexity
+
+
+@pytest.mark.parametrize("method", ["cvb0", "acvb0", "cvb", "acvb"])
+def test_from_the_topics_of_a_stream_a_batch_method_is_soon_further(method: str) -> None:
+    """After five sweeps from one epoch of SDM the bound is above that of five sweeps from nothing, by much."""
+    trained = trained_topics(fit(TRUTH.corpus, "sdm", k=10, epochs=1.0))
+    warm, cold = (fit(TRUTH.corpus, method, k=10, max_sweeps=5, start=s) for s in (trained, None))
+    assert warm.snapshot.lower_bound > cold.snapshot.lower_bound + 1_000
+    assert (distances(warm) < 0.3).all()
+    assert warm.problem.settings.start == trained.label
+
+
+@pytest.mark.parametrize("method", ["sdm", "scvb0", "svb"])
+def test_a_stream_goes_on_from_a_batch_method_without_losing_what_was_found(method: str) -> None:
+    """Concentrations too: those of the batch method."""
+    batch = fit(TRUTH.corpus, "cvb0", k=10, heldout_documents=0.1)
+    trained = trained_topics(batch)
+    with pytest.raises(ParameterError, match="k is 7, but there are 10 topics"):
+        pose(TRUTH.corpus, method, {"k": 7}, start=trained)
+    stream = fit(
+        TRUTH.corpus, method, k=10, heldout_documents=0.1, epochs=1.0, start=trained, prior="symmetric"
+    )
+    assert stream.snapshot.heldout.perplexity < 1.05 * batch.snapshot.heldout.perplexity
+    assert (distances(stream) < 0.3).all()
+    np.testing.assert_allclose(
+        stream.snapshot.posterior["alpha"], batch.snapshot.posterior["alpha"], rtol=1e-6
+    )
+    assert stream.snapshot.posterior.hyper["beta"] == batch.snapshot.posterior.hyper["beta"]
