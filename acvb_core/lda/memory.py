@@ -52,6 +52,8 @@ def _stream_bytes(corpus: Corpus | DiskCorpus, method: str, values: dict[str, An
     needed = 7 * topics + min(corpus.n_pairs, _READ_PAIRS) * 8 + corpus.n_words * 64
     if method.startswith("a"):
         needed += 3 * topics
+    if values.get("renew") and values["epochs"] > 1.0:
+        needed += 2 * topics
     if "batch" in values:
         rows = min(
             corpus.n_words, int(values["batch"]) * max(corpus.n_pairs // max(corpus.n_documents, 1), 1)

@@ -14,12 +14,14 @@ from acvb_core.lda.kernels import OPTIONS, Floats, Integers, Singles, prefetch, 
 from acvb_core.lda.kernels_prior import learn_alpha
 from acvb_core.lda.state import apart
 from acvb_core.lda.stream import StreamMethod
-from acvb_core.lda.stream_state import Work
+from acvb_core.lda.stream_state import Renewal, StreamState, Work
 from acvb_core.protocols import Array
 from acvb_core.special import log
 
 _AHEAD = 2
 _RATES = 1 << 14
+#: Documents for each topic that are early.
+EARLY = 10
 #: n_dk + alpha_k without the token itself, when rounding leaves nothing of it.
 _LEAST = np.float32(1e-9)
 
@@ -34,21 +36,29 @@ class DivergenceMinimisation(StreamMethod):
         Times that the responsibilities of a document are updated.
     power : float
         The step of a word met for the t-th time is t^-power.
+    renew : bool
+        From the second pass on the counts of the pass before give way to those of the pass under way, token by token,
+        in place of steps: with these more than half of what is known of a rare word stays that of passes long gone.
+    early_passes : int
+        At most so many updates for each of the first ten documents a topic, while the topics are hardly told apart;
+        0 as many as later.
 
     References
     ----------
-    SN15 §7.
+    SN15 §7; the last two are additions to it.
     """
 
     passes: int = 5
     power: float = 0.7
+    renew: bool = False
+    early_passes: int = 0
 
     @cached_property
     def _rates(self) -> Floats:
         return np.arange(1.0, _RATES + 1.0) ** -self.power
 
     def start_counts(self, rng: np.random.Generator) -> NDArray[np.float32]:
-        """Return nearly even counts, one in ten more or less, of all tokens but one of each word, if known."""
+        """Return nearly even counts of all tokens but one of each word, if known."""
         if not self.known:
             return self.start_rows(rng, self.source.n_words)
         return self.noisy_rows(rng, np.maximum(self.source.frequencies - 1.0, 0.0))
@@ -66,13 +76,21 @@ class DivergenceMinimisation(StreamMethod):
         )
         return by_word
 
+    def begin(self, work: Work, state: StreamState) -> None:
+        """Begin to renew the counts when a pass begins that is not the first."""
+        if self.renew and state.epoch and work.renewal is None:
+            work.renewal = Renewal.begin(work.by_word)
+
     def learn(self, work: Work, pieces: Any, order: NDArray[np.int64]) -> None:
         """Update the topics by some documents of a shard."""
         prior = work.prior
+        renewal = Renewal.none(work.by_word) if work.renewal is None else work.renewal
+        early = max(EARLY * self.n_topics - work.gone, 0) if self.early_passes else 0
         loo, seen = update_documents(
             order, pieces.pointers, pieces.words, pieces.counts, work.by_word, work.totals, work.steps, work.sizes,
             not self.known, work.counting, work.noise, np.float32(self.start.beta), self.all_beta, self.passes,
-            self.power, self._rates, self.rule, prior.alpha, prior.gains, prior.sticks, prior.scalars,
+            self.power, self._rates, early, self.early_passes, renewal.by_word, renewal.tokens,
+            self.rule, prior.alpha, prior.gains, prior.sticks, prior.scalars,
         )  # fmt: skip
         work.loo += loo
         work.seen += seen
@@ -113,6 +131,10 @@ def update_documents(
     passes: int,
     power: float,
     rates: Floats,
+    early: int,
+    early_passes: int,
+    fresh: Any,
+    renewed: Floats,
     rule: int,
     alpha: Any,
     gains: Floats,
@@ -143,6 +165,14 @@ def update_documents(
         Seed of what tells the topics apart in the beginning (with `running`).
     rates : ndarray
         t^-power for the first t.
+    early, early_passes : int
+        The first so many documents have at most so many passes.
+    fresh : ndarray, shape (V, K) or (0, K)
+        Sums of c q in the pass under way; with them, in place of a step, what is left of the pass before shrinks by
+        the c tokens that are renewed: n_vk <- (n_vk - f_vk) (r_v - c) / r_v + f_vk + c q_k, f_vk <- f_vk + c q_k,
+        r_v the tokens not renewed yet.
+    renewed : ndarray, shape (V,) or (0,)
+        Tokens of each word in `fresh`.
     rule, alpha, gains, sticks, scalars
         As in `kernels_prior`.
 
@@ -215,8 +245,9 @@ def update_documents(
                 own[k] = y
                 expected[k] += c * y
         told = 0.0
-        for turn in range(passes):
-            last = turn == passes - 1
+        turns = min(passes, early_passes) if at < early else passes
+        for turn in range(turns):
+            last = turn == turns - 1
             for i in range(n):
                 here, own, c = by_topic[i], q[i], single(counts[first + i])
                 s = zero
@@ -240,20 +271,35 @@ def update_documents(
             w = words[first + i]
             t = steps[w]
             steps[w] = t + 1
+            word, own = by_word[w], q[i]
+            if fresh.shape[0] > 0:
+                c = single(counts[first + i])
+                left = sizes[w] - renewed[w]
+                renewed[w] += counts[first + i]
+                a = single(max(sizes[w] - renewed[w], 0.0) / max(left, 1.0))
+                part = fresh[w]
+                for k in range(n_topics):
+                    before = part[k]
+                    now = before + c * own[k]
+                    rest = word[k] - before
+                    new = a * (rest if rest > zero else zero) + now
+                    moved[k] += new - word[k]
+                    part[k] = now
+                    word[k] = new
+                continue
             rho = rates[t] if t < rates.shape[0] else (1.0 + t) ** -power
             keep, size = 1.0 - rho, max(sizes[w] - 1.0, 0.0)
             if running:
                 size = sizes[w]
                 if counting:
-                    before = size
-                    size = before + counts[first + i]
+                    known = size
+                    size = known + counts[first + i]
                     sizes[w] = size
-                    if before > 0.0:
-                        keep *= size / before
+                    if known > 0.0:
+                        keep *= size / known
                     else:
                         keep, rho = 0.0, 1.0
             a, b = single(keep), single(rho * size)
-            word, own = by_word[w], q[i]
             for k in range(n_topics):
                 old = word[k]
                 new = a * old + b * own[k]

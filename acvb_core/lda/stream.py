@@ -29,6 +29,8 @@ WINDOW_SHARE = 0.05
 MOST_IN_WINDOW = 20_000
 #: A topic that is not learned away is in use when it has at least this share of the tokens.
 IN_USE = 1e-5
+#: By how much the topics differ in the beginning.
+SPREAD = 0.3
 _ROWS = 1 << 14  # drawn at a time
 
 
@@ -117,6 +119,9 @@ class StreamMethod(Unaveraged, ABC):
     def learn(self, work: Work, pieces: Shard, order: NDArray[np.int64]) -> None:
         """Go through some documents of a shard, in this order."""
 
+    def begin(self, work: Work, state: StreamState) -> None:
+        """Make ready for a window."""
+
     def flush(self, work: Work) -> None:
         """Bring what was put off into the counts: at the end of a window."""
 
@@ -144,10 +149,12 @@ class StreamMethod(Unaveraged, ABC):
         end = min(state.position + self.in_window, self.n_documents)
         work = state.working_copy()
         work.counting = not self.known and state.epoch == 0
+        self.begin(work, state)
         for piece in self.feed.take(order, state.position, end):
             for part in _parts(piece.shard, piece.order, self.n_topics):
                 checkpoint()
                 self.learn(work, piece.shard, part)
+                work.gone += len(part)
         self.flush(work)
         over = end == self.n_documents
         epoch, position = (state.epoch + 1, 0) if over else (state.epoch, end)
@@ -163,12 +170,12 @@ class StreamMethod(Unaveraged, ABC):
         return state.posterior(self.start.beta)
 
     def noisy_rows(self, rng: np.random.Generator, sizes: Array) -> Singles:
-        """Return rows of nearly even counts, a tenth more or less, that add up to these sizes."""
+        """Return rows of nearly even counts, 1 + 0.3 U(0, 1) each, that add up to these sizes."""
         found = apart((len(sizes), self.n_topics), np.float32)
         for begin in range(0, len(sizes), _ROWS):
             part = found[begin : begin + _ROWS]
             rng.random(out=part, dtype=np.float32)
-            part *= np.float32(0.1)
+            part *= np.float32(SPREAD)
             part += np.float32(1.0)
             part *= (sizes[begin : begin + _ROWS, None] / part.sum(axis=1, keepdims=True)).astype(np.float32)
         return found

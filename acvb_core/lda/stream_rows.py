@@ -11,7 +11,7 @@ from acvb_core.averaging import Averaged
 from acvb_core.lda.hyper import Concentrations
 from acvb_core.lda.kernels_prior import FIXED, FROZEN, LEFT_TO_RIGHT, PAPER
 from acvb_core.lda.scvb0 import StochasticCvb0
-from acvb_core.lda.sdm import DivergenceMinimisation
+from acvb_core.lda.sdm import EARLY, DivergenceMinimisation
 from acvb_core.lda.stream import MOST_IN_WINDOW, WINDOW_SHARE, StreamMethod
 from acvb_core.lda.stream_source import source_of
 from acvb_core.lda.svb import StochasticVb
@@ -86,7 +86,16 @@ _SDM = (
         "better than five.", "Passes over a document", 1, 1000,
     ),
     _step(
-        "step_power", "The counts of a word met for the t-th time move by t^-power.", "Power of the step", 0.7, 0.0, 1.0
+        "step_power", "The counts of a word met for the t-th time move by t^-power.", "Power of the step", 0.8, 0.0, 1.0
+    ),
+    Parameter(
+        "renew", "bool", True, "From the second epoch on, counts of the epoch before give way to those of the epoch "
+        "under way, token by token; otherwise the steps go on as the paper has them, and rare words keep much of what "
+        "the first epochs took them for. It takes memory for the topics once more.", "Renew the counts in each epoch",
+    ),
+    Parameter(
+        "early_passes", "int", 3, f"Passes over each of the first {EARLY} documents for every topic, at most, while "
+        "the topics are hardly told apart; 0 takes as many as later.", "Passes in the beginning", 0, 1000,
     ),
 )  # fmt: skip
 
@@ -138,7 +147,10 @@ def _minibatch(values: Values) -> dict[str, Any]:
 
 
 def _sdm(values: Values, **common: Any) -> StreamMethod:
-    return DivergenceMinimisation(**common, passes=values["passes"], power=values["step_power"])
+    return DivergenceMinimisation(
+        **common, passes=values["passes"], power=values["step_power"], renew=values["renew"],
+        early_passes=values["early_passes"],
+    )  # fmt: skip
 
 
 def _scvb0(values: Values, **common: Any) -> StreamMethod:

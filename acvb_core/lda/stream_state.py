@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.lda.kernels import Floats, Singles
-from acvb_core.lda.state import TOPICS, apart_copy
+from acvb_core.lda.state import TOPICS, apart, apart_copy
 from acvb_core.protocols import Posterior
 
 
@@ -75,6 +75,10 @@ class StreamState:
         What the order of the documents in the pass under way was drawn from.
     noise : int
         What tells the topics of a word apart that is met for the first time is drawn from this (SDM).
+    gone : int
+        Documents gone through, all passes together.
+    renewal : Renewal or None
+        What the pass under way has renewed (SDM, from the second pass on).
     """
 
     by_word: Singles
@@ -89,6 +93,8 @@ class StreamState:
     position: int = 0
     order: int = 0
     noise: int = 0
+    gone: int = 0
+    renewal: Renewal | None = None
 
     def working_copy(self) -> Work:
         """Return arrays of its own, to be written to."""
@@ -123,6 +129,36 @@ class StreamState:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class Renewal:
+    """Counts of the pass under way alone, which take the place of those of the pass before.
+
+    Attributes
+    ----------
+    by_word : ndarray of float32, shape (V, K)
+        Sums of c q over the documents of the pass so far; part of the state's own counts.
+    tokens : ndarray, shape (V,)
+        How many tokens of each word these are.
+    """
+
+    by_word: Singles
+    tokens: Floats
+
+    @classmethod
+    def begin(cls, by_word: Singles) -> Renewal:
+        """Return that of a pass of which nothing is done."""
+        return cls(apart(by_word.shape, by_word.dtype), np.zeros(len(by_word)))
+
+    @classmethod
+    def none(cls, by_word: Singles) -> Renewal:
+        """Return the one of a pass that renews nothing."""
+        return cls(np.zeros((0, by_word.shape[1]), by_word.dtype), np.zeros(0))
+
+    def copy(self) -> Renewal:
+        """Return arrays of its own, to be written to."""
+        return Renewal(apart_copy(self.by_word), self.tokens.copy())
+
+
 class Work:
     """The arrays of a state while a window is gone through, and what it has summed up.
 
@@ -138,6 +174,8 @@ class Work:
         The sizes are those met so far, and the documents are met for the first time.
     batch : object
         What a minibatch under way has summed up.
+    gone, renewal
+        As in `StreamState`.
     """
 
     def __init__(self, state: StreamState) -> None:
@@ -152,6 +190,8 @@ class Work:
         self.loo = self.seen = 0.0
         self.counting = False
         self.batch: Any = None
+        self.gone = state.gone
+        self.renewal = None if state.renewal is None else state.renewal.copy()
 
     def done(self, epoch: int, position: int, order: int) -> StreamState:
         """Return the state after the window."""
@@ -159,5 +199,6 @@ class Work:
             self._state,
             by_word=self.by_word, totals=self.totals, steps=self.steps, sizes=self.sizes,
             documents=self.documents, tokens=self.tokens, batches=self.batches, prior=self.prior,
-            epoch=epoch, position=position, order=order,
+            epoch=epoch, position=position, order=order, gone=self.gone,
+            renewal=self.renewal if position else None,
         )  # fmt: skip
