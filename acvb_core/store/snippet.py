@@ -137,14 +137,6 @@ def _changed_values(result: Result) -> dict[str, Any]:
         values["max_sweeps"] = sweeps
     elif sweeps != problem.max_sweeps:
         # One that ended by itself beyond its settings needs room to, however much.
-        ended_there = last.sweep == sweeps
-        values["epochs"] = _epochs(result, sweeps) if ended_there else float(math.ceil(last.passes) + 1)
+        values["epochs"] = last.passes if last.sweep == sweeps else float(math.ceil(last.passes) + 1)
     defaults = {parameter.name: parameter.default for parameter in problem.row.parameters}
     return {name: value for name, value in values.items() if value != defaults[name]}
-
-
-def _epochs(result: Result, sweeps: int) -> float:
-    """Return how often the data are gone through in so many windows: passes are rounded, and add up."""
-    passes, sweeps_of = result.snapshot.passes, result.problem.inference.sweeps_of  # type: ignore[attr-defined]
-    half_a_window = 0.5 * passes / sweeps
-    return float(next((p for p in (passes, passes - half_a_window) if sweeps_of(p) == sweeps), passes))
