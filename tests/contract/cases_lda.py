@@ -32,6 +32,7 @@ class LdaCases:
         {"inner": 3},
         {"totals": "running", "prior": "paper"},
         {"prior": "symmetric", "shuffle": False},
+        {"renew": False, "early_passes": 0},
     )
     fixed = (
         {"hyper": "fixed", "prior": "symmetric", "alpha": 0.7, "beta": 0.3, "shrink": 0.0},

@@ -145,7 +145,7 @@ def test_one_topic_of_a_stream_has_the_counts_of_all_tokens(row: Method, name: s
     exact = np.maximum(corpus.frequencies - 1.0, 0.0) if sdm else corpus.frequencies.astype(np.float64)
     # A minibatch is all documents, and every step a whole one: 1e6 / t, or t to the power of 0.
     whole = {"step_scale": 1e6} if "scvb0" in row.name else {} if sdm else {"step_power": 0.0}
-    inference = built(row, corpus, k=1, window=100, batch=100, beta=0.3, **whole)
+    inference = built(row, corpus, k=1, window=100, batch=100, beta=0.3, renew=False, **whole)
     *_, (state, info) = course(inference, 4)
     np.testing.assert_allclose(inference.posterior(state)["words"][:, 0], exact, rtol=1e-5, atol=1e-6)
     longer = corpus.lengths > 1

@@ -180,10 +180,19 @@ def test_extended_is_as_if_it_had_been_longer_from_the_start(method: str) -> Non
 
 
 @pytest.mark.parametrize("totals", ["corpus", "running"])
+def test_renewed_counts_are_those_of_all_tokens_at_the_end_of_each_pass(totals: str) -> None:
+    corpus = planted_topics(300, 300, 6, 40, 0.2, 0.1, 1).corpus
+    states = course(built("sdm", corpus, k=8, window=60, totals=totals, renew=True), 20)
+    for state in states[9::5]:
+        np.testing.assert_allclose(state.by_word.sum(axis=1), corpus.frequencies, rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(state.totals, state.by_word.sum(axis=0, dtype=float), rtol=1e-5)
+
+
+@pytest.mark.parametrize("totals", ["corpus", "running"])
 @each_method
 def test_totals_are_the_sums_of_the_counts(method: str, totals: str) -> None:
     corpus = planted_topics(600, 300, 6, 40, 0.2, 0.1, 1).corpus
-    inference = built(method, corpus, k=8, window=60, totals=totals, batch=7)
+    inference = built(method, corpus, k=8, window=60, totals=totals, batch=7, renew=False)
     for state in course(inference, 60):
         np.testing.assert_allclose(state.totals, state.by_word.sum(axis=0, dtype=float), rtol=2e-5)
     assert state.epoch == 6

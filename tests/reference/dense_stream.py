@@ -128,15 +128,19 @@ class Sums:
 def sdm(
     documents: list[Document], words: Array, steps: Array, sizes: Array, prior: Prior, beta: float, *,
     passes: int, power: float, running: bool = False, counting: bool = False,
-    noise: Callable[[int, int], float] = lambda w, k: 0.0,
+    noise: Callable[[int, int], float] = lambda w, k: 0.0, early: int = 0, early_passes: int = 0,
+    renewing: bool = False,
 ) -> Sums:  # fmt: skip
     """SN15 §7, document by document; ``words``, ``steps``, ``sizes`` and the prior are changed.
 
     With ``running`` the vocabulary is the words met so far, this document's among them, and p of a word never met
-    before is 1 + 0.1 ``noise`` times as large.
+    before is 1 + 0.1 ``noise`` times as large. The first ``early`` documents have ``early_passes`` at most. With
+    ``renewing`` (the documents are a whole pass) the counts are those of before, as large as the share of a word's
+    tokens that are still to come, and what the pass has said of the others.
     """
+    before_all, said, gone = words.copy(), np.zeros(words.shape), np.zeros(len(words))
     told = Sums()
-    for document in documents:
+    for number, document in enumerate(documents):
         if not document:
             continue
         ids, counts = (np.array(part) for part in zip(*document, strict=True))
@@ -149,7 +153,7 @@ def sdm(
         q = alpha * p / (alpha * p).sum(axis=1, keepdims=True)
         n_d = counts @ q
         rest = np.zeros(len(ids))
-        for _ in range(passes):
+        for _ in range(min(passes, early_passes) if number < early else passes):
             for i in range(len(ids)):
                 x = (alpha + n_d - q[i]) * p[i]
                 rest[i] = x.sum()
@@ -160,7 +164,11 @@ def sdm(
         for i, w in enumerate(ids):
             rho = (1 + steps[w]) ** -power
             steps[w] += 1
-            if running and counting:
+            if renewing:
+                said[w] += counts[i] * q[i]
+                gone[w] += counts[i]
+                words[w] = before_all[w] * (sizes[w] - gone[w]) / sizes[w] + said[w]
+            elif running and counting:
                 before, sizes[w] = sizes[w], sizes[w] + counts[i]
                 old = (1 - rho) * words[w] * (sizes[w] / before) + rho * sizes[w] * q[i] if before else None
                 words[w] = sizes[w] * q[i] if old is None else old

@@ -80,6 +80,37 @@ def test_divergence_minimisation_with_other_steps(power: float, passes: int) -> 
     np.testing.assert_allclose(state.by_word, words, **CLOSE)
 
 
+@each_size
+@each_case
+def test_counts_are_renewed_from_the_second_pass_on(name: str, known: bool) -> None:
+    """Those of the pass before give way token by token; until then, and for the first documents, it is as before."""
+    case = CASES[name]
+    documents, k = plain.documents_of(case.corpus), case.size
+    method = stream("sdm", case, "left_to_right", known=known, passes=4, renew=True, early_passes=1, window=2)
+    words, prior = some_words(case), some_prior(case, "left_to_right")
+    state = first_state(method, words, prior)
+    steps, sizes, noise = np.zeros(len(words)), case.corpus.frequencies * float(known), state.noise
+    windows, gone = -(-len(documents) // 2), 0
+    for epoch in range(1 + 12 * k // len(documents)):
+        for _ in range(windows):
+            state, _ = swept(method, state)
+        plain.sdm(
+            documents, words, steps, sizes, prior, BETA, passes=4, power=0.7, running=not known,
+            counting=epoch == 0, noise=lambda w, k: uniform(noise, w * case.size + k),
+            early=10 * k - gone, early_passes=1, renewing=epoch > 0,
+        )  # fmt: skip
+        gone += len(documents)
+        np.testing.assert_allclose(state.by_word, words, **CLOSE)
+        np.testing.assert_allclose(state.totals, words.sum(axis=0), **CLOSE)
+        assert_prior(state, prior, **CLOSE)
+        if epoch:
+            used = case.corpus.frequencies > 0
+            sums = state.by_word.sum(axis=1)[used]
+            np.testing.assert_allclose(sums, case.corpus.frequencies[used], **CLOSE)
+        assert state.renewal is None
+    assert gone > 10 * k
+
+
 def test_counts_of_a_word_are_the_mean_of_what_its_documents_said() -> None:
     """With steps of 1 / t; what they began with is gone after the first."""
     case = small_case(2)
