@@ -349,7 +349,7 @@ WRONG: list[tuple[Any, str]] = [
     ({"a": 1}, "documents is a dict"),
     (pd.DataFrame({"text": ["apple"]}), "documents is a DataFrame"),
     (5, "documents is a int"),
-    (["apple", None], r"document 2 is a NoneType \(None\)"),
+    (["apple", "pear", None], r"document 3 is a NoneType \(None\)"),
     (["apple", float("nan")], r"document 2 is a float \(nan\)"),
     ([["apple", "pear"]], r"document 1 is a list.*Corpus.build"),
     (sparse.csr_array(np.eye(2)), r"documents is a csr_array|document 1 is a"),
