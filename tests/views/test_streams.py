@@ -1,0 +1,149 @@
+"""Curves of streams: passes and documents on the axis, speed by the clock, panels as far as a stream has them."""
+
+from __future__ import annotations
+
+import base64
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from acvb_core.engine.history import History
+from acvb_core.views.convergence import RunCurve, live_figure
+from acvb_core.views.curve_columns import Columns
+
+
+def history(n: int = 12, **columns: list[float]) -> History:
+    """Windows of a tenth of an epoch, each two seconds long, half a second of it for diagnostics."""
+    frame = {
+        "sweep": np.arange(1.0, n + 1),
+        "cpu_seconds": np.arange(1.0, n + 1),
+        "wall_seconds": 2.0 * np.arange(1, n + 1),
+        "diagnostics_seconds": 0.5 * np.arange(1, n + 1),
+        "lower_bound": np.full(n, np.nan),
+        "pseudo_loo": -np.arange(n, 0.0, -1),
+        "loo_perplexity": np.linspace(900, 300, n),
+        "change": np.linspace(0.5, 0.1, n),
+        "mean_change": np.full(n, np.nan),
+        "scaled_change": np.full(n, np.nan),
+        "samples": np.zeros(n),
+        "burn_in": np.zeros(n),
+        "passes": 0.1 * np.arange(1, n + 1),
+        "effective_k_topics": np.full(n, 7.0),
+        "alpha_total": np.linspace(5, 1, n),
+        "beta": np.full(n, 0.01),
+        "heldout_perplexity": np.linspace(800, 400, n),
+    }
+    return History.from_frame(pd.DataFrame(frame | columns))
+
+
+def stream(**more: object) -> RunCurve:
+    told = {"model": "lda", "streams": True, "n_documents": 300, "heldout": True, "learns": True}
+    return RunCurve("s", "SDM", "sdm", 0, history(), **(told | more))
+
+
+def batch(**more: object) -> RunCurve:
+    told = {"model": "lda", "n_documents": 300, "heldout": True, "learns": True}
+    own = history(lower_bound=list(np.linspace(-9, -1, 12)), passes=list(np.arange(1.0, 13)))
+    return RunCurve("b", "CVB0", "cvb0", 0, own, **(told | more))
+
+
+def titles(figure: dict) -> list[str]:
+    return [note["text"].split("<b>")[1].split("</b>")[0] for note in figure["layout"]["annotations"]]
+
+
+def x_of(figure: dict, uid: str) -> np.ndarray:
+    found = next(trace for trace in figure["data"] if trace["uid"] == uid)["x"]
+    return np.frombuffer(base64.b64decode(found["bdata"]), dtype=found["dtype"])
+
+
+def axis_names(figure: dict) -> set[str]:
+    axes = [value for name, value in figure["layout"].items() if name.startswith("xaxis")]
+    return {axis["title"]["text"] for axis in axes if "title" in axis}
+
+
+def test_speed_is_documents_by_the_clock_without_diagnostics() -> None:
+    speed = Columns(history(), 300).column("documents_per_second")
+    assert speed == pytest.approx(np.full(12, 0.1 * 300 / 1.5))
+
+
+def test_speed_is_that_of_the_last_windows() -> None:
+    wall = np.concatenate([2.0 * np.arange(1, 7), 12 + 100.0 * np.arange(1, 7)])
+    speed = Columns(history(wall_seconds=list(wall)), 300).column("documents_per_second")
+    assert speed[5] == pytest.approx(20)
+    assert speed[-1] == pytest.approx(5 * 30 / (5 * 99.5))
+
+
+def test_time_that_stands_still_has_no_speed() -> None:
+    speed = Columns(history(wall_seconds=[0.0] * 12), 300).column("documents_per_second")
+    assert np.isnan(speed).all()
+
+
+def test_histories_without_passes_count_sweeps() -> None:
+    old = History.from_frame(history().frame().drop(columns="passes"))
+    columns = Columns(old, 300)
+    assert (columns.column("passes") == np.arange(1, 13)).all()
+    assert (columns.column("documents_seen") == 300 * np.arange(1, 13)).all()
+    assert np.isnan(Columns(old).column("documents_seen")).all()
+    assert len(Columns(History(), 300).column("documents_per_second")) == 0
+
+
+@pytest.mark.parametrize(
+    ("x", "last", "name"),
+    [
+        ("passes", 1.2, "epochs (passes over the documents)"),
+        ("documents_seen", 360, "documents seen"),
+        ("sweep", 12, "window"),
+        ("cpu_seconds", 12, "CPU seconds"),
+    ],
+)
+def test_curves_are_drawn_against(x: str, last: float, name: str) -> None:
+    figure = live_figure([stream()], x=x)
+    assert x_of(figure, "s-loo-main")[-1] == pytest.approx(last)
+    assert axis_names(figure) == {name}
+
+
+def test_a_stream_beside_a_batch_run() -> None:
+    figure = live_figure([batch(), stream()], x="passes")
+    assert x_of(figure, "b-heldout-main")[-1] == 12
+    assert x_of(figure, "s-heldout-main")[-1] == pytest.approx(1.2)
+    assert titles(figure) == [
+        "Lower bound (nats)",
+        "LOO perplexity (lower is better)",
+        "Change of q, or of the topics",
+        "Held-out perplexity (lower is better)",
+        "Documents per second",
+        "Topics in use",
+        "Alpha (sum)",
+        "Beta",
+    ]
+    assert axis_names(live_figure([batch(), stream()])) == {"sweep or window"}
+
+
+def test_streams_alone_have_no_bound_and_learn_no_beta() -> None:
+    figure = live_figure([stream(completion=True)], x="passes")
+    assert titles(figure) == [
+        "LOO perplexity of the window",
+        "Change of the topics",
+        "Completion perplexity (lower is better)",
+        "Documents per second",
+        "Topics in use",
+        "Alpha (sum)",
+    ]
+    # The first panel has the legend, and all others follow its axis.
+    shown = [trace for trace in figure["data"] if trace["showlegend"]]
+    assert {trace["uid"] for trace in shown} == {"s-loo-main"}
+    axes = {name: axis for name, axis in figure["layout"].items() if name.startswith("xaxis")}
+    assert [name for name, axis in axes.items() if "matches" not in axis] == ["xaxis2"]
+    assert {axis["matches"] for axis in axes.values() if "matches" in axis} == {"x2"}
+
+
+def test_batch_runs_alone_are_drawn_as_ever() -> None:
+    names = titles(live_figure([batch()]))
+    assert "Documents per second" not in names
+    assert names[0] == "Lower bound (nats)"
+    assert axis_names(live_figure([batch()])) == {"sweep"}
+
+
+def test_what_is_held_out_is_named_only_where_all_hold_out_the_same_kind() -> None:
+    assert "Held-out perplexity (lower is better)" in titles(live_figure([stream(completion=True), batch()]))
