@@ -20,6 +20,7 @@ from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.snapshot import Snapshot
 from acvb_core.engine.tuning import tune
+from acvb_core.store.topic_model import load_topics
 from acvb_core.store.trained import load_model
 from tests.cli.support import WOMEN, Run
 
@@ -335,6 +336,17 @@ def test_what_cannot_be_done_with_a_folder(run: Run, texts: Path, tmp_path: Path
         assert words in refused.err
     assert "is a corpus on disk already" in run("read", tmp_path / "kept", tmp_path / "again").err
     assert run("fit", tmp_path, "--method", "sdm").code == 2
+
+
+def test_documents_on_disk_are_transformed(run: Run, texts: Path, tmp_path: Path) -> None:
+    fit(run, texts, "--on-disk", tmp_path / "kept", "--out", tmp_path / "run")
+    done = run("transform", tmp_path / "run", tmp_path / "kept")
+    assert done.code == 0
+    table = pd.read_csv(io.StringIO(done.out))
+    same = load_topics(tmp_path / "run").transform(DiskCorpus.open(tmp_path / "kept").in_memory())
+    assert list(table["document"]) == list(same["document"])
+    assert (table["unknown"] == 0).all()
+    np.testing.assert_array_equal(table.filter(like="topic_"), same.filter(like="topic_"))
 
 
 def test_streams_and_batch_methods_are_compared_on_one_split(run: Run, tmp_path: Path) -> None:
