@@ -16,6 +16,7 @@ from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from acvb_core.registry import methods_for
 from acvb_core.store.trained import load_model, save_model
+from acvb_core.views.comparison_table import comparison_table, same_documents
 from acvb_core.views.convergence import live_figure
 from pages.ui import services, topic_files, upload_where
 from pages.ui.live import curves
@@ -231,6 +232,15 @@ def test_other_splits_are_not_compared(open_app: Open, batch: Result) -> None:
     assert texts(app).count("held out different words (of each document, or of whole documents)") == 2
     # Their documents are not the same ones, so where these go is not compared.
     assert "How alike the clusterings are" not in texts(app)
+
+
+def test_other_shares_of_documents_are_not_compared(batch: Result) -> None:
+    other = fit(load_sample("bars").corpus, "sdm", k=5, epochs=0.5, heldout_documents=0.2)
+    table = comparison_table([batch, other], ["CVB0", "SDM"])
+    assert not table.same_split
+    assert "held out different documents" in table.notes[0]
+    assert not table.best.to_numpy().any()
+    assert not same_documents([batch, other])
 
 
 def test_topics_of_data_on_disk(open_app: Open, streamed: Result) -> None:
