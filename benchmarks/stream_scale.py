@@ -1,0 +1,192 @@
+"""Memory, rate and growth of streams over a synthetic corpus on disk.
+
+    python benchmarks/stream_scale.py corpus FOLDER [--documents 1000000] [--words 50000] [--topics 100] [--length 60]
+    python benchmarks/stream_scale.py run FOLDER --method sdm [--k 100]       one pass: memory, rate, linearity
+    python benchmarks/stream_scale.py vocabulary [--documents 20000]          cost of a document over the vocabulary
+
+`run` prints the peak resident memory above that of the process before the pass, the documents per second of each
+tenth of the pass, and the slope of time against documents (1 is linear). `vocabulary` runs A B A B and prints the
+CPU time a document at each size of the vocabulary relative to the first, medians of `--repeats`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import acvb_core
+from acvb_core.data.disk_corpus import DiskCorpus, Shard
+from acvb_core.engine.problem import pose
+from acvb_core.engine.run import run as sweeps
+
+PIECE = 20_000
+
+
+def pieces(documents: int, words: int, topics: int, length: int, seed: int = 0) -> Iterator[Shard]:
+    """Give documents of a planted corpus: Zipf-like topics over shuffled words, a few topics a document."""
+    rng = np.random.default_rng(seed)
+    ranks = 1.0 / (np.arange(1, words + 1) + 5.0)
+    cumulative = np.cumsum(ranks / ranks.sum())
+    order = np.stack([rng.permutation(words) for _ in range(topics)])
+    for begin in range(0, documents, PIECE):
+        n = min(PIECE, documents - begin)
+        few = rng.integers(topics, size=(n, 3))
+        pick = rng.choice(3, size=(n, length), p=[0.6, 0.3, 0.1])
+        topic = np.take_along_axis(few, pick, axis=1)
+        rank = np.searchsorted(cumulative, rng.random((n, length)))
+        found = np.sort(order[topic, np.minimum(rank, words - 1)], axis=1)
+        first = np.ones((n, length), dtype=bool)
+        first[:, 1:] = found[:, 1:] != found[:, :-1]
+        starts = np.flatnonzero(first.ravel())
+        counts = np.diff(np.append(starts, n * length))
+        pointers = np.concatenate([[0], np.cumsum(first.sum(axis=1))])
+        yield Shard(
+            pointers.astype(np.int64), found.ravel()[starts].astype(np.int32), counts.astype(np.float32)
+        )
+
+
+def make(folder: Path, documents: int, words: int, topics: int, length: int) -> DiskCorpus:
+    """Write a planted corpus to a folder."""
+    vocabulary = [f"w{w}" for w in range(words)]
+    return acvb_core.write_disk_corpus(
+        pieces(documents, words, topics, length), folder, vocabulary=vocabulary, name=folder.name
+    )
+
+
+class Watch:
+    """Highest resident memory while it is on, bytes."""
+
+    def __init__(self) -> None:
+        self.base = self.peak = self.now()
+        self._on = True
+        self._thread = threading.Thread(target=self._look, daemon=True)
+        self._thread.start()
+
+    @staticmethod
+    def now() -> int:
+        """Return anonymous resident memory: pages of mapped files are the system's to take back."""
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith("RssAnon"):
+                return int(line.split()[1]) * 1024
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+    def _look(self) -> None:
+        while self._on:
+            self.peak = max(self.peak, self.now())
+            time.sleep(0.05)
+
+    def stop(self) -> int:
+        """Return how far memory rose."""
+        self._on = False
+        self._thread.join()
+        return self.peak - self.base
+
+
+def one_pass(folder: Path, method: str, k: int, values: dict[str, Any]) -> None:
+    """Go once through a corpus on disk, and print what it took."""
+    corpus = DiskCorpus.open(folder)
+    warm = acvb_core.load_sample("bars").corpus
+    acvb_core.fit(warm, method, k=3, epochs=1.0)  # compiled before memory and time are looked at
+    watch = Watch()
+    problem = pose(corpus, method, {"k": k, "epochs": 1.0, **values}, heldout_documents=0.001)
+    history = [(0.0, 0.0, 0.0)]
+    last = None
+    for last in sweeps(problem):
+        history.append((last.passes * problem.train.n_documents, last.cpu_seconds, last.wall_seconds))
+    rise = watch.stop()
+    assert last is not None
+    seen, cpu, wall = (np.array(column) for column in zip(*history, strict=True))
+    slope = float(np.polyfit(np.log(seen[len(seen) // 10 :]), np.log(cpu[len(cpu) // 10 :]), 1)[0])
+    topics = 2 * corpus.n_words * k * 4
+    tenths = np.linspace(0, seen[-1], 11)
+    rates = np.diff(tenths) / np.diff(np.interp(tenths, seen, cpu))
+    report = {
+        "method": method,
+        "documents": int(seen[-1]),
+        "k": k,
+        "words": corpus.n_words,
+        "documents_per_second_wall": seen[-1] / (wall[-1] - last.diagnostics_seconds),
+        "documents_per_cpu_second": seen[-1] / cpu[-1],
+        "ns_per_word_and_topic": cpu[-1] / corpus.n_pairs / k * 1e9,
+        "slope": slope,
+        "rate_by_tenths": [round(rate) for rate in rates],
+        "memory_rise_mb": rise / 1e6,
+        "topics_mb": topics / 1e6,
+        "above_topics_mb": (rise - topics) / 1e6,
+        "completion_perplexity": last.heldout.perplexity,
+        "loo_perplexity": last.extras["loo_perplexity"],
+    }
+    sys.stdout.write(json.dumps(report, indent=1) + "\n")
+
+
+def over_vocabulary(documents: int, k: int, length: int, repeats: int, methods: list[str]) -> None:
+    """Print the cost of a document at several sizes of the vocabulary."""
+    sizes = (7_000, 14_000, 25_000, 50_000, 100_000)
+    with tempfile.TemporaryDirectory() as scratch:
+        corpora = {v: make(Path(scratch) / f"v{v}", documents, v, k, length).in_memory() for v in sizes}
+        for method in methods:
+            seconds: dict[int, list[float]] = {v: [] for v in sizes}
+            for repeat in range(repeats + 1):
+                for v, corpus in corpora.items():
+                    # Windows of a quarter: each copies the topics once, which is the engine's cost, not the method's.
+                    problem = pose(corpus, method, {"k": k, "epochs": 1.0, "window": documents // 4})
+                    last = list(sweeps(problem))[-1]
+                    begun = time.process_time()
+                    problem.inference.init(np.random.default_rng(0))
+                    start = time.process_time() - begun
+                    if repeat:  # the first time round compiles
+                        seconds[v].append((last.cpu_seconds - start) / documents)
+            base = statistics.median(seconds[sizes[0]])
+            for v in sizes:
+                middle = statistics.median(seconds[v])
+                pairs = corpora[v].n_pairs / documents
+                sys.stdout.write(
+                    f"{method:6} V = {v:7,}: {middle * 1e6:7.1f} us a document, {middle / base:5.2f} times the first; "
+                    f"{pairs:.1f} different words a document\n"
+                )
+
+
+def main() -> int:
+    """Do what the command line says."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("what", choices=("corpus", "run", "vocabulary"))
+    parser.add_argument("folder", nargs="?", type=Path)
+    parser.add_argument("--documents", type=int, default=1_000_000)
+    parser.add_argument("--words", type=int, default=50_000)
+    parser.add_argument("--topics", type=int, default=100)
+    parser.add_argument("--length", type=int, default=60)
+    parser.add_argument("--k", type=int, default=100)
+    parser.add_argument("--method", default="sdm", help="with vocabulary: several, with commas")
+    parser.add_argument("--prior", default="left_to_right")
+    parser.add_argument("--repeats", type=int, default=5)
+    options = parser.parse_args()
+    if options.what == "corpus":
+        begun = time.monotonic()
+        corpus = make(options.folder, options.documents, options.words, options.topics, options.length)
+        sys.stdout.write(f"{corpus.size_text}: {time.monotonic() - begun:.0f} s\n")
+    elif options.what == "run":
+        one_pass(options.folder, options.method, options.k, {"prior": options.prior})
+    else:
+        over_vocabulary(
+            min(options.documents, 20_000),
+            options.k,
+            options.length,
+            options.repeats,
+            options.method.split(","),
+        )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
