@@ -83,8 +83,10 @@ class Course:
             self.documents = round(start.documents)
 
     def rest(self) -> None:
-        """Begin the sums of the likelihood anew."""
+        """Begin the sums of the likelihood anew, and the next pass."""
         self.loo = self.scored = 0.0
+        if self.state is not None:
+            self.state = replace(self.state, renewal=None)
 
     def learn(self, corpus: Corpus | DiskCorpus, epoch: int) -> None:
         """Go through a piece of the stream, for the first time in epoch 0; an interrupt loses a window at most."""
@@ -115,7 +117,7 @@ class Course:
             method: Any = self._row.build(source, self._values)
         else:
             method = self._row.goes_on(source, self._values, self._start)
-        bound: StreamMethod = replace(method, window=MOST_IN_WINDOW, expected=self._expected)
+        bound: StreamMethod = replace(method, window=MOST_IN_WINDOW, expected=self._expected, piece=True)
         return bound
 
     def _known(self, method: StreamMethod) -> StreamState:

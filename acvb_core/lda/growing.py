@@ -15,7 +15,7 @@ from acvb_core.data.disk_corpus import Shard
 from acvb_core.lda.kernels import Singles
 from acvb_core.lda.state import apart
 from acvb_core.lda.stream_source import Source
-from acvb_core.lda.stream_state import StreamState
+from acvb_core.lda.stream_state import Renewal, StreamState
 
 
 class Words:
@@ -129,13 +129,24 @@ def grown(state: StreamState, rows: Singles) -> StreamState:
     rows : ndarray of float32, shape (number of new words, K)
         The counts that they begin with.
     """
-    old, new = len(state.by_word), len(rows)
-    by_word = apart((old + new, rows.shape[1]), np.float32)
-    by_word[:old], by_word[old:] = state.by_word, rows
+    new = len(rows)
+    renewal = state.renewal
+    if renewal is not None:
+        nothing = np.zeros_like(rows)
+        renewal = Renewal(_longer(renewal.by_word, nothing), np.concatenate([renewal.tokens, np.zeros(new)]))
     return replace(
         state,
-        by_word=by_word,
+        renewal=renewal,
+        by_word=_longer(state.by_word, rows),
         totals=state.totals + rows.sum(axis=0, dtype=np.float64),
         steps=np.concatenate([state.steps, np.zeros(new, dtype=np.int64)]),
         sizes=np.concatenate([state.sizes, np.zeros(new)]),
     )
+
+
+def _longer(counts: Singles, rows: Singles) -> Singles:
+    """Return counts with further rows."""
+    n = len(counts)
+    found = apart((n + len(rows), counts.shape[1]), np.float32)
+    found[:n], found[n:] = counts, rows
+    return found

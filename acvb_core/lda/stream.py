@@ -56,6 +56,8 @@ class StreamMethod(Unaveraged, ABC):
         What to go on from.
     expected : float
         Documents that a stream whose sizes are those of what was met will have in all; 0 where nobody knows.
+    piece : bool
+        The documents are a piece of a pass, which does not end with them.
     """
 
     source: Source
@@ -67,6 +69,7 @@ class StreamMethod(Unaveraged, ABC):
     known: bool = True
     trained: TrainedTopics | None = None
     expected: float = 0.0
+    piece: bool = False
 
     @property
     def batch(self) -> int:
@@ -159,6 +162,8 @@ class StreamMethod(Unaveraged, ABC):
         over = end == self.n_documents
         epoch, position = (state.epoch + 1, 0) if over else (state.epoch, end)
         swept = work.done(epoch, position, order)
+        if self.piece:
+            swept = replace(swept, renewal=work.renewal)
         # The window's likelihood stands for that of all the tokens.
         loo = work.loo * self.source.n_tokens / work.seen if work.seen else None
         change = l1_change(swept.by_word, state.by_word)

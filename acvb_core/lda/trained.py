@@ -165,7 +165,7 @@ class TrainedTopics:
                 prior = Prior(prior.alpha, arrays["gains"].copy(), prior.sticks, scalars)
         return StreamState(
             by_word, np.asarray(by_word.sum(axis=0, dtype=np.float64)), steps, sizes, float(documents),
-            float(sizes.sum()), int(batches), prior, int(met)
+            float(sizes.sum()), int(batches), prior, int(met), gone=int(self.documents),
         )  # fmt: skip
 
 
