@@ -70,7 +70,8 @@ def nothing_yet() -> None:
             "- **GraphML**, **GML** and **Pajek** files.\n\n"
             "**Texts**, to find topics in:\n"
             "- a **table** with a column of texts, **one document a line**, or a **zip** of .txt files;\n"
-            "- **word counts**: document, word, count on each line, UCI docword or LDA-C.\n\n"
+            "- **word counts**: document, word, count on each line, UCI docword or LDA-C;\n"
+            "- texts that are too many for the memory are kept on disk, and streamed.\n\n"
             "Delimiter, encoding and columns are recognised; you can correct each before loading."
         )
 

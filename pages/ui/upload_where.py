@@ -20,7 +20,7 @@ from pages.ui.upload_files import Brought, rewound
 Where = Literal["memory", "disk"]
 #: Runs that the memory of batch methods is told for.
 METHOD, TOPICS = "cvb0", 100
-_NAMES: dict[Where, str] = {"memory": "In memory", "disk": "On disk, streamed"}
+_NAMES: dict[Where, str] = {"memory": "In memory", "disk": "On disk"}
 _KEPT = "texts_estimate"
 _HELP = """
 **In memory**: all methods can be used. **On disk**: the documents stay in a folder of this program's, and are read
@@ -72,7 +72,7 @@ def choose_where(
     """Draw the choice, the better one chosen to begin with."""
     found = advice(_estimate(file, layout, looking, loading, prefix))
     if not found.in_memory:
-        st.markdown("**On disk, streamed**")
+        st.markdown("**On disk**")
         st.caption(found.why)
         return "disk"
     where: Where = st.segmented_control(

@@ -268,6 +268,29 @@ def test_topics_of_data_on_disk(open_app: Open, streamed: Result) -> None:
     assert everything.make().count(b"\n") == 3001
 
 
+def test_runs_on_data_on_disk_are_compared(open_app: Open, streamed: Result, on_disk: DiskCorpus) -> None:
+    other = fit(on_disk, "scvb0", k=4, epochs=0.5, heldout_documents=0.1)
+    app = opened(open_app, "compare", streamed, other)
+    assert not app.exception
+    shown = [element.value for element in app.subheader]
+    assert {"Scores", "Which topic is which", "Where the documents go"} <= set(shown)
+
+
+def test_numbers_of_topics_are_tried_on_data_on_disk(open_app: Open, on_disk: DiskCorpus) -> None:
+    app = using(open_app("run"), on_disk, "how_many")
+    assert app.selectbox(key="grid_method_disk").value == "sdm"
+    next(field for field in app.text_input if field.label == "Numbers of topics").set_value("2, 3").run()
+    app.number_input(key="grid_epochs").set_value(0.2).run()
+    app.number_input(key="grid_seeds").set_value(1).run()
+    press(app, "grid_start")
+    finished(app)
+    assert not app.exception
+    said = texts(app)
+    assert "SDM · 2, 3 topics · 2 % of the documents held out · 0.2 epochs" in said
+    assert "coherence is measured over some" in said
+    assert [job.problem.settings.values["k"] for job in jobs_of(app)] == [2, 3]
+
+
 def test_held_out_documents_are_not_among_those_shown(open_app: Open, batch: Result) -> None:
     app = opened(open_app, "topics", batch)
     group(app, "topics_part").set_value("Documents").run()
