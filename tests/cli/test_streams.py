@@ -183,7 +183,9 @@ def test_a_large_file_stays_on_disk_for_the_time_being(
     monkeypatch.setattr(DiskCorpus, "open", watched)
     home = tmp_path / "results"
     home.mkdir()
-    done = run("fit", texts, "--method", "sdm", *SHORT, "--json", *(("--out", home / "run") if out else ()))
+    split = ("--heldout-documents", "0.1")
+    written_to = ("--out", home / "run") if out else ()
+    done = run("fit", texts, "--method", "sdm", *SHORT, "--json", *split, *written_to)
     assert done.code == 0
     assert seen[-1].is_relative_to(home if out else tmp_path / "tmp")
     assert done.err.startswith(
@@ -193,10 +195,11 @@ def test_a_large_file_stays_on_disk_for_the_time_being(
     assert list((tmp_path / "tmp").iterdir()) == []
     if out:
         written = pd.read_csv(home / "run" / "documents.csv")
-        assert list(written["document"]) == list(acvb_core.load_corpus(texts).corpus.documents)
+        everything = list(acvb_core.load_corpus(texts).corpus.documents)
+        assert list(written["document"]) == everything, "those held out as well"
         assert json.loads((home / "run" / "run.json").read_text())["documents_are_a_sample"] is False
     monkeypatch.undo()
-    assert fit(run, texts)["loo_perplexity"] == done.json["loo_perplexity"]
+    assert fit(run, texts, *split)["loo_perplexity"] == done.json["loo_perplexity"]
 
 
 def test_a_file_is_large_by_what_it_would_take(
@@ -237,7 +240,8 @@ def test_training_goes_on_from_a_model(run: Run, texts: Path, tmp_path: Path) ->
     fit(run, texts, "--out", tmp_path / "run", "--extra-stop-words", "w1,w2")
     new = tmp_path / "new.csv"
     new.write_text(
-        "title,text\n" + "".join(f"n{i},{SEA if i % 3 else FARM} lighthouse{i % 2} w1\n" for i in range(9))
+        "title,text\n"
+        + "".join(f"n{i},{SEA if i % 3 else FARM} lighthouse{i % 2} w{1 + i % 3}\n" for i in range(9))
     )
     trained = load_model(tmp_path / "run")
     corpus = acvb_core.load_corpus(new, tokeniser=trained.tokeniser).corpus
