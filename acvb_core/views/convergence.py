@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from acvb_core.engine.history import History
 from acvb_core.engine.snapshot import MOVES
 from acvb_core.views.curve_columns import Columns
-from acvb_core.views.panels import Panel, Streaming, axis_ranges, figure_layout, panels_for
+from acvb_core.views.measures import Streaming
+from acvb_core.views.panels import Panel, axis_ranges, figure_layout, panels_for
 from acvb_core.views.theme import Figure, Style, b64, decimate, escape, rgba, run_styles
 
 XAxis = Literal["sweep", "cpu_seconds", "passes", "documents_seen"]

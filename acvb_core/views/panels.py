@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from acvb_core.views.curve_columns import Table
+from acvb_core.views.measures import LEARNED, LOO_NATS, MEASURES, NO_STREAM, X_AXES, Measure, Streaming
 from acvb_core.views.theme import GRID, LINE, MUTED, Figure, base_layout
 
 _ROW_HEIGHT, _GAP = 160, 56  # pixels of a row of panels, and between two for numbers and a title
@@ -81,111 +82,6 @@ _THIRD, _FOURTH = (0.52, 0.735), (0.785, 1.0)
 _WHOLE = (0.0, 1.0)
 
 
-@dataclass(frozen=True)
-class _Measure:
-    """What a panel shows, before it has its place; fields as in `Panel`.
-
-    `n` is fixed for each measure, so that a panel keeps its axes, and what the user zoomed, when others join it.
-    Small ones may share a place.
-    """
-
-    key: str
-    title: str
-    column: str
-    n: int
-    hover: str = "%{y}"
-    marked: bool = False
-    step: bool = False
-    small: bool = False
-
-
-_NATS = "%{y:,.2f} nats"
-_BOUND = _Measure("bound", "Lower bound (nats)", "lower_bound", 1, _NATS, marked=True)
-_LOO = _Measure("loo", "Pseudo leave-one-out (nats)", "pseudo_loo", 2, _NATS, marked=True)
-_CHANGE = _Measure("change", "Change of q", "", 3)
-_IRM = (
-    _BOUND,
-    _LOO,
-    _CHANGE,
-    _Measure("heldout", "Held-out log likelihood (nats an entry)", "heldout_log_likelihood", 6,
-             "%{y:.4f} nats an entry"),
-    _Measure("k_rows", "Row clusters", "effective_k_rows", 4, step=True, small=True),
-    _Measure("k_cols", "Column clusters", "effective_k_cols", 5, step=True, small=True),
-)  # fmt: skip
-_NETWORK = (
-    *_IRM[:3],
-    _Measure(
-        "heldout",
-        "Held-out log likelihood (nats a pair)",
-        "heldout_log_likelihood",
-        6,
-        "%{y:.4f} nats a pair",
-    ),
-    _Measure("k_rows", "Clusters", "effective_k_rows", 4, step=True, small=True),
-)
-_LDA = (
-    _BOUND,
-    _Measure(
-        "loo", "LOO perplexity (lower is better)", "loo_perplexity", 2, "perplexity %{y:,.2f}", marked=True
-    ),
-    _CHANGE,
-    _Measure(
-        "heldout", "Held-out perplexity (lower is better)", "heldout_perplexity", 6, "perplexity %{y:,.2f}"
-    ),
-    _Measure("speed", "Documents per second", "documents_per_second", 8, "%{y:,.0f} documents/s"),
-    _Measure("k_topics", "Topics in use", "effective_k_topics", 4, step=True, small=True),
-    _Measure("alpha", "Alpha (sum)", "alpha_total", 5, "alpha %{y:,.4g}", small=True),
-    _Measure("beta", "Beta", "beta", 7, "beta %{y:,.4g}", small=True),
-)
-_MEASURES = {"irm": _IRM, "network": _NETWORK, "lda": _LDA}
-#: Keys of the measures that a run may hold constant.
-_LEARNED = ("alpha", "beta")
-#: Names of the axis that curves are drawn against, its title, what stands over the values there, and their format.
-X_AXES = {
-    "sweep": ("sweep", "sweep %{x}", "~g"),
-    "cpu_seconds": ("CPU seconds", "%{x} s of CPU", ".2f"),
-    "passes": ("epochs (passes over the documents)", "epoch %{x}", ".3~f"),
-    "documents_seen": ("documents seen", "%{x} documents", ",.0f"),
-}
-
-
-@dataclass(frozen=True)
-class Streaming:
-    """What the runs of a figure have to do with streams.
-
-    Attributes
-    ----------
-    some, all : bool
-        Some runs take the documents window by window, or all of them.
-    completion : bool
-        What is held out of all runs is whole documents.
-    """
-
-    some: bool = False
-    all: bool = False
-    completion: bool = False
-
-    @property
-    def sweep(self) -> str:
-        """What a sweep is."""
-        return "window" if self.all else "sweep or window" if self.some else "sweep"
-
-    def measure(self, measure: _Measure) -> _Measure:
-        """Return a measure as it is called here."""
-        if measure.key == "change" and self.some:
-            return replace(
-                measure, title="Change of the topics" if self.all else "Change of q, or of the topics"
-            )
-        if measure.key == "loo" and self.all and measure.column == "loo_perplexity":
-            return replace(measure, title="LOO perplexity of the window")
-        if measure.key == "heldout" and self.completion:
-            return replace(measure, title="Completion perplexity (lower is better)")
-        return measure
-
-
-NO_STREAM = Streaming()
-
-
 def panels_for(
     model: str,
     histories: Sequence[Table],
@@ -209,18 +105,18 @@ def panels_for(
     streams : Streaming
     """
     chosen = []
-    for measure in _MEASURES.get(model, _IRM):
+    for measure in MEASURES.get(model, MEASURES["irm"]):
         if measure.key == "heldout" and not heldout:
             continue
         # A stream has no bound, and learns no beta.
         if (measure.key == "speed" and not streams.some) or (measure.key == "bound" and streams.all):
             continue
         told = None if measure.key == "beta" and streams.all else learns
-        if measure.key in _LEARNED and not (_varies(histories, measure.column) if told is None else told):
+        if measure.key in LEARNED and not (_varies(histories, measure.column) if told is None else told):
             continue
         if measure.column == "loo_perplexity" and not _known(histories, "loo_perplexity"):
             # Methods that know it at every sweep tell the sum in nats before the first perplexity.
-            measure = _LOO if _known(histories, "pseudo_loo") else measure
+            measure = LOO_NATS if _known(histories, "pseudo_loo") else measure
         chosen.append(streams.measure(measure))
     return _placed(chosen)
 
@@ -234,7 +130,7 @@ def _varies(histories: Sequence[Table], column: str) -> bool:
     return any(len(np.unique(values[np.isfinite(values)])) > 1 for values in found)
 
 
-def _placed(measures: Sequence[_Measure]) -> list[Panel]:
+def _placed(measures: Sequence[Measure]) -> list[Panel]:
     """Place measures two a row; of an odd number the last two share a place where small, else the last is wide."""
     n = len(measures)
     sharing = n % 2 == 1 and n > 2 and measures[-1].small and measures[-2].small
