@@ -125,6 +125,10 @@ def test_every_document_comes_once_an_epoch_in_an_order_of_its_own(method: str, 
         orders.append(found)
         met.append(len(found))
     assert orders[0] != orders[1]
+    # … within a shard too.
+    one, other = (next(Feed(InMemory(CORPUS), True).take(seed, 0, 47)).order.tolist() for seed in (1, 2))
+    assert one != other
+    assert sorted(one) == sorted(other) == list(range(47))
     assert met == [47, 47]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acvb_core.lda.sdm import uniform
+from acvb_core.lda.sdm import EARLY, uniform
 from acvb_core.lda.stream_state import StreamState
 from tests.lda.streams import BETA, RULES, first_state, some_prior, some_words, stream, swept
 from tests.reference import dense_stream as plain
@@ -91,13 +91,13 @@ def test_counts_are_renewed_from_the_second_pass_on(name: str, known: bool) -> N
     state = first_state(method, words, prior)
     steps, sizes, noise = np.zeros(len(words)), case.corpus.frequencies * float(known), state.noise
     windows, gone = -(-len(documents) // 2), 0
-    for epoch in range(1 + 12 * k // len(documents)):
+    for epoch in range(1 + (EARLY + 2) * k // len(documents)):
         for _ in range(windows):
             state, _ = swept(method, state)
         plain.sdm(
             documents, words, steps, sizes, prior, BETA, passes=4, power=0.7, running=not known,
             counting=epoch == 0, noise=lambda w, k: uniform(noise, w * case.size + k),
-            early=10 * k - gone, early_passes=1, renewing=epoch > 0,
+            early=EARLY * k - gone, early_passes=1, renewing=epoch > 0,
         )  # fmt: skip
         gone += len(documents)
         np.testing.assert_allclose(state.by_word, words, **CLOSE)
@@ -108,7 +108,7 @@ def test_counts_are_renewed_from_the_second_pass_on(name: str, known: bool) -> N
             sums = state.by_word.sum(axis=1)[used]
             np.testing.assert_allclose(sums, case.corpus.frequencies[used], **CLOSE)
         assert state.renewal is None
-    assert gone > 10 * k
+    assert gone > EARLY * k
 
 
 def test_counts_of_a_word_are_the_mean_of_what_its_documents_said() -> None:
