@@ -27,6 +27,9 @@ EASE, LEAST = 0.7, 5e-4
 LEAST_LEFT = 1e-9
 #: Share of a document's words that lies between one and the next in the order of the first rule.
 GOLDEN = 0.6180339887498949
+#: Tokens of one word are taken together, so many that there are this many times as many before them; all of them one
+#: by one where there are fewer. A word that stands a million times takes some hundred steps, not a million.
+BLOCK = 64.0
 #: A document's weight in the gradient rule is (1 + documents)^-SLOWING.
 SLOWING = 0.5
 
@@ -76,17 +79,20 @@ def left_to_right(
     i = int(scalars[1] * GOLDEN % 1.0 * n)
     for _ in range(n):
         here = p[i]
-        for _ in range(int(counts[first + i])):
+        left = float(counts[first + i])
+        while left > 0.5:
+            at_once = min(left, max(np.floor(total / BLOCK), 1.0))
             s = single(0)
             for k in range(n_topics):
                 s += row[k] * here[k]
-            inverse = single(1) / s
+            inverse = single(at_once) / s
             for k in range(n_topics):
                 gain = here[k] * inverse
                 sums[k] += gain
                 row[k] += row[k] * gain
-            below += 1.0 / total
-            total += 1.0
+            below += at_once / (total + 0.5 * (at_once - 1.0))
+            total += at_once
+            left -= at_once
         i += stride
         if i >= n:
             i -= n

@@ -86,7 +86,8 @@ _SDM = (
         "better than five.", "Passes over a document", 1, 1000,
     ),
     _step(
-        "step_power", "The counts of a word met for the t-th time move by t^-power.", "Power of the step", 0.85, 0.0, 1.0
+        "step_power", "The counts of a word met for the t-th time move by t^-power.", "Power of the step", 0.85, 0.0,
+        1.0,
     ),
     Parameter(
         "renew", "bool", True, "From the second epoch on, counts of the epoch before give way to those of the epoch "
