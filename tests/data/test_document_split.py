@@ -16,6 +16,7 @@ from acvb_core.data.word_split import HeldOutWords
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.problem import pose
 from acvb_core.errors import ParameterError
+from acvb_core.lda.topics import word_probability
 
 CORPUS = planted_topics(80, 50, 3, 25, 0.2, 0.1, 2).corpus
 
@@ -146,6 +147,10 @@ def test_all_methods_predict_the_same_tokens_with_probabilities(method: str) -> 
     probability = model.predict(posterior, every).reshape(heldout.observed.shape)
     assert (probability > 0).all()
     np.testing.assert_allclose(probability.sum(axis=1), 1.0, rtol=1e-5)
+    # The shares of topics are those that the seen words imply.
+    phi = word_probability(posterior)
+    shares = model.transform(posterior, heldout.observed).filter(like="topic_").to_numpy()
+    np.testing.assert_allclose(probability, shares @ phi, rtol=1e-4)
     mean = (
         np.log(probability[heldout.hidden.documents, heldout.hidden.words])
         @ heldout.hidden.counts

@@ -7,9 +7,11 @@ import pytest
 
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.synthetic_topics import planted_topics
-from acvb_core.lda.start import noisy_counts, random_responsibilities
+from acvb_core.lda.hyper import Concentrations
+from acvb_core.lda.start import noisy_counts, random_responsibilities, warm_responsibilities
 from acvb_core.lda.state import Tokens
 from acvb_core.lda.topics import TABLE_WORDS, Topics, document_table, word_table
+from acvb_core.lda.transform import fold_in
 
 CORPUS = planted_topics(30, 90, 4, 25, 0.2, 0.1, 1).corpus
 
@@ -26,6 +28,21 @@ def test_random_responsibilities(n_pairs: int) -> None:
         np.testing.assert_allclose(q.mean(axis=0), 0.2, atol=0.03)
     again = random_responsibilities(n_pairs, 5, np.random.default_rng(0))
     assert again.tobytes() == q.tobytes()
+
+
+def test_responsibilities_from_topics_trained_before() -> None:
+    """q ∝ (alpha_k + n_dk) (beta + n_wk) / (V beta + n_k), n_dk being what the words of the document imply."""
+    tokens, rng = Tokens.of(CORPUS), np.random.default_rng(0)
+    by_word = rng.gamma(0.3, 10.0, (90, 4)).astype(np.float32)
+    by_word[7] = 0.0  # a new word
+    alpha = np.array([0.1, 0.5, 0.02, 1.0])
+    q = warm_responsibilities(tokens, by_word, Concentrations(alpha, 0.05))
+    np.testing.assert_allclose(q.sum(axis=1), 1.0, rtol=1e-5)
+    phi = (by_word + 0.05) / (by_word.sum(axis=0) + 90 * 0.05)
+    documents = np.repeat(np.arange(30), np.diff(tokens.pointers))
+    shares = fold_in(CORPUS.counts, phi.T, alpha)
+    wanted = shares[documents] * phi[tokens.words]
+    np.testing.assert_allclose(q, wanted / wanted.sum(axis=1, keepdims=True), rtol=1e-3, atol=1e-5)
 
 
 def test_start_of_variational_bayes() -> None:
