@@ -18,7 +18,8 @@ from tests.engine.fakes import all_snapshots, bits
 from tests.engine.test_run import Counting, StopAt
 
 CORPUS = planted_topics(60, 80, 4, 30, 0.2, 0.1, 1).corpus
-METHODS = [row.name for row in methods_of("lda")]
+METHODS = [row.name for row in methods_of("lda") if not row.streams]
+STREAMS = [row.name for row in methods_of("lda") if row.streams]
 QUICK: dict[str, Any] = {"k": 5, "max_sweeps": 300}
 
 
@@ -54,6 +55,28 @@ def test_diagnostics_of_the_model_are_evaluated_with_the_bound(method: str) -> N
     assert np.isnan(found[:4]).all()
     assert np.isfinite(found[[4, 9, 14, 16]]).all()
     assert history.frame()["loo_perplexity"].notna().sum() == 4
+
+
+@pytest.mark.parametrize("method", STREAMS)
+def test_windows_of_a_stream_are_diagnosed_and_add_up_to_passes(method: str) -> None:
+    batch = {} if method.endswith("sdm") else {"batch": 10}
+    values = {"k": 5, "window": 10, "epochs": 2.5, "score_every": 0.5, **batch}
+    averaged = {"tol": 1e-12} if method.startswith("a") else {}
+    problem = pose(CORPUS, method, values | averaged, heldout_documents=0.1, seed=3)
+    assert problem.train.n_documents == 54
+    assert problem.max_sweeps == 15  # 6 windows a pass, the last of 4 documents
+    snapshots = all_snapshots(problem)
+    assert [s.sweep for s in snapshots] == list(range(1, 16))
+    whole = [*np.arange(10, 51, 10), 54]
+    wanted = [(54 * epoch + seen) / 54 for epoch in range(3) for seen in whole][:15]
+    np.testing.assert_allclose([s.passes for s in snapshots], wanted, atol=1e-8)
+    assert [s.heldout is not None for s in snapshots] == [s.sweep % 3 == 0 for s in snapshots]
+    for snapshot in snapshots:
+        assert snapshot.lower_bound is None
+        perplexity = np.exp(-snapshot.pseudo_loo / problem.train.n_tokens)
+        assert snapshot.extras == {"loo_perplexity": pytest.approx(perplexity)}
+        assert 1 < perplexity < 90
+    assert snapshots[-1].verdict is Verdict.MAX_SWEEPS
 
 
 @pytest.mark.parametrize("track", [True, False])
