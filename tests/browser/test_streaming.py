@@ -76,7 +76,9 @@ def test_from_a_file_to_a_model_and_on(page: Page, lines: Path, tmp_path: Path) 
     found = page.locator(".st-key-topic_cards .card")
     expect(found).to_have_count(2)
     # A card has twelve words: all ten of its own, and two others.
-    each = [[sum(word in words for word in theme) for theme in (SEA, HOUSE)] for words in found.all_inner_texts()]
+    each = [
+        [sum(word in words for word in theme) for theme in (SEA, HOUSE)] for words in found.all_inner_texts()
+    ]
     assert {own.index(10) for own in each} == {0, 1}
     press(page, "Documents")
     expect(
