@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from acvb_core.engine.grid import grid
     from acvb_core.engine.result import Result
     from acvb_core.engine.streaming import StreamingLda
+    from acvb_core.engine.tuning import tune
     from acvb_core.lda.trained import TrainedTopics, trained_topics
     from acvb_core.store.trained import load_model, save_model
 
@@ -62,6 +63,7 @@ __all__ = [
     "read_to_disk",
     "save_model",
     "trained_topics",
+    "tune",
     "with_attributes",
     "write_disk_corpus",
 ]
@@ -88,6 +90,7 @@ _HOME = {
     "read_to_disk": "acvb_core.data.disk_readers",
     "save_model": "acvb_core.store.trained",
     "trained_topics": "acvb_core.lda.trained",
+    "tune": "acvb_core.engine.tuning",
     "with_attributes": "acvb_core.data.networks",
     "write_disk_corpus": "acvb_core.data.disk_writer",
 }

@@ -108,6 +108,13 @@ def stopped(problem: Problem, last: Snapshot) -> Snapshot:
         return _Runner(problem, no_checkpoint, Schedule.for_problem(problem)).stopped(last)
 
 
+def _added(passes: float, progress: float) -> float:
+    """Return the passes after a sweep: whole ones exactly, though the shares of a pass are rounded."""
+    found = round(passes + progress, 12)
+    whole = float(round(found))
+    return whole if abs(found - whole) < 1e-9 else found
+
+
 class _Clock:
     """Processor and clock time of the thread since it was made."""
 
@@ -228,7 +235,7 @@ class _Runner:
             None if mean_change is None else phase.samples * mean_change,
             phase.samples, phase.burn_in, dict(info.effective or posterior.n_clusters()), dict(posterior.hyper),
             extras, heldout, verdict, posterior, state, _Memory(watched, predicted), info.moves,
-            round(last.passes + info.progress, 12),
+            _added(last.passes, info.progress),
         )  # fmt: skip
 
     def _loo(self, posterior: Posterior, given: Responsibilities | None) -> float | None:
