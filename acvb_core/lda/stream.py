@@ -84,7 +84,11 @@ class StreamMethod(Unaveraged, ABC):
     @cached_property
     def in_window(self) -> int:
         """Documents in a window: whole batches."""
-        wanted = self.window or min(max(round(WINDOW_SHARE * self.n_documents), 1), MOST_IN_WINDOW)
+        wanted = self.window
+        if not wanted:
+            most = min(max(round(WINDOW_SHARE * self.n_documents), 1), MOST_IN_WINDOW)
+            # All of about one size: a last one of a few documents would stand out of the curves.
+            wanted = -(-self.n_documents // -(-self.n_documents // most))
         return -(-wanted // self.batch) * self.batch
 
     @property
