@@ -163,11 +163,11 @@ class Feed:
     def _read(self, number: int, following: int | None) -> Shard:
         """Return a shard, and have the one that follows read meanwhile."""
         if self._held is None or self._held[0] != number:
-            if self._coming is not None and self._coming[0] == number:
-                shard = self._coming[1].result()
-            else:
-                shard = self.source.shard(number)
-            self._held, self._coming = (number, shard), None
+            # What was read ahead is let go before it is asked for: a failed reading must not fail again for ever.
+            coming, self._coming = self._coming, None
+            ahead = coming is not None and coming[0] == number
+            shard = coming[1].result() if coming is not None and ahead else self.source.shard(number)
+            self._held = number, shard
         if following is not None and (self._coming is None or self._coming[0] != following):
             if self._reader is None:
                 self._reader = ThreadPoolExecutor(1, "acvb-read-ahead")

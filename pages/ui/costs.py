@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from acvb_core.engine.free_memory import available_memory
 from acvb_core.engine.stopping import worst_case_sweeps
 from pages.ui import format as say
 from pages.ui.models import FACES
@@ -71,18 +71,3 @@ def memory_allows(plan: Plan, dataset: Dataset) -> bool:
         icon=":material/memory:",
     )
     return st.checkbox("Start them nevertheless", key="nevertheless")
-
-
-def available_memory() -> int | None:
-    """Return the bytes of memory that new work can have; None where the system does not tell."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as lines:
-            for line in lines:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-    except OSError:
-        pass  # not Linux
-    try:
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):
-        return None
