@@ -9,8 +9,8 @@ from typing import Any
 import streamlit as st
 
 from acvb_core.data.document_split import MOST_DOCUMENTS, OBSERVED
-from pages.ui import format as say
 from acvb_core.engine.free_memory import available_memory
+from pages.ui import format as say
 from pages.ui.glance import Glance
 from pages.ui.models import FACES
 from pages.ui.overview_network import network_glance

@@ -11,10 +11,10 @@ from acvb_core.data.corpus_layout import CorpusLayout
 from acvb_core.data.corpus_readers import with_columns
 from acvb_core.data.disk_estimate import Estimate, estimate
 from acvb_core.data.text_lines import MAX_TEXT_BYTES
+from acvb_core.engine.free_memory import available_memory
 from acvb_core.errors import AcvbError
 from acvb_core.registry import method_row, model_row
 from pages.ui import format as say
-from acvb_core.engine.free_memory import available_memory
 from pages.ui.upload_files import Brought, rewound
 
 Where = Literal["memory", "disk"]
