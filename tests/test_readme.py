@@ -28,7 +28,10 @@ def test_pictures_and_files_exist() -> None:
         assert (ROOT / name).is_file(), name
 
 
-def test_python_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
+def test_python_example_runs(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # it writes a model
     for block in re.findall(r"```python\n(.*?)```", README, re.DOTALL):
         exec(compile(block, "README.md", "exec"), {})
     assert "CONVERGED" in capsys.readouterr().out
