@@ -153,12 +153,12 @@ _METHODS = {
     "is the yardstick.",
     "sdm": "Streams. As CVB0 in a document, with one word taken out at a time; then each of the document's words "
     "moves its own topics a step, the smaller the more often the word was met. From the second epoch on, what the "
-    "documents say now takes the place of what they said in the epoch before. Close to CVB0 after one epoch, level with "
-    "it after a few, with hardly anything to set: the stream to start with.",
+    "documents say now takes the place of what they said in the epoch before. Close to CVB0 after one epoch, level "
+    "with it after a few, with hardly anything to set: the stream to start with.",
     "scvb0": "Streams. Running means of CVB0's counts, within a document and from minibatch to minibatch. How fast it "
     "learns depends on steps that are worth tuning.",
-    "svb": "Streams. VB on minibatches: topics are pulled towards what the minibatch alone would have them be. The best "
-    "known of the streams, at a higher perplexity than the others as a rule.",
+    "svb": "Streams. VB on minibatches: topics are pulled towards what the minibatch alone would have them be. The "
+    "best known of the streams, at a higher perplexity than the others as a rule.",
     "asdm": "SDM, answered by the running mean of its topics over the windows: certain to converge, and steadier.",
     "ascvb0": "SCVB0, answered by the running mean of its topics over the windows: certain to converge.",
     "asvb": "SVB, answered by the running mean of its topics over the windows: certain to converge.",
