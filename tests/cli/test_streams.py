@@ -455,7 +455,8 @@ def test_reading_tells_how_far_it_is() -> None:
     assert silent.getvalue() == ""
 
 
-def test_a_run_on_a_terminal_tells_epochs_and_documents_a_second() -> None:
+def test_a_run_on_a_terminal_tells_epochs_and_documents_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")  # lines are cut to the terminal, and how long one is depends on the speed
     terminal = Terminal()
     acvb_core.fit(
         acvb_core.load_sample("bars").corpus, "sdm", k=3, epochs=0.5, window=20, watch=Progress(terminal)
