@@ -104,7 +104,10 @@ def remove_stream(path: Path) -> None:
     StoreError
         It cannot be removed.
     """
-    folder = own_folder(path)
+    try:
+        folder = own_folder(path)
+    except StoreError:
+        folder = None  # what it told of goes when it is seen that nothing else does
     remove_file(path)
     if folder is not None:
         remove_unused(folder, path.parent)
@@ -112,7 +115,8 @@ def remove_stream(path: Path) -> None:
 
 def remove_unused(folder: Path, home: Path) -> None:
     """Remove a folder that no note tells of; one that is being read from in this process when that is over."""
-    if any(own_folder(note) == folder for note in home.glob("*.npz")):
+    known = own_folders(home)
+    if known is None or folder in known:
         return
     readers = DiskCorpus.reading(folder)
     for corpus in readers:
@@ -123,13 +127,28 @@ def remove_unused(folder: Path, home: Path) -> None:
 
 
 def own_folder(path: Path) -> Path | None:
-    """Return the folder that a note tells of, if it lies beside the note; None for one that cannot be read."""
+    """Return the folder that a note tells of, None if it does not lie beside the note.
+
+    Raises
+    ------
+    StoreError
+        The note cannot be read.
+    """
+    arrays = read_arrays(path, version=VERSION)
     try:
-        arrays = read_arrays(path, version=VERSION)
         own = from_text_bytes(arrays["about"])["own"] is True
         return _folder(path, arrays) if own else None
-    except (StoreError, *DAMAGE):
+    except DAMAGE as error:
+        raise damaged(path) from error
+
+
+def own_folders(home: Path) -> set[Path] | None:
+    """Return the folders that notes tell of; None where a note cannot be read, which may tell of any of them."""
+    try:
+        found = {own_folder(note) for note in home.glob("*.npz")}
+    except StoreError:
         return None
+    return {folder for folder in found if folder is not None}
 
 
 def new_folder(home: Path) -> Path:
@@ -139,7 +158,9 @@ def new_folder(home: Path) -> Path:
 
 def forgotten(home: Path) -> Iterator[Path]:
     """Return the folders that no note tells of: of readings that were broken off, or never kept."""
-    known = {own_folder(note) for note in home.glob("*.npz")}
+    known = own_folders(home)
+    if known is None:
+        return
     for folder in home.iterdir():
         unknown = folder.is_dir() and not folder.is_symlink() and folder.resolve() not in known
         if unknown and not DiskCorpus.reading(folder):

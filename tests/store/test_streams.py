@@ -224,6 +224,30 @@ def test_what_was_read_and_never_kept_is_swept_up_a_day_later(store: RunStore) -
     assert [folder.is_dir() for folder in (used, old, new)] == [True, False, True]
 
 
+def test_no_folder_is_removed_while_a_note_cannot_be_read(store: RunStore) -> None:
+    """Written by a newer version, perhaps: it may tell of any of the folders."""
+    folder = store.new_stream_folder()
+    store.save("mine", "run", 1.0, streamed(kept(folder)))
+    (note,) = (store.folder / "streams").glob("*.npz")
+    note.write_bytes(b"of another time")
+    long_ago = time.time() - 48 * 3600
+    os.utime(folder, (long_ago, long_ago))
+    gc.collect()
+    again = RunStore(store.folder)
+    assert folder.is_dir()
+    other = again.new_stream_folder()
+    again.save("mine", "other", 2.0, streamed(kept(other)))
+    again.delete("other")
+    gc.collect()
+    assert folder.is_dir()
+    assert other.is_dir()
+    note.unlink()
+    os.utime(other, (long_ago, long_ago))
+    RunStore(store.folder)
+    assert not folder.exists()
+    assert not other.exists()
+
+
 def test_a_run_of_an_older_version_has_passes(tmp_path: Path) -> None:
     """Such files have no `passes`, neither in the history nor in the snapshot, and no settings of streams."""
     result = fit(BARS, "acvb0", k=3, max_sweeps=7)
