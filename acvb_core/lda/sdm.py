@@ -21,7 +21,7 @@ from acvb_core.special import log
 _AHEAD = 2
 _RATES = 1 << 14
 #: Documents for each topic that are early.
-EARLY = 20
+EARLY = 10
 #: n_dk + alpha_k without the token itself, when rounding leaves nothing of it.
 _LEAST = np.float32(1e-9)
 
@@ -40,7 +40,7 @@ class DivergenceMinimisation(StreamMethod):
         From the second pass on the counts of the pass before give way to those of the pass under way, token by token,
         in place of steps: with these more than half of what is known of a rare word stays that of passes long gone.
     early_passes : int
-        At most so many updates for each of the first twenty documents a topic, while the topics are hardly told apart;
+        At most so many updates for each of the first ten documents a topic, while the topics are hardly told apart;
         0 as many as later.
 
     References
