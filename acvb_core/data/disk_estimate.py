@@ -18,6 +18,7 @@ from acvb_core.data.corpus_docword import read_sizes
 from acvb_core.data.corpus_layout import ROLES, CorpusLayout
 from acvb_core.data.corpus_readers import inspect_source
 from acvb_core.data.corpus_zip import chosen_files
+from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.data.disk_readers import read_to_disk
 from acvb_core.data.report import plural
 from acvb_core.data.tokeniser import Tokeniser
@@ -113,17 +114,50 @@ def estimate(
         size = opened.size()
         layout = layout or inspect_source(opened, "auto", encoding, None, "auto")
         encoding = encoding or layout.encoding
-        limit = _HEAD_TEXTS if layout.has_texts else _HEAD_COUNTS
-        if layout.format == "zip":
-            head = _zip_head(opened, limit)
-        else:
-            head = _head(opened, encoding, limit)
+        head = _head_of(opened, layout, encoding)
         if layout.format == "docword":
             found, known = _docword(opened, encoding, head)
         else:
             found, known = _grown(head, layout, tokeniser)
     unpacked = round(len(head.text) / head.share) if layout.format != "zip" else size
     return Estimate(*found, known, size, unpacked, len(head.text))
+
+
+def head_texts(
+    source: FileLike,
+    layout: CorpusLayout | None = None,
+    *,
+    filename: str | None = None,
+    encoding: str | None = None,
+) -> tuple[str, ...]:
+    """Return the texts that a file begins with, some megabytes of them: to try how they are cut.
+
+    The arguments are those of `estimate`.
+
+    Raises
+    ------
+    DataError
+        The file holds counts and no texts, the head cannot be read, or there is no word in it.
+    """
+    with ByteSource(source, filename, archives=True, patient=True) as opened:
+        layout = layout or inspect_source(opened, "auto", encoding, None, "auto")
+        if not layout.has_texts:
+            raise DataError(
+                f"this is read as {layout.format}, which holds counts and no texts",
+                source=opened.name,
+                remedy="Say which format it is.",
+            )
+        head = _head_of(opened, layout, encoding or layout.encoding)
+    every_word = Tokeniser().without_limits()
+    with tempfile.TemporaryDirectory() as folder:
+        corpus = _read(head.text, layout, every_word, Path(folder), keep_texts=True).in_memory()
+    return corpus.texts or ()
+
+
+def _head_of(source: ByteSource, layout: CorpusLayout, encoding: str | None) -> _Head:
+    """Return as much of a file as is looked at."""
+    limit = _HEAD_TEXTS if layout.has_texts else _HEAD_COUNTS
+    return _zip_head(source, limit) if layout.format == "zip" else _head(source, encoding, limit)
 
 
 def _head(source: ByteSource, encoding: str | None, limit: int) -> _Head:
@@ -246,6 +280,15 @@ def _met_again(found: int, lines: int, scale: float) -> int:
 
 
 def _measured(text: bytes, layout: CorpusLayout, tokeniser: Tokeniser | None) -> _Sizes:
+    """Return the sizes of the head."""
+    with tempfile.TemporaryDirectory() as folder:
+        corpus = _read(text, layout, tokeniser, Path(folder), keep_texts=False)
+    return _Sizes(corpus.n_documents, corpus.n_words, corpus.n_pairs, corpus.n_tokens)
+
+
+def _read(
+    text: bytes, layout: CorpusLayout, tokeniser: Tokeniser | None, folder: Path, *, keep_texts: bool
+) -> DiskCorpus:
     """Read the head as the file would be read, broken lines left out."""
     options: dict[str, Any] = {"format": layout.format, "tokeniser": tokeniser}
     for role in (role for roles in ROLES.get(layout.format, ()) for role in roles if role != "label_column"):
@@ -253,8 +296,6 @@ def _measured(text: bytes, layout: CorpusLayout, tokeniser: Tokeniser | None) ->
         options[role] = False if at is None else at
     if layout.delimiter is not None:
         options |= {"delimiter": layout.delimiter, "header": layout.header}
-    with tempfile.TemporaryDirectory() as folder:
-        corpus = read_to_disk(
-            text, Path(folder) / "head", filename=layout.filename, broken="skip", keep_texts=False, **options
-        ).corpus
-    return _Sizes(corpus.n_documents, corpus.n_words, corpus.n_pairs, corpus.n_tokens)
+    return read_to_disk(
+        text, folder / "head", filename=layout.filename, broken="skip", keep_texts=keep_texts, **options
+    ).corpus

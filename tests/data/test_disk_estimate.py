@@ -11,7 +11,7 @@ import pytest
 
 from acvb_core.data import disk_estimate
 from acvb_core.data.corpus_readers import inspect_corpus, load_corpus
-from acvb_core.data.disk_estimate import estimate
+from acvb_core.data.disk_estimate import estimate, head_texts
 from acvb_core.data.tokeniser import Tokeniser
 from acvb_core.errors import DataError
 
@@ -115,3 +115,22 @@ def test_a_file_that_is_none_is_refused():
         estimate(b"%PDF-1.4 and so on")
     with pytest.raises(DataError, match="no word"):
         estimate(b"1\n2\n3\n" * 10, filename="x.txt")
+
+
+def test_head_of_a_file_of_texts() -> None:
+    """As they stand, quotes and line ends within them included; a record that the head cuts in two is left out."""
+    texts = [f'number {i} "quoted"\nand, a second line {"x" * 50}' for i in range(3_000)]
+    lines = ["id,text\n"] + [f'{i},"{text.replace(chr(34), chr(34) * 2)}"\n' for i, text in enumerate(texts)]
+    data = "".join(lines).encode()
+    assert len(data) > 200_000
+    for given in (data, gzip.compress(data, 1)):
+        found = head_texts(given, filename="talks.csv")
+        assert 500 < len(found) < 1_500
+        assert list(found) == texts[: len(found)]
+    few = head_texts(b"one line here\nanother line there\n", filename="few.txt")
+    assert few == ("one line here", "another line there")
+
+
+def test_counts_have_no_head_of_texts() -> None:
+    with pytest.raises(DataError, match="holds counts and no texts"):
+        head_texts(b"doc,word,count\na,x,1\nb,y,2\n", filename="counts.csv")
