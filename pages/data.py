@@ -105,6 +105,8 @@ with right:
                 "Go on without such lines", icon=":material/skip_next:", key="go_on_without", on_click=reading.go_on,
                 help="They are left out and counted in the read report.",
             )  # fmt: skip
+        if reading is not None and reading.way_round:
+            st.caption(reading.way_round)
     if reading is not None and reading.layout is not None and not reading.loaded:
         show_layout(reading.reader, reading.layout)
         if error is None:

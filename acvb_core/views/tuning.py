@@ -18,6 +18,8 @@ _PER_ROW = 3
 _BETWEEN = 0.08  # share of the width between two panels
 #: Ratio of the worst to the best perplexity from which the axis is logarithmic.
 _WIDE = 3.0
+#: Ratio of the largest to the smallest value of a parameter from which only powers of ten are labelled.
+_MANY_DECADES = 150.0
 #: Columns of `Tuning.table` that are no parameters.
 _OTHERS = ("trial", "perplexity", "best", "cpu_seconds", "verdict")
 
@@ -78,7 +80,9 @@ def tuning_figure(
         _place(layout, at + 2, domain, (max(top - _PANEL_HEIGHT / plot, 0.0), top), None, label)
         layout[f"yaxis{at + 2}"] |= {"matches": "y"} | ({} if column == 0 else {"showticklabels": False})
         if name in log:
-            layout[f"xaxis{at + 2}"] |= {"type": "log", "nticks": 5, "tickformat": "~g"}
+            layout[f"xaxis{at + 2}"] |= {"type": "log", "nticks": 5, "tickformat": "~g"} | _decades(
+                shown[name]
+            )
     if len(known):
         low, high = float(known.min()), float(known.max())
         scale = {"type": "log", "tickformat": ",~g"} if wide else {"tickformat": tick_format(low, high)}
@@ -97,6 +101,12 @@ def _title(table: pd.DataFrame) -> str:
     if np.isfinite(first[0]):
         note += f", {1 - best[-1] / first[0]:.1%} below the defaults"
     return f'<b>{title}</b><span style="font-size:11px">  {note}</span>'
+
+
+def _decades(values: pd.Series) -> Figure:
+    """Return what labels powers of ten only, where narrow panels have no room for 2 and 5 between them as well."""
+    many = len(values) > 0 and float(values.max()) > _MANY_DECADES * float(values.min())
+    return {"dtick": 1} if many else {}
 
 
 def _crosses_at(known: NDArray[np.float64]) -> float:

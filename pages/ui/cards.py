@@ -25,18 +25,24 @@ _DASHES: dict[str, tuple[int, ...]] = {
     "longdashdot": (11, 3, 3, 3),
 }
 
+# Letters of a name that has room beside a badge in the narrowest card.
+_LONGEST = 10
+
 
 def cards(workspace: Workspace, jobs: Sequence[Job], seen: Mapping[str, Inspection]) -> None:
     """Draw a card for each job, as many side by side as there is room for."""
     names = say.run_names(jobs)
     # Beside the method such a name would push the badge to another line: it has a line of its own, in every card.
     long = any(name.way for name in names.values())
+    shown = {job.id: names[job.id].method if long else names[job.id].text for job in jobs}
+    # Such names would push the badges of some narrow cards to another line, and not those of others.
+    head = "long_head" if any(len(label) > _LONGEST for label in shown.values()) else "head"
     with st.container(key="run_cards"):
         for job in jobs:
             with st.container(border=True, gap="small", key=f"card_{job.id}", height="stretch"):
                 name = names[job.id]
-                label, below = (name.method, _second_line(job, name)) if long else (name.text, None)
-                _card(workspace, job, seen[job.id], label, below)
+                below = _second_line(job, name) if long else None
+                _card(workspace, job, seen[job.id], shown[job.id], below, f"{head}_{job.id}")
 
 
 def _second_line(job: Job, name: say.RunName) -> str:
@@ -45,9 +51,11 @@ def _second_line(job: Job, name: say.RunName) -> str:
     return " · ".join(part for part in (way, name.number) if part) or "\u00a0"
 
 
-def _card(workspace: Workspace, job: Job, seen: Inspection, label: str, below: str | None) -> None:
+def _card(workspace: Workspace, job: Job, seen: Inspection, label: str, below: str | None, head: str) -> None:
     state = say.state_of(job, seen)
-    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+    with st.container(
+        horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", key=head
+    ):
         st.html(f"<span class='run-name'>{_swatch(job.problem.row.name)}{label}</span>", width="content")
         st.badge(state.text, icon=state.icon, color=state.colour, help=state.meaning)
     if below is not None:

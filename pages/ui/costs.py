@@ -27,7 +27,7 @@ def promises(plan: Plan, dataset: Dataset) -> None:
     for (worst, cap, streams), labels in bounds.items():
         one, many = ("window", "windows") if streams else ("sweep", "sweeps")
         text = (
-            f"**{' and '.join(labels)}** will converge within {worst:,} averaged {many} whatever the data "
+            f"**{say.together(labels)}** will converge within {worst:,} averaged {many} whatever the data "
             "(2 / tolerance, the worst case); most runs need far fewer."
         )
         if cap < worst:
@@ -43,7 +43,7 @@ def streaming(plan: Plan, dataset: Dataset) -> None:
         return
     one = len(labels) == 1
     st.caption(
-        f"**{' and '.join(labels)}** {'streams' if one else 'stream'}: {'it takes' if one else 'they take'} the "
+        f"**{say.together(labels)}** {'streams' if one else 'stream'}: {'it takes' if one else 'they take'} the "
         "documents window by window, and keep"
         f"{'s' if one else ''} the topics only. An epoch is one pass over all "
         f"{dataset.data.n_documents:,} documents."

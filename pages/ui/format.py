@@ -209,6 +209,11 @@ def count(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
+def together(names: Sequence[str]) -> str:
+    """Return names as a list in words: "SDM, SCVB0 and SVB"."""
+    return " and ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part)
+
+
 def shape(rows: int, columns: int) -> str:
     """Return the two sides of a relation."""
     return f"{rows:,} × {columns:,}"

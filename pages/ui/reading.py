@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import streamlit as st
 
 from acvb_core.data.report import ReadReport
+from acvb_core.errors import AcvbError
 from pages.ui.upload_files import Brought
 
 #: No column. False would equal the first column's position, and None a choice that was not made.
@@ -69,6 +70,10 @@ class Reader(ABC):
     def can_skip(self, loading: dict[str, Any]) -> bool:
         """Whether `load` takes broken="skip", to go on without lines that cannot be read."""
         return False
+
+    def way_round(self, loading: dict[str, Any], error: AcvbError) -> str:
+        """Say how else a file can be read that stops `load` with such an error; "" as a rule."""
+        return ""
 
     @contextmanager
     def reading(self, loading: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -11,6 +11,10 @@ _STYLE = """
 .st-key-sidebar_state .stText { font-weight: 600; }
 .st-key-run_cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(13.5rem, 1fr)); gap: 0.9rem; }
 .st-key-run_cards > div { width: 100% !important; min-width: 0; max-width: 24rem; height: 100%; }
+.st-key-run_cards > div { container-type: inline-size; }
+@container (max-width: 17rem) {
+  [class*="st-key-long_head_"] { flex-direction: column !important; align-items: flex-start !important; gap: 0.4rem; }
+}
 .st-key-steps { display: grid; grid-template-columns: repeat(auto-fit, minmax(10.5rem, 1fr)); gap: 0.9rem; }
 .st-key-steps > div { width: 100% !important; min-width: 0; height: 100%; }
 .run-name { display: flex; align-items: center; gap: 0.5rem; white-space: nowrap; font-weight: 600; }

@@ -22,6 +22,7 @@ from pages.ui.workspace import Dataset, Workspace
 MOST_TRIALS, USUAL_TRIALS = 500, 30
 REFRESH_SECONDS = 1.0
 _METHOD = "scvb0"
+_USED = "tune_used"
 _ABOUT = (
     "How large the steps of a stream are decides what it makes of its documents. A search makes one run after "
     "another, each "
@@ -48,18 +49,23 @@ def tuning(workspace: Workspace, dataset: Dataset) -> None:
 def _form(workspace: Workspace, dataset: Dataset) -> None:
     methods = {method.name: method for method in tunable(dataset)}
     names = list(methods)
+    # What is entered is kept, as a search that goes on takes the place of the form.
     columns = st.columns(5, vertical_alignment="bottom")
     name = columns[0].selectbox(
         "Method to tune", names, index=names.index(_METHOD) if _METHOD in names else 0,
-        format_func=lambda name: methods[name].label, key="tune_method",
+        format_func=lambda name: methods[name].label, key="tune_method", persist_state="session",
     )  # fmt: skip
-    k = columns[1].number_input("Topics of each trial", 1, 5000, 20, key="tune_k")
-    trials = columns[2].number_input("Trials", 1, MOST_TRIALS, USUAL_TRIALS, key="tune_trials")
+    k = columns[1].number_input("Topics of each trial", 1, 5000, 20, key="tune_k", persist_state="session")
+    trials = columns[2].number_input(
+        "Trials", 1, MOST_TRIALS, USUAL_TRIALS, key="tune_trials", persist_state="session"
+    )
     epochs = columns[3].number_input(
-        "Epochs of each trial", 1e-3, 1e3, 1.0, 0.5, format="%g", key="tune_epochs",
+        "Epochs of each trial", 1e-3, 1e3, 1.0, 0.5, format="%g", key="tune_epochs", persist_state="session",
         help="Steps that are best for one epoch need not be so for many.",
     )  # fmt: skip
-    seed = columns[4].number_input("Seed of the trials", 0, 2**31 - 1, 0, key="tune_seed")
+    seed = columns[4].number_input(
+        "Seed of the trials", 0, 2**31 - 1, 0, key="tune_seed", persist_state="session"
+    )
     tuned = ", ".join(_labels(methods[name]).values())
     with st.container(horizontal=True, vertical_alignment="center"):
         pressed = st.button(
@@ -157,11 +163,14 @@ def _answer(dataset: Dataset, job: TuningJob, seen: TuningInspection) -> None:
     if method in tunable(dataset):
         st.button(
             "Use these settings", type="primary", icon=":material/check:", key="tune_use", on_click=_use,
-            args=(dataset, method, values), help="Puts them into the form of new runs, above.",
+            args=(dataset, method, values, job.id), help="Puts them into the form of new runs, above.",
         )  # fmt: skip
+        if st.session_state.get(_USED) == job.id:
+            st.caption("These settings are in the form of new runs, above.")
 
 
-def _use(dataset: Dataset, method: Method, values: dict[str, Any]) -> None:
+def _use(dataset: Dataset, method: Method, values: dict[str, Any], search: str) -> None:
+    st.session_state[_USED] = search
     forms.put(method, {name: value for name, value in values.items() if not isinstance(value, str | bool)})
     forms.put_key(methods_key(method.model, dataset), [method.name])
     st.session_state["new_runs"] = True

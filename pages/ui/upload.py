@@ -12,7 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from acvb_core.data.relation import Relation
-from acvb_core.errors import AcvbError
+from acvb_core.errors import AcvbError, DataError
 from pages.ui.known_labels import carried
 from pages.ui.overview import forget_held_out
 from pages.ui.reading import Reader
@@ -25,6 +25,8 @@ READERS: dict[str, Reader] = {reader.model: reader for reader in (RelationReader
 ENCODINGS = ("utf-8", "cp1252", "latin-1", "utf-16", "shift_jis", "euc_jp", "gb18030", "koi8-r")
 LONGEST_NAME = 80
 _SKIP = "upload_skip"
+# Below a form that is long; what is wrong is said beside its top.
+_WHY_NOT = "This file cannot be read so: the reason is at the top of the page."
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,8 @@ class Reading:
         What the reader shows the effect of before the file is loaded.
     loaded : bool
         This file, read just so, was loaded last.
+    way_round : str
+        How else it can be read, where it cannot be read so.
     """
 
     reader: Reader
@@ -52,6 +56,7 @@ class Reading:
     draft: Any = None
     loaded: bool = False
     go_on: Callable[[], None] | None = None
+    way_round: str = ""
 
 
 def uploaded_file(reader: Reader) -> Brought | None:
@@ -107,15 +112,21 @@ def upload_form(workspace: Workspace, reader: Reader, file: Brought) -> Reading:
     again = not loaded and st.session_state.get("upload_rest") == rest
     skip = st.session_state.pop(_SKIP, None) == prefix
     pressed = pressed or skip
-    if not (pressed or again) or problem is not None:
-        return Reading(reader, layout, problem, draft, loaded)
+    if problem is not None:
+        st.caption(_WHY_NOT)
+        return Reading(reader, layout, problem, draft, loaded, way_round=reader.way_round(loading, problem))
+    if not (pressed or again):
+        return Reading(reader, layout, None, draft, loaded)
     try:
         with reader.reading(loading) as told:
             how = loading | ({"broken": "skip"} if skip else {})
             data, report = reader.load(rewound(file), name or None, looking, how | told, draft)
     except AcvbError as error:
-        go_on = partial(_go_on, prefix) if reader.can_skip(loading) and not skip else None
-        return Reading(reader, layout, error, draft, go_on=go_on)
+        st.caption(_WHY_NOT)
+        offered = reader.can_skip(loading) and isinstance(error, DataError) and "broken=" in error.remedy
+        go_on = partial(_go_on, prefix) if offered and not skip else None
+        way_round = reader.way_round(loading, error)
+        return Reading(reader, layout, error, draft, go_on=go_on, way_round=way_round)
     before = workspace.dataset
     if again and before is not None and isinstance(before.data, Relation) and isinstance(data, Relation):
         data = carried(before.data, data)  # labels that were brought since

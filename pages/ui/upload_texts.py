@@ -18,6 +18,7 @@ from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.data.disk_readers import read_to_disk
 from acvb_core.data.report import ReadReport
 from acvb_core.data.tokeniser import Tokeniser
+from acvb_core.errors import AcvbError, DataError
 from pages.ui import services
 from pages.ui.reading import Reader, column_choice, column_places, guess_prefix
 from pages.ui.tokeniser import tokeniser_form, tokeniser_preview
@@ -116,6 +117,12 @@ class TextReader(Reader):
         """Whether broken lines can be left out: where texts are read to disk."""
         return loading["where"] == "disk"
 
+    def way_round(self, loading: dict[str, Any], error: AcvbError) -> str:
+        """Say that lines which stop the reading into memory can be left out on disk."""
+        if loading.get("where") == "memory" and isinstance(error, DataError) and error.line is not None:
+            return "Where the texts are kept on disk, you can go on without such lines."
+        return ""
+
     @contextmanager
     def reading(self, loading: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """Draw how far the reading to disk is."""
@@ -128,8 +135,10 @@ class TextReader(Reader):
         def tell(share: float) -> None:
             bar.progress(min(share, 1.0), text=f"Reading to disk: {share:.0%}")
 
-        yield {"progress": tell}
-        bar.empty()
+        try:
+            yield {"progress": tell}
+        finally:
+            bar.empty()
 
     def draft(
         self,

@@ -151,8 +151,12 @@ def test_memory_that_batch_methods_lack_is_told(open_app: Open, monkeypatch: pyt
 
 
 def test_a_broken_line_can_be_left_out(open_app: Open) -> None:
-    app = keep_on_disk(upload(open_app("data"), "counts.csv", counts()))
-    press(app, "load")
+    app = press(upload(open_app("data"), "counts.csv", counts()), "load")
+    assert "Where the texts are kept on disk, you can go on without such lines." in texts(app)
+    assert "go_on_without" not in keys(app)
+    press(keep_on_disk(app), "load")
+    assert "the reason is at the top of the page" in texts(app)
+    assert not app.get("progress")
     assert Workspace(WORKSPACE).dataset is None
     said = texts(app)
     assert "or go on without such lines." in said
@@ -352,8 +356,11 @@ def test_steps_are_tuned_and_used(open_app: Open) -> None:
     assert not app.exception
     found = job.result()
     assert len(found.trials) == 3
+    assert [app.number_input(key=f"tune_{name}").value for name in ("k", "trials")] == [5, 3]
     assert any("3 trials of 3 made" in bar.proto.text for bar in app.get("progress"))
+    assert "in the form of new runs" not in texts(app)
     press(app, "tune_use")
+    assert "These settings are in the form of new runs, above." in texts(app)
     assert app.pills(key="methods_lda").value == ["scvb0"]
     press(app, "start")
     (run,) = jobs_of(app)

@@ -99,6 +99,16 @@ def test_scales_are_logarithmic_where_they_have_to_be() -> None:
     assert [wide[axis].get("type") for axis in ("yaxis", "yaxis2", "yaxis3")] == ["log"] * 3
 
 
+def test_many_decades_are_labelled_by_powers_of_ten_only() -> None:
+    for largest, step in ((100.0, None), (2000.0, 1)):
+        table = TABLE.assign(step_offset=np.geomspace(1.0, largest, len(TABLE)))
+        layout = tuning_figure(table, log=("step_offset",))["layout"]
+        axes = [
+            axis for name, axis in layout.items() if name.startswith("xaxis") and axis.get("type") == "log"
+        ]
+        assert [axis.get("dtick") for axis in axes] == [step]
+
+
 def test_what_has_no_logarithm_is_left_out_of_its_panel_only() -> None:
     table = TABLE.assign(step_offset=[0.0, 1.0, 2.0, 3.0, 4.0])
     figure = tuning_figure(table, log=("step_offset",))
