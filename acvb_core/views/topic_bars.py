@@ -332,7 +332,7 @@ def _standing(
     values = np.asarray(given, dtype=np.float64)
     n = len(values)
     topics = range(1, n + 1)
-    texts = ["" if np.isnan(x) else percent(x) if percents else f"{x:.2f}" for x in values]
+    texts = ["" if np.isnan(x) else percent(x) if percents else f"{x:z.2f}" for x in values]
     bar = {
         "type": "bar",
         "x": list(topics),
@@ -361,6 +361,7 @@ def _standing(
         margin={"l": 56, "r": 12, "t": 40, "b": 44},
         showlegend=False,
         bargap=0.25,
+        uniformtext={"mode": "hide", "minsize": 7},  # else each number is of a size of its own
         title={"text": f"<b>{escape(title, 60)}</b>", "x": 0, "xref": "container", "y": 0.98, "yanchor": "top",
                "font": {"size": 13}},
         xaxis=axis | {"title": {"text": "topic", "font": {"size": 12, "color": MUTED}, "standoff": 4}},

@@ -98,7 +98,9 @@ def _title(table: pd.DataFrame) -> str:
     if not len(best) or not np.isfinite(best[-1]):
         return f"<b>{title}</b>"
     note = f"best {best[-1]:,.1f}"
-    if np.isfinite(first[0]):
+    if best[-1] == first[0]:
+        note += ", that of the defaults"
+    elif np.isfinite(first[0]):
         note += f", {1 - best[-1] / first[0]:.1%} below the defaults"
     return f'<b>{title}</b><span style="font-size:11px">  {note}</span>'
 

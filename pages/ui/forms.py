@@ -92,6 +92,15 @@ def show_field(field: Field) -> Value:
     return parameter_input(field.parameter, label=label, key=field.key)
 
 
+def show_given(field: Field, value: Value) -> Value:
+    """Draw a field whose value follows from elsewhere, and return that; what was entered is there again later."""
+    why = "Follows from what the runs start from."
+    st.text_input(
+        field.parameter.label, f"{value}", disabled=True, key=f"{field.key}_given_{value}", help=why
+    )
+    return value
+
+
 def parameter_input(parameter: Parameter, *, label: str, key: str) -> Value:
     """Draw the widget of a parameter and return its value; the value outlives a change of page.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from acvb_core.registry import MODELS, methods_for
 from acvb_core.rows import Method
 from pages.ui import format as say
 from pages.ui.costs import memory_allows, need, promises, streaming
-from pages.ui.forms import Field, fields, show_field, values_of, was_put
+from pages.ui.forms import Field, fields, show_field, show_given, values_of, was_put
 from pages.ui.models import FACES
 from pages.ui.services import executor
 from pages.ui.start_from import start_from
@@ -127,9 +127,9 @@ def setup(workspace: Workspace, dataset: Dataset) -> bool:
     trained, chosen = start_from(workspace, dataset, model, chosen)
     if not chosen:
         return False
-    plan = _plan(model, chosen)
+    plan = _plan(model, chosen, {} if trained is None else {"k": trained.n_topics})
     if trained is not None:
-        plan = replace(plan.with_values(k=trained.n_topics), trained=trained)
+        plan = replace(plan, trained=trained)
     promises(plan, dataset)
     streaming(plan, dataset)
     allowed = memory_allows(plan, dataset)
@@ -172,7 +172,8 @@ def _model(dataset: Dataset) -> str:
     )
 
 
-def _plan(model: str, chosen: Sequence[Method]) -> Plan:
+def _plan(model: str, chosen: Sequence[Method], given: Mapping[str, Value]) -> Plan:
+    """Draw the settings; those that are given are shown and cannot be changed."""
     form = fields(chosen)
     sizes = [field for field in form if not field.parameter.advanced and field.shared]
     apart = [field for field in form if not field.parameter.advanced and not field.shared]
@@ -181,7 +182,8 @@ def _plan(model: str, chosen: Sequence[Method]) -> Plan:
     columns = st.columns(max(4, len(sizes) + 3), vertical_alignment="bottom")
     for column, field in zip(columns, sizes, strict=False):
         with column:
-            entered.append((field, show_field(field)))
+            fixed = given.get(field.parameter.name)
+            entered.append((field, show_field(field) if fixed is None else show_given(field, fixed)))
     starts = _seeds(*columns[len(sizes) : len(sizes) + 3])
     entered += _grid(apart, 4)
     with st.expander("Advanced settings", icon=":material/tune:", key="advanced"):

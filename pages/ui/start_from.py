@@ -87,6 +87,7 @@ def _from_file() -> TrainedTopics | None:
         with st.container(border=True, gap="xsmall", key="start_problem"):
             st.badge("No model can be read from this file", icon=":material/error:", color="red")
             st.text(str(error))
+            st.caption("The Topics page offers the model of a run: *The model*, under *Take it away*.")
         return None
 
 

@@ -180,7 +180,7 @@ def shown_of(view: TopicView) -> str:
 
 def decimal(value: float) -> str:
     """Return a measure with two decimals; a dash where it is not known."""
-    return f"{value:.2f}" if np.isfinite(value) else "–"
+    return f"{value:z.2f}" if np.isfinite(value) else "–"  # z: no minus before nought
 
 
 def view_of(job: Job, result: Result) -> TopicView:

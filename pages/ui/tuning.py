@@ -138,7 +138,7 @@ def _state(job: TuningJob, seen: TuningInspection) -> None:
             text = f"{method.label}: {say.count(over, 'trial')} of {seen.trials:,} made"
         if seen.best_perplexity is not None:
             text += f" · best perplexity so far {seen.best_perplexity:,.1f}"
-        st.progress(seen.done if seen.status.active else 1.0, text=text, width="stretch")
+        st.progress(seen.done if seen.status.active else over / seen.trials, text=text, width="stretch")
         if seen.status.active:
             if seen.status is Status.PAUSED:
                 st.button("Resume", icon=":material/play_arrow:", key="tune_resume", on_click=job.resume)

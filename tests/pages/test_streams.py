@@ -317,6 +317,8 @@ def test_a_run_starts_from_another(open_app: Open, batch: Result) -> None:
     said = texts(app)
     assert "5 topics of bars by cvb0" in said
     assert "VB cannot go on from topics and is left out." in said
+    assert [(box.value, box.disabled) for box in app.text_input if box.label == "Topics"] == [("5", True)]
+    assert not [box for box in app.number_input if box.label == "Topics"]
     assert app.button(key="start").label == "Start 1 run"
     press(app, "start")
     finished(app)
