@@ -49,8 +49,9 @@ def parser() -> Parser:
     fit.add_argument("--seed", type=int, default=0, help="of the inference (default: 0)")
     fit.add_argument(
         "--restarts", type=_positive, default=1, metavar="N",
-        help="runs from N seeds that count up from --seed and race: the half with the worse lower bound is given up at "
-        "20 sweeps, half of the rest at 40, and so on; the winner is reported (default: 1)",
+        help="runs from N seeds that count up from --seed and race: the half with the worse lower bound (where there "
+        "is none, as in streams, the worse leave-one-out likelihood) is given up at 20 sweeps, half of the rest at 40, "
+        "and so on; the winner is reported (default: 1)",
     )  # fmt: skip
     fit.add_argument(
         "--start", metavar="MODEL",

@@ -113,9 +113,9 @@ def _compare(arguments: argparse.Namespace, kept: ExitStack) -> int:
     return INTERRUPTED if stopped else 0
 
 
-def nothing_yet() -> int:
-    """Say that a run was interrupted too early; return the exit code."""
-    sys.stderr.write("acvb: interrupted before the first sweep; there is nothing to report\n")
+def nothing_yet(first: str = "sweep") -> int:
+    """Say that it was interrupted before the first sweep, or trial, was done; return the exit code."""
+    sys.stderr.write(f"acvb: interrupted before the first {first}; there is nothing to report\n")
     return INTERRUPTED
 
 

@@ -55,6 +55,7 @@ def kept_in(folder: Path, origin: Mapping[str, Any], read: Read) -> tuple[DiskCo
     differs = [name for name in origin if found.get(name) != origin[name]]
     if differs:
         told = " and ".join(_DIFFERENCES[name] for name in differs[:2])
+        told += " were" if differs[1:] else " was"
         raise ParameterError(
             f"{folder} holds the corpus of {found.get('file')!r}, and {told} other than now. Give another folder, "
             f"remove this one to read the file again, or give {folder} in place of the file."
@@ -63,11 +64,11 @@ def kept_in(folder: Path, origin: Mapping[str, Any], read: Read) -> tuple[DiskCo
 
 
 _DIFFERENCES = {
-    "version": "the version was",
-    "file": "the file was",
-    "bytes": "its size was",
-    "modified": "the time of its last change was",
-    "reading": "the way it was read was",
+    "version": "the version",
+    "file": "the file",
+    "bytes": "its size",
+    "modified": "the time of its last change",
+    "reading": "the way it was read",
 }
 
 

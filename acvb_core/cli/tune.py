@@ -45,7 +45,7 @@ def _tune(arguments: argparse.Namespace, kept: ExitStack) -> int:
     except StopRun:
         pass
     if found is None:
-        return nothing_yet()
+        return nothing_yet("trial was done")
     removed = []
     if out is not None:
         if found.best_result is not None:

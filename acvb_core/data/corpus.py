@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from acvb_core.data.names import unique_names
+from acvb_core.data.report import plural
 from acvb_core.errors import DataError
 
 if TYPE_CHECKING:
@@ -148,7 +149,12 @@ class Corpus:
     @property
     def size_text(self) -> str:
         """Size in words: documents, vocabulary, tokens."""
-        return f"{self.n_documents:,} documents · {self.n_words:,} words · {self.n_tokens:,} tokens"
+        sizes = (
+            plural(self.n_documents, "document"),
+            plural(self.n_words, "word"),
+            plural(self.n_tokens, "token"),
+        )
+        return " · ".join(sizes)
 
     def identity(self) -> dict[str, Any]:
         """Return name, size, fingerprint and how texts were cut as plain values: what tells these data from others."""

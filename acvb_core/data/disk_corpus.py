@@ -17,6 +17,7 @@ from acvb_core.data.corpus import Corpus, further_words
 from acvb_core.data.disk_format import META as META
 from acvb_core.data.disk_format import check_words, chosen_pairs, damaged, read_meta, stored_shard
 from acvb_core.data.disk_strings import StringFile
+from acvb_core.data.report import plural
 from acvb_core.data.tokeniser import Tokeniser
 from acvb_core.errors import ParameterError
 
@@ -167,7 +168,12 @@ class DiskCorpus:
     @property
     def size_text(self) -> str:
         """Size in words: documents, vocabulary, tokens."""
-        return f"{self.n_documents:,} documents · {self.n_words:,} words · {self.n_tokens:,} tokens · on disk"
+        sizes = (
+            plural(self.n_documents, "document"),
+            plural(self.n_words, "word"),
+            plural(self.n_tokens, "token"),
+        )
+        return " · ".join([*sizes, "on disk"])
 
     @property
     def bytes_on_disk(self) -> int:

@@ -45,6 +45,14 @@ def stored_shard(folder: Path, number: int, n_documents: int) -> Stored:
                 for part in Stored._fields
             )
         )
+    except FileNotFoundError as problem:
+        if not folder.is_dir():
+            raise DataError(
+                "this corpus on disk is not there any more; its folder was deleted or moved",
+                source=str(folder),
+                remedy="Put it back, or read the corpus to disk again.",
+            ) from None
+        raise damaged(folder, f"{Path(problem.filename).name} is missing") from None
     except (OSError, ValueError) as problem:
         raise damaged(folder, str(problem)) from None
     pointers, words, counts = stored

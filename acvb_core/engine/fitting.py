@@ -8,15 +8,16 @@ from typing import Any
 import pandas as pd
 
 from acvb_core.engine.history import History
-from acvb_core.engine.problem import Problem, pose
+from acvb_core.engine.problem import Problem, check_method, pose
 from acvb_core.engine.race import race
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun, run
 from acvb_core.engine.snapshot import Snapshot
 from acvb_core.engine.standing import Standing
+from acvb_core.errors import ParameterError
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.protocols import Checkpoint, no_checkpoint
-from acvb_core.registry import method_row, model_for
+from acvb_core.registry import method_row, model_for, model_row
 
 Watcher = Callable[[Problem, Snapshot], None]
 
@@ -139,15 +140,16 @@ def compare(
         As for `fit`; a run that the checkpoint stops is the last one.
     **options
         As for `fit`; a setting that a method does not have is left out for that method.
+
+    Raises
+    ------
+    ParameterError
+        As for `fit`, before the first run, whichever method it is about; or no method has a setting.
     """
     apart = max(1, int(options.get("restarts", 1)))
     seed_list = [n * apart for n in range(seeds)] if isinstance(seeds, int) else list(seeds)
-    run_options = {"model", "heldout", "heldout_seed", "restarts", "heldout_documents", "start"}
-    model = options.get("model") or model_for(data).name
     results: list[Result] = []
-    for method in methods:
-        known = {p.name for p in method_row(model, method).parameters} | run_options
-        chosen = {name: value for name, value in options.items() if name in known}
+    for method, chosen in _chosen(data, list(methods), options):
         for seed in seed_list:
             try:
                 results.append(fit(data, method, seed=seed, watch=watch, checkpoint=checkpoint, **chosen))
@@ -158,6 +160,26 @@ def compare(
             if results[-1].stopped:
                 return Comparison(results)
     return Comparison(results)
+
+
+_RUN_OPTIONS = {"model", "heldout", "heldout_seed", "restarts", "heldout_documents", "start"}
+
+
+def _chosen(data: Any, methods: list[str], options: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """Return each method with its own options; what is wrong with one of them is no reason to lose another's run."""
+    model = model_row(options.get("model") or model_for(data).name)
+    model.accept(data)
+    rows = [method_row(model.name, method) for method in methods]
+    own = [{parameter.name for parameter in row.parameters} for row in rows]
+    for name in options.keys() - _RUN_OPTIONS - set().union(*own):
+        raise ParameterError(f"{' and '.join(methods)} {'have' if own[1:] else 'has'} no setting {name!r}.")
+    for row, known in zip(rows, own, strict=True):
+        row.values({name: value for name, value in options.items() if name in known})
+        check_method(model, row, data, options.get("start"))
+    return [
+        (method, {name: value for name, value in options.items() if name in known | _RUN_OPTIONS})
+        for method, known in zip(methods, own, strict=True)
+    ]
 
 
 class Comparison:

@@ -11,6 +11,7 @@ import numpy as np
 
 from acvb_core.engine.standing import states_at_once
 from acvb_core.errors import ParameterError
+from acvb_core.lda.trained import checked_start
 from acvb_core.protocols import Inference, Model
 from acvb_core.registry import method_row, methods_for, model_for, model_row
 from acvb_core.rows import Method, ModelRow
@@ -165,11 +166,23 @@ def _with_words_of(start: Any, data: Any) -> Any:
 
 
 def _build(row: Method, train: Any, values: dict[str, Any], start: Any) -> Inference:
-    if start is None:
+    if start is None or row.goes_on is None:
         return row.build(train, values)
-    if row.goes_on is None:
-        raise ParameterError(f"method {row.name!r} cannot go on from trained topics; it begins anew.")
     return row.goes_on(train, values, start)
+
+
+def check_method(model: ModelRow, row: Method, data: Any, start: Any) -> None:
+    """Raise ParameterError where a method cannot take data on disk, or cannot go on from topics."""
+    if start is not None:
+        checked_start(start)
+        if row.goes_on is None:
+            raise ParameterError(f"method {row.name!r} cannot go on from trained topics; it begins anew.")
+    if model.on_disk(data) and not row.streams:
+        ready = ", ".join(one.name for one in methods_for(data, model.name))
+        raise ParameterError(
+            f"{row.name} keeps the topics of all words in memory; {data.name} is kept on disk: choose {ready}, or "
+            "load it into memory."
+        )
 
 
 def pose(
@@ -219,14 +232,9 @@ def pose(
     checked = row.values(dict(values or {}))
     if isinstance(restarts, bool) or not isinstance(restarts, int | np.integer) or restarts < 1:
         raise ParameterError(f"restarts is {restarts!r}; it must be a whole number, at least 1.")
-    if found.on_disk(data) and not row.streams:
-        ready = ", ".join(one.name for one in methods_for(data, found.name))
-        raise ParameterError(
-            f"{method} keeps the topics of all words in memory; {data.name} is kept on disk: choose {ready}, or "
-            "load it into memory."
-        )
+    check_method(found, row, data, start)
     loaded = data
-    if start is not None and row.streams and row.goes_on is not None:
+    if start is not None and row.streams:
         data = _with_words_of(start, data)
     settings = Settings(
         found.name, method, checked, int(seed), float(heldout), int(heldout_seed), int(restarts),

@@ -16,7 +16,7 @@ from acvb_core.data.tokeniser import Tokeniser
 from acvb_core.engine.stream_course import Course, checked_row, checked_total, checked_values, values_of
 from acvb_core.engine.stream_pieces import Documents, Piece, cut, pieces
 from acvb_core.errors import ParameterError
-from acvb_core.lda.trained import TrainedTopics
+from acvb_core.lda.trained import TrainedTopics, checked_start
 from acvb_core.lda.transform import how_to_cut
 
 
@@ -114,9 +114,9 @@ class StreamingLda:
         Raises
         ------
         ParameterError
-            As for a new stream, or another number of topics is asked for.
+            As for a new stream; these are no trained topics; or another number of topics is asked for.
         """
-        chosen, kept = values_of(trained, method)
+        chosen, kept = values_of(checked_start(trained), method)
         for name in ("alpha", "beta"):
             kept.pop(name, None)
             if name in values:

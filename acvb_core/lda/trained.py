@@ -169,6 +169,22 @@ class TrainedTopics:
         )  # fmt: skip
 
 
+def checked_start(given: Any) -> TrainedTopics:
+    """Return what is to be gone on from.
+
+    Raises
+    ------
+    ParameterError
+        It is something else, such as the path of a file, or a result.
+    """
+    if not isinstance(given, TrainedTopics):
+        raise ParameterError(
+            f"what to go on from is a {type(given).__name__}; give trained topics: load_model(path) of a file, "
+            "trained_topics(result) of a result."
+        )
+    return given
+
+
 def trained_topics(result: Any) -> TrainedTopics:
     """Return what a finished run leaves to go on from.
 

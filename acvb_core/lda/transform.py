@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from acvb_core.data.corpus import Corpus
+from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.data.tokeniser import Tokeniser
 from acvb_core.errors import DataError, ParameterError
 from acvb_core.evaluate.completion import Completion, document_completion
@@ -175,12 +176,18 @@ def corpus_like(given: Corpus | Sequence[str], tokeniser: Tokeniser | None, name
     Raises
     ------
     ParameterError
-        Texts were given, and it is not known how the corpus of the topics was cut.
+        Texts were given, and it is not known how the corpus of the topics was cut; or one text; or a corpus on disk.
     DataError
         There is no word in the texts.
     """
     if isinstance(given, Corpus):
         return given
+    if isinstance(given, str):
+        raise ParameterError("documents is a str; put a single text into a list.")
+    if isinstance(given, DiskCorpus):
+        raise ParameterError(
+            f"{given.name} is kept on disk; give what fits into memory: its in_memory(), or a sample of it."
+        )
     free = how_to_cut(tokeniser, name)
     selection = free.cut(given).select(free)
     return Corpus.build(

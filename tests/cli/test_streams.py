@@ -138,7 +138,7 @@ def changed(texts: Path, how: str, kept: Path) -> tuple[Path, list[str]]:
     [
         (
             "longer",
-            "holds the corpus of 'talks.csv', and its size was and the time of its last change was other",
+            "holds the corpus of 'talks.csv', and its size and the time of its last change were other",
         ),
         ("edited", "the time of its last change was other than now. Give another folder, remove this one"),
         ("renamed", "the file was other than now"),
@@ -434,7 +434,7 @@ def test_ctrl_c_keeps_the_trials_so_far(run: Run, monkeypatch: pytest.MonkeyPatc
     press_ctrl_c_at(1, monkeypatch)
     nothing = run(*command)
     assert (nothing.code, nothing.out) == (130, "")
-    assert nothing.err.endswith("interrupted before the first sweep; there is nothing to report\n")
+    assert nothing.err.endswith("interrupted before the first trial was done; there is nothing to report\n")
 
 
 class Terminal(io.StringIO):
@@ -456,7 +456,9 @@ def test_reading_tells_how_far_it_is() -> None:
 
 
 def test_a_run_on_a_terminal_tells_epochs_and_documents_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "200")  # lines are cut to the terminal, and how long one is depends on the speed
+    monkeypatch.setenv(
+        "COLUMNS", "200"
+    )  # lines are cut to the terminal, and how long one is depends on the speed
     terminal = Terminal()
     acvb_core.fit(
         acvb_core.load_sample("bars").corpus, "sdm", k=3, epochs=0.5, window=20, watch=Progress(terminal)

@@ -350,3 +350,13 @@ def test_the_fingerprint_is_of_these_bytes(tmp_path):
         whole += np.array(values, dtype=kind).tobytes()
     assert disk.n_shards == 2
     assert disk.fingerprint == hashlib.sha256(whole).hexdigest()
+
+
+def test_a_folder_that_went_away_is_no_damage(corpus, tmp_path):
+    kept = write_disk_corpus([corpus], tmp_path / "kept")
+    (tmp_path / "kept" / shard_file(0, "words")).unlink()
+    with pytest.raises(DataError, match=r"damaged \(shard-00000-words.npy is missing\)"):
+        kept.shard(0)
+    shutil.rmtree(tmp_path / "kept")
+    with pytest.raises(DataError, match="not there any more; its folder was deleted or moved"):
+        kept.shard(0)

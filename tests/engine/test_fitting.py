@@ -130,3 +130,20 @@ def test_agreement_of_runs(measure: str) -> None:
     assert 0.1 < both["ari"] < both["nmi"] - 0.01 < 1
     expected = [[1.0, both[measure]], [both[measure], 1.0]]
     np.testing.assert_allclose(table.to_numpy(), expected)
+
+
+def test_compare_refuses_what_is_wrong_before_the_first_run() -> None:
+    def ran(*_: object) -> None:
+        raise AssertionError("a run began")
+
+    relation = small_relation()
+    with pytest.raises(ParameterError, match="cvb0 and gibbs have no setting 'epoch'"):
+        compare(relation, ["cvb0", "gibbs"], epoch=3, watch=ran)
+    with pytest.raises(ParameterError, match="cvb0 has no setting 'epoch'"):
+        compare(relation, ["cvb0"], epoch=3, watch=ran)
+    with pytest.raises(ParameterError, match="burn_in is -1"):
+        compare(relation, ["cvb0", "acvb0"], burn_in=-1, watch=ran)
+    with pytest.raises(ParameterError, match="no method 'other'"):
+        compare(relation, ["cvb0", "other"], watch=ran)
+    kept = compare(relation, iter(["cvb0", "acvb0"]), burn_in=2, max_sweeps=3, k_rows=2)
+    assert [result.problem.settings.values.get("burn_in") for result in kept.results] == [None, 2]

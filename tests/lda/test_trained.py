@@ -18,7 +18,8 @@ from acvb_core.data.synthetic_topics import planted_topics
 from acvb_core.engine.fitting import compare, fit
 from acvb_core.engine.problem import pose
 from acvb_core.engine.result import Result
-from acvb_core.errors import DataError
+from acvb_core.engine.streaming import StreamingLda
+from acvb_core.errors import DataError, ParameterError
 from acvb_core.lda.trained import TrainedTopics, trained_topics
 
 STREAMS = ("sdm", "scvb0", "svb")
@@ -226,3 +227,24 @@ def test_further_words_stand_in_no_document(tmp_path: Path) -> None:
         == disk.without([3, 5]).with_words(["zebra", "gnu"]).fingerprint
     )
     assert both.added.tolist() == ["zebra", "gnu"]
+
+
+def test_what_is_no_trained_topics_is_refused_and_the_way_is_told() -> None:
+    corpus = planted_topics(30, 20, 2, 20, 0.1, 0.1, 0).corpus
+    result = fit(corpus, "sdm", k=2, epochs=1)
+    for wrong in ("model.npz", result):
+        told = f"is a {type(wrong).__name__}; give trained topics: load_model.*trained_topics"
+        with pytest.raises(ParameterError, match=told):
+            fit(corpus, "sdm", k=2, start=wrong)
+        with pytest.raises(ParameterError, match=told):
+            fit(corpus, "cvb0", k=2, start=wrong)
+        with pytest.raises(ParameterError, match=told):
+            StreamingLda.from_trained(wrong)  # type: ignore[arg-type]
+
+
+def test_a_comparison_refuses_what_cannot_go_on_before_the_first_run() -> None:
+    corpus = planted_topics(30, 20, 2, 20, 0.1, 0.1, 0).corpus
+    start, seen = trained_topics(fit(corpus, "sdm", k=2, epochs=1)), []
+    with pytest.raises(ParameterError, match="method 'vb' cannot go on from trained topics"):
+        compare(corpus, ["sdm", "vb"], k=2, start=start, watch=lambda *at: seen.append(at))
+    assert not seen

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -9,6 +11,7 @@ from scipy import sparse
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.corpus_readers import read_texts
 from acvb_core.data.corpus_texts import corpus_of_texts
+from acvb_core.data.disk_writer import write_disk_corpus
 from acvb_core.data.synthetic import planted
 from acvb_core.data.synthetic_topics import planted_topics
 from acvb_core.data.tokeniser import Tokeniser
@@ -136,3 +139,12 @@ def test_texts_need_to_be_cut_and_relations_have_no_documents() -> None:
     relation = fit(planted(8, 6, 2, 2, 0).relation, "vb", k_rows=2, k_cols=2, max_sweeps=2)
     with pytest.raises(ParameterError, match="no documents"):
         relation.transform(["a text"])
+
+
+def test_one_text_and_a_corpus_on_disk_are_told_what_to_give(tmp_path: Path) -> None:
+    corpus = planted_topics(20, 15, 2, 20, 0.1, 0.1, 0).corpus
+    result = fit(corpus, "cvb0", k=2, max_sweeps=2)
+    with pytest.raises(ParameterError, match="a str; put a single text into a list"):
+        result.transform("red ship")
+    with pytest.raises(ParameterError, match=r"kept on disk; give what fits into memory: its in_memory\(\)"):
+        result.transform(write_disk_corpus([corpus], tmp_path / "kept"))
