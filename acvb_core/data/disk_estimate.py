@@ -17,6 +17,7 @@ from acvb_core.data.byte_source import ByteSource, FileLike, Utf8Stream
 from acvb_core.data.corpus_docword import read_sizes
 from acvb_core.data.corpus_layout import ROLES, CorpusLayout
 from acvb_core.data.corpus_readers import inspect_source
+from acvb_core.data.corpus_texts import Texts
 from acvb_core.data.corpus_zip import chosen_files
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.data.disk_readers import read_to_disk
@@ -129,7 +130,7 @@ def head_texts(
     *,
     filename: str | None = None,
     encoding: str | None = None,
-) -> tuple[str, ...]:
+) -> Texts:
     """Return the texts that a file begins with, some megabytes of them: to try how they are cut.
 
     The arguments are those of `estimate`.
@@ -151,7 +152,7 @@ def head_texts(
     every_word = Tokeniser().without_limits()
     with tempfile.TemporaryDirectory() as folder:
         corpus = _read(head.text, layout, every_word, Path(folder), keep_texts=True).in_memory()
-    return corpus.texts or ()
+    return Texts(corpus.texts or (), corpus.documents, None, corpus.name, layout, ())
 
 
 def _head_of(source: ByteSource, layout: CorpusLayout, encoding: str | None) -> _Head:

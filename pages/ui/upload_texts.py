@@ -12,9 +12,10 @@ import streamlit as st
 
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.corpus_layout import CORPUS_FORMATS, CorpusLayout
-from acvb_core.data.corpus_readers import inspect_corpus, load_corpus, read_texts
+from acvb_core.data.corpus_readers import inspect_corpus, load_corpus, read_texts, with_columns
 from acvb_core.data.corpus_texts import Texts, corpus_of_texts
 from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.data.disk_estimate import head_texts
 from acvb_core.data.disk_readers import read_to_disk
 from acvb_core.data.report import ReadReport
 from acvb_core.data.tokeniser import Tokeniser
@@ -30,10 +31,11 @@ _READ = "texts_read"
 
 @dataclass(frozen=True)
 class Draft:
-    """Texts that were read (None where they are to be kept on disk), and how they would be cut."""
+    """Texts that were read, and how they would be cut; of texts to be kept on disk only the first, if any."""
 
     texts: Texts | None
     tokeniser: Tokeniser
+    first: bool = False
 
     def __repr__(self) -> str:
         """Say what decides the corpus beside the file."""
@@ -151,31 +153,27 @@ class TextReader(Reader):
         """Read the texts, once for each way to read them, and draw how they are cut."""
         if not layout.has_texts:
             return None
-        if loading["where"] == "disk":
-            self.forget()
-            return Draft(None, tokeniser_form(prefix))
-        loading = {name: value for name, value in loading.items() if name != "where"}
         key = repr((prefix, looking, loading))
         known = st.session_state.get(_READ)
         if known is None or known[0] != key:
             self.forget()  # two large ones need not be held at once
             with st.spinner("Reading"):
-                known = key, read_texts(rewound(file), filename=file.name, **looking, **loading)
+                known = key, _texts_to_cut(file, layout, looking, loading)
             st.session_state[_READ] = known
-        return Draft(known[1], tokeniser_form(prefix))
+        return Draft(known[1], tokeniser_form(prefix), loading["where"] == "disk")
 
     def preview(self, draft: Draft | None) -> None:
         """Draw what the tokeniser keeps and drops."""
         if draft is None:
             return
-        if draft.texts is None:
+        if draft.first:
+            of = "" if draft.texts is None else f" Below is what becomes of the first {len(draft.texts):,}."
             st.caption(
-                "The texts are read and cut while they are written to disk; what is kept and dropped of them is said "
-                "in the "
-                "read report. To try the settings first, choose *In memory* with a part of the file."
+                "The texts are read and cut while they are written to disk; what is kept and dropped of all of them is "
+                f"said in the read report.{of}"
             )
-            return
-        tokeniser_preview(draft.texts.preview(draft.tokeniser))
+        if draft.texts is not None:
+            tokeniser_preview(draft.texts.preview(draft.tokeniser))
 
     def forget(self) -> None:
         """Let go of the texts."""
@@ -204,3 +202,17 @@ class TextReader(Reader):
         else:
             loaded = load_corpus(file, filename=file.name, name=name, **looking, **loading)
         return loaded.corpus, loaded.report
+
+
+def _texts_to_cut(
+    file: Brought, layout: CorpusLayout, looking: dict[str, Any], loading: dict[str, Any]
+) -> Texts | None:
+    """Return the texts of a file, or the first of those that stay on disk; None where these cannot be read."""
+    columns = {name: value for name, value in loading.items() if name != "where"}
+    if loading["where"] == "memory":
+        return read_texts(rewound(file), filename=file.name, **looking, **columns)
+    try:
+        chosen = with_columns(layout, columns)
+        return head_texts(rewound(file), chosen, filename=file.name, encoding=looking.get("encoding"))
+    except AcvbError:
+        return None  # what is wrong is said when the file is read
