@@ -33,7 +33,9 @@ def main() -> None:
     parser.add_argument("--sweeps", type=int, default=300)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--heldout", type=float, default=0.1)
-    parser.add_argument("--methods", default=",".join(row.name for row in methods_of("lda") if not row.streams))
+    parser.add_argument(
+        "--methods", default=",".join(row.name for row in methods_of("lda") if not row.streams)
+    )
     given = parser.parse_args()
     corpus = load_corpus(given.file, vocabulary=given.vocab).corpus
     found: dict[str, list[float]] = {}
