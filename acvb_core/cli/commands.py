@@ -190,7 +190,12 @@ def write(result: Result, arguments: argparse.Namespace, folder: Path) -> list[P
         doing = ReadingProgress(
             sys.stderr, "the topics of all documents", doing="writing", quiet=arguments.quiet
         )
-        write_document_topics(result, folder / "documents.csv", doing)
+        try:
+            write_document_topics(result, folder / "documents.csv", doing)
+        except KeyboardInterrupt:
+            shown = plural(result.problem.model.shown.n_documents, "document")
+            sys.stderr.write(f"acvb: {folder / 'documents.csv'} has the topics of a sample only, {shown}\n")
+            raise
     if getattr(arguments, "links", None) is not None:
         written += write_links(result, arguments.links, folder)
     # A file of such a name may be what was read: the table of an earlier run as data, or as known labels.

@@ -264,7 +264,7 @@ def _race(result: Result) -> list[tuple[str, str]]:
 def _clusters(result: Result) -> str:
     full = result.full_domains
     return ", ".join(
-        f"{k} {_domain(result, domain)}"
+        f"{k:,} {_domain(result, domain)}"
         + (" (all that were allowed: more may fit better)" if domain in full else "")
         for domain, k in result.snapshot.effective_k.items()
     )

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from acvb_core.cli import commands
 from tests.cli.support import Run
 
 
@@ -44,3 +45,36 @@ def test_one_word_is_one_word(tmp_path: Path, run: Run) -> None:
     )
     fitted = run("fit", path, "--model", "lda", "--method", "sdm", "--k", "2", "--epochs", "1", "--quiet")
     assert fitted.out.startswith("only: 2 documents · 1 word · 5 tokens\n")
+
+
+def test_an_end_while_documents_are_written_says_that_there_is_a_sample(
+    tmp_path: Path, lines: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def press(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(commands, "write_document_topics", press)
+    out = tmp_path / "out"
+    fit = ("fit", lines, "--method", "sdm", "--k", "2", "--epochs", "1", "--quiet", "--out", out)
+    ended = run(*fit, "--on-disk", tmp_path / "kept")
+    assert (ended.code, ended.out) == (130, "")
+    sample = f"acvb: {out / 'documents.csv'} has the topics of a sample only, 40 documents\n"
+    assert ended.err == sample + "acvb: interrupted\n"
+    assert len((out / "documents.csv").read_text().splitlines()) == 41
+
+
+def test_a_thousand_topics_are_written_as_other_numbers_are(run: Run) -> None:
+    fitted = run(
+        "fit",
+        "sample:bars",
+        "--method",
+        "sdm",
+        "--k",
+        "1000",
+        "--epochs",
+        "0.01",
+        "--prior",
+        "symmetric",
+        "--quiet",
+    )
+    assert " 1,000 topics\n" in fitted.out
