@@ -220,6 +220,12 @@ def explain(group: list[Job]) -> None:
         st.caption("Nothing was held out of these runs, so that there is no held-out perplexity.")
 
 
+def columns_of(group: list[Job]) -> dict[str, tuple[str, str, int]]:
+    """Return the columns of the table of some runs: a sweep of a stream is a window."""
+    streams = group[0].problem.row.streams
+    return COLUMNS | ({"sweeps": ("Windows", *COLUMNS["sweeps"][1:])} if streams else {})
+
+
 def runs_table(group: list[Job], table: pd.DataFrame) -> None:
     """Draw one line a run: what it says where it has ended, how far it is where not."""
     states = {
@@ -236,12 +242,13 @@ def runs_table(group: list[Job], table: pd.DataFrame) -> None:
     whole = pd.DataFrame([*table.to_dict("records"), *waiting], columns=[*table.columns, "state"])
     whole["state"] = [states[k, seed] for k, seed in zip(whole["k"], whole["seed"], strict=True)]
     whole = whole.sort_values(["k", "seed"], ignore_index=True)[list(COLUMNS)]
+    columns = columns_of(group)
     best = {
         heading: (sign * whole[name].astype(float)).max() * sign
-        for name, (heading, _, sign) in COLUMNS.items()
+        for name, (heading, _, sign) in columns.items()
         if sign and whole[name].notna().sum() > 1
     }
-    forms = {heading: form for heading, form, _ in COLUMNS.values()}
+    forms = {heading: form for heading, form, _ in columns.values()}
     whole.columns = list(forms)
 
     def shade(column: pd.Series) -> list[str]:

@@ -116,7 +116,8 @@ def live_figure(
     levels = [run.tolerance for run in runs if run.tolerance is not None and is_averaged(run.history)]
     if tolerance is not None and levels:
         levels = [tolerance]
-    layout = figure_layout(panels, x, sorted(set(levels)), uirevision, streams)
+    averaged = any(is_averaged(run.history) for run in runs)
+    layout = figure_layout(panels, x, sorted(set(levels)), uirevision, streams, averaged)
     for axis, extent in axis_ranges(panels, histories).items():
         layout[axis] |= extent
     return {"data": data, "layout": layout}

@@ -157,8 +157,9 @@ def figure_layout(
     tolerances: Sequence[float],
     uirevision: str,
     streams: Streaming = NO_STREAM,
+    averaged: bool = True,
 ) -> Figure:
-    """Return the layout without the ranges of the values."""
+    """Return the layout without the ranges of the values; `averaged`: some run is, and has a limit to its change."""
     x_title, x_hover, x_format = X_AXES[x]
     if x == "sweep":
         x_title, x_hover = (text.replace("sweep", streams.sweep) for text in (x_title, x_hover))
@@ -215,9 +216,9 @@ def figure_layout(
         }
         layout["annotations"].append(
             {
-                "text": f"<b>{panel.title}</b>{_note(panel)}", "font": {"size": 13}, "x": panel.x_domain[0], "y": top,
-                "xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "bottom", "yshift": 4,
-                "showarrow": False,
+                "text": f"<b>{panel.title}</b>{_note(panel, averaged)}", "font": {"size": 13},
+                "x": panel.x_domain[0], "y": top, "xref": "paper", "yref": "paper", "xanchor": "left",
+                "yanchor": "bottom", "yshift": 4, "showarrow": False,
             }
         )  # fmt: skip
         if panel.key == "change":
@@ -227,8 +228,9 @@ def figure_layout(
     return layout
 
 
-def _note(panel: Panel) -> str:
-    if panel.key != "change":
+def _note(panel: Panel, averaged: bool) -> str:
+    """Return what the dotted lines are, where there are any: only averaged runs have one."""
+    if panel.key != "change" or not averaged:
         return ""
     return '<span style="font-size:11px">  dotted: limit 2/s</span>'
 

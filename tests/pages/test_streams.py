@@ -293,6 +293,7 @@ def test_numbers_of_topics_are_tried_on_data_on_disk(open_app: Open, on_disk: Di
     assert "SDM · 2, 3 topics · 2 % of the documents held out · 0.2 epochs" in said
     assert "coherence is measured over some" in said
     assert [job.problem.settings.values["k"] for job in jobs_of(app)] == [2, 3]
+    assert {"Windows", "Topics"} <= set(app.dataframe[0].value.columns)
 
 
 def test_held_out_documents_are_not_among_those_shown(open_app: Open, batch: Result) -> None:

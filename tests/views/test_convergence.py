@@ -110,6 +110,8 @@ def test_the_tolerance_is_drawn_for_averaged_runs_only() -> None:
     assert [shape["y0"] for shape in live_figure([averaged()])["layout"]["shapes"]] == [1e-5]
     plain = RunCurve("r", "x", "vb", 0, history_of(change=[0.5, 0.1]), tolerance=1e-5)
     assert live_figure([plain], tolerance=1e-5)["layout"]["shapes"] == []
+    assert "limit 2/s" not in str(live_figure([plain], tolerance=1e-5)["layout"]["annotations"])
+    assert "limit 2/s" in str(live_figure([averaged()])["layout"]["annotations"])
 
 
 def test_curves_are_thinned_and_small() -> None:
