@@ -193,7 +193,7 @@ def write(result: Result, arguments: argparse.Namespace, folder: Path) -> list[P
         try:
             write_document_topics(result, folder / "documents.csv", doing)
         except KeyboardInterrupt:
-            shown = plural(result.problem.model.shown.n_documents, "document")
+            shown = plural(len(result.documents), "document")
             sys.stderr.write(f"acvb: {folder / 'documents.csv'} has the topics of a sample only, {shown}\n")
             raise
     if getattr(arguments, "links", None) is not None:

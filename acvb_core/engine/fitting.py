@@ -149,7 +149,8 @@ def compare(
     apart = max(1, int(options.get("restarts", 1)))
     seed_list = [n * apart for n in range(seeds)] if isinstance(seeds, int) else list(seeds)
     results: list[Result] = []
-    for method, chosen in _chosen(data, list(methods), options):
+    named = [methods] if isinstance(methods, str) else list(methods)
+    for method, chosen in _chosen(data, named, options):
         for seed in seed_list:
             try:
                 results.append(fit(data, method, seed=seed, watch=watch, checkpoint=checkpoint, **chosen))
@@ -169,6 +170,8 @@ def _chosen(data: Any, methods: list[str], options: dict[str, Any]) -> list[tupl
     """Return each method with its own options; what is wrong with one of them is no reason to lose another's run."""
     model = model_row(options.get("model") or model_for(data).name)
     model.accept(data)
+    if not methods:
+        raise ParameterError("there are no methods to compare; name at least one.")
     rows = [method_row(model.name, method) for method in methods]
     own = [{parameter.name for parameter in row.parameters} for row in rows]
     for name in options.keys() - _RUN_OPTIONS - set().union(*own):

@@ -89,30 +89,36 @@ class Result:
         """The model's result frames; for the IRM `rows`, `columns`, `blocks`, for LDA `topics`, `documents`."""
         return self.problem.model.tables(self.posterior)
 
+    def _table(self, name: str) -> pd.DataFrame:
+        if name not in self.tables:
+            model, ready = self.problem.settings.model, ", ".join(self.tables)
+            raise ParameterError(f"a run of model {model!r} has no {name}; it has {ready}.")
+        return self.tables[name]
+
     @property
     def rows(self) -> pd.DataFrame:
         """Row objects: object, cluster, probability, entropy."""
-        return self.tables["rows"]
+        return self._table("rows")
 
     @property
     def columns(self) -> pd.DataFrame:
         """Column objects: object, cluster, probability, entropy."""
-        return self.tables["columns"]
+        return self._table("columns")
 
     @property
     def blocks(self) -> pd.DataFrame:
         """Blocks: row_cluster, column_cluster, ones, entries, mean, low, high."""
-        return self.tables["blocks"]
+        return self._table("blocks")
 
     @property
     def topics(self) -> pd.DataFrame:
         """Words of the topics: topic, rank, word, probability."""
-        return self.tables["topics"]
+        return self._table("topics")
 
     @property
     def documents(self) -> pd.DataFrame:
         """Documents: document, then the share of each topic."""
-        return self.tables["documents"]
+        return self._table("documents")
 
     def labels(self, name: str) -> np.ndarray:
         """Return the most probable cluster of each object, numbered from 0.
@@ -122,6 +128,9 @@ class Result:
         name : str
             "rows" or "cols"; for LDA "documents" (the topic most of a document's words are of) or "words".
         """
+        if name not in self.posterior.arrays:
+            ready = [one for one, axes in self.posterior.axes.items() if len(axes) == 2 and axes[0] is None]
+            raise ParameterError(f"no {name!r} have labels here; {' and '.join(ready)} have.")
         return self.posterior.labels(name)
 
     def transform(self, given: Any) -> pd.DataFrame:

@@ -145,5 +145,18 @@ def test_compare_refuses_what_is_wrong_before_the_first_run() -> None:
         compare(relation, ["cvb0", "acvb0"], burn_in=-1, watch=ran)
     with pytest.raises(ParameterError, match="no method 'other'"):
         compare(relation, ["cvb0", "other"], watch=ran)
+    with pytest.raises(ParameterError, match="no methods to compare"):
+        compare(relation, [], watch=ran)
+    assert len(compare(relation, "cvb0", max_sweeps=2, k_rows=2).results) == 1
     kept = compare(relation, iter(["cvb0", "acvb0"]), burn_in=2, max_sweeps=3, k_rows=2)
     assert [result.problem.settings.values.get("burn_in") for result in kept.results] == [None, 2]
+
+
+def test_what_a_model_does_not_have_is_told_with_what_it_has() -> None:
+    result = fit(small_relation(), "cvb0", max_sweeps=2, k_rows=2)
+    with pytest.raises(
+        ParameterError, match="a run of model 'irm' has no topics; it has rows, columns, blocks"
+    ):
+        _ = result.topics
+    with pytest.raises(ParameterError, match="no 'documents' have labels here; rows and cols have"):
+        result.labels("documents")
