@@ -229,10 +229,11 @@ def pose(
     found = model_for(data) if model is None else model_row(model)
     found.accept(data)
     row = method_row(found.name, method)
-    checked = row.values(dict(values or {}))
+    check_method(found, row, data, start)
+    # What a start decides need not be said again.
+    checked = row.values({**({} if start is None else start.implied), **(values or {})})
     if isinstance(restarts, bool) or not isinstance(restarts, int | np.integer) or restarts < 1:
         raise ParameterError(f"restarts is {restarts!r}; it must be a whole number, at least 1.")
-    check_method(found, row, data, start)
     loaded = data
     if start is not None and row.streams:
         data = _with_words_of(start, data)

@@ -114,6 +114,11 @@ class TrainedTopics:
     def _known(self) -> tuple[NDArray[Any], Array, Array]:
         return self.vocabulary, word_probability(self.ordered), self.ordered["alpha"]
 
+    @property
+    def implied(self) -> dict[str, Any]:
+        """Settings that follow for every method that goes on from here."""
+        return {"k": self.n_topics}
+
     def check(self, n_topics: int) -> None:
         """Raise a ParameterError where another number of topics is asked for."""
         if n_topics != self.n_topics:

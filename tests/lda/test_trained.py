@@ -248,3 +248,11 @@ def test_a_comparison_refuses_what_cannot_go_on_before_the_first_run() -> None:
     with pytest.raises(ParameterError, match="method 'vb' cannot go on from trained topics"):
         compare(corpus, ["sdm", "vb"], k=2, start=start, watch=lambda *at: seen.append(at))
     assert not seen
+
+
+def test_the_number_of_topics_need_not_be_said_again() -> None:
+    trained = trained_by(k=3)
+    assert fit(LATE, "sdm", epochs=1, start=trained).problem.settings.values["k"] == 3
+    assert fit(LATE, "cvb0", max_sweeps=2, start=trained).problem.settings.values["k"] == 3
+    with pytest.raises(ParameterError, match="k is 4, but there are 3 topics"):
+        fit(LATE, "sdm", k=4, epochs=1, start=trained)
