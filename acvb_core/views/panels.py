@@ -236,7 +236,8 @@ def _note(panel: Panel, averaged: bool) -> str:
 
 
 def _mark_tolerances(layout: Figure, panel: Panel, tolerances: Sequence[float]) -> None:
-    layout[panel.y_name] |= {"type": "log", "exponentformat": "power", "nticks": 5}
+    # With five, an axis of little more than one decade has a label for each digit.
+    layout[panel.y_name] |= {"type": "log", "exponentformat": "power", "nticks": 4}
     for level in tolerances:
         layout["shapes"].append(
             {
