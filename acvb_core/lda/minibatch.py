@@ -104,14 +104,14 @@ class MinibatchMethod(StreamMethod):
     def weight(self, work: Work, batch: Batch) -> float:
         """Return how many times a minibatch the corpus is."""
 
-    def learn(self, work: Work, pieces: Shard, order: NDArray[np.int64]) -> None:
+    def learn(self, work: Work, shard: Shard, order: NDArray[np.int64]) -> None:
         """Go through some documents of a shard; the topics change whenever a minibatch is full."""
         done = 0
         while done < len(order):
             batch = self._batch_of(work)
             part = order[done : done + self.documents - batch.documents]
-            batch.admit(pieces, part, work.sizes, work.counting)
-            self.infer(work, batch, pieces, part)
+            batch.admit(shard, part, work.sizes, work.counting)
+            self.infer(work, batch, shard, part)
             batch.documents += len(part)
             done += len(part)
             if batch.documents == self.documents:

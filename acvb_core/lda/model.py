@@ -23,7 +23,14 @@ from acvb_core.lda.collapsed_state import counted
 from acvb_core.lda.evidence import log_gamma_gain, trigamma_sum
 from acvb_core.lda.kernels import entropies, leave_one_out
 from acvb_core.lda.state import TOPICS, Counts, Tokens
-from acvb_core.lda.topics import Topics, document_table, topics_of, word_probability, word_table
+from acvb_core.lda.topics import (
+    Topics,
+    document_share,
+    document_table,
+    topics_of,
+    word_probability,
+    word_table,
+)
 from acvb_core.lda.transform import completed, corpus_like, fold_in, settled_counts, transformed
 from acvb_core.protocols import Array, Checkpoint, Posterior, Responsibilities, no_checkpoint
 
@@ -149,7 +156,7 @@ class LdaModel:
         if isinstance(heldout, HeldOutDocuments):
             shares, heldout = fold_in(heldout.observed.counts, phi, alpha), heldout.hidden
         elif "documents" in posterior.arrays:
-            shares = self.topics(posterior).document_share
+            shares = document_share(posterior)
         else:
             shares = fold_in(self.corpus.counts, phi, alpha)
         return pair_products(_singles(shares), _singles(phi.T), heldout.documents, heldout.words)
@@ -203,8 +210,7 @@ class LdaModel:
         if "documents" in posterior.arrays:
             return posterior
         counts = settled_counts(self.shown.counts, word_probability(posterior), posterior["alpha"])
-        completed = posterior.with_arrays({"documents": counts}, axes={"documents": (None, TOPICS)})
-        return completed
+        return posterior.with_arrays({"documents": counts}, axes={"documents": (None, TOPICS)})
 
     def topics(self, posterior: Posterior) -> Topics:
         """Return the topics in probabilities."""

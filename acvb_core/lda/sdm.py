@@ -10,6 +10,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from acvb_core.data.disk_corpus import Shard
 from acvb_core.lda.kernels import OPTIONS, Floats, Integers, Singles, prefetch, workspace
 from acvb_core.lda.kernels_prior import learn_alpha
 from acvb_core.lda.state import apart
@@ -81,13 +82,13 @@ class DivergenceMinimisation(StreamMethod):
         if self.renew and state.epoch and work.renewal is None:
             work.renewal = Renewal.begin(work.by_word)
 
-    def learn(self, work: Work, pieces: Any, order: NDArray[np.int64]) -> None:
+    def learn(self, work: Work, shard: Shard, order: NDArray[np.int64]) -> None:
         """Update the topics by some documents of a shard."""
         prior = work.prior
         renewal = Renewal.none(work.by_word) if work.renewal is None else work.renewal
         early = max(EARLY * self.n_topics - work.gone, 0) if self.early_passes else 0
         loo, seen = update_documents(
-            order, pieces.pointers, pieces.words, pieces.counts, work.by_word, work.totals, work.steps, work.sizes,
+            order, shard.pointers, shard.words, shard.counts, work.by_word, work.totals, work.steps, work.sizes,
             not self.known, work.counting, work.noise, np.float32(self.start.beta), self.all_beta, self.passes,
             self.power, self._rates, early, self.early_passes, renewal.by_word, renewal.tokens,
             self.rule, prior.alpha, prior.gains, prior.sticks, prior.scalars,

@@ -123,7 +123,7 @@ class StreamMethod(Unaveraged, ABC):
         return by_word
 
     @abstractmethod
-    def learn(self, work: Work, pieces: Shard, order: NDArray[np.int64]) -> None:
+    def learn(self, work: Work, shard: Shard, order: NDArray[np.int64]) -> None:
         """Go through some documents of a shard, in this order."""
 
     def begin(self, work: Work, state: StreamState) -> None:

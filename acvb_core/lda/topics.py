@@ -34,15 +34,11 @@ class Topics:
 
 
 def topics_of(posterior: Posterior) -> Topics:
-    """Return the topics of a posterior (TNW07 eq. 19).
-
-    phi_kw as `word_probability` has it, theta_dk = (alpha_k + n_dk) / (sum alpha + n_d).
-    """
-    documents = np.maximum(posterior["documents"], 0.0) + posterior["alpha"]
+    """Return the topics of a posterior (TNW07 eq. 19)."""
     totals = posterior.masses()["topics"]
     return Topics(
         word_probability(posterior),
-        documents / documents.sum(axis=1, keepdims=True),
+        document_share(posterior),
         # A stream may have no counts: of words that all stand once there are none but the one left out.
         totals / totals.sum() if totals.any() else np.full(len(totals), 1.0 / len(totals)),
     )
@@ -52,6 +48,12 @@ def word_probability(posterior: Posterior) -> Array:
     """Return phi_kw = (beta + n_wk) / (V beta + n_k), shape (K, V) (TNW07 eq. 19)."""
     words = np.maximum(posterior["words"], 0.0).T + posterior.hyper["beta"]
     return np.asarray(words / words.sum(axis=1, keepdims=True))
+
+
+def document_share(posterior: Posterior) -> Array:
+    """Return theta_dk = (alpha_k + n_dk) / (sum alpha + n_d), shape (D, K) (TNW07 eq. 19)."""
+    documents = np.maximum(posterior["documents"], 0.0) + posterior["alpha"]
+    return np.asarray(documents / documents.sum(axis=1, keepdims=True))
 
 
 def word_table(
