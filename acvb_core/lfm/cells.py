@@ -1,0 +1,58 @@
+"""What the methods read: the cells of a table on the standardised scale, and which of them are known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from acvb_core.data.table import Table
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The cells of a table.
+
+    Attributes
+    ----------
+    values : float64 array, shape (N, D)
+        On the standardised scale, 0 where a cell is missing.
+    observed : float64 array, shape (N, D), or None
+        1 where a cell is known, 0 where it is missing; None where all are known.
+    per_column : float64 array, shape (D,)
+        Number of known cells of each column.
+    """
+
+    values: Floats
+    observed: Floats | None
+    per_column: Floats
+
+    @classmethod
+    def of(cls, table: Table) -> Cells:
+        """Return the cells of a table, standardised as it asks for."""
+        values = np.ascontiguousarray(table.scale.apply(table.values))
+        known = ~np.isnan(values)
+        if known.all():
+            return cls(values, None, np.full(values.shape[1], float(len(values))))
+        values[~known] = 0.0
+        return cls(values, known.astype(np.float64), known.sum(axis=0).astype(np.float64))
+
+    @property
+    def n_objects(self) -> int:
+        """Number of rows (N)."""
+        return len(self.values)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns (D)."""
+        return int(self.values.shape[1])
+
+    @property
+    def n(self) -> int:
+        """Number of known cells."""
+        return int(self.per_column.sum())
