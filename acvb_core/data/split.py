@@ -44,9 +44,9 @@ class Split:
 
     Attributes
     ----------
-    train : Relation (the entries set aside are missing in it) or Corpus (it has fewer tokens)
-    heldout : HeldOut or HeldOutWords
-        Either has its size as `n`.
+    train : Relation or Table (the entries set aside are missing in it) or Corpus (it has fewer tokens)
+    heldout : HeldOut, HeldOutCells or HeldOutWords
+        Each has its size as `n`.
     note : str or None
         What to tell the user when less than asked was set aside.
     """

@@ -1,0 +1,289 @@
+"""The validated table: numbers that describe objects, some of them missing."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from acvb_core.data.names import unique_names
+from acvb_core.data.report import plural
+from acvb_core.data.table_image import Image
+from acvb_core.errors import DataError
+
+Floats = NDArray[np.float64]
+
+#: Largest size of a number: squares and their sums stay finite.
+LARGEST = 1e100
+#: Columns that are worked on at a time, so that no second copy of a large table is kept.
+_AT_ONCE = 32
+_NAMED = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Scale:
+    """How the columns of a table are shifted and stretched before methods see them.
+
+    Attributes
+    ----------
+    mean, sd : float64 arrays, shape (n_columns,)
+        Mean and standard deviation of each column's known cells, in the user's units; 0 and 1 where a table is
+        not standardised.
+    """
+
+    mean: Floats
+    sd: Floats
+
+    def apply(self, values: Floats) -> Floats:
+        """Return cells of the user's units, shape (…, n_columns), on the standardised scale; NaN stays NaN."""
+        found: Floats = (values - self.mean) / self.sd
+        return found
+
+    def undo(self, values: Floats) -> Floats:
+        """Return cells of the standardised scale in the user's units."""
+        found: Floats = values * self.sd + self.mean
+        return found
+
+    def undo_weights(self, weights: Floats) -> Floats:
+        """Return differences between cells (such as weights, shape (…, n_columns)) in the user's units."""
+        found: Floats = weights * self.sd
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Real numbers of objects (rows) in several columns, with missing cells.
+
+    Attributes
+    ----------
+    values : float64 array, shape (n_rows, n_columns)
+        C order, in the user's units; NaN where a cell is missing. Every column has two different values; a row may
+        be missing altogether.
+    rows, columns : ndarray of str (object dtype), shapes (n_rows,), (n_columns,)
+        Unique names.
+    name : str
+        What the user calls the table.
+    standardise : bool
+        Whether methods work on columns of mean 0 and standard deviation 1 (see `scale`).
+    labels : ndarray of str (object dtype), shape (n_rows,), or None
+        A known group of each row, "" where it is not known; never used by the inference.
+    image : Image or None
+        The columns are pixels of a picture.
+    """
+
+    values: Floats
+    rows: NDArray[Any]
+    columns: NDArray[Any]
+    name: str = "table"
+    standardise: bool = True
+    labels: NDArray[Any] | None = None
+    image: Image | None = None
+
+    @classmethod
+    def build(
+        cls,
+        values: ArrayLike,
+        *,
+        rows: ArrayLike | None = None,
+        columns: ArrayLike | None = None,
+        name: str = "table",
+        standardise: bool = True,
+        labels: ArrayLike | None = None,
+        image: Image | None = None,
+    ) -> Table:
+        """Validate a table; the values are copied.
+
+        Parameters
+        ----------
+        values : array, shape (n_rows, n_columns)
+            Real numbers; NaN where a cell is missing.
+        rows, columns : sequences of str, optional
+            Default: "0", "1", …
+        labels : sequence of str, optional
+            One for each row.
+
+        Raises
+        ------
+        DataError
+            The values are no numbers or not two-dimensional, a side is empty, a number is infinite or above 1e100,
+            a column has no two different values, a name is repeated, or lengths disagree.
+        """
+        cells = _numbers(values, name)
+        n_rows, n_columns = cells.shape
+        column_names = unique_names(columns, n_columns, "column", name)
+        _check_finite(cells, column_names, name)
+        _check_different(cells, column_names, name)
+        if image is not None:
+            image.check(n_columns, name)
+        return cls(
+            cells,
+            unique_names(rows, n_rows, "row", name),
+            column_names,
+            name,
+            standardise,
+            _checked_labels(labels, n_rows, name),
+            image,
+        )
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and of columns."""
+        rows, columns = self.values.shape
+        return int(rows), int(columns)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, those without any known cell included."""
+        return self.shape[0]
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return self.shape[1]
+
+    @cached_property
+    def n_missing(self) -> int:
+        """Number of missing cells."""
+        return int(np.isnan(self.values).sum())
+
+    @property
+    def n_observed(self) -> int:
+        """Number of known cells."""
+        return self.n_rows * self.n_columns - self.n_missing
+
+    @property
+    def observed(self) -> NDArray[np.bool_]:
+        """Whether each cell is known, shape (n_rows, n_columns)."""
+        return ~np.isnan(self.values)
+
+    @property
+    def share_missing(self) -> float:
+        """Share of the cells that are missing."""
+        return self.n_missing / (self.n_rows * self.n_columns)
+
+    @cached_property
+    def scale(self) -> Scale:
+        """What leads from the user's units to the scale that methods work on, by the known cells."""
+        mean, sd = np.zeros(self.n_columns), np.ones(self.n_columns)
+        if self.standardise:
+            for begin in range(0, self.n_columns, _AT_ONCE):
+                some = slice(begin, begin + _AT_ONCE)
+                mean[some], sd[some] = _moments(self.values[:, some])
+        return Scale(mean, sd)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 (hex) of shape, values and whether it is standardised: equal data, equal fingerprint."""
+        digest = hashlib.sha256(b"table" + repr((self.shape, bool(self.standardise))).encode())
+        for begin in range(0, self.n_rows, 4096):
+            part = self.values[begin : begin + 4096] + 0.0  # one sign of zero
+            part[np.isnan(part)] = np.nan  # one kind of NaN
+            digest.update(part.astype("<f8", copy=False).tobytes())
+        return digest.hexdigest()
+
+    @property
+    def size_text(self) -> str:
+        """Size in words: rows, columns, missing cells."""
+        sizes = f"{plural(self.n_rows, 'row')} × {plural(self.n_columns, 'column')}"
+        return f"{sizes} · {plural(self.n_missing, 'missing cell')}" if self.n_missing else sizes
+
+    def identity(self) -> dict[str, Any]:
+        """Return name, size, scale and fingerprint as plain values: what tells these data from others."""
+        return {
+            "name": self.name,
+            "shape": list(self.shape),
+            "missing": self.n_missing,
+            "standardise": bool(self.standardise),
+            "fingerprint": self.fingerprint,
+        }
+
+    def with_values(self, values: Floats) -> Table:
+        """Return the same rows and columns with other values (float64, C order, of the same shape)."""
+        return replace(self, values=values)
+
+
+def same_valued(values: Floats) -> NDArray[np.bool_]:
+    """Return which columns have no two different known values, shape (n_columns,)."""
+    lowest, highest = np.fmin.reduce(values, axis=0), np.fmax.reduce(values, axis=0)
+    found: NDArray[np.bool_] = ~(lowest < highest)
+    return found
+
+
+def named(names: NDArray[Any] | list[str]) -> str:
+    """Return the first few names, and how many more there are."""
+    shown = ", ".join(repr(str(name)) for name in names[:_NAMED])
+    return shown + (f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else "")
+
+
+def _moments(values: Floats) -> tuple[Floats, Floats]:
+    known = ~np.isnan(values)
+    number = known.sum(axis=0)
+    mean = np.where(known, values, 0.0).sum(axis=0) / number
+    distance = np.where(known, values - mean, 0.0)
+    # Stretched to 1 first: squares of tiny differences would be 0.
+    largest = np.abs(distance).max(axis=0)
+    return mean, largest * np.sqrt(((distance / largest) ** 2).sum(axis=0) / number)
+
+
+def _numbers(values: ArrayLike, name: str) -> Floats:
+    given = np.asarray(values)
+    if given.ndim != 2 or min(given.shape) == 0:
+        raise DataError(
+            f"a table has rows and columns, but the values have the shape {given.shape}",
+            source=name,
+            remedy="Give a two-dimensional array with at least one row and one column.",
+        )
+    try:
+        if given.dtype.kind in "mMc":  # times and complex numbers would lose what they are
+            raise TypeError
+        return np.array(given, dtype=np.float64, order="C")
+    except (TypeError, ValueError):
+        raise DataError(
+            f"the values are of type {given.dtype} and no real numbers",
+            source=name,
+            remedy="Give numbers, with NaN for missing cells.",
+        ) from None
+
+
+def _check_finite(values: Floats, columns: NDArray[Any], name: str) -> None:
+    wrong = np.zeros(values.shape[1], dtype=np.bool_)
+    wrong |= np.fmax.reduce(values, axis=0) > LARGEST
+    wrong |= np.fmin.reduce(values, axis=0) < -LARGEST
+    if wrong.any():
+        column = int(wrong.argmax())
+        row = int((np.abs(values[:, column]) > LARGEST).argmax())
+        raise DataError(
+            f"row {row + 1:,} of the column {str(columns[column])!r} is infinite or above {LARGEST:g}",
+            source=name,
+            value=str(values[row, column]),
+            remedy="Give finite numbers; NaN stands for missing.",
+        )
+
+
+def _check_different(values: Floats, columns: NDArray[Any], name: str) -> None:
+    constant = same_valued(values)
+    if constant.any():
+        number = int(constant.sum())
+        raise DataError(
+            f"{plural(number, 'column')} of {len(columns):,} {'has' if number == 1 else 'have'} no two different "
+            f"values: {named(columns[constant])}",
+            source=name,
+            remedy="Leave constant columns out: they say nothing about the rows.",
+        )
+
+
+def _checked_labels(labels: ArrayLike | None, n_rows: int, name: str) -> NDArray[Any] | None:
+    if labels is None:
+        return None
+    found = np.array([str(label) for label in np.asarray(labels, dtype=object)], dtype=object)
+    if len(found) != n_rows:
+        raise DataError(
+            f"{len(found):,} labels were given for {n_rows:,} rows",
+            source=name,
+            remedy="Give a label for every row, or none.",
+        )
+    return found

@@ -1,0 +1,83 @@
+"""Columns that are pixels: where each stands in the picture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acvb_core.errors import DataError
+
+
+@dataclass(frozen=True, eq=False)
+class Image:
+    """The picture that the columns of a table are pixels of.
+
+    Attributes
+    ----------
+    height, width : int
+        In pixels.
+    pixels : int array, shape (n_columns,)
+        Position of each column in the picture, counted row by row from 0.
+    background : float64 array, shape (height * width,)
+        The constant value of a pixel that no column shows (NaN where it is not known), NaN where a column does.
+    """
+
+    height: int
+    width: int
+    pixels: NDArray[np.int64]
+    background: NDArray[np.float64]
+
+    @classmethod
+    def whole(cls, height: int, width: int) -> Image:
+        """Return a picture whose pixels are the columns, row by row."""
+        size = height * width
+        return cls(height, width, np.arange(size, dtype=np.int64), np.full(size, np.nan))
+
+    def without(self, left_out: NDArray[np.bool_], values: NDArray[np.float64]) -> Image:
+        """Return the picture without the columns `left_out` (bool), whose constant `values` it keeps as background."""
+        background = self.background.copy()
+        background[self.pixels[left_out]] = values[left_out]
+        return Image(self.height, self.width, self.pixels[~left_out], background)
+
+    def picture(
+        self, values: NDArray[np.float64], *, fill: NDArray[np.float64] | float | None = None
+    ) -> NDArray[np.float64]:
+        """Return the columns' values as a picture, shape (height, width).
+
+        Parameters
+        ----------
+        values : float array, shape (n_columns,)
+        fill : float, optional
+            What pixels show that no column does (default: their background; of weights it is 0).
+        """
+        found = np.array(self.background) if fill is None else np.full(self.height * self.width, fill)
+        found[self.pixels] = values
+        return found.reshape(self.height, self.width)
+
+    def check(self, n_columns: int, name: str) -> None:
+        """Refuse a picture that is not one of `n_columns` columns.
+
+        Raises
+        ------
+        DataError
+            A column has no pixel, or one that another has too or that is outside the picture.
+        """
+        size = self.height * self.width
+        pixels = np.asarray(self.pixels)
+        shown = np.zeros(max(size, 0), dtype=np.bool_)
+        inside = bool(len(pixels) == n_columns and ((pixels >= 0) & (pixels < size)).all())
+        if inside:
+            shown[pixels] = True
+        if (
+            min(self.height, self.width) < 1
+            or not inside
+            or shown.sum() < n_columns
+            or np.shape(self.background) != (size,)
+        ):
+            raise DataError(
+                f"{n_columns:,} columns do not make a picture of {self.height:,} x {self.width:,} pixels",
+                source=name,
+                remedy="Give every column a pixel of its own, or no picture.",
+            )
