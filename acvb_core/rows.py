@@ -65,6 +65,8 @@ class Method:
         (data, values, trained) -> Inference that begins with what was trained before; None where it cannot.
     tuned : tuple of Range
         Parameters worth tuning, and where.
+    bound_per : str
+        What the change of the bound is counted by, in the singular, where its model has a `bound_unit`; else empty.
     """
 
     model: str
@@ -80,6 +82,7 @@ class Method:
     streams: bool = False
     goes_on: Callable[[Any, Values, Any], Inference] | None = None
     tuned: tuple[Range, ...] = ()
+    bound_per: str = ""
 
     def values(self, given: Values) -> dict[str, Value]:
         """Return a checked value for every parameter, defaults for those not given."""
@@ -87,9 +90,10 @@ class Method:
 
     def converges_by(self) -> str:
         """Return in words how a run of this method ends."""
+        how, per = ("change", f" per {self.bound_per}") if self.bound_per else ("relative change", "")
         return {
-            "lower_bound": "relative change of the lower bound",
-            "pseudo_loo": "relative change of the pseudo leave-one-out log likelihood",
+            "lower_bound": f"{how} of the lower bound{per}",
+            "pseudo_loo": f"{how} of the pseudo leave-one-out log likelihood{per}",
             "mean_change": f"change of the averaged {'topics' if self.streams else 'responsibilities'} (guaranteed)",
             None: f"fixed number of {'epochs' if self.streams else 'sweeps'}",
         }[self.monitored]
@@ -131,6 +135,10 @@ class ModelRow:
         The same kind of data kept on disk, for the methods that stream.
     hold_out_documents : callable or None
         (data, share, seed) -> Split, of whole objects.
+    bound_unit : callable or None
+        Training data -> what the change of a log likelihood is divided by before it is held against the tolerance
+        (the number of objects). Of continuous data it is a density and may pass through zero, where a change
+        relative to its size says nothing. None: relative to its size.
     """
 
     name: str
@@ -149,6 +157,7 @@ class ModelRow:
     wanted: str = ""
     streamed: type | None = None
     hold_out_documents: Callable[[Any, float, int], Any] | None = None
+    bound_unit: Callable[[Any], float] | None = None
 
     def fits(self, data: Any) -> bool:
         """Whether the model is for such data."""

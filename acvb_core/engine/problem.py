@@ -111,6 +111,12 @@ class Problem:
         sweeps: int = self.inference.sweeps_of(float(values["epochs"]))  # type: ignore[attr-defined]
         return sweeps
 
+    @property
+    def bound_unit(self) -> float | None:
+        """What the change of the bound is divided by before it is held against the tolerance; None: by its size."""
+        unit = self.model_row.bound_unit
+        return None if unit is None else float(unit(self.train))
+
     def alone(self, seed: int) -> Problem:
         """Return the run from one seed, without a race."""
         return replace(self, settings=replace(self.settings, seed=seed, restarts=1))

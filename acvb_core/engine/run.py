@@ -128,6 +128,7 @@ class _Clock:
 class _Runner:
     def __init__(self, problem: Problem, checkpoint: Checkpoint, schedule: Schedule) -> None:
         self.problem, self.schedule = problem, schedule
+        self.unit = problem.bound_unit
         self.paused = 0.0
         self._checkpoint = checkpoint
         self._stop_asked = False
@@ -217,6 +218,7 @@ class _Runner:
             last.memory.watched,
             settling=info.settling,
             last_sweep=last_sweep,
+            unit=self.unit,
         )
         if verdict is None and not np.isfinite(change):
             verdict = Verdict.DIVERGED

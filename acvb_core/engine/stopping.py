@@ -15,6 +15,7 @@ def judge(
     *,
     settling: bool,
     last_sweep: bool,
+    unit: float | None = None,
 ) -> Verdict | None:
     """Return the verdict after a sweep, None when the run goes on.
 
@@ -22,7 +23,7 @@ def judge(
     ----------
     monitored : "lower_bound", "pseudo_loo", "mean_change" or None
         Quantity that convergence is judged by (ACVB17 App. B): the bound and the pseudo leave-one-out by their
-        relative change, the change of the mean as it is (its rows sum to one, so it is relative already).
+        change, relative or in units, the change of the mean as it is (its rows sum to one, so it is relative already).
         None: only the number of sweeps ends the run.
     tolerance : float or None
     now, before : dict
@@ -31,18 +32,23 @@ def judge(
         Moves outside the fixed point may still come: not converged yet, whatever the change.
     last_sweep : bool
         This was the last sweep allowed.
+    unit : float or None
+        What the change of the bound, or of the pseudo leave-one-out, is divided by; None: by its size.
     """
     if any(value is not None and not math.isfinite(value) for value in now.values()):
         return Verdict.DIVERGED
     if monitored is not None and tolerance is not None and not settling:
-        change = monitored_change(monitored, now, before)
+        change = monitored_change(monitored, now, before, unit)
         if change is not None and change < tolerance:
             return Verdict.CONVERGED
     return Verdict.MAX_SWEEPS if last_sweep else None
 
 
 def monitored_change(
-    monitored: str, now: dict[str, float | None], before: dict[str, float | None] | None
+    monitored: str,
+    now: dict[str, float | None],
+    before: dict[str, float | None] | None,
+    unit: float | None = None,
 ) -> float | None:
     """Return the change that the tolerance is compared with; None where there is none yet."""
     value = now[monitored]
@@ -51,7 +57,7 @@ def monitored_change(
     old = None if before is None else before[monitored]
     if value is None or old is None:
         return None
-    return abs(value - old) / max(abs(old), 1e-300)
+    return abs(value - old) / (max(abs(old), 1e-300) if unit is None else unit)
 
 
 def worst_case_sweeps(tolerance: float) -> int:

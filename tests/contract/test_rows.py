@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from acvb_core.errors import ParameterError
 from acvb_core.parameters import Parameter
-from acvb_core.registry import METHODS, method_row
+from acvb_core.registry import METHODS, method_row, model_row
 from acvb_core.rows import Method
 
 from .cases import every_method, name_of
@@ -22,6 +23,7 @@ def test_row_is_complete(row: Method) -> None:
     assert row.label
     assert row.reference
     assert row.converges_by()
+    assert (row.bound_per != "") == (model_row(row.model).bound_unit is not None)
     names = [p.name for p in row.parameters]
     assert len(set(names)) == len(names)
     assert ("max_sweeps" in names) is not row.streams
@@ -85,3 +87,14 @@ def test_unknown_setting_is_refused_with_those_there_are(row: Method) -> None:
 def test_endless_whole_number_is_refused(model: str, name: str, value: Any) -> None:
     with pytest.raises(ParameterError, match=rf"\b{name}\b"):
         method_row(model, "acvb0").values({name: value})
+
+
+@pytest.mark.parametrize("monitored", ["lower_bound", "pseudo_loo", "mean_change", None])
+def test_what_is_counted_by_the_object_is_called_so(monitored: Any) -> None:
+    row = replace(METHODS[0], monitored=monitored)
+    own, per_object = row.converges_by(), replace(row, bound_per="object").converges_by()
+    if monitored in ("lower_bound", "pseudo_loo"):
+        assert own.startswith("relative change of the ")
+        assert per_object == f"{own.removeprefix('relative ')} per object"
+    else:
+        assert own == per_object

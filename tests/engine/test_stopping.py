@@ -35,6 +35,19 @@ def test_bounds_are_judged_by_their_relative_change(name: str) -> None:
     assert verdict(name, None, -1000.0) is None
 
 
+@pytest.mark.parametrize("name", ["lower_bound", "pseudo_loo"])
+def test_bounds_with_a_unit_are_judged_by_their_change_in_it(name: str) -> None:
+    per_object = {"unit": 40.0, "tolerance": 0.05}
+    assert verdict(name, 1.9, 0.0, **per_object) is Verdict.CONVERGED
+    assert verdict(name, -1.0, 0.9, **per_object) is Verdict.CONVERGED
+    assert verdict(name, 1e6 + 1.9, 1e6, **per_object) is Verdict.CONVERGED
+    assert verdict(name, 1e6 + 2.1, 1e6, **per_object) is None
+    assert verdict(name, 2.0, 0.0, **per_object) is None
+    assert verdict(name, 0.0, None, **per_object) is None
+    # The change of a mean is what it is.
+    assert verdict("mean_change", 0.06, **per_object) is None
+
+
 def test_mean_is_judged_by_its_change_as_it_is() -> None:
     assert verdict("mean_change", 0.9e-3) is Verdict.CONVERGED
     assert verdict("mean_change", 1.1e-3) is None
