@@ -1,0 +1,148 @@
+"""FAB for latent features: EM with the factorised information criterion, which shrinks features that are not needed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from acvb_core.clusters import order_by_size
+from acvb_core.lfm.activations import update_activations
+from acvb_core.lfm.cells import Cells, Floats
+from acvb_core.lfm.fab_moves import find_move, turn
+from acvb_core.lfm.least_squares import fit_weights
+from acvb_core.lfm.state import FEATURES, FabState, Penalty, lower_bound, posterior_of
+from acvb_core.protocols import Checkpoint, Posterior, SweepInfo, Unaveraged, no_checkpoint
+
+#: Repetitions of a feature's update with its share, at most (HF13 Alg. 2).
+ROUNDS = 100
+
+
+@dataclass(frozen=True)
+class Fab(Unaveraged):
+    """FAB, or EM where the penalty is none, bound to a table (an `Inference`).
+
+    Attributes
+    ----------
+    cells : Cells
+    k_max : int
+        Features to begin with; 0 for the smaller of the numbers of objects and columns.
+    penalty : Penalty
+    warmup : int
+        Plain sweeps before shrinkage is accelerated.
+    accelerate : bool
+        After the warm-up, bring each feature and its share to their common fixed point first (HF13 Alg. 2).
+    merge : bool
+        At convergence, put features together or leave them out where that raises the bound.
+    tol : float
+        Moves are looked for when the bound rises by less than this for each object in a sweep.
+
+    Notes
+    -----
+    A sweep is: accelerate, drop, E step, drop, M step. For a given number of features none of them lowers the
+    bound. Dropping may (the bound has no upper limit as a feature's share goes to zero), so bounds are compared at
+    equal numbers only. A feature with less than one object is dropped; one that all objects have becomes part of the
+    baseline.
+
+    References
+    ----------
+    K. Hayashi, R. Fujimaki, Factorized Asymptotic Bayesian Inference for Latent Feature Models, NIPS 26, 2013.
+    """
+
+    cells: Cells
+    k_max: int = 0
+    penalty: Penalty = field(default_factory=Penalty)
+    warmup: int = 5
+    accelerate: bool = True
+    merge: bool = True
+    tol: float = 1e-4
+
+    def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> FabState:
+        """Return uniform random E[z], and the weights that are best for it."""
+        cells = self.cells
+        most = min(cells.n_objects, cells.n_columns)
+        n_features = min(self.k_max, cells.n_objects) if self.k_max else most
+        mu = rng.random((n_features, cells.n_objects))
+        mu = mu[order_by_size(mu.sum(axis=1))]
+        fit = fit_weights(cells, mu, lost=self.penalty.lost(n_features), checkpoint=checkpoint)
+        return FabState(mu, fit, lower_bound(cells, mu, fit, self.penalty))
+
+    def sweep(
+        self, state: FabState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
+    ) -> tuple[FabState, SweepInfo]:
+        """Update E[z] of all features, drop those that died, then the weights; at convergence look for moves."""
+        names = np.arange(state.n_features)
+        swept, names = self._updated(state, names, checkpoint)
+        dropped = state.n_features - len(names)
+        warming = swept.sweeps <= self.warmup
+        swept = replace(swept, still=dropped == 0 and not warming, moves_over=state.moves_over and dropped == 0)
+        moves = {"dropped": dropped} if dropped else {}
+        risen = (swept.bound - state.bound) / self.cells.n_objects
+        if self.merge and swept.still and state.still and not swept.moves_over and abs(risen) < self.tol:
+            swept, names, found = self._moved(swept, names, checkpoint)
+            moves |= found
+        settling = not swept.still or (self.merge and not swept.moves_over)
+        return swept, self._told(state, swept, names, settling, moves)
+
+    def _updated(
+        self, state: FabState, names: Floats, checkpoint: Checkpoint
+    ) -> tuple[FabState, Floats]:
+        """Return the state after its E and M steps, features by share, and the old index of each."""
+        cells, penalty = self.cells, self.penalty
+        mu, fit, shares = state.mu, state.fit, state.shares
+        rounds = (ROUNDS, 1) if self.accelerate and state.sweeps >= self.warmup else (1,)
+        for repeated in rounds:
+            mu, shares = update_activations(
+                cells, mu, fit, shares, penalty.slope(cells), repeated, checkpoint
+            )
+            alive = alive_features(mu)
+            if not alive.all():
+                always = mu.mean(axis=1) > 0.5
+                bias = fit.bias + fit.weights[~alive & always].sum(axis=0)
+                fit = replace(fit, weights=fit.weights[alive], bias=bias)
+                mu, shares, names = mu[alive], shares[alive], names[alive]
+        order = order_by_size(mu.sum(axis=1)) if len(mu) else np.zeros(0, np.int64)
+        if (order != np.arange(len(order))).any():
+            mu, names = mu[order], names[order]
+            fit = replace(fit, weights=fit.weights[order])
+        swept = replace(state, mu=mu, fit=fit)
+        return swept.with_activations(cells, mu, penalty, checkpoint, sweeps=state.sweeps + 1), names
+
+    def _moved(
+        self, state: FabState, names: Floats, checkpoint: Checkpoint
+    ) -> tuple[FabState, Floats, dict[str, int]]:
+        """Make all moves that raise the bound; the state knows when there are none left."""
+        found: dict[str, int] = {}
+        while (move := find_move(self.cells, state, self.penalty, checkpoint)) is not None:
+            state, names = move.state, names[move.kept]
+            found[move.kind] = found.get(move.kind, 0) + 1
+        if found:
+            return replace(state, still=False), names, found
+        if not state.turned:
+            turned = turn(self.cells, state, self.penalty, checkpoint)
+            if turned is not None:
+                return replace(turned, still=False, turned=True), names, {}
+        return replace(state, moves_over=True, turned=True), names, {}
+
+    def _told(
+        self, before: FabState, after: FabState, names: Floats, settling: bool, moves: dict[str, int]
+    ) -> SweepInfo:
+        same = len(names) == before.n_features and bool((names == np.arange(len(names))).all())
+        old = before.mu if same else before.mu[names]
+        change = float(np.abs(after.mu - old).mean()) if after.mu.size else 0.0
+        return SweepInfo(
+            None, None if same else {FEATURES: names}, change=change, settling=settling, moves=moves or None
+        )
+
+    def posterior(self, state: FabState) -> Posterior:
+        """Return E[z], weights, shares, baseline, noise and bound."""
+        fit = state.fit
+        return posterior_of(
+            state.mu.T, fit.weights, state.shares, fit.bias, fit.precision, bound=state.bound
+        )
+
+
+def alive_features(mu: Floats) -> np.ndarray:
+    """Return which features have an object, and are not in all of them (less one), shape (K,) of bool."""
+    totals = mu.sum(axis=1)
+    return np.asarray((totals >= 1.0) & (totals <= mu.shape[1] - 1.0))

@@ -1,0 +1,98 @@
+"""Moves of FAB outside its fixed point: features put together, left out, or turned round."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acvb_core.lfm.activations import update_activations
+from acvb_core.lfm.cells import Cells, Floats
+from acvb_core.lfm.state import FabState, Penalty
+from acvb_core.protocols import Checkpoint, no_checkpoint
+
+#: Pairs that are tried to be put together, those of the most similar weights first; features to be left out.
+TRIES = 10
+#: Nats by which one side of a feature must be better than the other to be taken for it (a Bayes factor of 20).
+INDIFFERENT = 3.0
+
+
+@dataclass(frozen=True, eq=False)
+class Move:
+    """A state with fewer features and a higher bound.
+
+    Attributes
+    ----------
+    state : FabState
+    kept : int array
+        Old index of each feature.
+    kind : "merged" or "dropped"
+    """
+
+    state: FabState
+    kept: NDArray[np.int64]
+    kind: str
+
+
+def find_move(
+    cells: Cells, state: FabState, penalty: Penalty, checkpoint: Checkpoint = no_checkpoint
+) -> Move | None:
+    """Return the first move found that raises the bound after one sweep at the new number of features."""
+    for mu, kept, kind in _candidates(state):
+        tried = state.with_activations(cells, mu, penalty, checkpoint)
+        moved, _ = update_activations(
+            cells, tried.mu, tried.fit, tried.shares, penalty.slope(cells), checkpoint=checkpoint
+        )
+        totals = moved.sum(axis=1)
+        if (totals < 1.0).any() or (totals > cells.n_objects - 1.0).any():
+            continue
+        tried = tried.with_activations(cells, moved, penalty, checkpoint)
+        if tried.bound > state.bound:
+            return Move(tried, kept, kind)
+    return None
+
+
+def _candidates(state: FabState) -> Iterator[tuple[Floats, NDArray[np.int64], str]]:
+    """Yield E[z] with one feature less, which features are in it, and what was done."""
+    names = np.arange(state.n_features)
+    for k, other, turned in _pairs(state):
+        kept = names[names != other]
+        at = int(np.flatnonzero(kept == k)[0])
+        second = 1.0 - state.mu[other] if turned else state.mu[other]
+        for joint in (np.clip(state.mu[k] + second, 0.0, 1.0), 0.5 * (state.mu[k] + second)):
+            mu = state.mu[kept]
+            mu[at] = joint
+            yield mu, kept, "merged"
+
+
+def _pairs(state: FabState) -> list[tuple[int, int, bool]]:
+    """Return pairs of features (the larger first) by how alike their weights are, one of them turned round if need be."""
+    if state.n_features < 2:
+        return []
+    scaled = state.fit.weights * np.sqrt(state.fit.precision)
+    inner = scaled @ scaled.T
+    size = np.diag(inner)
+    first, second = np.triu_indices(state.n_features, 1)
+    gap = (size[first] + size[second]) - 2.0 * np.abs(inner[first, second])
+    order = np.argsort(gap, kind="stable")[:TRIES]
+    return [(int(first[i]), int(second[i]), bool(inner[first[i], second[i]] < 0)) for i in order]
+
+
+def turn(
+    cells: Cells, state: FabState, penalty: Penalty, checkpoint: Checkpoint = no_checkpoint
+) -> FabState | None:
+    """Return the state with features turned round so that they say the same more readably; None where none is.
+
+    Objects with a feature are as well described by its absence: 1 - z, with the weights' sign changed and the weights
+    in the baseline. The bound prefers the rarer side. Where that is worth less than `INDIFFERENT` nats,
+    the side is taken whose weights add up to something positive.
+    """
+    shares = np.clip(state.shares, 1e-12, 1.0 - 1e-12)
+    gain = penalty.slope(cells) * np.log(shares / (1.0 - shares))
+    turned = (gain > INDIFFERENT) | ((np.abs(gain) <= INDIFFERENT) & (state.fit.weights.sum(axis=1) < 0))
+    if not turned.any():
+        return None
+    mu = np.where(turned[:, None], 1.0 - state.mu, state.mu)
+    return state.with_activations(cells, mu, penalty, checkpoint)

@@ -1,0 +1,113 @@
+"""Compiled loops of the latent feature methods."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from numba import njit
+
+
+@njit(nogil=True, cache=True)
+def update_feature(
+    j: int,
+    fields: Any,
+    coupling: Any,
+    old: Any,
+    new: Any,
+    scratch: Any,
+    share: float,
+    penalty: float,
+    rounds: int,
+    tolerance: float,
+) -> float:
+    """Update E[z] of one feature of a block for all objects, and its share; return the share that was used last.
+
+    new_jn = sigmoid(c_n + logit(share) - penalty / (N share)), c_n = fields_jn + h_jj (old_jn - 1/2)
+    - sum_{i < j} h_ij (new_in - old_in): what the weights say of each object, given the features updated before it.
+
+    Parameters
+    ----------
+    j : int
+        Place of the feature in the block.
+    fields : float64 array, shape (B, N)
+        w_k' Lambda (residual of the object), the residual with all features at their values before the block.
+    coupling : float64 array, shape (B (B + 1) / 2, N or 1)
+        h_ij = w_i' Lambda w_j over the known cells of an object, j >= i, row j (j + 1) / 2 + i; one column where all
+        objects have the same cells.
+    old, new : float64 arrays, shape (B, N)
+        E[z] before the block's update; what is being written.
+    scratch : float64 array, shape (N,)
+    share : float
+        Prior share of the feature, in (0, 1).
+    penalty : float
+        D / 2 for FAB, 0 for EM (HF13 eq. 12).
+    rounds : int
+        1 keeps the share; more repeat {E[z], share} with c fixed, at most so often (HF13 Alg. 2).
+    tolerance : float
+        Relative change of the share that ends the repetition.
+    """
+    n_objects = old.shape[1]
+    step = 1 if coupling.shape[1] > 1 else 0
+    base = j * (j + 1) // 2
+    for n in range(n_objects):
+        at = n * step
+        c = fields[j, n] + coupling[base + j, at] * (old[j, n] - 0.5)
+        for i in range(j):
+            c -= coupling[base + i, at] * (new[i, n] - old[i, n])
+        scratch[n] = c
+    for _ in range(rounds):
+        p = min(max(share, 1e-12), 1.0 - 1e-12)
+        offset = math.log(p / (1.0 - p)) - penalty / (n_objects * p)
+        total = 0.0
+        for n in range(n_objects):
+            # exp overflows to infinity, and 1 / infinity is the 0 that is meant.
+            value = 1.0 / (1.0 + math.exp(-(scratch[n] + offset)))
+            new[j, n] = value
+            total += value
+        if rounds == 1:
+            return share
+        before, share = share, total / n_objects
+        if abs(share - before) < tolerance * max(share, 1e-3) or total < 1e-8:
+            break
+    return share
+
+
+@njit(nogil=True, cache=True)
+def negative_entropy(q: Any) -> float:
+    """Return sum q log q + (1 - q) log(1 - q) of Bernoulli means, 0 log 0 being 0; any 2-D array."""
+    total = 0.0
+    for i in range(q.shape[0]):
+        for j in range(q.shape[1]):
+            value = q[i, j]
+            if 0.0 < value < 1.0:
+                total += value * math.log(value) + (1.0 - value) * math.log1p(-value)
+    return total
+
+
+@njit(nogil=True, cache=True)
+def cell_moments(
+    rows: Any, columns: Any, objects: Any, weights: Any, spread: Any, means: Any, variances: Any
+) -> None:
+    """Add sum_k mu w to `means` and sum_k (mu - mu^2) w^2 + mu s to `variances`, cell by cell.
+
+    Parameters
+    ----------
+    rows, columns : int arrays, shape (n,)
+    objects : float64 array, shape (N, K)
+        mu = E[z].
+    weights, spread : float64 arrays, shape (D, K)
+        w, and the variance s of the weights.
+    means, variances : float64 arrays, shape (n,)
+    """
+    for e in range(rows.shape[0]):
+        mu = objects[rows[e]]
+        w = weights[columns[e]]
+        s = spread[columns[e]]
+        mean = 0.0
+        variance = 0.0
+        for k in range(mu.shape[0]):
+            mean += mu[k] * w[k]
+            variance += (mu[k] - mu[k] * mu[k]) * w[k] * w[k] + mu[k] * s[k]
+        means[e] += mean
+        variances[e] += variance
