@@ -12,6 +12,8 @@ from acvb_core.parameters import Parameter, Value, checked
 from acvb_core.protocols import Inference, Model
 
 Monitored = Literal["lower_bound", "pseudo_loo", "mean_change"]
+#: What restarts may race by: the bound of the data they learn from, or what they say of data they have not seen.
+RacedBy = Literal["lower_bound", "heldout"]
 Values = dict[str, Any]
 
 
@@ -139,6 +141,9 @@ class ModelRow:
         Training data -> what the change of a log likelihood is divided by before it is held against the tolerance
         (the number of objects). Of continuous data it is a density and may pass through zero, where a change
         relative to its size says nothing. None: relative to its size.
+    raced_by : "lower_bound" or "heldout"
+        What restarts are ranked by: the bound, or the mean log likelihood of what is held out, where bounds of
+        different runs cannot be compared. There are no restarts then without something held out.
     """
 
     name: str
@@ -158,6 +163,7 @@ class ModelRow:
     streamed: type | None = None
     hold_out_documents: Callable[[Any, float, int], Any] | None = None
     bound_unit: Callable[[Any], float] | None = None
+    raced_by: RacedBy = "lower_bound"
 
     def fits(self, data: Any) -> bool:
         """Whether the model is for such data."""

@@ -51,9 +51,10 @@ def fit(
     heldout : float
         Share of the observed entries, or of each document's words, that is held out and scored, 0 for none.
     restarts : int
-        Runs from the seeds `seed`, `seed` + 1, … that race by the lower bound: at 20 sweeps the worse half is given
-        up, at 40 half of the rest, and so on. The result is the winner's, bit for bit what its seed gives alone;
-        `Result.race` says who was in it and what it cost.
+        Runs from the seeds `seed`, `seed` + 1, … that race by the lower bound (latent features, whose bounds cannot be
+        compared, by what they say of held-out cells): at 20 sweeps the worse half is given up, at 40 half of the
+        rest, and so on. The result is the winner's, bit for bit what its seed gives alone; `Result.race` says who was
+        in it and what it cost.
     heldout_documents : float
         Share of whole documents that is held out in place of words of each; scored by what their first words tell of
         the others (document completion).

@@ -33,8 +33,8 @@ class Settings:
         Share of the data (of the observed entries, of each document's words) that is held out.
     heldout_seed : int
     restarts : int
-        Runs from `seed`, `seed` + 1, … that race by the lower bound. What the race leaves is the winner's, with the
-        winner's seed and 1 here: it is repeated alone.
+        Runs from `seed`, `seed` + 1, … that race, by what their model has for it (`ModelRow.raced_by`). What the race
+        leaves is the winner's, with the winner's seed and 1 here: it is repeated alone.
     heldout_documents : float
         Share of whole documents that is held out, in place of `heldout`.
     start : str
@@ -191,6 +191,17 @@ def check_method(model: ModelRow, row: Method, data: Any, start: Any) -> None:
         )
 
 
+def _check_race(row: ModelRow, heldout: Any, restarts: int) -> None:
+    """Raise ParameterError where restarts would have nothing to race by."""
+    if restarts > 1 and row.raced_by == "heldout" and not heldout.n:
+        parts = " or ".join(row.domains.values())
+        raise ParameterError(
+            f"{restarts} restarts are to race, but nothing is held out. Runs of model {row.name!r} end at different "
+            f"numbers of {parts}, at which lower bounds cannot be compared, so they race by what they say of held-out "
+            "data: hold out a share of the data (0.1, say), or make it one run (restarts 1)."
+        )
+
+
 def pose(
     data: Any,
     method: str,
@@ -230,7 +241,7 @@ def pose(
     Raises
     ------
     ParameterError
-        An unknown model, method or setting, or a value out of range.
+        An unknown model, method or setting, or a value out of range; restarts that race by held-out data without any.
     """
     found = model_for(data) if model is None else model_row(model)
     found.accept(data)
@@ -249,6 +260,7 @@ def pose(
         "" if data is loaded else loaded.fingerprint,
     )  # fmt: skip
     split = _split(found, data, settings)
+    _check_race(found, split.heldout, settings.restarts)
     return Problem(
         settings,
         row,

@@ -1,9 +1,9 @@
 """Restarts that race: runs from several seeds, the worse half of which is given up at each rung.
 
 Successive halving (Jamieson and Talwalkar, AISTATS 2016): all entrants are brought to the first rung, a number of
-sweeps; those with the better lower bound go on to the next, at twice as many sweeps, until one is left. Each is an
-ordinary run from its own seed, so that the winner is bit for bit what it would have been alone. Entrants take turns
-in the order they stand in, on one thread.
+sweeps; those with the better lower bound (or held-out score, as the model has it) go on to the next, at twice as many
+sweeps, until one is left. Each is an ordinary run from its own seed, so that the winner is bit for bit what it would
+have been alone. Entrants take turns in the order they stand in, on one thread.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from acvb_core.engine.history import History
 from acvb_core.engine.problem import Problem
-from acvb_core.engine.run import StopRun, run, stopped
+from acvb_core.engine.run import StopRun, run, scored, stopped
 from acvb_core.engine.snapshot import Snapshot, Verdict
 from acvb_core.engine.standing import Entrant, Standing, survivors
 from acvb_core.engine.threads import one_thread
@@ -68,8 +68,9 @@ def race(
 
     Notes
     -----
-    Ties go to the lower seed; a run that diverged is behind all others. Where there is no
-    lower bound (a running mean of counts without responsibilities), the pseudo leave-one-out log likelihood decides.
+    Ties go to the lower seed; a run that diverged, or has nothing to be judged by, is behind all others. Where there is
+    no lower bound (a running mean of counts without responsibilities), the pseudo leave-one-out log likelihood decides.
+    Models whose bounds cannot be compared race by the mean log likelihood of what is held out (`ModelRow.raced_by`).
     """
     if problem.settings.restarts > 1:
         yield from _Race(problem, checkpoint, first_rung).laps()
@@ -86,7 +87,7 @@ class _Race:
         self.field = self.racers
         self.leader = self.racers[0]
         self.sizes = [len(self.racers)]
-        self.judged_by = "lower_bound"
+        self.judged_by: str = problem.model_row.raced_by
         self.all_sweeps = _most_sweeps(len(self.racers), self.first_rung, self.cap)
 
     def laps(self) -> Iterator[Lap]:
@@ -118,11 +119,16 @@ class _Race:
 
     def _ranked(self, racers: list[_Racer]) -> list[_Racer]:
         """Return runs that did as many sweeps, best first."""
-        if any(math.isnan(racer.measured(self.judged_by, self.checkpoint)) for racer in racers):
+        values = self._measured(racers)
+        if self.judged_by == "lower_bound" and any(map(math.isnan, values)):
             self.judged_by = "pseudo_loo"
-        return sorted(
-            racers, key=lambda one: (-one.measured(self.judged_by, self.checkpoint), one.entrant.seed)
-        )
+            values = self._measured(racers)
+        ranks = [-math.inf if math.isnan(value) else value for value in values]
+        ranked = sorted(zip(ranks, racers, strict=True), key=lambda one: (-one[0], one[1].entrant.seed))
+        return [racer for _, racer in ranked]
+
+    def _measured(self, racers: list[_Racer]) -> list[float]:
+        return [racer.measured(self.judged_by, self.checkpoint) for racer in racers]
 
     def _lap(self, rung: int | None, racer: _Racer | None) -> Lap:
         entrants = tuple(one.entrant for one in self.racers)
@@ -173,16 +179,18 @@ class _Racer:
         if self.last.verdict is Verdict.DIVERGED:
             return -math.inf
         if by not in self._measured:
-            value = getattr(self.last, by)
+            value = _value(self.last, by)
             if value is None and self.last.state is not None:
                 value = self._evaluated(by, checkpoint)
             # Kept beside the run, whose own diagnostics are to be those it would have alone.
             self._measured[by] = math.nan if value is None else float(value)
-            self.entrant = replace(self.entrant, **{by: value})
+            self.entrant = self.entrant.judged(by, value)
         return self._measured[by]
 
     def _evaluated(self, by: str, checkpoint: Checkpoint) -> float | None:
         model, last = self.problem.model, self.last
+        if by == "heldout":
+            return _value(replace(last, heldout=scored(self.problem, last)), by)
         given = self.problem.inference.responsibilities(last.state)
         with one_thread():
             if by == "lower_bound":
@@ -213,6 +221,14 @@ class _Racer:
         self.snapshot = snapshot.kept()
         if snapshot.verdict is not None:
             self._sweeps.close()
+
+
+def _value(snapshot: Snapshot, by: str) -> float | None:
+    """Return what a run is judged by as a snapshot has it; of the held-out scores, the first."""
+    if by == "heldout":
+        return None if snapshot.heldout is None else float(snapshot.heldout[0])
+    found: float | None = getattr(snapshot, by)
+    return found
 
 
 def _most_sweeps(n: int, first_rung: int, cap: int) -> int:

@@ -45,7 +45,7 @@ class Result:
     def race(self) -> pd.DataFrame | None:
         """The race of restarts that this run came out of, all that it cost included; None where there was none.
 
-        Columns: seed, sweeps, cpu_seconds, lower_bound, pseudo_loo, out_after (see `Standing.table`).
+        Columns: seed, sweeps, cpu_seconds, lower_bound, pseudo_loo, heldout, out_after (see `Standing.table`).
         """
         found = self._race
         return None if found is None else found.table()

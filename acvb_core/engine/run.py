@@ -108,6 +108,13 @@ def stopped(problem: Problem, last: Snapshot) -> Snapshot:
         return _Runner(problem, no_checkpoint, Schedule.for_problem(problem)).stopped(last)
 
 
+def scored(problem: Problem, last: Snapshot) -> Any:
+    """Return the held-out scores of a run as it is: of its kept samples together, where it has any."""
+    with one_thread():
+        runner = _Runner(problem, no_checkpoint, Schedule.for_problem(problem))
+        return runner.score(last.posterior, last.memory.predicted, last.samples)
+
+
 def _added(passes: float, progress: float) -> float:
     """Return the passes after a sweep: whole ones exactly, though the shares of a pass are rounded."""
     found = round(passes + progress, 12)
@@ -179,7 +186,7 @@ class _Runner:
         bound, loo = self._bound_and_loo(last.posterior, given, last.lower_bound, last.pseudo_loo)
         heldout = last.heldout
         if heldout is None and last.sweep:
-            heldout = self._score(last.posterior, last.memory.predicted, last.samples)
+            heldout = self.score(last.posterior, last.memory.predicted, last.samples)
         return replace(
             last,
             lower_bound=bound,
@@ -231,7 +238,7 @@ class _Runner:
         heldout = None
         # Nothing can be ranked by predictions that are not numbers.
         if verdict is not Verdict.DIVERGED and (sweep % self.schedule.heldout == 0 or verdict is not None):
-            heldout = self._score(posterior, predicted, phase.samples)
+            heldout = self.score(posterior, predicted, phase.samples)
         return Snapshot(
             sweep, 0.0, 0.0, 0.0, bound, loo, change, mean_change,
             None if mean_change is None else phase.samples * mean_change,
@@ -267,7 +274,8 @@ class _Runner:
         before = last.memory.predicted
         return now if before is None else before + now
 
-    def _score(self, posterior: Posterior, predicted: np.ndarray | None, samples: int) -> Any:
+    def score(self, posterior: Posterior, predicted: np.ndarray | None, samples: int) -> Any:
+        """Return the held-out scores, by the summed predictions of the samples where there are any."""
         heldout = self.problem.heldout
         if heldout is None:
             return None

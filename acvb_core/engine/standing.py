@@ -10,6 +10,13 @@ import pandas as pd
 
 from acvb_core.engine.snapshot import Snapshot
 
+#: What a race may be judged by, in words.
+JUDGES = {
+    "lower_bound": "lower bound",
+    "pseudo_loo": "pseudo leave-one-out",
+    "heldout": "held-out log likelihood",
+}
+
 
 def survivors(n: int) -> int:
     """Return how many of n entrants go on after a rung: the better half, the one in the middle included."""
@@ -34,6 +41,8 @@ class Entrant:
         Processor time of its start and sweeps.
     lower_bound, pseudo_loo : float or None
         Nats, when last evaluated; None before, and where its model or method has none.
+    heldout : float or None
+        Mean log likelihood of what is held out, in nats, when last evaluated.
     out_after : int or None
         Sweep at which it was beaten; None for the winner, and for all that were in when a race was stopped.
     """
@@ -43,18 +52,26 @@ class Entrant:
     cpu_seconds: float = 0.0
     lower_bound: float | None = None
     pseudo_loo: float | None = None
+    heldout: float | None = None
     out_after: int | None = None
 
     def after(self, snapshot: Snapshot) -> Entrant:
         """Return the entrant as a sweep left it."""
         bound, loo = snapshot.lower_bound, snapshot.pseudo_loo
+        score = snapshot.heldout
         return replace(
             self,
             sweeps=snapshot.sweep,
             cpu_seconds=snapshot.cpu_seconds,
             lower_bound=self.lower_bound if bound is None else bound,
             pseudo_loo=self.pseudo_loo if loo is None else loo,
+            heldout=self.heldout if score is None else float(score[0]),
         )
+
+    def judged(self, by: str, value: float | None) -> Entrant:
+        """Return the entrant with what it is ranked by (a key of `JUDGES`)."""
+        told: dict[str, Any] = {by: value}
+        return replace(self, **told)
 
 
 @dataclass(frozen=True)
@@ -75,7 +92,8 @@ class Standing:
         Seed of the run under way.
     sweeps_left : int
         Sweeps to come at most, those of the winner after the race included; 0 when it is over.
-    judged_by : "lower_bound" or "pseudo_loo"
+    judged_by : "lower_bound", "pseudo_loo" or "heldout"
+        Field of the entrants that they are ranked by; `JUDGES` has it in words.
     """
 
     entrants: tuple[Entrant, ...]
@@ -119,11 +137,11 @@ class Standing:
     def table(self) -> pd.DataFrame:
         """Return one row an entrant, by seed.
 
-        Columns: seed, sweeps, cpu_seconds, lower_bound and pseudo_loo (nats, when last evaluated; NaN where there
-        is none), out_after (sweep; missing for who was not beaten).
+        Columns: seed, sweeps, cpu_seconds, lower_bound, pseudo_loo and heldout (nats, of the last an entry, word or
+        cell; when last evaluated; NaN where there is none), out_after (sweep; missing for who was not beaten).
         """
         frame = pd.DataFrame([asdict(entrant) for entrant in self.entrants])
-        numbers = {"cpu_seconds": "float64", "lower_bound": "float64", "pseudo_loo": "float64"}
+        numbers = dict.fromkeys(("cpu_seconds", "lower_bound", "pseudo_loo", "heldout"), "float64")
         return frame.astype({**numbers, "out_after": "Int64"})
 
     def to_dict(self) -> dict[str, Any]:

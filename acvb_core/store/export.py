@@ -92,7 +92,7 @@ def write_run(result: Result, folder: Path) -> list[Path]:
     history.csv
         Diagnostics of every sweep.
     race.csv
-        Where restarts raced: seed, sweeps, cpu_seconds, lower_bound, pseudo_loo, out_after (`Result.race`).
+        Where restarts raced: seed, sweeps, cpu_seconds, lower_bound, pseudo_loo, heldout, out_after (`Result.race`).
     rows.csv, columns.csv
         IRM: object, cluster, probability of that cluster, entropy (nats); of a network rows.csv alone. Where labels
         of the row objects are known, a column known_ATTRIBUTE for each attribute.

@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from acvb_core.engine.job import Inspection, Job
+from acvb_core.engine.standing import JUDGES
 from acvb_core.views.convergence import RunCurve, XAxis, live_figure
 from pages.ui import format as say
 from pages.ui.cards import cards
@@ -70,8 +71,9 @@ def race_text(seen: Inspection) -> str:
     """Return how the restarts of a run stand, in words; "" where it has none."""
     standing, starts = seen.standing, seen.problem.settings.restarts
     if standing is None:
-        return "" if starts == 1 else f"{starts:,} starts will race by the lower bound."
-    by = "lower bound" if standing.judged_by == "lower_bound" else "pseudo leave-one-out"
+        by = JUDGES[seen.problem.model_row.raced_by]
+        return "" if starts == 1 else f"{starts:,} starts will race by the {by}."
+    by = JUDGES[standing.judged_by]
     sizes = " → ".join(f"{size:,}" for size in standing.sizes)
     seed = f"seed {standing.leader}"
     if standing.rung is not None:

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+import pytest
+
+from acvb_core import registry
+from acvb_core.engine.fitting import fit, solve
+from acvb_core.engine.problem import Problem
+from acvb_core.engine.race import race
 from acvb_core.engine.snapshot import Verdict
-from tests.engine.fakes import all_snapshots
-from tests.engine.features import Sweep, problem
+from acvb_core.engine.standing import JUDGES, Standing
+from acvb_core.errors import ParameterError
+from tests.engine.fakes import all_snapshots, bits, small_relation
+from tests.engine.features import HELD_OUT, Sweep, problem
 
 
 def ended(bounds: list[float], **options: Any) -> tuple[int, Verdict | None]:
@@ -32,3 +42,125 @@ def test_the_unit_is_of_the_data_that_are_fitted() -> None:
     assert told.bound_unit == 10.0
     assert seen == [told.train]
     assert problem([Sweep(bound=1.0)] * 9).bound_unit is None
+
+
+HELDOUT: dict[str, Any] = {"raced_by": {"raced_by": "heldout"}, "tol": 1e-12, "max_sweeps": 60, "restarts": 4}
+#: How far off the runs from seeds 3 to 6 are at the first rung, and after it: the best bound is of the worst guess.
+FAR_OFF = {3: (2.5, 2.5), 4: (0.6, 2.0), 5: (0.9, 0.7), 6: (1.5, 0.4)}
+
+
+def guesses(own: int, sweep: int) -> Sweep:
+    early, late = FAR_OFF[own]
+    guess = early if sweep <= 20 else late
+    return Sweep(bound=1000.0 * guess + sweep % 7, guess=guess)
+
+
+def racing(**options: Any) -> Problem:
+    return problem(guesses, seed=3, schedule=(1, 999), **(HELDOUT | options))
+
+
+def log_likelihood(guess: float) -> float:
+    return float((-0.5 * (HELD_OUT.values - guess) ** 2).mean() - 0.5 * np.log(2 * np.pi))
+
+
+def test_restarts_race_by_what_is_held_out_where_bounds_cannot_be_compared() -> None:
+    result = solve(racing())
+    assert result.standing is not None
+    assert result.standing.judged_by == "heldout"
+    assert result.problem.settings.seed == 5
+    table = result.race
+    assert table is not None
+    # No score is due at a rung: it is evaluated for the race.
+    assert table["out_after"].fillna(0).tolist() == [20, 40, 0, 20]
+    wanted = [FAR_OFF[3][0], FAR_OFF[4][1], FAR_OFF[5][1], FAR_OFF[6][0]]
+    assert table["heldout"].tolist() == pytest.approx([log_likelihood(guess) for guess in wanted])
+    lone = solve(racing().alone(5))
+    assert bits(result.snapshot) == bits(lone.snapshot)
+    assert list(result.diagnostics.columns) == list(lone.diagnostics.columns)
+    for name in ("heldout_log_likelihood", "lower_bound"):
+        np.testing.assert_array_equal(result.diagnostics.column(name), lone.diagnostics.column(name))
+    # By the bound another one would have won.
+    assert solve(racing(raced_by={})).problem.settings.seed == 3
+
+
+def test_a_scored_sweep_is_not_scored_again_for_the_race() -> None:
+    told = racing(max_sweeps=30)
+    list(race(told))
+    # At the first rung all four are, for the race; at the second, the last sweep, two are anyway.
+    assert told.model.predictions == 4 + 2
+
+
+def test_samplers_race_by_the_mean_of_their_kept_samples() -> None:
+    """The sample at the rung is the one good one of seed 3; those of seed 4 are all a little off."""
+
+    def tell(own: int, sweep: int) -> Sweep:
+        off = 0.3 if own == 4 else 0.0 if sweep == 20 else 6.0
+        return Sweep(guess=0.375 + off, kept=max(sweep - 10, 0))
+
+    options = HELDOUT | {"restarts": 2, "monitored": None, "sampled": True, "max_sweeps": 25}
+    result = solve(problem(tell, seed=3, **options))
+    # By that sample alone it would be the other way round.
+    assert log_likelihood(0.375) > log_likelihood(0.675)
+    assert result.problem.settings.seed == 4
+    density = {
+        guess: np.exp(-0.5 * (HELD_OUT.values - guess) ** 2) / np.sqrt(2 * np.pi) for guess in (0.375, 6.375)
+    }
+    mixed = np.log((density[0.375] + 9 * density[6.375]) / 10).mean()
+    assert result.race["heldout"].tolist() == pytest.approx([mixed, log_likelihood(0.675)])
+
+
+@pytest.mark.parametrize("raced_by", ["heldout", "lower_bound"])
+def test_with_nothing_to_race_by_the_first_seed_stays_ahead(raced_by: str) -> None:
+    told = problem(
+        lambda own, sweep: Sweep(), seed=3, heldout=None, **(HELDOUT | {"raced_by": {"raced_by": raced_by}})
+    )
+    result = solve(told)
+    assert result.problem.settings.seed == 3
+    assert result.race[["lower_bound", "pseudo_loo", "heldout"]].isna().all(axis=None)
+
+
+def test_a_run_that_diverged_is_behind_all_others() -> None:
+    def tell(own: int, sweep: int) -> Sweep:
+        return Sweep(bound=np.inf if own == 3 else 0.1 * sweep, guess=0.0 if own == 3 else 3.0)
+
+    result = solve(problem(tell, seed=3, **(HELDOUT | {"restarts": 2})))
+    assert result.problem.settings.seed == 4
+    assert result.race["sweeps"].tolist()[0] == 1
+
+
+def test_a_score_that_is_no_number_is_behind_all_others() -> None:
+    result = solve(problem(lambda own, _: Sweep(guess=np.nan if own == 3 else 3.0), seed=3, **HELDOUT))
+    assert result.problem.settings.seed == 4
+    assert result.race["out_after"][0] == 20
+
+
+@pytest.fixture
+def racing_by_heldout(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("model_row", "model_for"):
+        found = getattr(registry, name)
+        told = lambda of, found=found: replace(found(of), raced_by="heldout")  # noqa: E731
+        monkeypatch.setattr(f"acvb_core.engine.problem.{name}", told)
+
+
+@pytest.mark.usefixtures("racing_by_heldout")
+@pytest.mark.parametrize("model", ["irm", None])
+def test_such_restarts_need_something_held_out(model: str | None) -> None:
+    with pytest.raises(ParameterError, match=r"nothing is held out.*cannot be compared.*\(restarts 1\)"):
+        fit(small_relation(), "cvb0", model=model, restarts=2)
+    assert fit(small_relation(), "cvb0", model=model, max_sweeps=2).snapshot.heldout is None
+    result = fit(small_relation(), "vb", model=model, restarts=3, heldout=0.1, max_sweeps=21, init="random")
+    assert result.standing.judged_by == "heldout"
+    table = result.race
+    assert table["heldout"].idxmax() == result.problem.settings.seed
+    assert result.snapshot.heldout.log_likelihood == table["heldout"].max()
+    assert JUDGES[result.standing.judged_by] == "held-out log likelihood"
+
+
+def test_a_race_of_before_there_were_held_out_scores_in_it_comes_back() -> None:
+    plain = solve(racing()).to_dict()["race"]
+    assert Standing.from_dict(plain).to_dict() == plain
+    for entrant in plain["entrants"]:
+        del entrant["heldout"]
+    again = Standing.from_dict(plain | {"judged_by": "lower_bound"})
+    assert [entrant.heldout for entrant in again.entrants] == [None] * 4
+    assert again.table()["heldout"].isna().all()

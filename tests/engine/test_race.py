@@ -155,7 +155,15 @@ def test_the_race_tells_what_all_of_it_cost() -> None:
     result = fit(small_relation(), "gibbs", restarts=4, **values)  # which never ends before its cap
     table = result.race
     assert table is not None
-    assert list(table.columns) == ["seed", "sweeps", "cpu_seconds", "lower_bound", "pseudo_loo", "out_after"]
+    assert list(table.columns) == [
+        "seed",
+        "sweeps",
+        "cpu_seconds",
+        "lower_bound",
+        "pseudo_loo",
+        "heldout",
+        "out_after",
+    ]
     assert sorted(table["sweeps"]) == [20, 20, 40, 45]
     winner = table[table["out_after"].isna()]
     assert winner["seed"].tolist() == [result.problem.settings.seed]

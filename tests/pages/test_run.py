@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import base64
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -236,6 +237,20 @@ def test_a_race_can_be_stopped_and_its_leader_goes_on(with_sample: AppTest) -> N
     until(app, lambda: job.inspect().snapshot.sweep > 20)
     press(app, f"stop_{job.id}")
     assert job.wait(30)
+
+
+def test_a_race_by_held_out_data_is_called_so() -> None:
+    problem = pose(load_sample("southern_women").relation, "vb", {"max_sweeps": 20}, heldout=0.1, restarts=2)
+    problem = replace(problem, model_row=replace(problem.model_row, raced_by="heldout"))
+    job = Job(problem, Executor(1), job_id="run")
+    assert live.race_text(job.inspect()) == "2 starts will race by the held-out log likelihood."
+    said = []
+    for lap in engine_race(problem):
+        job._publish(Status.RUNNING, snapshot=lap.snapshot, standing=lap.standing)
+        said.append(live.race_text(job.inspect()))
+    assert {text.split(":")[0] for text in said[:-1]} == {"racing by the held-out log likelihood"}
+    winner = f"seed {lap.standing.leader} won the race of 2 starts by the held-out log likelihood (2 → 1)"
+    assert said[-1].startswith(winner)
 
 
 def test_readers_cope_with_a_change_of_the_lead() -> None:

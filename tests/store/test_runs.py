@@ -190,7 +190,16 @@ def test_what_is_listed_is_json(store: RunStore, women: Result) -> None:
 
 def test_a_run_that_won_a_race_comes_back_with_it(store: RunStore, executor: Executor) -> None:
     result = fit(
-        WOMEN, "cvb0", seed=5, restarts=4, init="random", k_rows=6, k_cols=6, max_sweeps=50, tol=1e-12
+        WOMEN,
+        "cvb0",
+        seed=5,
+        restarts=4,
+        init="random",
+        k_rows=6,
+        k_cols=6,
+        max_sweeps=50,
+        tol=1e-12,
+        heldout=0.1,
     )
     store.save("mine", "run", 0.0, result)
     (listed,) = store.runs("mine")
@@ -201,6 +210,7 @@ def test_a_run_that_won_a_race_comes_back_with_it(store: RunStore, executor: Exe
     assert loaded.standing == result.standing == job.standing
     assert result.race is not None
     pd.testing.assert_frame_equal(result.race, loaded.race)
+    assert np.isfinite(loaded.race["heldout"]).all()
 
 
 def test_moves_come_back(store: RunStore, executor: Executor, women: Result) -> None:
