@@ -166,14 +166,20 @@ class Table:
         return self.n_missing / (self.n_rows * self.n_columns)
 
     @cached_property
+    def moments(self) -> Scale:
+        """Mean and standard deviation of each column's known cells, standardised or not."""
+        mean, sd = np.empty(self.n_columns), np.empty(self.n_columns)
+        for begin in range(0, self.n_columns, _AT_ONCE):
+            some = slice(begin, begin + _AT_ONCE)
+            mean[some], sd[some] = _moments(self.values[:, some])
+        return Scale(mean, sd)
+
+    @property
     def scale(self) -> Scale:
         """What leads from the user's units to the scale that methods work on, by the known cells."""
-        mean, sd = np.zeros(self.n_columns), np.ones(self.n_columns)
         if self.standardise:
-            for begin in range(0, self.n_columns, _AT_ONCE):
-                some = slice(begin, begin + _AT_ONCE)
-                mean[some], sd[some] = _moments(self.values[:, some])
-        return Scale(mean, sd)
+            return self.moments
+        return Scale(np.zeros(self.n_columns), np.ones(self.n_columns))
 
     @cached_property
     def fingerprint(self) -> str:
