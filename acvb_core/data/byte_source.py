@@ -18,6 +18,7 @@ FileLike = str | os.PathLike[str] | bytes | BinaryIO
 
 _GZIP = b"\x1f\x8b"
 _ZIP = b"PK\x03\x04"
+_NPY = b"\x93NUMPY"
 
 # What a file is, by its first bytes, when it is none of the formats that are read.
 _FOREIGN = {
@@ -33,7 +34,7 @@ _FOREIGN = {
     b"\x89PNG": "a PNG image",
     b"\xff\xd8\xff": "a JPEG image",
     b"SQLite format 3": "an SQLite database",
-    b"\x93NUMPY": "a NumPy array (npy)",
+    _NPY: "a NumPy array (npy)",
     b"\x80\x04\x95": "a Python pickle",
 }
 _SAVE_AS_CSV = "Save it as CSV (UTF-8) and load that"
@@ -50,6 +51,8 @@ class ByteSource:
         The name the user knows the source by; taken from the path or the file object when it has one.
     archives : bool
         Let a zip archive of any files through, for a reader that unpacks it.
+    arrays : bool
+        Let a NumPy array (npy) through.
     patient : bool
         For a reader that leaves out what is broken: bytes that the encoding does not allow, and the place where a
         damaged gzip file ends, are read as NUL characters, which no text holds.
@@ -72,9 +75,11 @@ class ByteSource:
         filename: str | None = None,
         *,
         archives: bool = False,
+        arrays: bool = False,
         patient: bool = False,
     ) -> None:
         self._archives = archives
+        self._arrays = arrays
         self.patient = patient
         self.cut_short: DataError | None = None
         self._owned = False
@@ -118,6 +123,11 @@ class ByteSource:
         return Path(name).stem or self.name
 
     @property
+    def is_array(self) -> bool:
+        """Whether the (unpacked) content is a NumPy array."""
+        return self.head.startswith(_NPY)
+
+    @property
     def is_zip(self) -> bool:
         """Whether the (unpacked) content is a zip archive: an .npz, or something to refuse."""
         return self.head.startswith(_ZIP)
@@ -155,7 +165,7 @@ class ByteSource:
 
     def _refuse_foreign(self) -> None:
         for magic, kind in _FOREIGN.items():
-            if self.head.startswith(magic):
+            if self.head.startswith(magic) and not (self._arrays and magic == _NPY):
                 raise DataError(
                     f"this is {kind}", source=self.name, remedy=f"{_SAVE_AS_CSV}; gzip is understood."
                 )

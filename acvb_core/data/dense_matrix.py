@@ -9,6 +9,7 @@ import numpy as np
 from acvb_core.data.assemble import Assembled, Entries, assemble
 from acvb_core.data.byte_source import ByteSource, Utf8Stream
 from acvb_core.data.layout import Layout
+from acvb_core.data.names import refuse_repeated
 from acvb_core.data.nodes import Side, side_as_found, side_by_position, side_from_list
 from acvb_core.data.options import ReadOptions
 from acvb_core.data.records import RecordBatch, RecordReader
@@ -119,19 +120,7 @@ def _side(
 ) -> Side:
     if labels is None:
         return side_by_position(n, nodes, side, source)
-    seen: dict[str, int] = {}
-    for i, label in enumerate(labels):
-        if not label:
-            raise DataError(f"a {side} label is blank", **places[i], remedy="Give every object a name.")
-        if label in seen:
-            first = places[seen[label]]
-            raise DataError(
-                f"this {side} label already stands on line {first['line']:,}, column {first['column']:,}",
-                **places[i],
-                value=label,
-                remedy="Give every object a name of its own.",
-            )
-        seen[label] = i
+    refuse_repeated(labels, side, lambda i: places[i])
     if nodes is not None:
         return side_from_list(labels, nodes, lambda code: places[code])
     return side_as_found(labels)

@@ -108,7 +108,8 @@ _LIST_NAMES = {
     "row",
     "column",
 }
-_CORNER_NAMES = {"", "id", "name", "label", "row", "rows", "node", "object"}
+#: What stands above the names of rows.
+CORNER_NAMES = {"", "id", "name", "label", "row", "rows", "node", "object"}
 
 
 def heads_node_list(name: str) -> bool:
@@ -230,7 +231,7 @@ def matrix_labels(records: Records) -> tuple[bool, bool]:
     if corner == "" and all(field.strip() for field in first[1:]):
         return True, True
     below = [record[0] for record in body] or [first[0]]
-    named_rows = any(not _is_value(field) for field in below) or (named_columns and corner in _CORNER_NAMES)
+    named_rows = any(not _is_value(field) for field in below) or (named_columns and corner in CORNER_NAMES)
     if not named_rows and named_columns and len(set(below)) == len(below) > 2:
         named_rows = True  # three or more rows whose first cells are numbers that never repeat: ids
     return named_columns, named_rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,3 +47,34 @@ def unique_names(names: ArrayLike | None, count: int, kind: str, source: str) ->
             remedy="Give every object a name of its own.",
         )
     return found
+
+
+def refuse_repeated(labels: Sequence[str], side: str, place: Callable[[int], dict[str, Any]]) -> None:
+    """Refuse labels of a file of which one is blank or stands twice.
+
+    Parameters
+    ----------
+    labels : sequence of str
+    side : str
+        What is named, for messages ("row", "column").
+    place : callable
+        Returns where label i stands: source, line and column.
+
+    Raises
+    ------
+    DataError
+        Names the place of the second one, and of the first.
+    """
+    seen: dict[str, int] = {}
+    for i, label in enumerate(labels):
+        if not label:
+            raise DataError(f"a {side} label is blank", **place(i), remedy="Give every object a name.")
+        if label in seen:
+            first = place(seen[label])
+            raise DataError(
+                f"this {side} label already stands on line {first['line']:,}, column {first['column']:,}",
+                **place(i),
+                value=label,
+                remedy="Give every object a name of its own.",
+            )
+        seen[label] = i

@@ -38,7 +38,9 @@ _KINDS: dict[FileFormat, str] = {
 _CANDIDATES = ("\t", ";", "|", ",")
 
 
-class _Head(NamedTuple):
+class Head(NamedTuple):
+    """The first records of a delimited text."""
+
     records: list[list[str]]
     usual: int  # fields in most records
     share: float  # share of the records that have that many
@@ -78,7 +80,7 @@ def inspect(
             remedy="Let the format be recognised, or save the file again.",
         )
     stream = Utf8Stream(source, encoding)
-    delimiter, head = _best_delimiter(*_read_head(stream), delimiter, source.name)
+    delimiter, head = best_delimiter(*read_head(stream), delimiter, source.name)
     if head.usual < 2:
         raise DataError(
             "every line has one field only",
@@ -149,7 +151,7 @@ def _with_preview(found: Layout, records: list[list[str]], has_header: bool) -> 
     )
 
 
-def _read_head(stream: Utf8Stream) -> tuple[bytes, bool]:
+def read_head(stream: Utf8Stream) -> tuple[bytes, bool]:
     """Return the first bytes, with two line ends if the file has so many, and whether they are all."""
     head = b""
     while len(head) < HEAD_BYTES or (head.count(b"\n") < 2 and len(head) < MAX_HEAD_BYTES):
@@ -160,11 +162,12 @@ def _read_head(stream: Utf8Stream) -> tuple[bytes, bool]:
     return head, False
 
 
-def _best_delimiter(head: bytes, whole: bool, delimiter: str | None, name: str) -> tuple[str, _Head]:
+def best_delimiter(head: bytes, whole: bool, delimiter: str | None, name: str) -> tuple[str, Head]:
+    """Return the delimiter (the given one, or that which makes the best table) and the head cut at it."""
     if delimiter is not None:
         found = _tokenised(head, whole, delimiter, name)
         return delimiter, found
-    best: tuple[tuple[float, bool], str, _Head] | None = None
+    best: tuple[tuple[float, bool], str, Head] | None = None
     problem: DataError | None = None
     for candidate in _CANDIDATES:
         try:
@@ -185,7 +188,7 @@ def _best_delimiter(head: bytes, whole: bool, delimiter: str | None, name: str) 
     return best[1], best[2]
 
 
-def _spaced(head: bytes, whole: bool, name: str) -> _Head | None:
+def _spaced(head: bytes, whole: bool, name: str) -> Head | None:
     """Return the head cut at spaces if it is columns of numbers; text with spaces is one field."""
     found = _tokenised(head, whole, " ", name)
     body = [record for record in found.records if len(record) == found.usual][1:]
@@ -193,7 +196,7 @@ def _spaced(head: bytes, whole: bool, name: str) -> _Head | None:
     return found if found.usual > 1 and found.share > 0.9 and body and numeric else None
 
 
-def _tokenised(head: bytes, whole: bool, delimiter: str, name: str) -> _Head:
+def _tokenised(head: bytes, whole: bool, delimiter: str, name: str) -> Head:
     block = np.frombuffer(head, dtype=np.uint8)
     room = Workspace()
     room.fit(len(block))
@@ -233,4 +236,4 @@ def _tokenised(head: bytes, whole: bool, delimiter: str, name: str) -> _Head:
         for a, b in zip(bounds[:_GUESS_RECORDS], bounds[1 : _GUESS_RECORDS + 1], strict=False)
     ]
     share = float((counts == usual).mean())
-    return _Head(records, usual, share, int(state[kernel.TRIMMED]))
+    return Head(records, usual, share, int(state[kernel.TRIMMED]))

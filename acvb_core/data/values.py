@@ -16,9 +16,9 @@ from acvb_core.errors import DataError, ParameterError
 
 ZERO, LINK, MISSING, ILLEGAL = range(4)
 
-_YES = {"y", "yes", "t", "true"}
-_NO = {"n", "no", "f", "false"}
-_MISSING = {"", "?", "na", "n/a", "nan", "null"}
+YES_WORDS = {"y", "yes", "t", "true"}
+NO_WORDS = {"n", "no", "f", "false"}
+MISSING_WORDS = frozenset({"", "?", "na", "n/a", "nan", "null"})
 
 _MAX_REMEMBERED = (
     100_000  # distinct values kept at a time; more means continuous numbers, which do not repeat
@@ -38,11 +38,11 @@ def read_value(text: str, threshold: float = 0.0) -> Value:
     ILLEGAL for anything that is neither a finite number, nor a yes / no word, nor a sign for missing.
     """
     word = text.strip().lower()
-    if word in _MISSING:
+    if word in MISSING_WORDS:
         return Value(MISSING, math.nan)
-    if word in _YES:
+    if word in YES_WORDS:
         return Value(LINK, math.nan)
-    if word in _NO:
+    if word in NO_WORDS:
         return Value(ZERO, math.nan)
     try:
         number = float(word)
