@@ -1,4 +1,4 @@
-"""Scores of predicted probabilities on what was held out: entries of a relation, words of documents."""
+"""Scores of predictions of what was held out: entries of a relation, words of documents, cells of a table."""
 
 from __future__ import annotations
 
@@ -41,6 +41,42 @@ class WordScore(NamedTuple):
 
     log_likelihood: float
     perplexity: float
+
+
+class CellScore(NamedTuple):
+    """How well held-out cells of a table were predicted, on the standardised scale.
+
+    Attributes
+    ----------
+    log_likelihood : float
+        Mean log density of a cell, in nats.
+    rmse : float
+        Root of the mean squared error, in standard deviations of the columns.
+    explained : float
+        1 - squared error / squared error of the columns' means: the share of the variance that is predicted.
+    """
+
+    log_likelihood: float
+    rmse: float
+    explained: float
+
+
+def score_cells(predicted: NDArray[np.longdouble], truth: NDArray[np.float64]) -> CellScore:
+    """Score predicted cells.
+
+    Parameters
+    ----------
+    predicted : ndarray, shape (n, 2)
+        Density and mean of each held-out cell.
+    truth : ndarray, shape (n,)
+        On the standardised scale, where the mean of every column is 0.
+    """
+    # What is too unlikely for the type counts as its smallest number.
+    density = np.maximum(predicted[:, 0], np.finfo(predicted.dtype).tiny)
+    error = float(np.mean((truth - predicted[:, 1]) ** 2))
+    by_mean = float(np.mean(truth**2))
+    explained = 1.0 - error / by_mean if by_mean > 0 else float("nan")
+    return CellScore(float(np.log(density).mean()), float(np.sqrt(error)), explained)
 
 
 def score_words(probability: NDArray[np.float64], counts: NDArray[np.int32]) -> WordScore:

@@ -68,7 +68,7 @@ def _candidates(state: FabState) -> Iterator[tuple[Floats, NDArray[np.int64], st
 
 
 def _pairs(state: FabState) -> list[tuple[int, int, bool]]:
-    """Return pairs of features (the larger first) by how alike their weights are, one of them turned round if need be."""
+    """Return pairs of features, the larger first, by how alike their weights are, and whether one is turned round."""
     if state.n_features < 2:
         return []
     scaled = state.fit.weights * np.sqrt(state.fit.precision)

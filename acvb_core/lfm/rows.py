@@ -1,0 +1,112 @@
+"""The registry's rows of latent features."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from acvb_core.data.cell_split import hold_out_cells
+from acvb_core.data.table import Table
+from acvb_core.lfm.cells import Cells
+from acvb_core.lfm.fab import Fab
+from acvb_core.lfm.memory import memory_bytes, most_features
+from acvb_core.lfm.model import LfmModel
+from acvb_core.lfm.state import Penalty
+from acvb_core.parameters import Parameter
+from acvb_core.protocols import Model
+from acvb_core.rows import Method, ModelRow, Values, max_sweeps
+
+
+def _model(table: Any) -> Model:
+    return LfmModel(table)
+
+
+def _n_objects(table: Any) -> float:
+    return float(table.n_rows)
+
+
+def _schedule(train: Any, heldout: Any, method: Method, values: Values) -> tuple[int, int]:
+    n_heldout = 0 if heldout is None else heldout.n
+    k = most_features(train, values)
+    return 1 if train.values.size * k < 50_000_000 else 5, 1 if n_heldout * k < 5_000_000 else 5
+
+
+LFM = ModelRow(
+    "lfm",
+    "Latent feature model",
+    "a table: numbers that describe objects, some of which may be missing",
+    _model,
+    {"features": "features"},
+    memory_bytes,
+    Table,
+    hold_out_cells,
+    _schedule,
+    128,  # densities and means in extended precision, and what they are made of
+    {},
+    {"features": "k_max"},
+    raced_by="heldout",
+    bound_unit=_n_objects,
+)
+
+SIZE = Parameter(
+    "k_max", "int", 0, "Features to begin with, or at most; those that are not needed die out. 0 takes the smaller of "
+    "the numbers of objects and columns.", "Features at most (0: automatic)", 0, 5000, advanced=False,
+)  # fmt: skip
+
+TOLERANCE = Parameter(
+    "tol", "float", 1e-4, "A run has converged when the lower bound rises by less than this for each object in a "
+    "sweep that left the number of features as it was.", "Tolerance", 1e-12, 1.0,
+)  # fmt: skip
+
+_FAB = (
+    Parameter(
+        "mode", "choice", "dof",
+        "The criterion: with the noise precision's part in it, so that each column's noise loses a degree of freedom "
+        "for every feature (dof), or as the paper has it, without.", "Criterion", choices=("dof", "paper"),
+    ),
+    Parameter(
+        "warmup", "int", 5, "Plain sweeps before the shrinkage is accelerated: from random features, it drops too "
+        "many.",
+        "Warm-up sweeps", 0, 10_000,
+    ),
+    Parameter(
+        "accelerate", "bool", True, "Bring each feature and its share to their common fixed point in every sweep, so "
+        "that features that are not needed die at once.", "Accelerate the shrinkage",
+    ),
+    Parameter(
+        "merge", "bool", True, "At convergence, put features together when that raises the lower bound.",
+        "Merge features",
+    ),
+)  # fmt: skip
+
+
+def _fab(data: Any, values: Values) -> Fab:
+    return Fab(
+        Cells.of(data),
+        values["k_max"],
+        Penalty(True, values["mode"] == "dof"),
+        values["warmup"],
+        values["accelerate"],
+        values["merge"],
+        values["tol"],
+    )
+
+
+def _em(data: Any, values: Values) -> Fab:
+    return Fab(Cells.of(data), values["k_max"], Penalty(False), 0, False, False, values["tol"])
+
+
+LFM_METHODS = (
+    Method(
+        "lfm", "fab", "FAB",
+        "Factorized asymptotic Bayes: EM with an information criterion in each step, which shrinks the features that "
+        "are not needed until they die; their number is found.",
+        "Hayashi, Fujimaki, NIPS 26 (2013), Alg. 1 and 2",
+        (SIZE, *_FAB, max_sweeps(2000), TOLERANCE), _fab, "lower_bound", bound_per="object",
+    ),
+    Method(
+        "lfm", "em", "EM",
+        "The same without the criterion: as many features as it is given, all of which it uses.",
+        "Hayashi, Fujimaki, NIPS 26 (2013), §5",
+        (SIZE, max_sweeps(2000), TOLERANCE), _em, "lower_bound", bound_per="object",
+    ),
+)  # fmt: skip
