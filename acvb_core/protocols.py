@@ -124,10 +124,12 @@ class SweepInfo(NamedTuple):
         Mean over objects of the L1 change of the responsibilities, from a method that knows it itself; None
         leaves it to be computed from the posteriors.
     settling : bool
-        True while the method may still make moves that are not part of its fixed point (merging clusters): a
-        run is not judged converged, and an average does not begin by itself, before they are over.
+        True while the method may still make moves that are not part of its fixed point (merging clusters), or has
+        just made one after which its bound is of another size of model: a run is not judged converged, and an
+        average does not begin by itself, before they are over.
     moves : mapping of str to int, or None
-        How many such moves were made at the end of this sweep, by kind ("merged", "split"); None when none was.
+        How many such moves were made at the end of this sweep, by kind ("merged", "split", "dropped"); None when none
+        was.
     effective : mapping of str to int, or None
         Clusters of each domain that are in use, where those that are not stay in the arrays.
     """
@@ -230,7 +232,7 @@ class Model(Protocol):
         checkpoint: Checkpoint = no_checkpoint,
         responsibilities: Responsibilities | None = None,
     ) -> float | None:
-        """Return the pseudo leave-one-out log likelihood in nats."""
+        """Return the pseudo leave-one-out log likelihood in nats; None where the model has none."""
         ...
 
     def extras(
@@ -244,7 +246,11 @@ class Model(Protocol):
         ...
 
     def predict(self, posterior: Posterior, heldout: Any) -> Array:
-        """Return the predicted probability of what was held out: of a one, or of the word, shape (n,)."""
+        """Return what is predicted of what was held out: the probability of a one, or of the word, shape (n,).
+
+        Of continuous values, the density of each and its mean, shape (n, 2), longdouble. The mean of what samples
+        predict is what they predict together.
+        """
         ...
 
     @property
@@ -253,7 +259,7 @@ class Model(Protocol):
         ...
 
     def score(self, probability: Array, heldout: Any) -> Any:
-        """Return the scores (a `score_type`) of predicted probabilities."""
+        """Return the scores (a `score_type`) of what `predict` gave, or of the mean of several."""
         ...
 
     def completed(self, posterior: Posterior) -> Posterior:

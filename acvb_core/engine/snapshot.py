@@ -19,8 +19,9 @@ class Verdict(StrEnum):
     DIVERGED = "DIVERGED"
 
 
-#: Kinds of moves that a sweep may tell of, as columns of a history: clusters put together, clusters taken apart.
-MOVES = ("merged", "split")
+#: Kinds of moves that a sweep may tell of, as columns of a history: clusters put together, clusters taken apart,
+#: features that went because nothing, or everything, had them.
+MOVES = ("merged", "split", "dropped")
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class Snapshot:
     memory : Any
         What the engine itself keeps between sweeps.
     moves : mapping of str to int, or None
-        Clusters merged and split at the end of this sweep (`MOVES`); None where there were none.
+        Clusters merged and split, or features dropped, at the end of this sweep (`MOVES`); None where there were none.
     passes : float
         How often all the data were gone through: the number of sweeps, or less where a sweep is a part of the data.
     """

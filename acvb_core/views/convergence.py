@@ -19,6 +19,8 @@ from acvb_core.views.theme import Figure, Style, b64, decimate, escape, rgba, ru
 XAxis = Literal["sweep", "cpu_seconds", "passes", "documents_seen"]
 MAX_POINTS = 400
 _MANY_RUNS = 6
+#: What moves are of, by model, where it is not clusters.
+_NOUNS = {"lfm": "feature"}
 _NOWHERE: NDArray[np.int64] = np.empty(0, dtype=np.int64)
 
 
@@ -250,7 +252,7 @@ class _Curves:
         return trace
 
     def _moved(self, panel: Panel, values: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return where clusters were merged or split, as far as the panel shows it.
+        """Return where clusters were merged or split, or features dropped, as far as the panel shows it.
 
         The bound shows all of it. A number of clusters is marked where it changed: with two kinds of objects, the
         move may have been one of the others'.
@@ -270,6 +272,7 @@ class _Curves:
         # A bound that is evaluated every few sweeps only is a straight line in between.
         height = np.interp(self.x[moved], self.x[known], values[known])
         counts = self.moves[moved]
+        noun = _NOUNS.get(self.run.model, "cluster")
         return [
             {
                 "type": "scatter",
@@ -283,12 +286,12 @@ class _Curves:
                 "xaxis": panel.x,
                 "yaxis": panel.y,
                 "marker": {
-                    "symbol": [_move_sign(*pair) for pair in counts],
+                    "symbol": [_move_sign(*made) for made in counts],
                     "size": 7,
                     "color": "white",
                     "line": {"width": 1.2, "color": self.style.colour},
                 },
-                "text": [_move_text(*pair) for pair in counts],
+                "text": [_move_text(noun, made) for made in counts],
                 "hovertemplate": "%{text}",
             }
         ]
@@ -326,27 +329,23 @@ class _Curves:
 
 
 def _moves(history: History, length: int) -> NDArray[np.int64]:
-    """Return how many clusters were merged and split in each sweep, shape (length, 2)."""
+    """Return how many moves of each kind (`MOVES`) there were in each sweep, shape (length, kinds)."""
     columns = np.stack([history.column(kind)[:length] for kind in MOVES], axis=1)
     return np.nan_to_num(columns).astype(np.int64)
 
 
-def _move_sign(merged: int, split: int) -> str:
+def _move_sign(merged: int, split: int, dropped: int) -> str:
     """Return a triangle that points to where the number of clusters goes, a diamond for both ways at once."""
-    if merged and split:
-        return "diamond"
-    return "triangle-down" if merged else "triangle-up"
+    if split:
+        return "diamond" if merged or dropped else "triangle-up"
+    return "triangle-down"
 
 
-def _move_text(merged: int, split: int) -> str:
+def _move_text(noun: str, counts: NDArray[np.int64]) -> str:
     """Return "2 clusters merged, 1 split"."""
-    if not merged:
-        return f"{_clusters(split)} split"
-    return f"{_clusters(merged)} merged" + (f", {split} split" if split else "")
-
-
-def _clusters(number: int) -> str:
-    return f"{number} {'cluster' if number == 1 else 'clusters'}"
+    parts = [f"{count} {kind}" for kind, count in zip(MOVES, counts, strict=True) if count]
+    number, _, rest = parts[0].partition(" ")
+    return ", ".join([f"{number} {noun}{'' if number == '1' else 's'} {rest}", *parts[1:]])
 
 
 def is_averaged(history: History) -> bool:

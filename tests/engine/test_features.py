@@ -97,7 +97,7 @@ def test_samplers_race_by_the_mean_of_their_kept_samples() -> None:
         off = 0.3 if own == 4 else 0.0 if sweep == 20 else 6.0
         return Sweep(guess=0.375 + off, kept=max(sweep - 10, 0))
 
-    options = HELDOUT | {"restarts": 2, "monitored": None, "sampled": True, "max_sweeps": 25}
+    options = HELDOUT | {"restarts": 2, "monitored": None, "sampled": True, "max_sweeps": 25, "schedule": (1, 999)}
     result = solve(problem(tell, seed=3, **options))
     # By that sample alone it would be the other way round.
     assert log_likelihood(0.375) > log_likelihood(0.675)

@@ -292,6 +292,21 @@ def test_moves_are_marked_on_the_bound() -> None:
     go.Figure(figure)
 
 
+def test_features_that_were_dropped_are_marked() -> None:
+    counts = {
+        "merged": [NAN, 1, 1, NAN, NAN],
+        "split": [NAN, NAN, NAN, 1, NAN],
+        "dropped": [NAN, 2, NAN, 3, 1],
+    }
+    columns = history_of(lower_bound=[-9.0, -7, -6, -4, -3], **counts)
+    mark = trace(live_figure([RunCurve("m", "x", "fab", 0, columns, model="lfm")]), "bound-moves")
+    assert decoded(mark["x"]).tolist() == [2, 3, 4, 5]
+    assert mark["text"] == [
+        "1 feature merged, 2 dropped", "1 feature merged", "1 feature split, 3 dropped", "1 feature dropped"
+    ]  # fmt: skip
+    assert mark["marker"]["symbol"] == ["triangle-down", "triangle-down", "diamond", "triangle-down"]
+
+
 def test_moves_are_marked_where_the_number_of_clusters_changed() -> None:
     run = moving(
         4, {2: (1, NAN), 3: (1, NAN)}, effective_k_rows=[5.0, 4, 4, 4], effective_k_cols=[5.0, 5, 4, 4]
