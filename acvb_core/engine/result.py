@@ -86,7 +86,7 @@ class Result:
 
     @cached_property
     def tables(self) -> dict[str, pd.DataFrame]:
-        """The model's result frames; for the IRM `rows`, `columns`, `blocks`, for LDA `topics`, `documents`."""
+        """The model's result frames, by name, as the properties below and `write_run` describe them."""
         return self.problem.model.tables(self.posterior)
 
     def _table(self, name: str) -> pd.DataFrame:
@@ -101,8 +101,18 @@ class Result:
         return self._table("rows")
 
     @property
+    def features(self) -> pd.DataFrame:
+        """Features: feature, share, objects, then what it adds to each column, in the column's units."""
+        return self._table("features")
+
+    @property
+    def objects(self) -> pd.DataFrame:
+        """Objects of a table: object, then the probability of each feature."""
+        return self._table("objects")
+
+    @property
     def columns(self) -> pd.DataFrame:
-        """Column objects: object, cluster, probability, entropy."""
+        """Column objects: object, cluster, probability, entropy; of a table column, baseline, noise_sd, mean, sd."""
         return self._table("columns")
 
     @property
@@ -127,7 +137,17 @@ class Result:
         ----------
         name : str
             "rows" or "cols"; for LDA "documents" (the topic most of a document's words are of) or "words".
+
+        Raises
+        ------
+        ParameterError
+            There are no such labels; objects of a model that may have several features at once, or none, have none.
         """
+        if not self.problem.model_row.clusterings:
+            raise ParameterError(
+                f"model {self.problem.settings.model!r} puts its objects into no clusters, so they have no labels; see "
+                f"its tables: {', '.join(self.tables)}."
+            )
         if name not in self.posterior.arrays:
             ready = [one for one, axes in self.posterior.axes.items() if len(axes) == 2 and axes[0] is None]
             raise ParameterError(f"no {name!r} have labels here; {' and '.join(ready)} have.")
@@ -172,6 +192,32 @@ class Result:
         if found is None:
             raise ParameterError(f"model {self.problem.settings.model!r} has no documents to {name}.")
         return found
+
+    def reconstruction(self, row: int | str) -> pd.DataFrame:
+        """Return what the features make of an object (latent features), in the units of the columns.
+
+        Parameters
+        ----------
+        row : int or str
+            The object: its position from 0, or its name.
+
+        Returns
+        -------
+        DataFrame, one row a column
+            column, value (NaN where missing), baseline, feature_1 … (what each feature adds), total, residual.
+
+        Raises
+        ------
+        ParameterError
+            There is no such object, or the model has no features.
+        """
+        found = getattr(self.problem.model, "reconstruction", None)
+        if found is None:
+            raise ParameterError(
+                f"model {self.problem.settings.model!r} has no features that make up an object."
+            )
+        frame: pd.DataFrame = found(self.posterior, row).table(self.problem.data)
+        return frame
 
     def summary(self) -> dict[str, Any]:
         """Return the run in plain values, as the command line prints it; after a race, the race under "race"."""

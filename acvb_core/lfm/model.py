@@ -13,6 +13,7 @@ from acvb_core.data.table import Table
 from acvb_core.evaluate.heldout import CellScore, score_cells
 from acvb_core.lfm.cells import Floats
 from acvb_core.lfm.kernels import cell_moments
+from acvb_core.lfm.reconstruction import Reconstruction, reconstruct
 from acvb_core.lfm.state import FEATURES
 from acvb_core.lfm.summary import result_tables
 from acvb_core.protocols import Array, Checkpoint, Posterior, Responsibilities, no_checkpoint
@@ -141,3 +142,7 @@ class LfmModel:
     def tables(self, posterior: Posterior) -> dict[str, Any]:
         """Return the frames `features`, `objects`, `columns` (see `summary.result_tables`)."""
         return result_tables(self.table, posterior)
+
+    def reconstruction(self, posterior: Posterior, row: int | str) -> Reconstruction:
+        """Return what the features make of one object, given by position or name (see `reconstruct`)."""
+        return reconstruct(self.table, posterior, row)
