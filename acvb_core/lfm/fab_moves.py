@@ -65,6 +65,16 @@ def _candidates(state: FabState) -> Iterator[tuple[Floats, NDArray[np.int64], st
             mu = state.mu[kept]
             mu[at] = joint
             yield mu, kept, "merged"
+    for k in _slightest(state):
+        kept = names[names != k]
+        yield state.mu[kept], kept, "dropped"
+
+
+def _slightest(state: FabState) -> NDArray[np.int64]:
+    """Return the features that explain least: by the variance they make, in units of the noise's."""
+    share = state.shares
+    made = (state.fit.weights**2 * state.fit.precision).sum(axis=1) * share * (1.0 - share)
+    return np.argsort(made, kind="stable")[:TRIES]
 
 
 def _pairs(state: FabState) -> list[tuple[int, int, bool]]:
