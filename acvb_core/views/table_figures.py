@@ -1,0 +1,248 @@
+"""A table at a glance: what is missing, how the values of each column lie, which columns go together."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from acvb_core.data.table import Table
+from acvb_core.views.feature_words import (
+    Names,
+    axis_names,
+    axis_title,
+    light,
+    nothing_figure,
+    similar_order,
+    title,
+    value_text,
+)
+from acvb_core.views.pictures import DIVERGING, colour_bar
+from acvb_core.views.strengths import percent
+from acvb_core.views.theme import GRID, LINE, MUTED, TEXT, Figure, b64, base_layout, escape
+from acvb_core.views.topic_labels import text_room
+
+Floats = NDArray[np.float64]
+Along = Literal["columns", "rows"]
+
+_COLOUR = "#0072B2"
+_TOP = 36
+#: Columns up to which correlations are shown, and up to which they are named, and have their number written in.
+MOST_CORRELATED, _NAMED, _ANNOTATED = 200, 60, 16
+_SHARES = 20  # bars of the histogram of missing shares
+_BINS, _ACROSS, _TILE, _GAP = 24, 6, 112, 0.14
+
+
+def missing_share_figure(table: Table, along: Along = "columns", *, height: int = 220) -> Figure:
+    """Return how many columns (or rows) miss how much: those that miss nothing, then steps of 5 %.
+
+    Parameters
+    ----------
+    table : Table
+    along : "columns" or "rows"
+    height : int
+    """
+    missing = (~table.observed).sum(axis=0 if along == "columns" else 1)
+    of = table.n_rows if along == "columns" else table.n_columns
+    names = table.columns if along == "columns" else table.rows
+    heading = f"<b>Missing cells by {along[:-1]}</b>"
+    if not missing.any():
+        return nothing_figure("No cell is missing.", heading=heading, height=120)
+    # Whole numbers, so that a share on a border falls where it belongs: (0, 5 %], (5 %, 10 %], …
+    place = -(-missing * _SHARES // of)
+    counts = np.bincount(place, minlength=_SHARES + 1)
+    hover = []
+    for i, count in enumerate(counts.tolist()):
+        who = np.flatnonzero(place == i)
+        some = "<br>".join(f"{escape(names[j], 40)}: {percent(missing[j] / of)}" for j in who[:8])
+        what = "nothing missing" if i == 0 else f"{_step(i - 1)} to {_step(i)} % missing"
+        more = f"<br>… and {count - 8:,} more" if count > 8 else ""
+        hover.append(f"<b>{what}</b><br>{count:,} {along}" + (f"<br>{some}{more}" if i else ""))
+    bar = {
+        "type": "bar",
+        "x": list(range(_SHARES + 1)),
+        "y": counts.tolist(),
+        "marker": {"color": [LINE] + [_COLOUR] * _SHARES},
+        "hovertext": hover,
+        "hovertemplate": "%{hovertext}<extra></extra>",
+        "uid": f"missing-{along}",
+    }
+    told = f" · {percent(table.n_missing / table.values.size)} of all cells, at most {percent(missing.max() / of)}"
+    ticks = [0, 1, 4, 8, 12, 16, 20]
+    layout = base_layout(
+        height,
+        margin={"l": 56, "r": 14, "t": _TOP, "b": 46},
+        showlegend=False,
+        bargap=0.15,
+        title=title(heading + light(f"{told} of a {along[:-1]}")),
+        xaxis={
+            "range": [-0.6, _SHARES + 0.6], "showgrid": False, "zeroline": False, "linecolor": LINE, "tickangle": 0,
+            "tickvals": ticks, "ticktext": ["none", *(f"≤ {_step(t)} %" for t in ticks[1:])],
+            "title": axis_title("share missing"),
+        },
+        yaxis={"gridcolor": GRID, "zeroline": False, "rangemode": "tozero", "nticks": 5, "tickformat": ",d",
+               "title": axis_title(along)},
+    )  # fmt: skip
+    return {"data": [bar], "layout": layout}
+
+
+def _step(i: int) -> str:
+    return f"{100 * i // _SHARES}"
+
+
+def distributions_figure(table: Table, *, n: int = 36, columns: ArrayLike | None = None) -> Figure:
+    """Return a small histogram of the known values of each column, with its smallest and largest value below.
+
+    Parameters
+    ----------
+    table : Table
+    n : int
+        Most columns; the title counts the rest.
+    columns : int array, optional
+        Which columns, in which order; by default the table's first.
+    """
+    chosen = np.arange(table.n_columns) if columns is None else np.asarray(columns, dtype=np.int64)
+    kept = chosen[:n]
+    x, y, base, width, hover, words = [], [], [], [], [], []
+    for i, j in enumerate(kept.tolist()):
+        left, foot = i % _ACROSS * (1 + _GAP), i // _ACROSS * 1.45 + 1.2
+        counts, edges = value_histogram(table.values[:, j])
+        step = 1.0 / len(counts)
+        top = max(int(counts.max()), 1)
+        name = escape(table.columns[j], 60)
+        for b, count in enumerate(counts.tolist()):
+            x.append(left + (b + 0.5) * step)
+            y.append(-0.9 * count / top)
+            base.append(foot)
+            width.append(step)
+            hover.append(
+                f"<b>{name}</b><br>{value_text(edges[b])} to {value_text(edges[b + 1])}: {count:,} rows"
+            )
+        words += [
+            (left, foot - 0.95, escape(table.columns[j], 18), 12, TEXT, "top right"),
+            (left, foot + 0.05, value_text(edges[0]), 10, MUTED, "bottom right"),
+            (left + 1, foot + 0.05, value_text(edges[-1]), 10, MUTED, "bottom left"),
+        ]
+    rows = max(1, -(-len(kept) // _ACROSS))
+    bars = {
+        "type": "bar", "x": x, "y": y, "base": base, "width": width, "hovertext": hover, "uid": "distributions",
+        "hovertemplate": "%{hovertext}<extra></extra>", "marker": {"color": _COLOUR, "line": {"width": 0}},
+    }  # fmt: skip
+    told = f" · the first {len(kept)} of {len(chosen):,}" if len(kept) < len(chosen) else ""
+    layout = base_layout(
+        _TOP + round(rows * 1.45 * _TILE) + 8,
+        margin={"l": 8, "r": 8, "t": _TOP, "b": 8},
+        showlegend=False,
+        title=title(f"<b>Values of the columns</b>{light(told)}"),
+        xaxis={"visible": False, "range": [-0.02, _ACROSS * (1 + _GAP) - _GAP + 0.02]},
+        yaxis={"visible": False, "range": [rows * 1.45, 0]},
+    )
+    return {"data": [bars, *_texts(words)], "layout": layout}
+
+
+def value_histogram(values: ArrayLike) -> tuple[NDArray[np.int64], Floats]:
+    """Return counts and borders of the known values: one bar a value where there are few whole numbers."""
+    known = np.asarray(values, dtype=np.float64)
+    known = known[np.isfinite(known)]
+    if not len(known):
+        return np.zeros(1, dtype=np.int64), np.array([np.nan, np.nan])
+    low, high = float(known.min()), float(known.max())
+    whole = high - low < _BINS and bool((known == np.round(known)).all())
+    edges = np.arange(low, high + 2) - 0.5 if whole else np.linspace(low, high, _BINS + 1)
+    counts = np.histogram(known, edges)[0]
+    if whole:
+        edges = np.append(np.arange(low, high + 1), high)
+    return counts.astype(np.int64), edges
+
+
+def _texts(words: list[tuple[float, float, str, int, str, str]]) -> list[Figure]:
+    """Return one trace for each kind of text."""
+    return [
+        {
+            "type": "scatter", "mode": "text", "x": [w[0] for w in words[k::3]], "y": [w[1] for w in words[k::3]],
+            "text": [w[2] for w in words[k::3]], "textposition": words[k][5], "cliponaxis": False,
+            "textfont": {"size": words[k][3], "color": words[k][4]}, "hoverinfo": "skip", "uid": f"words-{k}",
+        }
+        for k in range(3 if words else 0)
+    ]  # fmt: skip
+
+
+def correlations(values: ArrayLike) -> Floats:
+    """Return the correlation of each pair of columns over the rows in which both are known.
+
+    Parameters
+    ----------
+    values : array, shape (N, D)
+        NaN where missing.
+
+    Returns
+    -------
+    ndarray, shape (D, D)
+        NaN for pairs that share fewer than three rows, or of which one does not vary in them.
+    """
+    given = np.asarray(values, dtype=np.float64)
+    known = np.isfinite(given)
+    seen = known.astype(np.float64)
+    n = np.maximum(known.sum(axis=0), 1)
+    x = np.where(known, given, 0.0)
+    x = np.where(known, x - x.sum(axis=0) / n, 0.0)
+    spread = np.sqrt((x**2).sum(axis=0) / n)
+    x /= np.where(spread > 0, spread, 1.0)
+    both = seen.T @ seen
+    first = x.T @ seen  # of column i, where column j is known
+    second = (x**2).T @ seen
+    pairs = np.maximum(both, 1.0)
+    covariance = x.T @ x - first * first.T / pairs
+    variance = np.maximum(second - first**2 / pairs, 0.0)
+    product = np.sqrt(variance * variance.T)
+    enough = (both >= 3) & (product > 1e-12 * pairs)
+    return np.where(enough, np.clip(covariance / np.where(enough, product, 1.0), -1.0, 1.0), np.nan)
+
+
+def correlation_figure(values: ArrayLike, columns: Names, *, height: int | None = None) -> Figure:
+    """Return the correlations of the columns as a heat map, similar columns side by side.
+
+    Parameters
+    ----------
+    values : array, shape (N, D)
+        NaN where missing.
+    columns : sequence, length D
+    height : int, optional
+    """
+    n = np.asarray(values).shape[1]
+    heading = "<b>Correlations of the columns</b>"
+    if n < 2:
+        return nothing_figure("There is one column only.", heading=heading)
+    if n > MOST_CORRELATED:
+        return nothing_figure(f"Shown for up to {MOST_CORRELATED} columns; there are {n:,}.", heading=heading)
+    found = correlations(values)
+    order = similar_order(found)
+    names = [str(columns[j]) for j in order]
+    labels = axis_names(names)
+    hover = [escape(name, 60) for name in names]
+    trace = {
+        "type": "heatmap", "x": list(range(n)), "y": list(range(n)), "z": b64(found[np.ix_(order, order)]),
+        "zmin": -1, "zmax": 1, "colorscale": DIVERGING, "colorbar": colour_bar("correlation"),
+        "hovertext": [[f"<b>{a}</b><br><b>{b}</b>" for b in hover] for a in hover], "uid": "correlations",
+        "hovertemplate": "%{hovertext}<br>correlation %{z:.3f}<extra></extra>",
+    }  # fmt: skip
+    if n <= _ANNOTATED:
+        trace |= {"texttemplate": "%{z:.2f}", "textfont": {"size": 11}, "xgap": 1, "ygap": 1}
+    named = n <= _NAMED
+    room = text_room(names, 11) + 18 if named else 16
+    axis: Figure = {
+        "showgrid": False, "zeroline": False, "ticks": "", "ticklabelstandoff": 4, "tickfont": {"size": 11},
+        "tickvals": list(range(n)) if named else [], "ticktext": labels if named else [],
+    }  # fmt: skip
+    layout = base_layout(
+        height or min(900, max(320, _TOP + room + (22 if named else 6) * n)),
+        margin={"l": room, "r": 16, "t": _TOP, "b": room},
+        plot_bgcolor=GRID,
+        title=title(
+            heading + light(" · similar columns side by side, over the rows in which both are known")
+        ),
+        xaxis=axis | {"tickangle": -90, "constrain": "domain"},
+        yaxis=axis | {"autorange": "reversed", "scaleanchor": "x", "constrain": "domain"},
+    )
+    return {"data": [trace], "layout": layout}
