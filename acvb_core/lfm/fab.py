@@ -75,7 +75,9 @@ class Fab(Unaveraged):
         swept, names = self._updated(state, names, checkpoint)
         dropped = state.n_features - len(names)
         warming = swept.sweeps <= self.warmup
-        swept = replace(swept, still=dropped == 0 and not warming, moves_over=state.moves_over and dropped == 0)
+        swept = replace(
+            swept, still=dropped == 0 and not warming, moves_over=state.moves_over and dropped == 0
+        )
         moves = {"dropped": dropped} if dropped else {}
         risen = (swept.bound - state.bound) / self.cells.n_objects
         if self.merge and swept.still and state.still and not swept.moves_over and abs(risen) < self.tol:
@@ -84,9 +86,7 @@ class Fab(Unaveraged):
         settling = not swept.still or (self.merge and not swept.moves_over)
         return swept, self._told(state, swept, names, settling, moves)
 
-    def _updated(
-        self, state: FabState, names: Floats, checkpoint: Checkpoint
-    ) -> tuple[FabState, Floats]:
+    def _updated(self, state: FabState, names: Floats, checkpoint: Checkpoint) -> tuple[FabState, Floats]:
         """Return the state after its E and M steps, features by share, and the old index of each."""
         cells, penalty = self.cells, self.penalty
         mu, fit, shares = state.mu, state.fit, state.shares
@@ -137,9 +137,7 @@ class Fab(Unaveraged):
     def posterior(self, state: FabState) -> Posterior:
         """Return E[z], weights, shares, baseline, noise and bound."""
         fit = state.fit
-        return posterior_of(
-            state.mu.T, fit.weights, state.shares, fit.bias, fit.precision, bound=state.bound
-        )
+        return posterior_of(state.mu.T, fit.weights, state.shares, fit.bias, fit.precision, bound=state.bound)
 
 
 def alive_features(mu: Floats) -> np.ndarray:

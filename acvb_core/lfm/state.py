@@ -96,7 +96,12 @@ class FabState:
         return np.asarray(self.mu.mean(axis=1))
 
     def with_activations(
-        self, cells: Cells, mu: Floats, penalty: Penalty, checkpoint: Checkpoint = no_checkpoint, **changes: Any
+        self,
+        cells: Cells,
+        mu: Floats,
+        penalty: Penalty,
+        checkpoint: Checkpoint = no_checkpoint,
+        **changes: Any,
     ) -> FabState:
         """Return the state after an M step for other E[z]."""
         mu = np.ascontiguousarray(mu)
