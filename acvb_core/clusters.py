@@ -25,12 +25,12 @@ def order_by_size(mass: Array, shrink: float = 0.0) -> Order:
     Returns
     -------
     ndarray of int64, shape (<= K,)
-        Stable: clusters of equal size keep their order. Never empty.
+        Stable: clusters of equal size keep their order. Empty only where there are no clusters.
     """
     mass = np.asarray(mass, dtype=np.float64)
     order = np.argsort(-mass, kind="stable").astype(np.int64)
     keep = mass[order] >= shrink * mass.sum()
-    keep[0] = True
+    keep[:1] = True
     return order[keep]
 
 

@@ -38,6 +38,21 @@ def test_never_empty(mass: list[float]) -> None:
     assert order.tolist() == ([0] if sum(mass) else list(range(len(mass))))
 
 
+def test_where_nothing_is_left_nothing_is_in_order() -> None:
+    order = order_by_size(np.empty(0), 0.1)
+    assert (order.dtype, order.shape) == (np.int64, (0,))
+    arrays = {"objects": np.empty((5, 0)), "weights": np.empty((0, 3)), "bias": np.ones(3)}
+    axes = {"objects": (None, "features"), "weights": ("features", None), "bias": (None,)}
+    posterior = Posterior(arrays, axes, ("objects",), normalised=False)
+    assert (posterior.n_clusters(), posterior.masses()["features"].shape) == ({"features": 0}, (0,))
+    moved = rearrange(posterior, {"features": order})
+    assert {name: array.shape for name, array in moved.arrays.items()} == {
+        "objects": (5, 0), "weights": (0, 3), "bias": (3,)
+    }  # fmt: skip
+    assert mean_l1_change({"objects": arrays["objects"]}, {"objects": moved["objects"]}) == 0.0
+    assert mean_l1_change({"objects": arrays["objects"]}, {"objects": np.ones((5, 1))}) == 0.0
+
+
 def test_identity_neither_moves_nor_drops() -> None:
     assert is_identity(np.arange(4), 4)
     assert not is_identity(np.arange(3), 4)

@@ -120,7 +120,7 @@ def result_text(result: Result, lines: list[str], out: Path | None, removed: Seq
         *_stream(result),
         ("found", _clusters(result)),
         *([] if result.problem.row.streams else [("lower bound", _nats(last.lower_bound))]),
-        ("pseudo leave-one-out", _nats(last.pseudo_loo)),
+        *([] if last.pseudo_loo is None else [("pseudo leave-one-out", _nats(last.pseudo_loo))]),
     ]
     facts += own.facts(result)
     facts.append(

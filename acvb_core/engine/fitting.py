@@ -200,9 +200,11 @@ class Comparison:
     def table(self) -> pd.DataFrame:
         """Return one row a run: verdict, sweeps, seconds, bound, pseudo leave-one-out, held-out scores, clusters.
 
-        All of it is the run's own; where it won a race, race_sweeps and race_cpu_seconds are those of all entrants.
+        NaN where a model or method has no such score. All of it is the run's own; where it won a race, race_sweeps and
+        race_cpu_seconds are those of all entrants.
         """
-        return pd.DataFrame([comparison_row(result) for result in self.results])
+        table = pd.DataFrame([comparison_row(result) for result in self.results])
+        return table.astype(dict.fromkeys(("lower_bound", "pseudo_loo"), "float64"))
 
     def agreement(self, domain: str, measure: str = "ari") -> pd.DataFrame:
         """Return how alike the runs' clusterings of a domain are, run by run ("ari" or "nmi")."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -9,12 +10,14 @@ import numpy as np
 import pytest
 
 from acvb_core import registry
-from acvb_core.engine.fitting import fit, solve
+from acvb_core.engine.fitting import Comparison, fit, solve
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.race import race
+from acvb_core.engine.run import run, stopped
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.engine.standing import JUDGES, Standing
 from acvb_core.errors import ParameterError
+from acvb_core.store.export import run_json
 from tests.engine.fakes import all_snapshots, bits, small_relation
 from tests.engine.features import HELD_OUT, Sweep, problem
 
@@ -97,7 +100,13 @@ def test_samplers_race_by_the_mean_of_their_kept_samples() -> None:
         off = 0.3 if own == 4 else 0.0 if sweep == 20 else 6.0
         return Sweep(guess=0.375 + off, kept=max(sweep - 10, 0))
 
-    options = HELDOUT | {"restarts": 2, "monitored": None, "sampled": True, "max_sweeps": 25, "schedule": (1, 999)}
+    options = HELDOUT | {
+        "restarts": 2,
+        "monitored": None,
+        "sampled": True,
+        "max_sweeps": 25,
+        "schedule": (1, 999),
+    }
     result = solve(problem(tell, seed=3, **options))
     # By that sample alone it would be the other way round.
     assert log_likelihood(0.375) > log_likelihood(0.675)
@@ -164,3 +173,90 @@ def test_a_race_of_before_there_were_held_out_scores_in_it_comes_back() -> None:
     again = Standing.from_dict(plain | {"judged_by": "lower_bound"})
     assert [entrant.heldout for entrant in again.entrants] == [None] * 4
     assert again.table()["heldout"].isna().all()
+
+
+def test_a_bound_is_held_against_the_one_before_only_at_one_number_of_features() -> None:
+    """Features go until sweep 4: its bound is of the model it leaves, which that of sweep 5 is held against."""
+    sweeps = [
+        Sweep(5, 0.0),
+        Sweep(5, -9.0),
+        Sweep(4, -9.0, settling=True, moves={"dropped": 1}),
+        Sweep(3, -9.0, settling=True, moves={"dropped": 1}),
+        Sweep(2, -9.0, settling=True, moves={"merged": 1, "dropped": 0}),
+        Sweep(2, -9.05),
+        Sweep(2, -9.05),
+    ]
+    last = all_snapshots(problem(sweeps, bound_unit=lambda data: 10.0, tol=0.01, max_sweeps=6))[-1]
+    assert (last.sweep, last.verdict) == (5, Verdict.CONVERGED)
+    strict = all_snapshots(problem(sweeps, bound_unit=lambda data: 10.0, tol=0.004, max_sweeps=6))
+    assert (strict[-1].sweep, strict[-1].verdict) == (6, Verdict.CONVERGED)
+    assert [s.effective_k["features"] for s in strict] == [5, 4, 3, 2, 2, 2]
+    history = solve(problem(sweeps, tol=1e-12, max_sweeps=6)).history
+    assert history["dropped"].fillna(0).tolist() == [0, 1, 1, 0, 0, 0]
+    assert history["merged"].fillna(0).tolist() == [0, 0, 0, 1, 0, 0]
+    assert "split" not in history
+
+
+EMPTY = [
+    Sweep(2, -5.0),
+    Sweep(1, -4.0, settling=True, moves={"dropped": 1}),
+    Sweep(0, -3.0, settling=True),
+    Sweep(0, -3.0),
+]
+
+
+def test_all_features_may_go() -> None:
+    result = solve(problem(EMPTY, bound_unit=lambda data: 10.0, max_sweeps=3, seed=1))
+    assert (result.verdict, result.snapshot.sweep) == (Verdict.CONVERGED, 3)
+    assert result.history["effective_k_features"].tolist() == [1, 0, 0]
+    # What stays is as it was, whatever went.
+    assert result.history["change"].tolist() == [0.0, 0.0, 0.0]
+    assert result.posterior["objects"].shape == (10, 0)
+    assert (result.full_domains, len(result.tables["features"])) == ([], 0)
+    assert result.summary()["effective_k"] == {"features": 0}
+    with pytest.raises(ParameterError, match=r"no clusters.*features"):
+        result.labels("objects")
+
+
+@pytest.mark.parametrize("bound", [-3.0, None])
+def test_scores_that_a_model_does_not_have_are_absent(bound: float | None) -> None:
+    told = problem([Sweep(2, bound)] * 4, monitored=None, max_sweeps=3, restarts=1)
+    result = solve(told)
+    assert [(s.lower_bound, s.pseudo_loo) for s in all_snapshots(told)] == [(bound, None)] * 3
+    assert result.history["pseudo_loo"].isna().all()
+    assert result.history["lower_bound"].isna().all() == (bound is None)
+    said = json.loads(run_json(result))
+    assert (said["lower_bound"], said["pseudo_loo"]) == (bound, None)
+    table = Comparison([result, result]).table()
+    assert (table["lower_bound"].dtype, table["pseudo_loo"].dtype) == (np.float64, np.float64)
+    assert "None" not in table.to_string(na_rep="-")
+    stopped_at = stopped(told, all_snapshots(told)[0])
+    assert (stopped_at.lower_bound, stopped_at.pseudo_loo, stopped_at.verdict) == (
+        bound,
+        None,
+        Verdict.STOPPED,
+    )
+
+
+def test_a_watched_bound_that_there_is_none_of_does_not_end_a_run() -> None:
+    last = all_snapshots(problem([Sweep()] * 9, bound_unit=lambda data: 1.0))[-1]
+    assert (last.sweep, last.verdict) == (8, Verdict.MAX_SWEEPS)
+
+
+def test_densities_and_means_of_kept_samples_are_mixed() -> None:
+    """Two numbers a cell: the score is that of the mixture, at any sweep, and after going on from one."""
+    guesses = [9.0, 9.0, 0.0, 1.0, -1.0, 2.0]
+    sweeps = [Sweep(guess=guess, kept=max(n - 1, 0)) for n, guess in enumerate(guesses)]
+    told = problem(sweeps, monitored=None, sampled=True, max_sweeps=5, schedule=(1, 1))
+    snapshots = all_snapshots(told)
+    for sweep, snapshot in enumerate(snapshots, 1):
+        kept = np.array(guesses[2 : sweep + 1] if sweep > 1 else guesses[1:2])
+        off = HELD_OUT.values[:, None] - kept
+        density = (np.exp(-0.5 * off**2) / np.sqrt(2 * np.pi)).mean(axis=1)
+        assert snapshot.heldout.log_likelihood == pytest.approx(np.log(density).mean())
+        assert snapshot.heldout.rmse == pytest.approx(np.sqrt((off.mean(axis=1) ** 2).mean()))
+    assert snapshots[-1].memory.predicted.dtype == np.longdouble
+    more = list(run(told, resume=snapshots[2]))
+    assert bits(more[-1]) == bits(snapshots[-1])
+    row = snapshots[-1].row()
+    assert (row["heldout_log_likelihood"], row["heldout_rmse"]) == tuple(snapshots[-1].heldout)

@@ -13,6 +13,7 @@ import pytest
 
 from acvb_core.data.relation import Network, Relation
 from acvb_core.data.samples import load_sample
+from acvb_core.data.synthetic_features import planted_features
 from acvb_core.engine.fitting import compare, comparison_row, fit, solve
 from acvb_core.engine.problem import Problem, pose
 from acvb_core.engine.race import FIRST_RUNG, Lap, race
@@ -93,13 +94,15 @@ def test_the_better_half_goes_on_at_each_rung(method: str) -> None:
 
 
 def quick(row: Method) -> dict[str, Any]:
-    sizes = {"k_rows": 5, "k_cols": 4, "k": 5}
+    sizes = {"k_rows": 5, "k_cols": 4, "k": 5, "k_max": 6}
     longest = {"max_sweeps": 26, "burn_in": 3 if row.sampled else 0}
     known = {parameter.name for parameter in row.parameters}
     return {name: value for name, value in (sizes | longest).items() if name in known}
 
 
 def data_for(model: str) -> Any:
+    if model == "lfm":
+        return planted_features(60, 8, 3, seed=2).table
     if model != "network":
         return load_sample("bars" if model == "lda" else "southern_women").data
     group = np.arange(24) % 3
@@ -130,9 +133,14 @@ def test_the_winner_is_what_its_seed_gives_alone(row: Method) -> None:
     assert table["seed"].tolist() == [4, 5]
     for entrant in table.itertuples():
         assert [s for number, s in seen if number == entrant.seed] == list(range(1, entrant.sweeps + 1))
-    # A stream has no bound: the leave-one-out of the last window decides.
-    assert np.isfinite(table["lower_bound"]).all() == (not row.streams)
-    assert np.isfinite(table["pseudo_loo"]).all()
+    # A stream has no bound: the leave-one-out of the last window decides. Features have no leave-one-out score.
+    features = row.model == "lfm"
+    assert np.isfinite(table["lower_bound"]).all() == (not row.streams and row.name != "ibp")
+    assert np.isfinite(table["pseudo_loo"]).all() != features
+    assert np.isfinite(table["heldout"]).all()
+    assert result.standing.judged_by == (
+        "heldout" if features else "pseudo_loo" if row.streams else "lower_bound"
+    )
 
 
 def test_without_a_bound_the_leave_one_out_decides() -> None:
