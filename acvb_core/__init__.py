@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from acvb_core.data.readers import load_relation
     from acvb_core.data.relation import Network, Relation
     from acvb_core.data.samples import load_sample
+    from acvb_core.data.table import Table
+    from acvb_core.data.table_readers import load_table
     from acvb_core.data.tokeniser import Tokeniser
     from acvb_core.engine.fitting import compare, fit
     from acvb_core.engine.grid import grid
@@ -46,6 +48,7 @@ __all__ = [
     "Relation",
     "Result",
     "StreamingLda",
+    "Table",
     "Tokeniser",
     "TrainedTopics",
     "__version__",
@@ -59,6 +62,7 @@ __all__ = [
     "load_model",
     "load_relation",
     "load_sample",
+    "load_table",
     "methods",
     "read_to_disk",
     "save_model",
@@ -75,6 +79,7 @@ _HOME = {
     "Relation": "acvb_core.data.relation",
     "Result": "acvb_core.engine.result",
     "StreamingLda": "acvb_core.engine.streaming",
+    "Table": "acvb_core.data.table",
     "Tokeniser": "acvb_core.data.tokeniser",
     "TrainedTopics": "acvb_core.lda.trained",
     "as_network": "acvb_core.data.networks",
@@ -87,6 +92,7 @@ _HOME = {
     "load_model": "acvb_core.store.trained",
     "load_relation": "acvb_core.data.readers",
     "load_sample": "acvb_core.data.samples",
+    "load_table": "acvb_core.data.table_readers",
     "read_to_disk": "acvb_core.data.disk_readers",
     "save_model": "acvb_core.store.trained",
     "trained_topics": "acvb_core.lda.trained",

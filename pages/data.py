@@ -16,7 +16,8 @@ from pages.ui.upload import READERS, Reading, show_layout, upload_form, uploaded
 from pages.ui.workspace import Dataset, Workspace, current  # noqa: E402
 
 # In the order of the models, so that samples of one kind stand together.
-ORDER = sorted(SAMPLES, key=lambda name: list(FACES).index(SAMPLES[name].model))
+SHOWN = [name for name, sample in SAMPLES.items() if sample.model in FACES]
+ORDER = sorted(SHOWN, key=lambda name: list(FACES).index(SAMPLES[name].model))
 
 
 def choose_sample(workspace: Workspace) -> None:

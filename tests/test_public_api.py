@@ -26,11 +26,13 @@ def test_every_name_is_there() -> None:
 def test_the_names_are_those_of_the_modules() -> None:
     from acvb_core.data.corpus_readers import load_corpus
     from acvb_core.data.relation import Relation
+    from acvb_core.data.table_readers import load_table
     from acvb_core.data.tokeniser import Tokeniser
     from acvb_core.engine.fitting import fit
 
     assert acvb_core.fit is fit
     assert acvb_core.load_corpus is load_corpus
+    assert acvb_core.load_table is load_table
     assert acvb_core.Tokeniser is Tokeniser
     assert acvb_core.Relation is Relation
 
@@ -52,7 +54,7 @@ def test_methods_are_the_registrys() -> None:
     frame = acvb_core.methods()
     assert list(frame["method"]) == [row.name for row in METHODS]
     assert list(frame["ends"]) == [row.converges_by() for row in METHODS]
-    size = {"irm": "k_rows=20", "network": "k_rows=20", "lda": "k=20"}
+    size = {"irm": "k_rows=20", "network": "k_rows=20", "lda": "k=20", "lfm": "k_max=0"}
     assert set(frame["model"]) == set(size)
     assert all(size[model] in text for model, text in zip(frame["model"], frame["settings"], strict=True))
 

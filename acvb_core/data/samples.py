@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.data import synthetic, synthetic_networks, synthetic_topics
+from acvb_core.data import sample_tables, synthetic, synthetic_networks, synthetic_topics
 from acvb_core.data.assemble import object_facts
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.labels import load_labels
@@ -19,8 +19,10 @@ from acvb_core.data.networks import with_attributes
 from acvb_core.data.readers import load_relation
 from acvb_core.data.relation import Relation
 from acvb_core.data.report import Fact, ReadReport, plural
+from acvb_core.data.synthetic_features import PlantedFeatures
 from acvb_core.data.synthetic_networks import PlantedNetwork
 from acvb_core.data.synthetic_topics import PlantedTopics
+from acvb_core.data.table import Table
 from acvb_core.errors import DataError, ParameterError
 
 _PACKAGE = Path(__file__).resolve().parent.parent
@@ -28,7 +30,9 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 _FOLDERS = (_PACKAGE / "sample_data", _PACKAGE.parent / "sample_data")
 
 
-SampleModel = Literal["irm", "network", "lda"]
+#: What the data of a model are, in a word.
+_KINDS = {"irm": "relation", "network": "relation", "lda": "corpus", "lfm": "table"}
+SampleModel = Literal["irm", "network", "lda", "lfm"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,17 +41,19 @@ class LoadedSample:
 
     Attributes
     ----------
-    data : Relation or Corpus
+    data : Relation, Corpus or Table
     report : ReadReport
     """
 
-    data: Relation | Corpus
+    data: Relation | Corpus | Table
     report: ReadReport
 
     @property
     def model(self) -> SampleModel:
         """Name of the model that is for such data."""
-        if not isinstance(self.data, Relation):
+        if isinstance(self.data, Table):
+            return "lfm"
+        if isinstance(self.data, Corpus):
             return "lda"
         return "irm" if self.data.network is None else "network"
 
@@ -58,10 +64,10 @@ class LoadedSample:
         Raises
         ------
         ParameterError
-            They are a corpus.
+            They are a corpus or a table.
         """
         if not isinstance(self.data, Relation):
-            raise ParameterError(f"The sample {self.data.name!r} is a corpus, not a relation: use .corpus.")
+            raise self._other("relation")
         return self.data
 
     @property
@@ -71,11 +77,28 @@ class LoadedSample:
         Raises
         ------
         ParameterError
-            They are a relation.
+            They are a relation or a table.
         """
         if not isinstance(self.data, Corpus):
-            raise ParameterError(f"The sample {self.data.name!r} is a relation, not a corpus: use .relation.")
+            raise self._other("corpus")
         return self.data
+
+    @property
+    def table(self) -> Table:
+        """The data, where they are a table.
+
+        Raises
+        ------
+        ParameterError
+            They are a relation or a corpus.
+        """
+        if not isinstance(self.data, Table):
+            raise self._other("table")
+        return self.data
+
+    def _other(self, wanted: str) -> ParameterError:
+        kind = _KINDS[self.model]
+        return ParameterError(f"The sample {self.data.name!r} is a {kind}, not a {wanted}: use .{kind}.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,13 +124,14 @@ class Sample:
     title, origin, licence : str
         For people; the origin is one line.
     shape : (int, int)
-        Objects of both sides of a relation (of a network: its nodes, twice); documents and words of a corpus.
+        Objects of both sides of a relation (of a network: its nodes, twice); documents and words of a corpus; rows and
+        columns of a table.
     loader : callable
         Returns the LoadedSample.
     truth : callable or None
-        Returns the Truth of a relation, or the PlantedTopics that a corpus was drawn with.
-    model : "irm", "network" or "lda"
-        The model that is for such data: a relation's, a network's or a corpus's.
+        Returns the Truth of a relation, or the PlantedTopics or PlantedFeatures that a corpus or table was drawn with.
+    model : "irm", "network", "lda" or "lfm"
+        The model that is for such data: a relation's, a network's, a corpus's or a table's.
     """
 
     title: str
@@ -115,13 +139,13 @@ class Sample:
     licence: str
     shape: tuple[int, int]
     loader: Callable[[], LoadedSample]
-    truth: Callable[[], Truth | PlantedTopics] | None = None
+    truth: Callable[[], Truth | PlantedTopics | PlantedFeatures] | None = None
     model: SampleModel = "irm"
 
     @property
     def kind(self) -> str:
         """What the data are, in a word."""
-        return "corpus" if self.model == "lda" else "relation"
+        return _KINDS[self.model]
 
     @property
     def size_text(self) -> str:
@@ -131,16 +155,18 @@ class Sample:
             return f"{first:,} documents · {second:,} words"
         if self.model == "network":
             return f"{first:,} nodes"
+        if self.model == "lfm":
+            return f"{first:,} rows × {second:,} columns"
         return f"{first:,} × {second:,} objects"
 
     @property
     def n_rows(self) -> int:
-        """Number of row objects, or of documents."""
+        """Number of row objects, of documents, or of a table's rows."""
         return self.shape[0]
 
     @property
     def n_cols(self) -> int:
-        """Number of column objects, or of words."""
+        """Number of column objects, of words, or of a table's columns."""
         return self.shape[1]
 
     n_documents = n_rows
@@ -160,10 +186,11 @@ def load_sample(name: str) -> LoadedSample:
     return _sample(name).loader()
 
 
-def sample_truth(name: str) -> Truth | PlantedTopics | None:
+def sample_truth(name: str) -> Truth | PlantedTopics | PlantedFeatures | None:
     """Return what a sample's answer should be; None when it is not known.
 
-    Of a relation the groups of the objects, in the order of its labels; of a corpus the topics it was drawn from.
+    Of a relation the groups of the objects, in the order of its labels; of a corpus the topics it was drawn
+    from, of a table the features.
     """
     truth = _sample(name).truth
     return None if truth is None else truth()
@@ -257,6 +284,10 @@ def _drawn_topics(draw: Callable[[], PlantedTopics]) -> Callable[[], LoadedSampl
         return LoadedSample(drawn.corpus, ReadReport(drawn.corpus.name, facts))
 
     return load
+
+
+def _table(read: Callable[[], sample_tables.TableAndReport]) -> Callable[[], LoadedSample]:
+    return lambda: LoadedSample(*read())
 
 
 def _groups(name: str, labels: NDArray[Any]) -> NDArray[Any]:
@@ -396,5 +427,39 @@ SAMPLES: dict[str, Sample] = {
         _drawn_topics(synthetic_topics.topics_40),
         synthetic_topics.topics_40,
         model="lda",
+    ),
+    "digits": Sample(
+        "Handwritten digits",
+        "Pictures of 8 x 8 pixels, labelled 0 to 9; E. Alpaydin and C. Kaynak 1998, as scikit-learn installs them.",
+        "CC BY 4.0 (UCI Machine Learning Repository).",
+        (1_797, 61),
+        _table(sample_tables.digits),
+        model="lfm",
+    ),
+    "fertility": Sample(
+        "Births per woman, 1960 to 2011",
+        "210 countries and regions in 52 years, some of them unknown; World Bank, made by make_fertility.py.",
+        "CC BY 4.0 (World Bank, World Development Indicators).",
+        (210, 52),
+        _table(lambda: sample_tables.from_file(_find("fertility.csv"), "fertility")),
+        model="lfm",
+    ),
+    "block_images": Sample(
+        "Blocks (synthetic pictures)",
+        "Pictures of 6 x 6 pixels, each the sum of some of four blocks and noise, as by Griffiths and Ghahramani 2006.",
+        _OWN,
+        (1_000, 36),
+        _table(lambda: sample_tables.drawn(sample_tables.blocks)),
+        sample_tables.blocks,
+        model="lfm",
+    ),
+    "planted_features": Sample(
+        "Synthetic, 5 features",
+        "Drawn from the latent feature model as Hayashi and Fujimaki's artificial sets.",
+        _OWN,
+        (500, 30),
+        _table(lambda: sample_tables.drawn(sample_tables.planted)),
+        sample_tables.planted,
+        model="lfm",
     ),
 }

@@ -113,7 +113,7 @@ def _parse(
                 begin = p
                 while p < end and 48 <= text[p] <= 57:
                     if exponent < 100_000:
-                        exponent = exponent * 10 + (np.int64(text[p]) - 48)
+                        exponent = exponent * 10 + int(text[p]) - 48
                     p += 1
                 if p == begin:
                     continue

@@ -31,7 +31,7 @@ class TextColumn:
 
     def strings(self) -> list[str]:
         """Return each row's text, "" where it is missing."""
-        return np.array([*self.texts, ""], dtype=object)[self.codes].tolist()  # type: ignore[no-any-return]
+        return np.array([*self.texts, ""], dtype=object)[self.codes].tolist()
 
 
 @dataclass(eq=False)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from acvb_core.data.names import refuse_repeated
 from acvb_core.data.report import Fact, plural
@@ -228,7 +227,7 @@ def _size_facts(table: Table) -> list[Fact]:
         f"{plural(table.n_missing, 'cell')} missing{share}." if table.n_missing else "No cell is missing."
     )
     facts.append(Fact("missing", table.n_missing, missing, {"share": table.share_missing}))
-    blank: NDArray[np.bool_] = ~table.observed.any(axis=1)
+    blank = np.asarray(np.isnan(table.values).all(axis=1))
     if blank.any():
         which = named(table.rows[blank])
         told = f"{plural(int(blank.sum()), 'row')} without any known cell: kept ({which})."

@@ -157,9 +157,10 @@ class _Reading:
     def _numbers(self, batch: RecordBatch) -> NDArray[np.float64]:
         """Return the batch's columns of numbers, shape (n_records, n_numeric)."""
         values, other = parse_numbers(batch, self._numeric, self._layout.decimal or ".")
+        has_numbers = np.asarray((~other).any(axis=0))
         if other.any():
-            self._check_missing(batch, other, ~np.isnan(values).all(axis=0))
-        self._seen |= ~np.isnan(values).all(axis=0)
+            self._check_missing(batch, other, has_numbers)
+        self._seen |= has_numbers
         if len(self._codes):
             values[np.isin(values, self._codes)] = np.nan
         with np.errstate(invalid="ignore"):

@@ -280,7 +280,7 @@ def test_methods_are_listed_by_model(run: Run) -> None:
 
 def test_samples_of_both_kinds_are_listed(run: Run) -> None:
     listed = run("samples", "--json").json["samples"]
-    assert {row["kind"] for row in listed} == {"relation", "corpus"}
+    assert {row["kind"] for row in listed} == {"relation", "corpus", "table"}
     for row in listed:
         sample = SAMPLES[row["name"]]
         assert (row["model"], row["shape"]) == (sample.model, list(sample.shape))

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
 
 from acvb_core.data import samples
 from acvb_core.data.samples import SAMPLES, load_sample, sample_truth
@@ -19,6 +20,7 @@ FOLDER = Path(__file__).parents[2] / "sample_data"
 RELATIONS = [name for name, row in SAMPLES.items() if row.kind == "relation"]
 NETWORKS = [name for name, row in SAMPLES.items() if row.model == "network"]
 CORPORA = [name for name, row in SAMPLES.items() if row.kind == "corpus"]
+TABLES = [name for name, row in SAMPLES.items() if row.kind == "table"]
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -52,6 +54,45 @@ def test_a_corpus_is_no_relation(name):
     assert found.report.count("tokens") == found.corpus.n_tokens > 0
     with pytest.raises(ParameterError, match=r"is a corpus.*\.corpus"):
         _ = found.relation
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_is_neither(name):
+    row, found = SAMPLES[name], load_sample(name)
+    assert (found.table is found.data, row.model) == (True, "lfm")
+    assert found.report.count("rows") == found.table.n_rows
+    assert found.report.count("missing") == found.table.n_missing
+    with pytest.raises(ParameterError, match=r"is a table, not a relation: use \.table"):
+        _ = found.relation
+    with pytest.raises(ParameterError, match=r"is a table, not a corpus: use \.table"):
+        _ = found.corpus
+    with pytest.raises(ParameterError, match=r"is a corpus, not a table: use \.corpus"):
+        _ = load_sample("bars").table
+    truth = sample_truth(name)
+    assert (truth is None) == (row.truth is None)
+    if truth is not None:
+        assert truth.table.fingerprint == found.table.fingerprint
+
+
+def test_the_digits():
+    table = load_sample("digits").table
+    given = load_digits()
+    assert table.labels.tolist() == [str(digit) for digit in given.target]
+    picture = table.image.picture(table.values[10])
+    np.testing.assert_array_equal(picture, given.images[10])
+    # Three corners never change: they are no columns, but stand in every picture.
+    assert np.flatnonzero(~np.isnan(table.image.background)).tolist() == [0, 32, 39]
+    assert "r1c1" not in table.columns
+    assert table.columns[table.image.pixels == 63].tolist() == ["r8c8"]
+
+
+def test_the_births():
+    table = load_sample("fertility").table
+    assert table.n_missing == 636
+    values = dict(zip(table.rows, table.values, strict=True))
+    assert table.columns[[0, -1]].tolist() == ["1960", "2011"]
+    np.testing.assert_allclose(values["Afghanistan"][[0, -1]], [7.671, 5.395])
+    assert values["Japan"][-1] < 1.5 < 3 < values["Brazil"][0]
 
 
 @pytest.mark.parametrize("name", CORPORA)
@@ -108,6 +149,7 @@ def test_there_are_samples_of_both_kinds_and_one_has_missing_entries():
     assert len(RELATIONS) >= 9
     assert len(NETWORKS) >= 5
     assert len(CORPORA) >= 4
+    assert len(TABLES) >= 4
     assert load_sample("survey").relation.n_missing > 100
 
 
@@ -177,7 +219,7 @@ def test_unknown_names_and_missing_files(monkeypatch):
     with pytest.raises(ParameterError, match="no sample"):
         sample_truth("northern_women")
     monkeypatch.setattr(samples, "_FOLDERS", (Path("/nowhere"),))
-    for name in ("karate", "bible"):
+    for name in ("karate", "bible", "fertility"):
         with pytest.raises(DataError, match="Install the package again"):
             load_sample(name)
 
@@ -208,6 +250,22 @@ def test_tags_are_taken_from_package_lists(monkeypatch):
         ("zed", "interface::x11"),
         ("zed", "use::gameplaying"),
     ]
+
+
+def test_years_and_countries_without_a_value_are_left_out(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(str(FOLDER))
+    make_fertility = importlib.import_module("make_fertility")
+    lines = [
+        "Country Name,Country Code,Indicator Name,Indicator Code,1960,1961,1962\n",
+        '"Bahamas, The",BHS,"births, total",X,4.50000001,,\n',
+        'Tuvalu,TUV,"births, total",X,,,\n',
+        'Chad,TCD,"births, total",X,6,,6.2999999\n',
+    ]
+    made = make_fertility.fertility(lines)
+    assert made == [["country", "1960", "1962"], ["Bahamas, The", "4.5", ""], ["Chad", "6", "6.3"]]
+    file = tmp_path / "made.csv"
+    make_fertility.write(made, file)
+    assert file.read_bytes() == b'country,1960,1962\n"Bahamas, The",4.5,\nChad,6,6.3\n'
 
 
 def test_chapters_lose_their_marks(monkeypatch, tmp_path):
