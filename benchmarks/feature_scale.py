@@ -1,0 +1,111 @@
+"""A large table with planted features, run to its stop; and how the time of a sweep grows.
+
+    python benchmarks/feature_scale.py run [--objects 110000 --columns 256 --features 60 --share 0.3 --missing 0]
+    python benchmarks/feature_scale.py growth [--columns 256]
+
+`run` prints a line every few sweeps (features, lower bound and seconds), and in the end verdict, sweeps, features,
+processor and clock time, peak memory, and how many of the planted features were found (correlation of an activation
+with the planted one above 0.9). `growth` prints the processor seconds of a sweep for 5,000 to 40,000 objects and for 32
+to 256 features, and the slopes of their logarithms (1 is linear; medians of 3 sweeps).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import statistics
+import time
+
+import numpy as np
+
+from acvb_core import fit
+from acvb_core.data.synthetic_features import planted_features
+from acvb_core.engine.problem import pose
+from acvb_core.engine.run import run as sweeps
+
+
+def recovered(found: np.ndarray, planted: np.ndarray) -> int:
+    """Return how many planted activations some found one goes with, in whatever direction."""
+    if not found.shape[1]:
+        return 0
+    one = (planted - planted.mean(0)) / planted.std(0)
+    other = (found - found.mean(0)) / np.maximum(found.std(0), 1e-12)
+    return int((np.abs(one.T @ other).max(axis=1) / len(one) > 0.9).sum())
+
+
+def whole(options: argparse.Namespace) -> None:
+    """Run to the stop."""
+    planted = planted_features(
+        options.objects, options.columns, options.features, share=options.share, seed=0
+    )
+    table = planted.table
+    if options.missing:
+        values = table.values.copy()
+        values[np.random.default_rng(1).random(values.shape) < options.missing] = np.nan
+        table = table.with_values(values)
+    before = time.monotonic()
+
+    def tell(problem: object, snapshot: object) -> None:
+        if snapshot.sweep % 5 == 0 or snapshot.verdict is not None:  # type: ignore[attr-defined]
+            bound = float("nan") if snapshot.lower_bound is None else snapshot.lower_bound  # type: ignore[attr-defined]
+            print(
+                f"sweep {snapshot.sweep}: {snapshot.effective_k['features']} features, "  # type: ignore[attr-defined]
+                f"{bound / options.objects:.4f} nats per object, {snapshot.cpu_seconds:.0f} s",  # type: ignore[attr-defined]
+                flush=True,
+            )
+
+    result = fit(table, options.method, watch=tell)
+    last = result.snapshot
+    print(
+        f"{last.verdict} after {last.sweep} sweeps: {last.effective_k['features']} features, "
+        f"{recovered(result.posterior['objects'], planted.activations)} of {options.features} planted ones found; "
+        f"{last.cpu_seconds:.0f} s of processor time, {time.monotonic() - before:.0f} s in all; peak memory "
+        f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.1f} GB, of which the table is "
+        f"{table.values.nbytes / 2**30:.2f}; "
+        f"load average {os.getloadavg()[0]:.2f}"
+    )
+
+
+def seconds(objects: int, columns: int, features: int) -> float:
+    """Return the median time of a sweep past the warm-up, before features die."""
+    table = planted_features(objects, columns, features, share=0.3, seed=0).table
+    problem = pose(table, "fab", {"k_max": features, "warmup": 0, "max_sweeps": 4})
+    times = [0.0]
+    times += [snapshot.cpu_seconds for snapshot in sweeps(problem)]
+    return statistics.median(np.diff(times)[1:])
+
+
+def slope(sizes: tuple[int, ...], times: list[float]) -> float:
+    """Return by which power of the size the time grows."""
+    return float(np.polyfit(np.log(sizes), np.log(times), 1)[0])
+
+
+def growth(options: argparse.Namespace) -> None:
+    """Print the time of a sweep over objects and over features."""
+    objects, features = (5_000, 10_000, 20_000, 40_000), (32, 64, 128, 256)
+    by_objects = [seconds(n, options.columns, 64) for n in objects]
+    by_features = [seconds(20_000, options.columns, k) for k in features]
+    for what, sizes, times in (("objects", objects, by_objects), ("features", features, by_features)):
+        shown = ", ".join(f"{size:,}: {took:.3f} s" for size, took in zip(sizes, times, strict=True))
+        print(f"{what} {shown}; slope {slope(sizes, times):.2f}")
+    print(f"load average {os.getloadavg()[0]:.2f}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("what", choices=("run", "growth"))
+    parser.add_argument("--method", default="fab")
+    parser.add_argument("--objects", type=int, default=110_000)
+    parser.add_argument("--columns", type=int, default=256)
+    parser.add_argument("--features", type=int, default=60)
+    parser.add_argument("--share", type=float, default=0.3)
+    parser.add_argument("--missing", type=float, default=0.0)
+    options = parser.parse_args()
+    (whole if options.what == "run" else growth)(options)
+
+
+if __name__ == "__main__":
+    main()
