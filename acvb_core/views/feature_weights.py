@@ -151,8 +151,7 @@ def feature_profile_figure(
     """Return the weights of a feature in all columns in the table's order: bars, or a line where there are many.
 
     Parameters as in `feature_weights_figure`, but the values drawn are in the units asked for; meant for
-    hundreds of columns in an order that means something
-    (frequencies, time).
+    hundreds of columns in an order that means something (frequencies, time).
     """
     own = np.asarray(weights, dtype=np.float64)
     if not len(own):

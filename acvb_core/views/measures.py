@@ -62,8 +62,16 @@ _LDA = (
     Measure("alpha", "Alpha (sum)", "alpha_total", 5, "alpha %{y:,.4g}", small=True),
     Measure("beta", "Beta", "beta", 7, "beta %{y:,.4g}", small=True),
 )
+_CELL = "%{y:.4f} nats a cell"
+_LFM = (
+    _BOUND,
+    Measure("train", "Log likelihood of cells seen (nats a cell)", "train_log_likelihood", 2, _CELL),
+    _CHANGE,
+    Measure("heldout", "Held-out log likelihood (nats a cell)", "heldout_log_likelihood", 6, _CELL),
+    Measure("k_features", "Features", "effective_k_features", 4, step=True, small=True),
+)
 #: By model.
-MEASURES = {"irm": _IRM, "network": _NETWORK, "lda": _LDA}
+MEASURES = {"irm": _IRM, "network": _NETWORK, "lda": _LDA, "lfm": _LFM}
 #: Keys of the measures that a run may hold constant.
 LEARNED = ("alpha", "beta")
 #: Names of the axis that curves are drawn against, its title, what stands over the values there, and their format.

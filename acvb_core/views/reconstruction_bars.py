@@ -15,7 +15,7 @@ from acvb_core.views.feature_words import (
     title,
     value_text,
 )
-from acvb_core.views.reconstruction import Reconstruction, Step, heading
+from acvb_core.views.object_steps import ObjectSteps, Step, heading
 from acvb_core.views.strengths import percent
 from acvb_core.views.theme import GRID, LINE, MUTED, TEXT, Figure, base_layout, cluster_colour, escape
 from acvb_core.views.topic_labels import text_room
@@ -25,7 +25,7 @@ _ROW, _TOP, _BOTTOM = 24, 40, 84  # pixels
 
 
 def reconstruction_bars_figure(
-    made: Reconstruction, columns: Names, *, n: int = 15, name: str = "", height: int | None = None
+    made: ObjectSteps, columns: Names, *, n: int = 15, name: str = "", height: int | None = None
 ) -> Figure:
     """Return what each feature adds, in the columns in which the object or its reconstruction is far from the baseline.
 
@@ -34,7 +34,7 @@ def reconstruction_bars_figure(
 
     Parameters
     ----------
-    made : Reconstruction
+    made : ObjectSteps
     columns : sequence, length D
     n : int
         Most columns.
@@ -96,7 +96,7 @@ def reconstruction_bars_figure(
     return {"data": data, "layout": layout}
 
 
-def _bars(step: Step, made: Reconstruction, kept: NDArray[np.int64], names: list[str]) -> Figure:
+def _bars(step: Step, made: ObjectSteps, kept: NDArray[np.int64], names: list[str]) -> Figure:
     single = len(step.features) == 1
     chance = f" ({percent(step.probability)})" if single else ""
     return {

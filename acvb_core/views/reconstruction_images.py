@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.views.feature_words import short, title, value_text
+from acvb_core.views.object_steps import ObjectSteps, Step, heading
 from acvb_core.views.pictures import (
     ABOVE,
     BELOW,
@@ -21,7 +22,6 @@ from acvb_core.views.pictures import (
     tones,
     two_sided,
 )
-from acvb_core.views.reconstruction import Reconstruction, Step, heading
 from acvb_core.views.strengths import percent
 from acvb_core.views.theme import LINE, MUTED, TEXT, Figure, base_layout, cluster_colour
 
@@ -32,7 +32,7 @@ Floats = NDArray[np.float64]
 _PAGE, _GAP, _WORDS = 900, 0.14, 0.3
 
 
-def reconstruction_images_figure(made: Reconstruction, image: Image, *, name: str = "") -> Figure:
+def reconstruction_images_figure(made: ObjectSteps, image: Image, *, name: str = "") -> Figure:
     """Return two rows of pictures: what the object is made of so far, and below each what was added to come there.
 
     The upper row is the object (missing cells marked), the baseline, and the sum after each step, in the tones of
@@ -40,7 +40,7 @@ def reconstruction_images_figure(made: Reconstruction, image: Image, *, name: st
 
     Parameters
     ----------
-    made : Reconstruction
+    made : ObjectSteps
     image : Image
     name : str
         The object's, as it is.
@@ -93,7 +93,7 @@ class _Tile:
         return self.slot * (1 + _GAP)
 
 
-def _upper(made: Reconstruction, image: Image, low: float, high: float) -> list[_Tile]:
+def _upper(made: ObjectSteps, image: Image, low: float, high: float) -> list[_Tile]:
     """Return the object, the baseline, the sum after each step, and the last of these once more."""
 
     def tile(slot: int, values: Floats, word: str, what: str, frame: str = LINE) -> _Tile:
@@ -108,7 +108,7 @@ def _upper(made: Reconstruction, image: Image, low: float, high: float) -> list[
     return [*tiles, tile(len(tiles), so_far, "all", "reconstruction")]
 
 
-def _lower(made: Reconstruction, image: Image, limit: float, y: float) -> list[_Tile]:
+def _lower(made: ObjectSteps, image: Image, limit: float, y: float) -> list[_Tile]:
     """Return what each step adds and, below the reconstruction, what is left over."""
     tiles = []
     for slot, step in enumerate(made.steps, 2):
@@ -133,7 +133,7 @@ def _most(values: Floats) -> float:
     return -_least(-values)
 
 
-def _extent(made: Reconstruction, image: Image) -> tuple[float, float]:
+def _extent(made: ObjectSteps, image: Image) -> tuple[float, float]:
     """Return the scale of the upper row: what the object, the baseline and the background show."""
     seen = np.concatenate([made.value, made.baseline, np.asarray(image.background)])
     seen = seen[np.isfinite(seen)]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from acvb_core.views.feature_words import Names, light
+from acvb_core.lfm.reconstruction import Reconstruction
+from acvb_core.views.feature_words import light
 from acvb_core.views.strengths import percent
 from acvb_core.views.theme import escape
 
@@ -43,7 +43,7 @@ class Step:
 
 
 @dataclass(frozen=True, eq=False)
-class Reconstruction:
+class ObjectSteps:
     """An object of a table and what the features make of it, all in the table's units.
 
     Attributes
@@ -86,56 +86,40 @@ class Reconstruction:
             float(1.0 - np.nansum((self.residual / self.scale) ** 2) / before) if before > 0 else float("nan")
         )
 
-    def table(self, columns: Names) -> pd.DataFrame:
-        """Return a row a column: column, value, baseline, one addition a step, reconstruction, residual."""
-        parts: dict[str, object] = {"column": [str(name) for name in columns], "value": self.value}
-        parts |= {"baseline": self.baseline} | {f"+ {step.name}": step.added for step in self.steps}
-        return pd.DataFrame(parts | {"reconstruction": self.reconstruction, "residual": self.residual})
 
-
-def reconstruct(
-    value: ArrayLike,
-    activations: ArrayLike,
-    weights: ArrayLike,
-    baseline: ArrayLike,
-    *,
-    scale: ArrayLike | None = None,
-    most: int = 6,
-) -> Reconstruction:
+def object_steps(
+    made: Reconstruction, value: ArrayLike, *, scale: ArrayLike | None = None, most: int = 6
+) -> ObjectSteps:
     """Return the steps from the baseline to an object.
 
     Parameters
     ----------
+    made : Reconstruction
+        Of the object, from the model.
     value : array, shape (D,)
         The object's cells in the table's units, NaN where missing.
-    activations : array, shape (K,)
-        Probability that the object has each feature.
-    weights : array, shape (K, D)
-        In the table's units.
-    baseline : array, shape (D,)
-        In the table's units.
     scale : array, shape (D,), optional
-        Standard deviation of each column; None where the table is not standardised. The order of the
-        steps is by the length of what they add, in it.
+        Standard deviation of each column; None where the table is not standardised. The order of the steps is by the
+        length of what they add, in it.
     most : int
         Most features with a step of their own. Those below a probability of 5 % have none either.
     """
-    z = np.asarray(activations, dtype=np.float64)
-    start = np.asarray(baseline, dtype=np.float64)
-    sd = np.ones(len(start)) if scale is None else np.asarray(scale, dtype=np.float64)
-    added = z[:, None] * np.asarray(weights, dtype=np.float64).reshape(len(z), len(start))
+    z, added = made.activations, made.contributions
+    sd = np.ones(len(made.baseline)) if scale is None else np.asarray(scale, dtype=np.float64)
     length = np.sqrt(((added / sd) ** 2).sum(axis=1))
     order = np.lexsort((-length, z < LEAST))
     n_own = min(int((z >= LEAST).sum()), max(most, 1))
+    # One feature more is shown, not called "1 others".
+    n_own += len(order) == n_own + 1
     own, rest = order[:n_own], np.sort(order[n_own:])
     steps = [Step((int(k) + 1,), float(z[k]), added[k]) for k in own]
     if len(rest):
-        alone = float(z[rest[0]]) if len(rest) == 1 else float("nan")
-        steps.append(Step(tuple(int(k) + 1 for k in rest), alone, added[rest].sum(axis=0)))
-    return Reconstruction(np.asarray(value, dtype=np.float64), start, tuple(steps), sd, scale is not None)
+        steps.append(Step(tuple(int(k) + 1 for k in rest), float("nan"), added[rest].sum(axis=0)))
+    values = np.asarray(value, dtype=np.float64)
+    return ObjectSteps(values, made.baseline, tuple(steps), sd, scale is not None)
 
 
-def heading(made: Reconstruction, name: str) -> str:
+def heading(made: ObjectSteps, name: str) -> str:
     """Return the object's name, how much of it the features explain and what is missing, as HTML."""
     explained = made.explained
     told = (
