@@ -11,15 +11,8 @@ from acvb_core.clusters import Order, is_identity
 from acvb_core.lfm.cells import Cells, Floats
 from acvb_core.lfm.state import FEATURES, posterior_of
 from acvb_core.lfm.vb_state import VbPrior, VbState, lower_bound
-from acvb_core.lfm.vb_steps import (
-    gains_of_turning,
-    pieces,
-    residuals,
-    spread,
-    update_activations,
-    update_weights,
-    weight_variance,
-)
+from acvb_core.lfm.vb_steps import expected_errors, gains_of_turning, update_activations
+from acvb_core.lfm.vb_weights import Sums, update_weights, weight_variance
 from acvb_core.protocols import Checkpoint, Posterior, SweepInfo, Unaveraged, no_checkpoint
 
 #: Sweeps in which the noise, the shares and the prior of the weights stay where they begin. Were they learned from the
@@ -84,17 +77,17 @@ class VariationalLfm(Unaveraged):
             rate=prior.rate,
             variance=float((prior.rate / prior.shape).mean()),
         )
-        state = self._with_weights(state, checkpoint)
-        return replace(
-            state, bound=lower_bound(cells, state, prior, self._errors(state, checkpoint), checkpoint)
-        )
+        sums = Sums.of(cells, state.nu, checkpoint)
+        state = self._with_weights(state, sums, checkpoint)
+        errors = self._errors(state, sums, checkpoint)
+        return replace(state, bound=lower_bound(cells, state, prior, errors, checkpoint))
 
     def sweep(
         self, state: VbState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
     ) -> tuple[VbState, SweepInfo]:
         """Update the activations, the weights, and once warm the shares, the weights' prior and the noise."""
         cells, learn = self.cells, state.age >= WARM
-        nu = update_activations(
+        nu, change = update_activations(
             cells,
             state.nu,
             state.means,
@@ -104,14 +97,15 @@ class VariationalLfm(Unaveraged):
             state.log_odds,
             checkpoint,
         )
-        change = float(np.abs(nu - state.nu).mean()) if nu.size else 0.0
-        swept = self._with_weights(replace(state, nu=nu, age=state.age + 1), checkpoint)
+        sums = Sums.of(cells, nu, checkpoint)
+        swept = self._with_weights(replace(state, nu=nu, age=state.age + 1), sums, checkpoint)
         order = np.arange(nu.shape[1])
         if learn:
-            swept = self._turned(swept, checkpoint)
+            swept = self._turned(swept, sums)
             order = living(swept.nu)
             swept = self._with_priors(taken(swept, order))
-        errors = self._errors(swept, checkpoint)
+            sums = Sums.of(cells, swept.nu, checkpoint)
+        errors = self._errors(swept, sums, checkpoint)
         if learn:
             swept = self._with_noise(swept, errors)
         swept = replace(swept, bound=lower_bound(cells, swept, self.prior, errors, checkpoint))
@@ -125,16 +119,16 @@ class VariationalLfm(Unaveraged):
             hyper={"weight_sd": float(np.sqrt(state.variance))},
         )  # fmt: skip
 
-    def _with_weights(self, state: VbState, checkpoint: Checkpoint) -> VbState:
+    def _with_weights(self, state: VbState, sums: Sums, checkpoint: Checkpoint) -> VbState:
         means, variances, bias = update_weights(
-            self.cells, state.nu, state.means, state.bias, state.precision, state.variance, checkpoint
+            self.cells, state.nu, sums, state.means, state.bias, state.precision, state.variance, checkpoint
         )
         return replace(state, means=means, variances=variances, bias=bias)
 
-    def _turned(self, state: VbState, checkpoint: Checkpoint) -> VbState:
+    def _turned(self, state: VbState, sums: Sums) -> VbState:
         """Return the state with those features turned for which the bound gains by it."""
         gains = gains_of_turning(
-            self.cells, state.nu, state.variances, state.precision, self.prior.first, checkpoint
+            self.cells, state.nu, sums, state.variances, state.precision, self.prior.first
         )
         turn = gains > 0.0
         if not turn.any():
@@ -158,13 +152,10 @@ class VariationalLfm(Unaveraged):
         shape = self.prior.shape + 0.5 * self.cells.per_column
         return replace(state, shape=shape, rate=self.prior.rate + 0.5 * errors)
 
-    def _errors(self, state: VbState, checkpoint: Checkpoint) -> Floats:
-        """Return sum_n E (x - sum_k z w - b)^2 over the known cells of each column, shape (D,)."""
-        found = spread(self.cells, state.nu, state.means, state.variances, checkpoint)
-        for rows in pieces(self.cells, len(state.means), 0.2):
-            checkpoint()
-            found += (residuals(self.cells, rows, state.nu, state.means, state.bias) ** 2).sum(axis=0)
-        return found
+    def _errors(self, state: VbState, sums: Sums, checkpoint: Checkpoint) -> Floats:
+        return expected_errors(
+            self.cells, state.nu, sums, state.means, state.variances, state.bias, checkpoint
+        )
 
     def _told(self, state: VbState, order: Order, before: int, change: float) -> SweepInfo:
         dropped = before - len(order)
