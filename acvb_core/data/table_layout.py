@@ -135,8 +135,8 @@ def kind_of(fields: Sequence[str], decimal: str, missing: frozenset[str] = MISSI
 def guess_header(records: Sequence[Sequence[str]], decimal: str, missing: frozenset[str] = MISSING) -> bool:
     """Whether the first record names the columns.
 
-    It does where text stands above numbers, where only the corner above the rows' names is blank, and where the
-    names are whole numbers in a row (1960, 1961, …) and the next record is not.
+    It does where text stands above numbers (or more of them than of texts), where only the corner above the rows'
+    names is blank, and where the names are whole numbers in a row (1960, 1961, …) and the next record is not.
     """
     first, body = records[0], records[1:]
     if not body:
@@ -145,9 +145,14 @@ def guess_header(records: Sequence[Sequence[str]], decimal: str, missing: frozen
         return True
     for column, field in enumerate(first):
         text = field.strip().lower() not in missing and not is_number(field, decimal)
-        if text and kind_of([record[column] for record in body], decimal, missing) == "numbers":
+        if text and _mostly_numbers([record[column] for record in body], decimal, missing):
             return True
     return _counts_up(first) and not _counts_up(body[0])
+
+
+def _mostly_numbers(fields: Sequence[str], decimal: str, missing: frozenset[str]) -> bool:
+    known = [is_number(field, decimal) for field in fields if field.strip().lower() not in missing]
+    return 2 * sum(known) > len(known)
 
 
 def _counts_up(fields: Sequence[str]) -> bool:

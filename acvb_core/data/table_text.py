@@ -11,6 +11,7 @@ from acvb_core.data.byte_source import ByteSource, Utf8Stream
 from acvb_core.data.label_table import LabelTable
 from acvb_core.data.layout import Layout
 from acvb_core.data.records import BLOCK_BYTES, RecordBatch, RecordReader
+from acvb_core.data.report import Fact
 from acvb_core.data.table import LARGEST
 from acvb_core.data.table_layout import MISSING, TableLayout, is_infinite, is_number
 from acvb_core.data.table_numbers import parse_numbers
@@ -123,15 +124,14 @@ class _Reading:
                 i: _text_column(np.concatenate(codes[i]), table.labels(), self._signs)
                 for i, table in self._tables.items()
             },
-            reading_facts(reader, self._as_matrix()),
+            self._facts(reader),
             np.concatenate(lines),
             1 + reader.comment_lines if layout.header else None,
         )
 
-    def _as_matrix(self) -> Layout:
-        """Return the part of the layout that the report on reading any text tells."""
+    def _facts(self, reader: RecordReader) -> list[Fact]:
         layout = self._layout
-        return Layout(
+        as_matrix = Layout(
             "matrix",
             layout.filename,
             encoding=layout.encoding,
@@ -139,6 +139,10 @@ class _Reading:
             header=layout.header,
             n_fields=layout.n_fields,
         )
+        facts = reading_facts(reader, as_matrix)
+        if layout.decimal == ",":
+            facts.append(Fact("decimal_comma", 0, "Numbers are read with a decimal comma."))
+        return facts
 
     def _joined(self, blocks: list[NDArray[np.float64]]) -> NDArray[np.float64]:
         n_rows = sum(len(block) for block in blocks)
