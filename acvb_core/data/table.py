@@ -31,8 +31,8 @@ class Scale:
     Attributes
     ----------
     mean, sd : float64 arrays, shape (n_columns,)
-        Mean and standard deviation of each column's known cells, in the user's units; 0 and 1 where a table is
-        not standardised.
+        Mean and standard deviation of each column's known cells, in the user's units; the standard deviation is 1
+        in the scale of a table that is not standardised.
     """
 
     mean: Floats
@@ -68,7 +68,8 @@ class Table:
     name : str
         What the user calls the table.
     standardise : bool
-        Whether methods work on columns of mean 0 and standard deviation 1 (see `scale`).
+        Whether methods work on columns of standard deviation 1, or in the user's units (see `scale`); of mean 0
+        they are either way.
     labels : ndarray of str (object dtype), shape (n_rows,), or None
         A known group of each row, "" where it is not known; never used by the inference.
     image : Image or None
@@ -179,7 +180,8 @@ class Table:
         """What leads from the user's units to the scale that methods work on, by the known cells."""
         if self.standardise:
             return self.moments
-        return Scale(np.zeros(self.n_columns), np.ones(self.n_columns))
+        # Centred all the same: sums of squares far from zero would lose their last digits.
+        return Scale(self.moments.mean, np.ones(self.n_columns))
 
     @cached_property
     def fingerprint(self) -> str:

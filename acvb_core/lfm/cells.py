@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +22,8 @@ class Cells:
     Attributes
     ----------
     values : float64 array, shape (N, D)
-        On the standardised scale, 0 where a cell is missing.
+        On the scale of the table (`Table.scale`: mean 0, and standard deviation 1 where it is standardised), 0 where
+        a cell is missing.
     observed : float64 array, shape (N, D), or None
         1 where a cell is known, 0 where it is missing; None where all are known.
     per_column : float64 array, shape (D,)
@@ -41,6 +43,13 @@ class Cells:
             return cls(values, None, np.full(values.shape[1], float(len(values))))
         values[~known] = 0.0
         return cls(values, known.astype(np.float64), known.sum(axis=0).astype(np.float64))
+
+    @cached_property
+    def variance(self) -> Floats:
+        """Variance of each column's known cells, shape (D,): 1 of a standardised table."""
+        mean = self.values.sum(axis=0) / self.per_column
+        squares = np.einsum("nd,nd->d", self.values, self.values) / self.per_column
+        return np.maximum(squares - mean**2, 1e-300)
 
     @property
     def n_objects(self) -> int:

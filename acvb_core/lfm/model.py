@@ -98,7 +98,7 @@ class LfmModel:
         truth = moments.apply(values)
         if self.table.standardise:
             return truth, mean, variance
-        return truth, moments.apply(mean), variance / moments.sd**2
+        return truth, mean / moments.sd, variance / moments.sd**2
 
     def predict(self, posterior: Posterior, heldout: HeldOutCells) -> Array:
         """Return density and mean of each held-out cell on the standardised scale, shape (n, 2).
@@ -119,7 +119,7 @@ class LfmModel:
         moments = self.table.moments
         truth = (heldout.values - moments.mean[columns]) / moments.sd[columns]
         if not self.table.standardise:
-            mean = (mean - moments.mean[columns]) / moments.sd[columns]
+            mean = mean / moments.sd[columns]
             variance = variance / moments.sd[columns] ** 2
         log_density = -0.5 * (_LOG_2PI + np.log(variance) + (truth - mean) ** 2 / variance)
         return np.stack([np.exp(log_density.astype(np.longdouble)), mean.astype(np.longdouble)], axis=1)

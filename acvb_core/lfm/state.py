@@ -43,8 +43,8 @@ class Penalty:
     def terms(self, cells: Cells, shares: Floats, fit: Fit) -> float:
         """Return what is added to the expected log likelihood and the entropy, in nats (HF13 eq. 9).
 
-        - D/2 sum_k log(N pi_k) - (2 sum_d log N_d + K log N) / 2, and with `freedom` - K/2 sum_d log lambda_d: the
-        Hessian of column d's weights is lambda_d sum_n z z'.
+        - D/2 sum_k log(N pi_k) - (2 sum_d log N_d + K log N) / 2, and with `freedom` - K/2 sum_d log(lambda_d s_d^2): the
+        Hessian of column d's weights is lambda_d sum_n z z', and their prior is as wide as the column, s_d.
         """
         if not self.regularised:
             return 0.0
@@ -52,7 +52,7 @@ class Penalty:
         found = -self.slope(cells) * float(np.log(n * np.maximum(shares, 1e-300)).sum())
         found -= float(np.log(np.maximum(cells.per_column, 1.0)).sum()) + 0.5 * n_features * math.log(n)
         if self.freedom:
-            found -= 0.5 * n_features * float(np.log(fit.precision).sum())
+            found -= 0.5 * n_features * float(np.log(fit.precision * cells.variance).sum())
         return found
 
 
