@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from acvb_core.clusters import order_by_size
 from acvb_core.lfm.activations import update_activations
@@ -13,6 +14,8 @@ from acvb_core.lfm.fab_moves import find_move, turn
 from acvb_core.lfm.least_squares import fit_weights
 from acvb_core.lfm.state import FEATURES, FabState, Penalty, lower_bound, posterior_of
 from acvb_core.protocols import Checkpoint, Posterior, SweepInfo, Unaveraged, no_checkpoint
+
+Names = NDArray[np.int64]
 
 #: Repetitions of a feature's update with its share, at most (HF13 Alg. 2).
 ROUNDS = 100
@@ -71,7 +74,7 @@ class Fab(Unaveraged):
         self, state: FabState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
     ) -> tuple[FabState, SweepInfo]:
         """Update E[z] of all features, drop those that died, then the weights; at convergence look for moves."""
-        names = np.arange(state.n_features)
+        names = np.arange(state.n_features, dtype=np.int64)
         swept, names = self._updated(state, names, checkpoint)
         dropped = state.n_features - len(names)
         warming = swept.sweeps <= self.warmup
@@ -86,7 +89,7 @@ class Fab(Unaveraged):
         settling = not swept.still or (self.merge and not swept.moves_over)
         return swept, self._told(state, swept, names, settling, moves)
 
-    def _updated(self, state: FabState, names: Floats, checkpoint: Checkpoint) -> tuple[FabState, Floats]:
+    def _updated(self, state: FabState, names: Names, checkpoint: Checkpoint) -> tuple[FabState, Names]:
         """Return the state after its E and M steps, features by share, and the old index of each."""
         cells, penalty = self.cells, self.penalty
         mu, fit, shares = state.mu, state.fit, state.shares
@@ -109,8 +112,8 @@ class Fab(Unaveraged):
         return swept.with_activations(cells, mu, penalty, checkpoint, sweeps=state.sweeps + 1), names
 
     def _moved(
-        self, state: FabState, names: Floats, checkpoint: Checkpoint
-    ) -> tuple[FabState, Floats, dict[str, int]]:
+        self, state: FabState, names: Names, checkpoint: Checkpoint
+    ) -> tuple[FabState, Names, dict[str, int]]:
         """Make all moves that raise the bound; the state knows when there are none left."""
         found: dict[str, int] = {}
         while (move := find_move(self.cells, state, self.penalty, checkpoint)) is not None:
@@ -125,7 +128,7 @@ class Fab(Unaveraged):
         return replace(state, moves_over=True, turned=True), names, {}
 
     def _told(
-        self, before: FabState, after: FabState, names: Floats, settling: bool, moves: dict[str, int]
+        self, before: FabState, after: FabState, names: Names, settling: bool, moves: dict[str, int]
     ) -> SweepInfo:
         same = len(names) == before.n_features and bool((names == np.arange(len(names))).all())
         old = before.mu if same else before.mu[names]
@@ -140,7 +143,7 @@ class Fab(Unaveraged):
         return posterior_of(state.mu.T, fit.weights, state.shares, fit.bias, fit.precision, bound=state.bound)
 
 
-def alive_features(mu: Floats) -> np.ndarray:
+def alive_features(mu: Floats) -> NDArray[np.bool_]:
     """Return which features have an object, and are not in all of them (less one), shape (K,) of bool."""
     totals = mu.sum(axis=1)
     return np.asarray((totals >= 1.0) & (totals <= mu.shape[1] - 1.0))

@@ -43,8 +43,9 @@ class Penalty:
     def terms(self, cells: Cells, shares: Floats, fit: Fit) -> float:
         """Return what is added to the expected log likelihood and the entropy, in nats (HF13 eq. 9).
 
-        - D/2 sum_k log(N pi_k) - (2 sum_d log N_d + K log N) / 2, and with `freedom` - K/2 sum_d log(lambda_d s_d^2): the
-        Hessian of column d's weights is lambda_d sum_n z z', and their prior is as wide as the column, s_d.
+        - D/2 sum_k log(N pi_k) - (2 sum_d log N_d + K log N) / 2, and with `freedom` also
+        - K/2 sum_d log(lambda_d s_d^2): the Hessian of column d's weights is lambda_d sum_n z z', and their prior is
+        as wide as the column, s_d.
         """
         if not self.regularised:
             return 0.0
