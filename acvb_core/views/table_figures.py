@@ -58,7 +58,10 @@ def missing_share_figure(table: Table, along: Along = "columns", *, height: int 
         some = "<br>".join(f"{escape(names[j], 40)}: {percent(missing[j] / of)}" for j in who[:8])
         what = "nothing missing" if i == 0 else f"{_step(i - 1)} to {_step(i)} % missing"
         more = f"<br>… and {count - 8:,} more" if count > 8 else ""
-        hover.append(f"<b>{what}</b><br>{count:,} {along}" + (f"<br>{some}{more}" if i else ""))
+        hover.append(
+            f"<b>{what}</b><br>{count:,} {along if count != 1 else along[:-1]}"
+            + (f"<br>{some}{more}" if i else "")
+        )
     bar = {
         "type": "bar",
         "x": list(range(_SHARES + 1)),
@@ -107,7 +110,7 @@ def distributions_figure(table: Table, *, n: int = 36, columns: ArrayLike | None
     x, y, base, width, hover, words = [], [], [], [], [], []
     for i, j in enumerate(kept.tolist()):
         left, foot = i % _ACROSS * (1 + _GAP), i // _ACROSS * 1.45 + 1.2
-        counts, edges = value_histogram(table.values[:, j])
+        counts, lows, highs = value_histogram(table.values[:, j])
         step = 1.0 / len(counts)
         top = max(int(counts.max()), 1)
         name = escape(table.columns[j], 60)
@@ -116,13 +119,12 @@ def distributions_figure(table: Table, *, n: int = 36, columns: ArrayLike | None
             y.append(-0.9 * count / top)
             base.append(foot)
             width.append(step)
-            hover.append(
-                f"<b>{name}</b><br>{value_text(edges[b])} to {value_text(edges[b + 1])}: {count:,} rows"
-            )
+            span = value_text(lows[b]) + ("" if lows[b] == highs[b] else f" to {value_text(highs[b])}")
+            hover.append(f"<b>{name}</b><br>{span}: {count:,} row{'' if count == 1 else 's'}")
         words += [
             (left, foot - 0.95, escape(table.columns[j], 18), 12, TEXT, "top right"),
-            (left, foot + 0.05, value_text(edges[0]), 10, MUTED, "bottom right"),
-            (left + 1, foot + 0.05, value_text(edges[-1]), 10, MUTED, "bottom left"),
+            (left, foot + 0.05, value_text(lows[0]), 10, MUTED, "bottom right"),
+            (left + 1, foot + 0.05, value_text(highs[-1]), 10, MUTED, "bottom left"),
         ]
     rows = max(1, -(-len(kept) // _ACROSS))
     bars = {
@@ -141,19 +143,21 @@ def distributions_figure(table: Table, *, n: int = 36, columns: ArrayLike | None
     return {"data": [bars, *_texts(words)], "layout": layout}
 
 
-def value_histogram(values: ArrayLike) -> tuple[NDArray[np.int64], Floats]:
-    """Return counts and borders of the known values: one bar a value where there are few whole numbers."""
+def value_histogram(values: ArrayLike) -> tuple[NDArray[np.int64], Floats, Floats]:
+    """Return the bars of the known values: counts, and the first and the last value of each.
+
+    Few whole numbers have a bar each, of which the first and the last value are the same.
+    """
     known = np.asarray(values, dtype=np.float64)
     known = known[np.isfinite(known)]
     if not len(known):
-        return np.zeros(1, dtype=np.int64), np.array([np.nan, np.nan])
+        return np.zeros(1, dtype=np.int64), np.full(1, np.nan), np.full(1, np.nan)
     low, high = float(known.min()), float(known.max())
-    whole = high - low < _BINS and bool((known == np.round(known)).all())
-    edges = np.arange(low, high + 2) - 0.5 if whole else np.linspace(low, high, _BINS + 1)
-    counts = np.histogram(known, edges)[0]
-    if whole:
-        edges = np.append(np.arange(low, high + 1), high)
-    return counts.astype(np.int64), edges
+    if high - low < _BINS and bool((known == np.round(known)).all()):
+        each = np.arange(low, high + 1)
+        return np.bincount((known - low).astype(np.int64), minlength=len(each)).astype(np.int64), each, each
+    edges = np.linspace(low, high, _BINS + 1)
+    return np.histogram(known, edges)[0].astype(np.int64), edges[:-1], edges[1:]
 
 
 def _texts(words: list[tuple[float, float, str, int, str, str]]) -> list[Figure]:

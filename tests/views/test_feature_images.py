@@ -1,0 +1,116 @@
+"""Features as pictures: every weight at its pixel, one scale for all, left-out pixels of no value."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+
+from acvb_core.data.table_image import Image
+from acvb_core.views.feature_images import feature_image_figure, feature_images_figure
+from acvb_core.views.pictures import ABOVE, BELOW, EMPTY, MISSING, drawn_aspect, tones, two_sided
+from acvb_core.views.theme import INK, cluster_colour
+from tests.views.reading import numbers, pixels, trace
+
+
+@pytest.fixture
+def image() -> Image:
+    """Two rows of three pixels, the second of which was left out at 5."""
+    left_out = np.arange(6) == 1
+    return Image.whole(2, 3).without(left_out, np.full(6, 5.0))
+
+
+WEIGHTS = np.array([[2.0, -4.0, 0.0, 1.0, -1.0], [0.5, 0.5, 0.5, 0.5, 0.5]])
+
+
+def test_colours_go_both_ways_from_white() -> None:
+    found = two_sided([-2.0, -1.0, 0.0, 1.0, 9.0, np.nan], 2.0)
+    assert found[0].tolist() == list(BELOW)
+    assert found[1].tolist() == [144, 178, 214]
+    assert found[2].tolist() == [255, 255, 255]
+    assert found[4].tolist() == list(ABOVE)
+    assert found[5].tolist() == list(EMPTY)
+
+
+def test_tones_go_from_white_to_ink() -> None:
+    found = tones([3.0, 5.0, 4.0, np.nan], 3.0, 5.0)
+    assert found[0].tolist() == [255, 255, 255]
+    assert found[1].tolist() == list(INK)
+    assert found[2] == pytest.approx((255 + np.array(INK)) / 2, abs=0.51)
+    assert found[3].tolist() == list(MISSING)
+    assert tones([1.0], 1.0, 1.0).tolist() == [[255, 255, 255]]
+
+
+def test_weights_stand_at_their_pixels(image: Image) -> None:
+    columns = ["a", "c", "<b>d", "e", "f"]
+    figure = feature_image_figure(WEIGHTS[0], image, 2, columns=columns, limit=8.0, share=0.5)
+    shown = trace(figure, "feature-image")
+    z = numbers(shown["z"])
+    assert z[0, [0, 2]].tolist() == [2.0, -4.0]
+    assert np.isnan(z[0, 1])
+    assert z[1].tolist() == [0.0, 1.0, -1.0]
+    assert (shown["zmin"], shown["zmax"]) == (-8.0, 8.0)
+    assert shown["hovertext"][0] == ["<b>a</b><br>", "", "<b>c</b><br>"]
+    assert shown["hovertext"][1][0] == "<b>&lt;b&gt;d</b><br>"
+    assert figure["layout"]["yaxis"]["range"] == [2.5, 0.5]  # the first row on top
+    assert trace(feature_image_figure(WEIGHTS[0], image, 2), "feature-image")["zmax"] == 4.0
+    go.Figure(figure)
+
+
+def test_all_features_share_a_scale(image: Image) -> None:
+    figure = feature_images_figure(
+        WEIGHTS, [0.75, 0.5], image, baseline=[0.0, 10.0, 5.0, 5.0, 5.0], selected=2
+    )
+    baseline, first, second = (pixels(p, 2, 3) for p in figure["layout"]["images"])
+    framed = np.array([[2.0, np.nan, -4.0], [0.0, 1.0, -1.0]])
+    assert (first == two_sided(framed, 4.0)).all()
+    assert (second == two_sided(np.where(np.isnan(framed), np.nan, 0.5), 4.0)).all()
+    # The baseline has tones of its own, and shows what is left out as it was.
+    assert (baseline == tones([[0.0, 5.0, 10.0], [5.0, 5.0, 5.0]], 0.0, 10.0)).all()
+    features = trace(figure, "features")
+    assert features["customdata"] == [0, 1, 2]
+    assert trace(figure, "words")["text"] == ["baseline", "<b>1</b> · 75 %", "<b>2</b> · 50 %"]
+    assert "weights -4 to 2" in features["hovertext"][1]
+    scale = trace(figure, "scale")["marker"]
+    assert (scale["cmin"], scale["cmax"]) == (-4.0, 4.0)
+    frames = [shape["line"] for shape in figure["layout"]["shapes"]]
+    assert [f["color"] for f in frames[1:]] == [cluster_colour(1), cluster_colour(2)]
+    assert frames[2]["width"] > frames[1]["width"]
+    go.Figure(figure)
+
+
+def test_pictures_do_not_touch(image: Image) -> None:
+    figure = feature_images_figure(np.ones((30, 5)), np.ones(30), image, across=7)
+    boxes = [(p["x"], p["y"], p["x"] + p["sizex"], p["y"] + p["sizey"]) for p in figure["layout"]["images"]]
+    for i, a in enumerate(boxes):
+        for b in boxes[:i]:
+            assert a[2] < b[0] or b[2] < a[0] or a[3] < b[1] or b[3] < a[1]
+    assert max(box[2] for box in boxes) <= figure["layout"]["xaxis"]["range"][1]
+    assert max(box[3] for box in boxes) <= figure["layout"]["yaxis"]["range"][0]
+    # A point for clicks lies in the picture that it stands for.
+    points = trace(figure, "features")
+    for x, y, box in zip(points["x"], points["y"], boxes, strict=True):
+        assert box[0] < x < box[2]
+        assert box[1] < y < box[3]
+
+
+def test_without_features_there_is_the_baseline(image: Image) -> None:
+    figure = feature_images_figure(np.zeros((0, 5)), [], image, baseline=np.arange(5.0))
+    assert len(figure["layout"]["images"]) == 1
+    assert "0 features" in figure["layout"]["title"]["text"]
+    go.Figure(figure)
+    assert feature_images_figure(np.zeros((0, 5)), [], image)["layout"]["images"] == []
+
+
+def test_pictures_keep_their_shape_as_far_as_can_be_seen() -> None:
+    assert drawn_aspect(Image.whole(2, 3)) == pytest.approx(2 / 3)
+    assert drawn_aspect(Image.whole(1, 100)) == 0.25
+    assert drawn_aspect(Image.whole(100, 1)) == 4.0
+
+
+def test_many_large_pictures_stay_small() -> None:
+    weights = np.random.default_rng(0).normal(size=(64, 784))
+    figure = feature_images_figure(weights, np.ones(64), Image.whole(28, 28))
+    assert len(json.dumps(figure)) < 600_000
