@@ -17,6 +17,12 @@ dense_lfm (FAB and EM; ``mode`` is "paper", "dof" or "em")
     always_on_to_bias(state, k)
 lfm_enumeration (every vector of 2**K, or matrix of 2**(N K), is visited)
     bound(x, state, mode, tilde), regression(x, objects, d), log_evidence, object_marginals, cell_moments
+    finite_table(x, size, a, c, ...), ibp_table(x, alpha, k_max, ...): the exact p(Z | X); their .by_class,
+    .features_law, .shared_features and .log_evidence are what a sampler is compared with
+dense_lfm_ibp (weights integrated out)
+    log_marginal(x, z, noise_var, weight_var, bias=0, bias_var=0), weight_posterior(x, z, ...)
+    ibp_log_prior(z, alpha, classes), finite_log_prior(z, a, c), class_key(z), matrix_of(key, n)
+    flip_log_odds(x, z, n, k, ...), own_features_law(x, z, n, alpha, limit, ...)
 
 What "dof" maximises. HF13's Lemma 1 drops lambda_d from the Hessian lambda_d sum_n z_n z_n' of a column's weights.
 Kept, and with a prior of the weights as wide as the column (s_d = sd of its observed cells), it gives
