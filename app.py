@@ -21,6 +21,7 @@ page = st.navigation(
         st.Page("pages/run.py", title="Run", icon=":material/show_chart:"),
         st.Page("pages/blocks.py", title="Blocks", icon=":material/grid_view:"),
         st.Page("pages/topics.py", title="Topics", icon=":material/topic:"),
+        st.Page("pages/features.py", title="Features", icon=":material/layers:"),
         st.Page("pages/compare.py", title="Compare", icon=":material/compare_arrows:"),
         st.Page("pages/how_many.py", title="How many topics?", icon=":material/stacked_line_chart:"),
         st.Page("pages/guide.py", title="Guide", icon=":material/menu_book:"),

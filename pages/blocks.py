@@ -44,6 +44,9 @@ SIDES = {"rows": "rows", "cols": "columns"}
 VIEWS = {"matrix": "Sorted matrix", "network": "Network"}
 
 
+_IN_USE = {"lda": "texts: theirs are topics", "lfm": "a table of numbers: its runs find features"}
+
+
 def nothing_yet(workspace: Workspace) -> None:
     dataset = workspace.dataset
     has_data = dataset is not None and dataset.model in MODELS
@@ -68,7 +71,7 @@ def nothing_yet(workspace: Workspace) -> None:
             if has_data
             else " Choose a relation or network first, or watch the sample comparison."
             if dataset is None
-            else " The data in use are texts: theirs are topics."
+            else f" The data in use are {_IN_USE[dataset.model]}."
         ),
         icon=":material/grid_view:",
         actions=actions,

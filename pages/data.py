@@ -1,4 +1,4 @@
-"""Data: choose a sample or upload a relation, a network or texts, see what was read, and say what runs hold out."""
+"""Data: choose a sample or upload data of one's own, see what was read, and say what runs hold out."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from pages.ui.upload import READERS, Reading, show_layout, upload_form, uploaded
 from pages.ui.workspace import Dataset, Workspace, current  # noqa: E402
 
 # In the order of the models, so that samples of one kind stand together.
-SHOWN = [name for name, sample in SAMPLES.items() if sample.model in FACES]
-ORDER = sorted(SHOWN, key=lambda name: list(FACES).index(SAMPLES[name].model))
+ORDER = sorted(SAMPLES, key=lambda name: list(FACES).index(SAMPLES[name].model))
 
 
 def choose_sample(workspace: Workspace) -> None:
@@ -73,6 +72,9 @@ def nothing_yet() -> None:
             "- a **table** with a column of texts, **one document a line**, or a **zip** of .txt files;\n"
             "- **word counts**: document, word, count on each line, UCI docword or LDA-C;\n"
             "- texts that are too many for the memory are kept on disk, and streamed.\n\n"
+            "**A table of numbers**, to find features in:\n"
+            "- **CSV or TSV** with a row for each object, **NumPy** or **SciPy** files; cells may be missing;\n"
+            "- columns of text are coded or left out, and pixels are shown as pictures.\n\n"
             "Delimiter, encoding and columns are recognised; you can correct each before loading."
         )
 

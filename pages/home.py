@@ -22,7 +22,7 @@ STEPS = (
         "pages/data.py",
         "Data",
         ":material/dataset:",
-        "Take a sample, or upload a relation, a network, texts or word counts.",
+        "Take a sample, or upload a relation, a network, texts or a table of numbers.",
     ),
     (
         "pages/run.py",
@@ -41,6 +41,12 @@ STEPS = (
         "Topics",
         ":material/topic:",
         "Texts: read the topics, and the documents they are in.",
+    ),
+    (
+        "pages/features.py",
+        "Features",
+        ":material/layers:",
+        "A table of numbers: see what each feature means, and which objects have it.",
     ),
     (
         "pages/compare.py",
@@ -73,16 +79,16 @@ def recent(jobs: list[Job]) -> pd.DataFrame:
 
 
 workspace = current()
-st.title("Find the blocks in a relation or network, the topics in texts", anchor=False)
+st.title("Find the blocks in a relation, the topics in texts, the features in a table", anchor=False)
 st.markdown(
     "Give it a table of who is linked to what, and it sorts rows and columns into clusters so that every **block** of "
     "the table is nearly full or nearly empty. Give it a **network**, and it finds the groups of nodes that are linked "
     "alike, and the links that are probably missing. Give it texts, and it finds the **topics** they are about: the "
-    "words that go together, and how much of each topic is in which document. Bayesian inference methods do this, "
-    "among "
-    "them the averaged ones, whose convergence is guaranteed, and ones that stream through more texts than fit into "
-    "memory. You watch them converge side by side, compare what "
-    "they found and how well they predict, and take the answer with you.",
+    "words that go together, and how much of each topic is in which document. Give it a **table of numbers**, and it "
+    "finds the **features** that objects have or have not, and what each adds to the columns. Bayesian inference "
+    "methods do this, among them the averaged ones, whose convergence is guaranteed, ones that stream through more "
+    "texts than fit into memory, and ones that find the number of features by themselves. You watch them converge "
+    "side by side, compare what they found and how well they predict, and take the answer with you.",
     width=760,
 )
 with st.container(horizontal=True, vertical_alignment="center", gap="medium"):

@@ -23,11 +23,13 @@ def no_data(workspace: Workspace) -> None:
     def actions() -> None:
         comparison_button(workspace)
         comparison_button(workspace, "lda", primary=False)
+        comparison_button(workspace, "lfm", primary=False)
         st.page_link("pages/data.py", label="Choose data", icon=":material/dataset:")
 
     empty_state(
         "No data yet",
-        "Runs need a relation or texts: choose a sample or upload your own on the Data page. Or try a sample at once.",
+        "Runs need a relation, texts or a table: choose a sample or upload your own on the Data page. Or try a sample "
+        "at once.",
         icon=":material/dataset:",
         actions=actions,
     )

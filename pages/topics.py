@@ -52,18 +52,26 @@ def nothing_yet(workspace: Workspace) -> None:
     dataset = workspace.dataset
     corpus = dataset is not None and dataset.model == "lda"
     blocks = bool(jobs_of(workspace, *models_on("pages/blocks.py")))
+    table = dataset is not None and dataset.model == "lfm"
 
     def actions() -> None:
         if corpus:
             st.page_link("pages/run.py", label="Start a run", icon=":material/play_arrow:")
         else:
-            if blocks:
+            if table:
+                st.page_link("pages/features.py", label="See the features", icon=":material/layers:")
+            elif blocks:
                 st.page_link("pages/blocks.py", label="See the blocks", icon=":material/grid_view:")
             st.page_link("pages/data.py", label="Choose texts", icon=":material/dataset:")
         comparison_button(workspace, "lda", primary=not corpus)
 
     if corpus:
         text = "Start a run on the Run page: it finds out which words go together, and which documents they are in."
+    elif table:
+        text = (
+            "The data in use are a table: its runs find features, and the Features page shows them. Topics are found "
+            "in texts, or in counts of words in documents."
+        )
     elif blocks or dataset is not None:
         text = (
             "The data in use are a relation or network: its runs find blocks, and the Blocks page shows them. Topics "

@@ -28,18 +28,28 @@ COLUMNS: dict[str, tuple[str, str, int]] = {
     "heldout_log_likelihood": ("Held-out log lik.", "{:.4f}", 1),
     "heldout_perplexity": ("Held-out perplexity", "{:,.1f}", -1),
     "heldout_skill": ("Skill", "{:.3f}", 1),
+    "heldout_rmse": ("RMSE", "{:.4f}", -1),
+    "heldout_explained": ("Explained", "{:.3f}", 1),
+    "train_log_likelihood": ("Training log lik.", "{:.4f}", 0),
     "heldout_roc_auc": ("AUC", "{:.3f}", 1),
     "heldout_average_precision": ("AP", "{:.3f}", 1),
     "k_rows": ("Row clusters", "{:,.0f}", 0),
     "k_cols": ("Col. clusters", "{:,.0f}", 0),
     "k_topics": ("Topics", "{:,.0f}", 0),
+    "k_features": ("Features", "{:,.0f}", 0),
 }
 
-#: Columns in which nothing is marked as the best for a model, whatever the sign: the leave-one-out score of topics
-#: goes on rising where alpha is far too small.
-_UNMARKED: dict[str, tuple[str, ...]] = {"lda": ("pseudo_loo", "loo_perplexity")}
+#: Columns in which nothing is marked as the best for a model, whatever the sign.
+_UNMARKED: dict[str, tuple[str, ...]] = {"lda": ("pseudo_loo", "loo_perplexity"), "lfm": ("lower_bound",)}
+#: … and why.
+_UNMARKED_NOTES = {
+    "lda": "Leave-one-out scores are not marked: they favour an alpha that is far too small, so they do not choose "
+    "between runs of different alpha.",
+    "lfm": "Lower bounds are not marked: each method bounds something else, and those at different numbers of features "
+    "cannot be compared. Held-out scores can.",
+}
 #: What a model holds out, where it is not entries.
-_HELD_OUT = {"lda": "words", "network": "pairs"}
+_HELD_OUT = {"lda": "words", "network": "pairs", "lfm": "cells"}
 #: Scores that runs of several models on the same data may be held against each other by; of the rest, each model
 #: counts what it explains in a way of its own.
 _ACROSS = ("cpu_seconds", "heldout_")
@@ -139,19 +149,17 @@ def _best(values: np.ndarray, eligible: np.ndarray) -> np.ndarray:
 
 def _notes(results: Sequence[Result], same_data: bool, same_split: bool) -> list[str]:
     notes = []
+    models = {result.problem.settings.model for result in results}
     if not same_data:
-        notes.append(
-            "These runs are on different data: no value is marked as the best, and the clusterings are not compared."
-        )
+        apart = ", and the clusterings are not compared" if models != {"lfm"} else ""
+        notes.append(f"These runs are on different data: no value is marked as the best{apart}.")
     elif not same_split:
-        scores = (
-            "perplexities" if "lda" in {result.problem.settings.model for result in results} else "scores"
-        )
+        scores = "perplexities" if "lda" in models else "scores"
         notes.append(
             f"These runs held out different {_held_out(results)}, and so learned from different ones: their bounds and "
             f"{scores} are not comparable, and no value is marked as the best."
         )
-    if same_split and len({result.problem.settings.model for result in results}) > 1:
+    if same_split and len(models) > 1:
         notes.append(
             "Runs with one clustering and with two: held-out scores are of the same pairs and may be compared. Bounds "
             "and leave-one-out scores may not: two clusterings explain each pair of an undirected network twice."
@@ -159,11 +167,8 @@ def _notes(results: Sequence[Result], same_data: bool, same_split: bool) -> list
     unconverged = sum(result.verdict is not Verdict.CONVERGED for result in results)
     if same_split and unconverged:
         notes.append("CPU time is compared among converged runs only.")
-    if same_split and any(result.problem.settings.model in _UNMARKED for result in results):
-        notes.append(
-            "Leave-one-out scores are not marked: they favour an alpha that is far too small, so they do not choose "
-            "between runs of different alpha."
-        )
+    if same_split:
+        notes += [_UNMARKED_NOTES[model] for model in _UNMARKED if model in models]
     if same_split and results and not any(_split(results[0])[:2]):
         notes.append("Nothing was held out, so there are no held-out scores.")
     return notes

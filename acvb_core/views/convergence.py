@@ -21,6 +21,8 @@ MAX_POINTS = 400
 _MANY_RUNS = 6
 #: What moves are of, by model, where it is not clusters.
 _NOUNS = {"lfm": "feature"}
+#: What changes from sweep to sweep, where it is not q.
+_CHANGING = {"lfm": "E[z]"}
 _NOWHERE: NDArray[np.int64] = np.empty(0, dtype=np.int64)
 
 
@@ -52,6 +54,8 @@ class RunCurve:
         Documents in a pass, where there are any.
     completion : bool
         What is held out is whole documents.
+    unit : float or None
+        Number of objects that the lower bound is counted by, where its model's is.
     """
 
     id: str
@@ -66,11 +70,12 @@ class RunCurve:
     streams: bool = False
     n_documents: int | None = None
     completion: bool = False
+    unit: float | None = None
 
     @property
     def columns(self) -> Columns:
         """The history, and what follows from it."""
-        return Columns(self.history, self.n_documents)
+        return Columns(self.history, self.n_documents, self.unit)
 
 
 def live_figure(
@@ -171,6 +176,7 @@ class _Curves:
         averaged = is_averaged(self.run.history)
         before = np.where(in_burn_in | ~np.isfinite(mean), own, np.nan) if averaged else own
         q, swept = ("the topics", "windows") if self.run.streams else ("q", "sweeps")
+        q = _CHANGING.get(self.run.model, q)
         traces = [
             self._line(
                 panel, before, "own", f"change of {q} %{{y:.3g}}", width=1.1, opacity=0.6, positive=True

@@ -25,18 +25,22 @@ class Table(Protocol):
 class Columns:
     """A history, with columns that follow from it.
 
-    Three are added: `passes`, also where an old history has none (a sweep was a pass then); `documents_seen`; and
-    `documents_per_second`, of the last few sweeps by the clock, diagnostics left out.
+    Added are `passes`, also where an old history has none (a sweep was a pass then); `documents_seen`;
+    `documents_per_second`, of the last few sweeps by the clock, diagnostics left out; and `bound_per_unit`, the lower
+    bound by the object.
 
     Parameters
     ----------
     history : History
     n_documents : int, optional
-        Documents in a pass; without it the last two columns are unknown.
+        Documents in a pass; without it what is counted in documents is unknown.
+    unit : float, optional
+        Objects that the bound is divided by.
     """
 
-    def __init__(self, history: History, n_documents: int | None = None) -> None:
+    def __init__(self, history: History, n_documents: int | None = None, unit: float | None = None) -> None:
         self._history = history
+        self._unit = unit or 1.0
         self._n_documents = np.nan if n_documents is None else float(n_documents)
 
     def __len__(self) -> int:
@@ -50,6 +54,8 @@ class Columns:
             return self._passes() * self._n_documents
         if name == "documents_per_second":
             return self._speed()
+        if name == "bound_per_unit":
+            return self._history.column("lower_bound") / self._unit
         return self._history.column(name)
 
     def _passes(self) -> NDArray[np.float64]:

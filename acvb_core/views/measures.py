@@ -64,11 +64,14 @@ _LDA = (
 )
 _CELL = "%{y:.4f} nats a cell"
 _LFM = (
-    _BOUND,
-    Measure("train", "Log likelihood of cells seen (nats a cell)", "train_log_likelihood", 2, _CELL),
-    _CHANGE,
+    Measure(
+        "bound", "Lower bound (nats an object)", "bound_per_unit", 1, "%{y:,.4f} nats an object", marked=True
+    ),
     Measure("heldout", "Held-out log likelihood (nats a cell)", "heldout_log_likelihood", 6, _CELL),
-    Measure("k_features", "Features", "effective_k_features", 4, step=True, small=True),
+    Measure("change", "Change of E[z]", "", 3),
+    Measure("train", "Training log likelihood (nats a cell)", "train_log_likelihood", 2, _CELL),
+    Measure("k_features", "Features alive", "effective_k_features", 4, step=True, small=True),
+    Measure("noise", "Noise (sd)", "noise", 5, "noise %{y:.4g} sd", small=True),
 )
 #: By model.
 MEASURES = {"irm": _IRM, "network": _NETWORK, "lda": _LDA, "lfm": _LFM}

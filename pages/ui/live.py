@@ -152,6 +152,7 @@ def curves(jobs: Sequence[Job], labels: Mapping[str, str]) -> list[RunCurve]:
             streams=job.problem.row.streams,
             n_documents=getattr(job.problem.train, "n_documents", None),
             completion=job.problem.settings.heldout_documents > 0,
+            unit=job.problem.bound_unit,
         )
         for job in jobs
     ]

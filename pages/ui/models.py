@@ -1,4 +1,4 @@
-"""What differs on the pages between relations, networks and texts: one row a model, and nothing else anywhere."""
+"""What differs on the pages between relations, networks, texts and tables: one row a model, and nothing else."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pages.ui import format as say
 from pages.ui.words import ModelWords
 from pages.ui.words_network import NETWORK
 from pages.ui.words_relation import RELATION
+from pages.ui.words_table import TABLES
 from pages.ui.words_texts import TEXTS
 
 
@@ -65,6 +66,8 @@ class Face:
         Explanations.
     way : str
         What the Run page calls it where the data can be taken in more ways than one.
+    usual : tuple of str
+        Methods that are chosen to begin with; the first is the one to start with.
     """
 
     model: str
@@ -82,6 +85,7 @@ class Face:
     demonstration: Demonstration
     words: ModelWords
     way: str = ""
+    usual: tuple[str, ...] = ("acvb0", "cvb0", "vb")
 
     def sizes(self, effective_k: Mapping[str, int]) -> str:
         """Return how many clusters or topics there are, in digits."""
@@ -170,6 +174,30 @@ FACES: dict[str, Face] = {
             "sample_topics",
         ),
         words=TEXTS,
+    ),
+    "lfm": Face(
+        model="lfm",
+        brought="A table of numbers",
+        group="Table",
+        parts=("feature", "features"),
+        page="pages/features.py",
+        page_label="See the features",
+        page_icon=":material/layers:",
+        score=("Held-out log lik. a cell", "log_likelihood", "{:.3f}".format),
+        held_out="the known cells",
+        held=("cell", "cells"),
+        known=lambda table: table.n_observed,
+        about="About ",
+        demonstration=Demonstration(
+            "digits",
+            ("fab", "em", "vb"),
+            {},
+            "Find the features of digits",
+            "FAB, EM and VB side by side on the pictures of 1,797 handwritten digits, with 30 % of the cells hidden.",
+            "sample_features",
+        ),
+        words=TABLES,
+        usual=("fab", "em", "vb"),
     ),
 }
 

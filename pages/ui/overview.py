@@ -15,6 +15,7 @@ from pages.ui.glance import Glance
 from pages.ui.models import FACES
 from pages.ui.overview_network import network_glance
 from pages.ui.overview_relation import relation_glance
+from pages.ui.overview_table import table_glance
 from pages.ui.overview_texts import corpus_glance
 from pages.ui.upload_where import batch_memory, need_text
 from pages.ui.workspace import HELDOUT, HELDOUT_DOCUMENTS, Dataset, Workspace
@@ -23,6 +24,7 @@ GLANCES: dict[str, Callable[[Any], Glance]] = {
     "irm": relation_glance,
     "network": network_glance,
     "lda": corpus_glance,
+    "lfm": table_glance,
 }
 
 

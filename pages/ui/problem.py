@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pandas as pd
 import streamlit as st
 
 from acvb_core.errors import AcvbError, DataError
+
+#: An argument of a library function in brackets: (broken="skip"), (row_labels).
+_ARGUMENT = r" \((?:\w+=[^()]*|\w+_\w+|missing)\)"
 
 
 def show_error(error: AcvbError, key: str = "problem") -> None:
@@ -29,7 +34,7 @@ def show_error(error: AcvbError, key: str = "problem") -> None:
         }
         if known:
             st.dataframe(pd.DataFrame([known]), hide_index=True, width="content", key=f"{key}_place")
-        # What the argument of the library's function is called says nothing here: there is a button.
-        st.text(error.remedy.replace(' (broken="skip")', ""))
+        # What the arguments of the library's functions are called says nothing here: there are widgets.
+        st.text(re.sub(_ARGUMENT, "", error.remedy))
         if "encoding" in error.remedy:
             st.caption("The encoding is among the reading options.")

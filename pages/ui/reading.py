@@ -37,6 +37,8 @@ class Reader(ABC):
         What a line of the preview is.
     at_once : tuple of str
         Arguments of `load` that are asked for after a file was read, too: a change of them reads it again at once.
+    looks_at : mapping
+        What `inspect` is told beside encoding, format, delimiter and header, and what it is unless chosen otherwise.
     """
 
     model: str
@@ -48,10 +50,15 @@ class Reader(ABC):
     files: str
     unit: str
     at_once: tuple[str, ...] = ()
+    looks_at: ClassVar[Mapping[str, Any]] = {}
 
     @abstractmethod
     def inspect(self, file: Brought, looking: dict[str, Any]) -> Any:
         """Propose how to read a file; a layout."""
+
+    def look(self, prefix: str) -> None:
+        """Draw the widgets of `looks_at`, the key of each the prefix and its name; there are none as a rule."""
+        return
 
     @abstractmethod
     def options(self, layout: Any, prefix: str) -> dict[str, Any]:

@@ -10,10 +10,11 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from acvb_core.engine.problem import Problem, pose
+from acvb_core.engine.standing import JUDGES
 from acvb_core.errors import AcvbError
 from acvb_core.lda.trained import TrainedTopics
 from acvb_core.parameters import Value
-from acvb_core.registry import MODELS, methods_for
+from acvb_core.registry import MODELS, methods_for, model_row
 from acvb_core.rows import Method
 from pages.ui import format as say
 from pages.ui.costs import memory_allows, need, promises, streaming
@@ -23,14 +24,13 @@ from pages.ui.services import executor
 from pages.ui.start_from import start_from
 from pages.ui.workspace import Dataset, Workspace
 
-DEFAULT_METHODS = ("acvb0", "cvb0", "vb")
-#: … of data on disk.
+#: Methods that are chosen to begin with, where the data are on disk.
 DEFAULT_STREAMS = ("sdm",)
-_METHODS_HELP = {
-    False: "Each is explained in the Guide. ACVB0 is the one to start with.",
-    True: "Each is explained in the Guide. SDM is the one to start with. The data are kept on disk: methods that need "
-    "all of them in memory are not offered.",
-}
+_ON_DISK = " The data are kept on disk: methods that need all of them in memory are not offered."
+_NO_RACE = (
+    "Several starts of a run would race by how well they predict held-out cells, for lower bounds at different numbers "
+    "of features cannot be compared. Nothing is held out: give a share on the Data page first."
+)
 MOST_SEEDS = 20
 MOST_RESTARTS = 100
 
@@ -106,7 +106,8 @@ def setup(workspace: Workspace, dataset: Dataset) -> bool:
     """Draw the form; True when it has just started runs."""
     model = _model(dataset)
     methods = {method.name: method for method in methods_for(dataset.data, model)}
-    usual = DEFAULT_STREAMS if dataset.on_disk else DEFAULT_METHODS
+    usual = DEFAULT_STREAMS if dataset.on_disk else FACES[model].usual
+    first = next((methods[name].label for name in usual if name in methods), "")
     key = methods_key(model, dataset)
     with st.container(key="methods"):
         names = st.pills(
@@ -117,7 +118,8 @@ def setup(workspace: Workspace, dataset: Dataset) -> bool:
             format_func=lambda name: methods[name].label,
             key=key,
             persist_state="session",
-            help=_METHODS_HELP[dataset.on_disk],
+            help=f"Each is explained in the Guide. {first} is the one to start with."
+            + (_ON_DISK if dataset.on_disk else ""),
         )
     # In the registry's order, whatever the order of the clicks.
     chosen = [method for name, method in methods.items() if name in (names or [])]
@@ -127,7 +129,7 @@ def setup(workspace: Workspace, dataset: Dataset) -> bool:
     trained, chosen = start_from(workspace, dataset, model, chosen)
     if not chosen:
         return False
-    plan = _plan(model, chosen, {} if trained is None else {"k": trained.n_topics})
+    plan = _plan(model, chosen, {} if trained is None else {"k": trained.n_topics}, bool(dataset.heldout))
     if trained is not None:
         plan = replace(plan, trained=trained)
     promises(plan, dataset)
@@ -172,8 +174,9 @@ def _model(dataset: Dataset) -> str:
     )
 
 
-def _plan(model: str, chosen: Sequence[Method], given: Mapping[str, Value]) -> Plan:
+def _plan(model: str, chosen: Sequence[Method], given: Mapping[str, Value], heldout: bool) -> Plan:
     """Draw the settings; those that are given are shown and cannot be changed."""
+    judge = model_row(model).raced_by
     form = fields(chosen)
     sizes = [field for field in form if not field.parameter.advanced and field.shared]
     apart = [field for field in form if not field.parameter.advanced and not field.shared]
@@ -184,7 +187,7 @@ def _plan(model: str, chosen: Sequence[Method], given: Mapping[str, Value]) -> P
         with column:
             fixed = given.get(field.parameter.name)
             entered.append((field, show_field(field) if fixed is None else show_given(field, fixed)))
-    starts = _seeds(*columns[len(sizes) : len(sizes) + 3])
+    starts = _seeds(*columns[len(sizes) : len(sizes) + 3], judge, heldout or judge != "heldout")
     entered += _grid(apart, 4)
     with st.expander("Advanced settings", icon=":material/tune:", key="advanced"):
         entered += _grid(advanced, 3)
@@ -202,9 +205,16 @@ def _grid(form: Sequence[Field], width: int) -> list[tuple[Field, Value]]:
 
 
 def _seeds(
-    first_column: DeltaGenerator, number_column: DeltaGenerator, restarts_column: DeltaGenerator
+    first_column: DeltaGenerator,
+    number_column: DeltaGenerator,
+    restarts_column: DeltaGenerator,
+    judge: str,
+    racing: bool,
 ) -> tuple[range, int]:
-    """Draw the fields of the seeds; return the first of each run, and how many starts race in a run."""
+    """Draw the fields of the seeds; return the first of each run, and how many starts race in a run.
+
+    `judge` is what a race goes by; not `racing`: there is nothing to go by.
+    """
     number = number_column.number_input(
         "Runs per method",
         1,
@@ -223,6 +233,9 @@ def _seeds(
         persist_state="session",
         help="The same seed and settings give the same run, bit by bit. Further runs count up from it.",
     )
+    if not racing:
+        restarts_column.number_input("Restarts", 1, 1, 1, key="no_restarts", disabled=True, help=_NO_RACE)
+        return range(int(first), int(first) + int(number)), 1
     restarts = restarts_column.number_input(
         "Restarts",
         1,
@@ -230,9 +243,9 @@ def _seeds(
         1,
         key="restarts",
         persist_state="session",
-        help="Starts of each run, from seeds that count up. They race: the half with the worse lower bound is given up "
-        "at 20 sweeps, half of the rest at 40, and so on; the run is the winner's. It has the winner's seed, and is "
-        "what this seed gives alone.",
+        help=f"Starts of each run, from seeds that count up. They race: the half with the worse {JUDGES[judge]} is "
+        "given up at 20 sweeps, half of the rest at 40, and so on; the run is the winner's. It has the winner's seed, "
+        "and is what this seed gives alone.",
     )
     # No start is in two races.
     apart = int(restarts)

@@ -18,10 +18,13 @@ from pages.ui.overview import forget_held_out
 from pages.ui.reading import Reader
 from pages.ui.upload_files import Brought, brought_file, identity, rewound
 from pages.ui.upload_relation import RelationReader
+from pages.ui.upload_table import TableReader
 from pages.ui.upload_texts import TextReader
 from pages.ui.workspace import Dataset, Workspace
 
-READERS: dict[str, Reader] = {reader.model: reader for reader in (RelationReader(), TextReader())}
+READERS: dict[str, Reader] = {
+    reader.model: reader for reader in (RelationReader(), TextReader(), TableReader())
+}
 ENCODINGS = ("utf-8", "cp1252", "latin-1", "utf-16", "shift_jis", "euc_jp", "gb18030", "koi8-r")
 LONGEST_NAME = 80
 _SKIP = "upload_skip"
@@ -36,7 +39,7 @@ class Reading:
     Attributes
     ----------
     reader : Reader
-    layout : Layout, CorpusLayout or None
+    layout : Layout, CorpusLayout, TableLayout or None
         How it is read, where that much is known.
     error : AcvbError or None
         Why it cannot be read.
@@ -72,7 +75,7 @@ def upload_form(workspace: Workspace, reader: Reader, file: Brought) -> Reading:
     """Draw how a file is understood, with every choice open; load it when asked to."""
     prefix = _prefix(reader, file)
     layout = problem = draft = None
-    looking = _looked_before(prefix)
+    looking = _looked_before(reader, prefix)
     try:
         layout = reader.inspect(rewound(file), looking)
     except AcvbError as error:
@@ -157,9 +160,9 @@ def _signature(prefix: str, looking: dict[str, Any], loading: dict[str, Any], dr
     return repr((prefix, looking, short, draft))
 
 
-def _looked_before(prefix: str) -> dict[str, Any]:
+def _looked_before(reader: Reader, prefix: str) -> dict[str, Any]:
     """Return what the options hold before they are drawn."""
-    usual = {"format": "auto", "encoding": None, "delimiter": None, "header": "auto"}
+    usual = {"format": "auto", "encoding": None, "delimiter": None, "header": "auto"} | dict(reader.looks_at)
     return {name: st.session_state.get(f"{prefix}_{name}", value) for name, value in usual.items()}
 
 
@@ -172,13 +175,14 @@ def _looking(reader: Reader, prefix: str) -> None:
         persist_state="session",
         help="How letters are stored. Spreadsheets on Windows often write cp1252.",
     )
-    st.selectbox(
-        "Format",
-        ["auto", *reader.formats],
-        format_func=lambda name: reader.formats.get(name, "recognise it"),
-        key=f"{prefix}_format",
-        persist_state="session",
-    )
+    if reader.formats:
+        st.selectbox(
+            "Format",
+            ["auto", *reader.formats],
+            format_func=lambda name: reader.formats.get(name, "recognise it"),
+            key=f"{prefix}_format",
+            persist_state="session",
+        )
     st.selectbox(
         "Delimiter",
         [None, *reader.delimiters],
@@ -193,6 +197,7 @@ def _looking(reader: Reader, prefix: str) -> None:
         key=f"{prefix}_header",
         persist_state="session",
     )
+    reader.look(prefix)
 
 
 def show_layout(reader: Reader, layout: Any) -> None:
@@ -216,7 +221,7 @@ def show_layout(reader: Reader, layout: Any) -> None:
 
 def _preview(reader: Reader, layout: Any) -> pd.DataFrame:
     names: list[str] = []
-    for name in layout.column_names:
+    for name in layout.column_names[: len(layout.rows[0])]:
         names.append(name if name not in names else f"{name} ({len(names) + 1})")
     first = 2 if layout.header else 1
     return pd.DataFrame(

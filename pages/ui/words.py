@@ -1,6 +1,6 @@
 """The app's explanations, in plain words: each is written once and shown wherever it is asked for.
 
-What differs from model to model is in `words_relation` and `words_texts`.
+What differs from model to model is in `words_relation`, `words_network`, `words_texts` and `words_table`.
 """
 
 from __future__ import annotations
@@ -120,6 +120,33 @@ REFERENCES: tuple[tuple[str, str, str], ...] = (
     (
         "C. Sievert, K. E. Shirley (2014). LDAvis: A method for visualizing and interpreting topics. ACL workshop.",
         "Ranking the words of a topic by relevance.",
+        "",
+    ),
+    (
+        "K. Hayashi, R. Fujimaki (2013). Factorized Asymptotic Bayesian Inference for Latent Feature Models. NIPS 26.",
+        "FAB: latent features whose number is found.",
+        "",
+    ),
+    (
+        "T. L. Griffiths, Z. Ghahramani (2011). The Indian Buffet Process: An Introduction and Review. Journal of "
+        "Machine Learning Research 12.",
+        "Latent features without a limit to their number.",
+        "",
+    ),
+    (
+        "F. Doshi-Velez, K. T. Miller, J. Van Gael, Y. W. Teh (2009). Variational Inference for the Indian Buffet "
+        "Process. AISTATS.",
+        "VB for latent features.",
+        "",
+    ),
+    (
+        "F. Doshi-Velez, Z. Ghahramani (2009). Accelerated Sampling for the Indian Buffet Process. ICML.",
+        "Gibbs sampling of latent features.",
+        "",
+    ),
+    (
+        "C. Reed, Z. Ghahramani (2013). Scaling the Indian Buffet Process via Submodular Maximization. ICML.",
+        "MEIBP: features that only add.",
         "",
     ),
 )

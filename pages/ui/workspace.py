@@ -14,6 +14,7 @@ from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.data.relation import Relation
 from acvb_core.data.report import Fact, ReadReport
 from acvb_core.data.samples import SAMPLES, load_sample
+from acvb_core.data.table import Table
 from acvb_core.engine.job import Job
 from acvb_core.engine.problem import Problem
 from acvb_core.registry import model_for
@@ -24,6 +25,8 @@ COOKIE = "acvb_ws"
 HELDOUT = 0.1
 #: Share of whole documents: many are streamed, and a few predict as reliably.
 HELDOUT_DOCUMENTS = 0.02
+#: … of the cells of a table: a row's other cells tell enough of those that are hidden.
+HELDOUT_CELLS = 0.3
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,18 +35,18 @@ class Dataset:
 
     Attributes
     ----------
-    data : Relation, Corpus or DiskCorpus
+    data : Relation, Corpus, DiskCorpus or Table
     report : ReadReport
         What reading it found.
     name : str
     heldout : float
-        Share of the observed entries, or of each document's words, that new runs hold out.
+        Share of the observed entries or cells, or of each document's words, that new runs hold out.
     heldout_seed : int
     whole_documents : bool
         The share is of whole documents instead.
     """
 
-    data: Relation | Corpus | DiskCorpus
+    data: Relation | Corpus | DiskCorpus | Table
     report: ReadReport
     name: str
     heldout: float = HELDOUT
@@ -54,14 +57,14 @@ class Dataset:
     def of_sample(cls, key: str) -> Dataset:
         """Return a sample, with the usual share held out."""
         sample = load_sample(key)
-        return cls(sample.data, sample.report, SAMPLES[key].title)
+        return cls.fresh(sample.data, sample.report, SAMPLES[key].title)
 
     @classmethod
     def fresh(cls, data: Any, report: ReadReport, name: str) -> Dataset:
         """Return data with the usual share held out: of data on disk, whole documents."""
         if isinstance(data, DiskCorpus):
             return cls(data, report, name, HELDOUT_DOCUMENTS, whole_documents=True)
-        return cls(data, report, name)
+        return cls(data, report, name, usual_share(data))
 
     @property
     def model(self) -> str:
@@ -86,7 +89,15 @@ class Dataset:
         whole = before.whole_documents and self.model == before.model
         if before.whole_documents != whole:
             return self
-        return replace(self, heldout=before.heldout, heldout_seed=before.heldout_seed, whole_documents=whole)
+        # A usual share was not chosen: of other data, another is usual.
+        chosen = before.heldout != usual_share(before.data) or self.model == before.model or whole
+        share = before.heldout if chosen else self.heldout
+        return replace(self, heldout=share, heldout_seed=before.heldout_seed, whole_documents=whole)
+
+
+def usual_share(data: Any) -> float:
+    """Return the share of entries, words or cells that is held out of such data unless another is chosen."""
+    return HELDOUT_CELLS if isinstance(data, Table) else HELDOUT
 
 
 @dataclass(frozen=True)
