@@ -11,10 +11,12 @@ from weakref import WeakKeyDictionary
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.data.relation import Relation
+from acvb_core.data.table import Table
 from acvb_core.store.corpora import corpus_key, read_corpus, write_corpus
 from acvb_core.store.files import StoreError, remove_file
 from acvb_core.store.relations import read_relation, relation_key, write_relation
 from acvb_core.store.streams import read_stream, remove_stream, stream_key, write_stream
+from acvb_core.store.tables import read_table, table_key, write_table
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,7 @@ KINDS = (
         "stream", DiskCorpus, STREAMS, stream_key, write_stream, read_stream, "read_to_disk", "corpus",
         remove_stream, elsewhere=True,
     ),
+    Kind("table", Table, "tables", table_key, write_table, read_table, "load_table", "table"),
 )  # fmt: skip
 
 #: Data never change, and a key costs a pass over everything they hold: a corpus has all its texts.
@@ -85,7 +88,8 @@ def kind_of(data: Any) -> Kind:
     for kind in KINDS:
         if isinstance(data, kind.data_type):
             return kind
-    known = " and ".join(kind.folder for kind in KINDS if not kind.elsewhere)
+    *others, last = (kind.folder for kind in KINDS if not kind.elsewhere)
+    known = f"{', '.join(others)} and {last}"
     raise StoreError(f"a {type(data).__name__} cannot be stored; {known} can.")
 
 

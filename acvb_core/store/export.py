@@ -20,6 +20,7 @@ from acvb_core.engine.result import Result
 from acvb_core.store.csv_text import csv_text
 from acvb_core.store.export_irm import irm_arrays, responsibilities_frame
 from acvb_core.store.export_lda import about_documents, lda_arrays, pyldavis_json, write_document_topics
+from acvb_core.store.export_lfm import lfm_arrays
 from acvb_core.store.known_labels import known_labels, with_known_labels
 from acvb_core.store.snippet import python_snippet
 from acvb_core.store.trained import MODEL, save_model
@@ -44,6 +45,7 @@ _ARRAYS: dict[str, Callable[[Result], dict[str, Any]]] = {
     "irm": irm_arrays,
     "network": irm_arrays,
     "lda": lda_arrays,
+    "lfm": lfm_arrays,
 }
 
 
@@ -105,14 +107,21 @@ def write_run(result: Result, folder: Path) -> list[Path]:
     documents.csv
         LDA: document, topic_1 … topic_K: share of each topic. Of a corpus on disk those of a sample, as run.json
         tells; `write_document_topics` writes those of all.
+    features.csv
+        Latent features: feature, share of the objects that have it, objects (their expected number), and what it adds
+        to each column, in the column's units.
+    objects.csv
+        Latent features: object, feature_1 … feature_K: probability that the object has each feature.
+    columns.csv
+        Latent features: column, baseline, noise_sd, mean, sd, in the column's units.
     posterior.npz
-        Arrays without pickle, as `irm_arrays` and `lda_arrays` say. Names are the UTF-8 bytes of a JSON list:
-        `json.loads(file["vocabulary"].tobytes())`.
+        Arrays without pickle, as `irm_arrays`, `lda_arrays` and `lfm_arrays` say. Names are the UTF-8 bytes of a JSON
+        list: `json.loads(file["vocabulary"].tobytes())`.
     model.npz
         LDA: the topics to go on from (`load_model`).
 
-    Clusters and topics are numbered from 1, largest first, the same number in every file. Text in the CSV files is
-    guarded as `csv_text` says; run.json and posterior.npz hold names as they are.
+    Clusters, topics and features are numbered from 1, largest first, the same number in every file. Text in the CSV
+    files is guarded as `csv_text` says; run.json and posterior.npz hold names as they are.
 
     Returns
     -------

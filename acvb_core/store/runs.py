@@ -172,7 +172,7 @@ class RunStore:
         Parameters
         ----------
         workspace : str
-        data : Relation or Corpus
+        data : Relation, Corpus, DiskCorpus or Table
         report_lines : sequence of str
             What reading it found.
         settings : mapping

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.data.relation import Relation
 from acvb_core.data.samples import SAMPLES, load_sample
+from acvb_core.data.table import Table
 from acvb_core.data.tokeniser import Tokeniser
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import Verdict
@@ -33,8 +34,8 @@ def python_snippet(
         Path of the file the data came from, or `sample:NAME`. Without it: the sample of the data's name where
         the data are that sample's, else a file name to fill in.
     reader_options : mapping, optional
-        What the reader (`load_relation`, `load_corpus`) was told, beside the path. How texts were cut is known of
-        a corpus by itself.
+        What the reader (`load_relation`, `load_corpus`, `load_table`) was told, beside the path. How texts were cut is
+        known of a corpus by itself.
     """
     problem = result.problem
     data, settings = problem.data, problem.settings
@@ -53,9 +54,11 @@ def python_snippet(
     if settings.start:
         # One line, whatever the corpus is called.
         call += f"    start=acvb_core.load_model({MODEL!r}),  # {' '.join(settings.start.split())}\n"
+    loading = _loading(data, kind, source, reader_options or {})
+    more = "from dataclasses import replace\n\n" if loading.startswith("replace(") else ""
     return (
-        "import acvb_core\n\n"
-        f"{kind.called} = {_loading(data, kind, source, reader_options or {})}\n"
+        f"{more}import acvb_core\n\n"
+        f"{kind.called} = {loading}\n"
         f"# {data.size_text}; the same data have this fingerprint.\n"
         f'assert {kind.called}.fingerprint == "{problem.fingerprint}"\n'
         f"{_race_note(result)}result = acvb_core.fit(\n{call})\n"
@@ -66,7 +69,9 @@ def python_snippet(
 def _loading(data: Any, kind: Kind, source: str | None, given: Mapping[str, Any]) -> str:
     """Return Python that gives the data."""
     if source is not None and source.startswith("sample:"):
-        return f"acvb_core.load_sample({source.removeprefix('sample:')!r}).{kind.called}"
+        loading = f"acvb_core.load_sample({source.removeprefix('sample:')!r}).{kind.called}"
+        as_they_are = isinstance(data, Table) and not data.standardise
+        return f"replace({loading}, standardise=False)" if as_they_are else loading
     kept = isinstance(data, DiskCorpus)
     if kept and (source is None or Path(source).is_dir()):
         return f"acvb_core.DiskCorpus.open({str(data.folder)!r})"
@@ -80,6 +85,8 @@ def _loading(data: Any, kind: Kind, source: str | None, given: Mapping[str, Any]
 def _known_options(data: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the reader is to be told: what it was told, and what is known of the data, lest it be guessed."""
     told = {name: value for name, value in given.items() if value is not None}
+    if isinstance(data, Table):
+        return _known_of_table(data) | told
     if not isinstance(data, Relation):
         return {"tokeniser": getattr(data, "tokeniser", None), **told}
     if data.network is not None:
@@ -87,6 +94,17 @@ def _known_options(data: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     if "domains" not in told and not set(data.row_labels).isdisjoint(data.column_labels):
         return {**told, "domains": "two"}
     return told
+
+
+def _known_of_table(table: Table) -> dict[str, Any]:
+    """Return what a table's reader is to be told: only what differs from what it does by itself."""
+    known: dict[str, Any] = {} if table.standardise else {"standardise": False}
+    image = table.image
+    if image is not None:
+        known["image"] = (int(image.height), int(image.width))
+        if len(image.pixels) < len(image.background):
+            known["constants"] = "leave-out"
+    return known
 
 
 def _race_note(result: Result) -> str:
@@ -116,14 +134,17 @@ def _is_sample(data: Any, fingerprint: str) -> bool:
     return (
         sample is not None
         and (sample.kind, sample.shape[0]) == (kind_of(data).name, data.shape[0])
-        and _sample_fingerprint(data.name) == fingerprint
+        and _sample_fingerprint(data.name, getattr(data, "standardise", True)) == fingerprint
     )
 
 
 @lru_cache(maxsize=16)
-def _sample_fingerprint(name: str) -> str:
+def _sample_fingerprint(name: str, standardise: bool) -> str:
     """Return a sample's fingerprint, kept: texts take a second to be cut, and pages ask again and again."""
-    return load_sample(name).data.fingerprint
+    data = load_sample(name).data
+    return (
+        data if standardise or not isinstance(data, Table) else replace(data, standardise=False)
+    ).fingerprint
 
 
 def _changed_values(result: Result) -> dict[str, Any]:

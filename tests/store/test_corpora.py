@@ -85,7 +85,7 @@ def test_a_workspace_may_go_from_one_kind_to_the_other_and_back(store: RunStore)
 
 
 def test_what_is_no_data_cannot_be_stored(store: RunStore) -> None:
-    with pytest.raises(StoreError, match="a dict cannot be stored; relations and corpora can"):
+    with pytest.raises(StoreError, match="a dict cannot be stored; relations, corpora and tables can"):
         store.save_dataset("mine", {}, [], {})
 
 

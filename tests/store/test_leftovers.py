@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from acvb_core.data.corpus import Corpus
+from acvb_core.data.relation import Relation
+from acvb_core.data.synthetic_features import block_images
+from acvb_core.data.table import Table
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from acvb_core.store.export import write_run
@@ -27,12 +31,20 @@ def blocks() -> Result:
     return fit(WOMEN, "vb", **SMALL)
 
 
+def features() -> Result:
+    return fit(block_images(40, noise=0.3, seed=0).table, "fab", heldout=0.1, max_sweeps=5, restarts=2)
+
+
+def no_features() -> Result:
+    return fit(Table.build(np.random.default_rng(0).normal(size=(30, 2))), "fab")
+
+
 def written(result: Result, folder: Path) -> list[Path]:
-    links = [] if result.problem.settings.model == "lda" else write_links(result, 2, folder)
+    links = write_links(result, 2, folder) if isinstance(result.problem.data, Relation) else []
     return write_run(result, folder) + links
 
 
-@pytest.mark.parametrize("make", [topics, groups, blocks])
+@pytest.mark.parametrize("make", [topics, groups, blocks, features, no_features])
 def test_every_table_of_every_model_is_known_and_goes(tmp_path: Path, make: type) -> None:
     result = make()
     tmp_path.joinpath("own").mkdir()
@@ -44,7 +56,7 @@ def test_every_table_of_every_model_is_known_and_goes(tmp_path: Path, make: type
 
 
 def test_no_table_is_listed_that_none_writes(tmp_path: Path) -> None:
-    names = {path.name for make in (topics, groups, blocks) for path in written(make(), tmp_path)}
+    names = {path.name for make in (topics, groups, blocks, features) for path in written(make(), tmp_path)}
     assert set(TABLES) <= names
 
 
@@ -55,6 +67,7 @@ def test_what_is_no_table_of_a_run_stays(tmp_path: Path) -> None:
         "topics.csv": "topic\n1\n",
         "notes.txt": "object,cluster,probability,entropy\n",
         "documents.csv": "\x00\xff",
+        "objects.csv": "object,weight\na,1\n",
     }
     for name, text in own.items():
         (tmp_path / name).write_text(text)
