@@ -43,7 +43,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(f"{place}{error.strerror or error}", WRONG)
     except MemoryError as error:
         return _fail(
-            f"there is not enough memory ({error or 'for this'}); try fewer clusters or topics", WRONG
+            f"there is not enough memory ({error or 'for this'}); try fewer clusters, topics or features",
+            WRONG,
         )
     except AcvbError as error:
         return _fail(str(error), WRONG)

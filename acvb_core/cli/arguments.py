@@ -7,8 +7,9 @@ import re
 from collections.abc import Callable
 from typing import NoReturn
 
-from acvb_core.cli.reading import add_documents, add_reading, add_texts, real
+from acvb_core.cli.reading import add_documents, add_reading, add_texts
 from acvb_core.cli.settings import add_method_settings, adder
+from acvb_core.cli.typed import real
 from acvb_core.errors import ParameterError
 from acvb_core.registry import METHODS, MODELS
 
@@ -27,7 +28,8 @@ def parser() -> Parser:
 
     top = Parser(
         prog="acvb",
-        description="Clusters of relations and topics of corpora: the same runs as in the app, without a browser.",
+        description="Clusters of relations, topics of corpora and features of tables: the same runs as in the app, "
+        "without a browser.",
         allow_abbrev=False,
     )
     top.add_argument("--version", action="version", version=f"acvb {__version__}")
@@ -41,11 +43,11 @@ def parser() -> Parser:
 
     methods = command("methods", "List the methods.", _later("listings", "methods"))
     methods.add_argument("--markdown", action="store_true", help="as the table that the README shows")
-    command("samples", "List the sample relations and corpora.", _later("listings", "samples"))
+    command("samples", "List the sample relations, corpora and tables.", _later("listings", "samples"))
 
-    fit = command("fit", "Fit one method to a relation or a corpus.", _later("commands", "fit"))
+    fit = command("fit", "Fit one method to a relation, a corpus or a table.", _later("commands", "fit"))
     add_reading(fit)
-    fit.add_argument("--method", default="acvb0", help=f"one of {', '.join(_names())} (default: acvb0)")
+    fit.add_argument("--method", help=f"one of {', '.join(_names())} (default: acvb0; of tables fab)")
     fit.add_argument("--seed", type=int, default=0, help="of the inference (default: 0)")
     fit.add_argument(
         "--restarts", type=_positive, default=1, metavar="N",
@@ -66,8 +68,8 @@ def parser() -> Parser:
     )
     add_reading(compare)
     compare.add_argument(
-        "--methods", type=_list, default=["acvb0", "cvb0", "vb"], metavar="A,B,…",
-        help="methods, with commas between (default: acvb0,cvb0,vb)",
+        "--methods", type=_list, metavar="A,B,…",
+        help="methods, with commas between (default: acvb0,cvb0,vb; of tables fab,em,vb)",
     )  # fmt: skip
     compare.add_argument(
         "--seeds", type=_seeds, default=[0], metavar="N",
@@ -143,7 +145,8 @@ def _add_run(to: Parser, documents: str = "0") -> None:
     to.add_argument("--model", help=f"{told} (default: {usual})")
     to.add_argument(
         "--heldout", type=real, default=0.0, metavar="SHARE",
-        help="share of the observed entries, or of each document's words, to hold out and score (default: 0)",
+        help="share of the observed entries, of each document's words, or of a table's known cells, to hold out and "
+        "score (default: 0)",
     )  # fmt: skip
     to.add_argument(
         "--heldout-documents", type=real, metavar="SHARE",

@@ -22,7 +22,7 @@ from acvb_core.engine.run import StopRun
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.errors import ParameterError
 from acvb_core.lda.trained import TrainedTopics
-from acvb_core.registry import method_row
+from acvb_core.registry import method_row, methods_of
 from acvb_core.rows import ModelRow
 from acvb_core.store.export import csv_text, write_document_topics, write_run
 from acvb_core.store.export_links import write_links
@@ -30,6 +30,8 @@ from acvb_core.store.leftovers import remove_leftovers
 from acvb_core.store.trained import load_model
 
 INTERRUPTED = 130
+#: Methods that are compared where none was typed; of models that do not have the first, so many of their own.
+_USUAL, _FEW = ("acvb0", "cvb0", "vb"), 3
 
 
 def fit(arguments: argparse.Namespace) -> int:
@@ -40,11 +42,12 @@ def fit(arguments: argparse.Namespace) -> int:
 
 def _fit(arguments: argparse.Namespace, kept: ExitStack) -> int:
     start = None if arguments.start is None else load_model(Path(arguments.start))
-    source, values = loaded(arguments, [arguments.method], [arguments.seed], kept, start)
+    method = arguments.method or _usual_methods(arguments)[0]
+    source, values = loaded(arguments, [method], [arguments.seed], kept, start)
     out = make_folder(arguments.out)
     problem = pose(
         source.data,
-        arguments.method,
+        method,
         values,
         model=source.model.name,
         seed=arguments.seed,
@@ -81,14 +84,16 @@ def compare(arguments: argparse.Namespace) -> int:
 
 
 def _compare(arguments: argparse.Namespace, kept: ExitStack) -> int:
-    source, values = loaded(arguments, arguments.methods, arguments.seeds, kept)
+    methods = arguments.methods or _usual_methods(arguments)
+    source, values = loaded(arguments, methods, arguments.seeds, kept)
     out = make_folder(arguments.out)
-    progress = Progress(sys.stderr, len(arguments.methods) * len(arguments.seeds), quiet=arguments.quiet)
+    planned = len(methods) * len(arguments.seeds)
+    progress = Progress(sys.stderr, planned, quiet=arguments.quiet)
     try:
         with stoppable() as checkpoint:
             comparison = fitting.compare(
                 source.data,
-                arguments.methods,
+                methods,
                 seeds=arguments.seeds,
                 watch=progress,
                 checkpoint=checkpoint,
@@ -108,9 +113,15 @@ def _compare(arguments: argparse.Namespace, kept: ExitStack) -> int:
         (out / "comparison.csv").write_text(csv_text(comparison.table()), encoding="utf-8", newline="")
     shown = comparison_json if arguments.json else comparison_text
     sys.stdout.write(shown(comparison, source.lines, out, removed))
-    planned = len(arguments.methods) * len(arguments.seeds)
     stopped = len(comparison.results) < planned or comparison.results[-1].verdict is Verdict.STOPPED
     return INTERRUPTED if stopped else 0
+
+
+def _usual_methods(arguments: argparse.Namespace) -> list[str]:
+    """Return the methods that are compared where none was typed; the first is the one that is fitted."""
+    model = chosen_models(arguments)[0]
+    known = [row.name for row in methods_of(model.name)]
+    return [name for name in _USUAL if name in known] if known[0] in _USUAL else known[:_FEW]
 
 
 def nothing_yet(first: str = "sweep") -> int:

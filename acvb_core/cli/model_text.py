@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from acvb_core.cli.feature_text import feature_facts, feature_lines, held_out_cells
+from acvb_core.cli.printable import printable
 from acvb_core.data.document_split import HeldOutDocuments
 from acvb_core.engine.result import Result
 from acvb_core.store.known_labels import known_labels
@@ -114,10 +116,10 @@ def _topics(result: Result) -> str:
     return "\n" + "".join(f"{line}\n" for line in lines)
 
 
-def printable(word: str) -> str:
-    """Return a word from the user's file with nothing in it that a terminal would obey."""
-    return "".join(letter if letter.isprintable() else "�" for letter in word)
-
-
 _IRM = ModelText(_irm_facts, _nothing, _irm_held_out)
-TEXTS = {"irm": _IRM, "network": _IRM, "lda": ModelText(_lda_facts, _topics, _lda_held_out)}
+TEXTS = {
+    "irm": _IRM,
+    "network": _IRM,
+    "lda": ModelText(_lda_facts, _topics, _lda_held_out),
+    "lfm": ModelText(feature_facts, feature_lines, held_out_cells),
+}

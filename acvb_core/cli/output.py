@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from acvb_core.cli.model_text import TEXTS, printable
+from acvb_core.cli.model_text import TEXTS
+from acvb_core.cli.printable import printable
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.report import plural
 from acvb_core.engine.fitting import Comparison
@@ -146,8 +147,13 @@ def comparison_text(
 ) -> str:
     """Return all runs as a table, and how alike their clusterings are."""
     first = comparison.results[0]
-    table = comparison.table().to_string(
-        index=False, na_rep="-", float_format=lambda x: f"{x:,.1f}" if abs(x) >= 100 else f"{x:.4g}"
+    # What no run has, because its model does not, is no column.
+    table = (
+        comparison.table()
+        .dropna(axis=1, how="all")
+        .to_string(
+            index=False, na_rep="-", float_format=lambda x: f"{x:,.1f}" if abs(x) >= 100 else f"{x:.4g}"
+        )
     )
     parts = [data_text(first.problem.data, _told(first, lines)), table, "\n"]
     if first.problem.heldout is not None:

@@ -1,14 +1,15 @@
-"""The flags that say how FILE is read: those of every file, of a relation, of a corpus and of its texts."""
+"""The flags that say how FILE is read: those of every file, of a relation, of a corpus, of its texts and of a table."""
 
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from acvb_core.cli.reading_tables import add_table
 from acvb_core.cli.settings import Add, add_setting, adder, setting_help, typed_value
+from acvb_core.cli.typed import column, real, shape, words
 from acvb_core.data.corpus_layout import CORPUS_FORMATS
 from acvb_core.data.layout import FORMATS
 from acvb_core.data.sides import DOMAINS
@@ -20,6 +21,7 @@ from acvb_core.errors import ParameterError
 _TOKENISER = "tokeniser:"
 
 _DELIMITERS = {"tab": "\t", r"\t": "\t", "space": " ", "comma": ",", "semicolon": ";"}
+_SHARED = ("name", "delimiter", "encoding", "header")
 
 
 @dataclass(frozen=True)
@@ -34,9 +36,11 @@ class Reading:
         A model for such data, which a message can propose.
     formats : tuple of str
     options : tuple of str
-        Names among the parsed arguments that only this kind has, those of a tokeniser left out.
+        Names among the parsed arguments that not every kind has, those of a tokeniser left out.
     beyond : tuple of str
         … that only this kind has and that say how to take the data, of a sample too.
+    shared : tuple of str
+        … of those that every kind has, what the reader of this one is told.
     """
 
     kind: str
@@ -44,11 +48,11 @@ class Reading:
     formats: tuple[str, ...]
     options: tuple[str, ...]
     beyond: tuple[str, ...] = ()
+    shared: tuple[str, ...] = ("format", *_SHARED)
 
 
 _CUTTING = "how to cut the texts of a corpus into words"
 _SHARED_TITLE = "how to read FILE (guessed where not given)"
-_SHARED = ("format", "name", "delimiter", "encoding", "header")
 READINGS = (
     Reading(
         "relation",
@@ -69,6 +73,17 @@ READINGS = (
             "count_column",
         ),
         ("on_disk", "broken", "start", "heldout_documents"),
+    ),
+    Reading(
+        "table",
+        "lfm",
+        (),
+        (
+            "row_labels", "label_column", "missing", "categories", "category_columns", "leave_out", "constants",
+            "image", "decimal",
+        ),
+        ("standardise",),
+        _SHARED,
     ),
 )  # fmt: skip
 #: Options whose flag is not their name with dashes.
@@ -92,6 +107,7 @@ def add_reading(to: argparse.ArgumentParser) -> None:
     _add_corpus(add)
     _add_large(add)
     _add_tokeniser(adder(to, _CUTTING))
+    add_table(adder(to, "how to read FILE as a table (--model lfm)"))
 
 
 def add_texts(to: argparse.ArgumentParser) -> None:
@@ -121,7 +137,9 @@ def add_documents(to: argparse.ArgumentParser) -> None:
 
 def _add_shared(add: Add, readings: Sequence[Reading]) -> None:
     formats = [name for reading in readings for name in reading.formats]
-    told = "; ".join(f"{', '.join(reading.formats)} for a {reading.kind}" for reading in readings)
+    told = "; ".join(
+        f"{', '.join(reading.formats)} for a {reading.kind}" for reading in readings if reading.formats
+    )
     add("--format", f"what kind of file it is: {told}", choices=("auto", *formats), metavar="FORMAT")
     add("--delimiter", "one character, or tab, space, comma, semicolon", type=lambda t: _DELIMITERS.get(t, t))
     add("--encoding", "such as latin-1 (default: UTF-8)")
@@ -132,10 +150,10 @@ def _add_shared(add: Add, readings: Sequence[Reading]) -> None:
 def _add_relation(add: Add) -> None:
     for side in ("row", "column"):
         text = f"edge list: column of the {side} labels, by name or by position from 0"
-        add(f"--{side}-column", text, type=_column)
-    add("--value-column", "edge list: column of the values; `none` when every line is a link", type=_column)
+        add(f"--{side}-column", text, type=column)
+    add("--value-column", "edge list: column of the values; `none` when every line is a link", type=column)
     add("--threshold", "a number above it is a link (default: 0)", type=real)
-    add("--shape", "size of the relation, as 1892x1892; labels are then indices from 0", type=_shape)
+    add("--shape", "size of the relation, as 1892x1892; labels are then indices from 0", type=shape)
     add("--row-nodes", "file with all row objects, one a line", metavar="LIST")
     add("--column-nodes", "file with all column objects, one a line", metavar="LIST")
     add(
@@ -178,12 +196,13 @@ def _add_corpus(add: Add) -> None:
     text = "file with the words, one a line: what the numbers in word counts stand for"
     add(_FLAGS["vocabulary"], text, dest="vocabulary", metavar="FILE")
     where = "by name or by position from 0"
-    add("--text-column", f"table: column of the texts, {where}", type=_column)
-    add("--name-column", "table: column of the documents' names; `none` numbers them", type=_column)
-    add("--label-column", "table: column of the documents' known groups; `none` for none", type=_column)
-    add("--document-column", f"word counts: column of the documents, {where}", type=_column)
-    add("--word-column", f"word counts: column of the words, {where}", type=_column)
-    add("--count-column", "word counts: column of the counts; `none` when each line is a word", type=_column)
+    add("--text-column", f"table: column of the texts, {where}", type=column)
+    add("--name-column", "table: column of the documents' names; `none` numbers them", type=column)
+    text = "table: column of the known groups of the documents, or of a table's rows; `none` for none"
+    add("--label-column", text, type=column)
+    add("--document-column", f"word counts: column of the documents, {where}", type=column)
+    add("--word-column", f"word counts: column of the words, {where}", type=column)
+    add("--count-column", "word counts: column of the counts; `none` when each line is a word", type=column)
 
 
 def _add_large(add: Add) -> None:
@@ -209,13 +228,15 @@ def _add_tokeniser(add: Add) -> None:
     def default(name: str) -> str:
         return ", ".join(getattr(fresh, name)) or "none"
 
-    def words(flag: str, name: str, text: str) -> None:
+    def word_list(flag: str, name: str, text: str) -> None:
         shown = f"{text} (default: {default(name)})"
-        add(flag, shown, dest=_TOKENISER + name, type=_words, metavar="A,B,…")
+        add(flag, shown, dest=_TOKENISER + name, type=words, metavar="A,B,…")
 
     languages = ", ".join(STOP_WORD_LANGUAGES)
-    words("--stop-words", "stop_words", f"drop the stop words of these languages; none, or of {languages}")
-    words("--extra-stop-words", "extra_stop_words", "further words to drop")
+    word_list(
+        "--stop-words", "stop_words", f"drop the stop words of these languages; none, or of {languages}"
+    )
+    word_list("--extra-stop-words", "extra_stop_words", "further words to drop")
     text = f"regular expression of a word (default: {fresh.token_pattern})"
     add("--token-pattern", text, dest=_TOKENISER + "token_pattern", metavar="REGEX")
     for parameter in TOKENISER_PARAMETERS:
@@ -238,12 +259,12 @@ def reader_options(arguments: argparse.Namespace, reading: Reading) -> dict[str,
     """
     for other in READINGS:
         if other is not reading:
-            for flag in _typed_flags(arguments, other):
+            for flag in _typed_flags(arguments, other, reading.options):
                 raise ParameterError(
                     f"{flag} is for a {other.kind}, but FILE is to be read as a {reading.kind}. Leave it out, or "
                     f"give --model {other.model}."
                 )
-    options = _given(arguments, (*_SHARED, *reading.options))
+    options = _given(arguments, (*reading.shared, *reading.options))
     tokeniser = _tokeniser(arguments)
     return options | ({} if tokeniser is None else {"tokeniser": tokeniser})
 
@@ -257,9 +278,9 @@ def check_as_it_is(arguments: argparse.Namespace, reading: Reading, what: str = 
         A flag says how to read FILE, or is for another kind of data.
     """
     for kind in READINGS:
-        for flag in _beyond_flags(arguments, kind) if kind.kind == "corpus" and kind is not reading else ():
+        for flag in _beyond_flags(arguments, kind) if kind.kind != "relation" and kind is not reading else ():
             raise ParameterError(f"{flag} is for a {kind.kind}; {arguments.file} is a {reading.kind}.")
-    flags = ["--" + name for name in _given(arguments, _SHARED)]
+    flags = ["--" + name for name in _given(arguments, ("format", *_SHARED))]
     for kind in READINGS:
         allowed = _beyond_flags(arguments, kind) if kind is reading else []
         flags += [flag for flag in _typed_flags(arguments, kind) if flag not in allowed]
@@ -269,9 +290,10 @@ def check_as_it_is(arguments: argparse.Namespace, reading: Reading, what: str = 
         raise ParameterError(f"{what} is read as it is; leave {flags[0]} out.")
 
 
-def _typed_flags(arguments: argparse.Namespace, reading: Reading) -> list[str]:
-    """Return the flags that were typed and that only one kind of data has."""
-    flags = [flag_of(name, value) for name, value in _given(arguments, reading.options).items()]
+def _typed_flags(arguments: argparse.Namespace, reading: Reading, allowed: Sequence[str] = ()) -> list[str]:
+    """Return the flags that were typed and that one kind of data has, those of some options left out."""
+    names = tuple(name for name in reading.options if name not in allowed)
+    flags = [flag_of(name, value) for name, value in _given(arguments, names).items()]
     flags += _beyond_flags(arguments, reading)
     if arguments.format in reading.formats:
         flags.append(f"--format {arguments.format}")
@@ -288,8 +310,8 @@ def flag_of(name: str, value: Any = None) -> str:
     """Return the flag that was typed to give an argument this value."""
     if value is False and name == "directed":
         return "--undirected"
-    if value is False and name == "self_links":
-        return "--no-self-links"
+    if value is False and name in ("self_links", "standardise"):
+        return f"--no-{name.replace('_', '-')}"
     return _FLAGS.get(name, "--" + name.replace("_", "-"))
 
 
@@ -315,28 +337,3 @@ def _tokeniser(arguments: argparse.Namespace) -> Tokeniser | None:
         for name, value in _tokeniser_settings(arguments).items()
     }
     return Tokeniser.from_dict(typed) if typed else None
-
-
-def _words(text: str) -> list[str]:
-    return [] if text == "none" else [word.strip() for word in text.split(",") if word.strip()]
-
-
-def _shape(text: str) -> tuple[int, int]:
-    found = re.fullmatch(r"(\d+)[x×,](\d+)", text.strip().lower())
-    if not found:
-        raise argparse.ArgumentTypeError(f"{text!r} is no size; write it as 1892x1892")
-    return int(found[1]), int(found[2])
-
-
-def real(text: str) -> float:
-    """Return the number that was typed."""
-    try:
-        return float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number") from None
-
-
-def _column(text: str) -> str | int | bool:
-    if text.isascii() and text.isdigit():
-        return int(text)
-    return False if text == "none" else text

@@ -5,15 +5,23 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from acvb_core.cli.documents import kept_sample, load_documents
 from acvb_core.cli.kept import holds_corpus
-from acvb_core.cli.reading import ONE_DOMAIN, check_as_it_is, flag_of, reader_options, reading_of
+from acvb_core.cli.reading import (
+    ONE_DOMAIN,
+    Reading,
+    check_as_it_is,
+    flag_of,
+    reader_options,
+    reading_of,
+)
 from acvb_core.data.networks import as_network, as_two_sided, with_attributes
 from acvb_core.data.relation import Relation
 from acvb_core.data.sides import Domains
+from acvb_core.data.table import Table
 from acvb_core.data.tokeniser import Tokeniser
 from acvb_core.errors import ParameterError
 from acvb_core.registry import MODELS, methods_of, model_row
@@ -30,7 +38,7 @@ class Source:
 
     Attributes
     ----------
-    data : Relation, Corpus or DiskCorpus
+    data : Relation, Corpus, DiskCorpus or Table
     model : ModelRow
         What they are to be fitted with.
     lines : list of str
@@ -126,7 +134,9 @@ def load(
         if getattr(arguments, "on_disk", None) is not None and isinstance(sample.data, models[0].data_type):
             data, lines = kept_sample(arguments, sample.data, streamed)
             return Source(data, models[0], lines)
-        return Source(sample.data, models[0], sample.report.lines())
+        return _as_asked(arguments, sample.data, models[0], sample.report.lines())
+    if reading.kind == "table":
+        return _table(arguments, reading, models[0])
     if reading.kind == "corpus":
         data, lines = load_documents(arguments, reading, cutter, streamed, kept)
         return Source(data, models[0], lines)
@@ -138,6 +148,27 @@ def load(
     loaded = load_relation(arguments.file, domains=domains, **kind, **options)
     hints = _hints(loaded.relation, domains, arguments.directed)
     return _relation(arguments, loaded.relation, [*loaded.report.lines(), *hints])
+
+
+def _table(arguments: argparse.Namespace, reading: Reading, model: ModelRow) -> Source:
+    """Return the table of FILE."""
+    from acvb_core.data.table_readers import load_table
+
+    options = reader_options(arguments, reading)
+    if options.get("label_column") is False:  # as for documents, `none` says that there is none
+        del options["label_column"]
+    found = load_table(arguments.file, **options)
+    return _as_asked(arguments, found.table, model, found.report.lines())
+
+
+def _as_asked(arguments: argparse.Namespace, data: Any, model: ModelRow, lines: list[str]) -> Source:
+    """Return data of a file or a sample, a table standardised or not, as was typed; say so where it is not."""
+    if not isinstance(data, Table):
+        return Source(data, model, lines)
+    asked = getattr(arguments, "standardise", None)
+    table = data if asked is None else replace(data, standardise=asked)
+    told = [] if table.standardise else ["Columns are taken as they are, not standardised."]
+    return Source(table, model, [*lines, *told])
 
 
 def _hints(relation: Relation, domains: Domains, directed: bool | None) -> list[str]:

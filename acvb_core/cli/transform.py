@@ -51,7 +51,8 @@ def _documents(arguments: argparse.Namespace, topics: SavedTopics, kept: ExitSta
     if isinstance(source.data, DiskCorpus):
         return replace(source, data=source.data.in_memory())
     if not isinstance(source.data, Corpus):
-        raise ParameterError(f"{arguments.file} is a relation; topics are of documents. Give a corpus.")
+        kind = type(source.data).__name__.lower()
+        raise ParameterError(f"{arguments.file} is a {kind}; topics are of documents. Give a corpus.")
     sample = source.data
     if sample.texts is None or not arguments.file.startswith("sample:"):
         return source

@@ -10,9 +10,12 @@ from acvb_core.cli.commands import INTERRUPTED, loaded, make_folder, nothing_yet
 from acvb_core.cli.interrupt import stoppable
 from acvb_core.cli.output_tuning import Tuned, tuning_json, tuning_text
 from acvb_core.cli.progress import Progress
+from acvb_core.cli.source import chosen_models
 from acvb_core.engine.run import StopRun
 from acvb_core.engine.trials import Tuning
 from acvb_core.engine.tuning import plan, search
+from acvb_core.errors import ParameterError
+from acvb_core.registry import METHODS
 from acvb_core.store.csv_text import csv_text
 
 
@@ -23,6 +26,7 @@ def tune(arguments: argparse.Namespace) -> int:
 
 
 def _tune(arguments: argparse.Namespace, kept: ExitStack) -> int:
+    _check_model(arguments)
     source, values = loaded(arguments, [arguments.method], [arguments.seed], kept)
     out = make_folder(arguments.out)
     what = plan(
@@ -54,3 +58,13 @@ def _tune(arguments: argparse.Namespace, kept: ExitStack) -> int:
     shown = tuning_json if arguments.json else tuning_text
     sys.stdout.write(shown(Tuned(source.data, what, found), source.lines, out, removed))
     return 0 if len(found.trials) == what.trials else INTERRUPTED
+
+
+def _check_model(arguments: argparse.Namespace) -> None:
+    """Raise ParameterError where no method of the model has steps."""
+    model = chosen_models(arguments, [arguments.method])[0].name
+    able = list(dict.fromkeys(row.model for row in METHODS if row.tuned))
+    if model not in able:
+        raise ParameterError(
+            f"methods of model {model!r} have no steps to tune; those of {', '.join(able)} have."
+        )
