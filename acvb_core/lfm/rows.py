@@ -11,6 +11,7 @@ from acvb_core.lfm.fab import Fab
 from acvb_core.lfm.memory import memory_bytes, most_features
 from acvb_core.lfm.model import LfmModel
 from acvb_core.lfm.state import Penalty
+from acvb_core.lfm.vb import VariationalLfm
 from acvb_core.parameters import Parameter
 from acvb_core.protocols import Model
 from acvb_core.rows import Method, ModelRow, Values, max_sweeps
@@ -95,6 +96,23 @@ def _em(data: Any, values: Values) -> Fab:
     return Fab(Cells.of(data), values["k_max"], Penalty(False), 0, False, False, values["tol"])
 
 
+_VB = (
+    Parameter(
+        "alpha", "float", 1.0, "Expected features of an object, before the data are seen: a feature's share has the "
+        "prior Beta(alpha / k_max, 1).", "Features of an object (alpha)", 1e-6, 1e6,
+    ),
+    Parameter(
+        "noise_weight", "float", 3.0, "Weight of the prior belief that a column is all noise, in pairs of cells: with "
+        "less, a column that some features follow closely is taken for free of noise.", "Weight of the noise's prior",
+        1e-3, 1e6,
+    ),
+)  # fmt: skip
+
+
+def _vb(data: Any, values: Values) -> VariationalLfm:
+    return VariationalLfm(Cells.of(data), values["k_max"], values["alpha"], values["noise_weight"])
+
+
 LFM_METHODS = (
     Method(
         "lfm", "fab", "FAB",
@@ -108,5 +126,12 @@ LFM_METHODS = (
         "The same without the criterion: as many features as it is given, all of which it uses.",
         "Hayashi, Fujimaki, NIPS 26 (2013), §5",
         (SIZE, max_sweeps(2000), TOLERANCE), _em, "lower_bound", bound_per="object",
+    ),
+    Method(
+        "lfm", "vb", "VB",
+        "Variational Bayes with a finite beta-Bernoulli prior: its lower bound never falls, features that are not "
+        "needed die out.",
+        "Doshi-Velez, Miller, Van Gael, Teh, AISTATS 2009, finite approximation",
+        (SIZE, *_VB, max_sweeps(2000), TOLERANCE), _vb, "lower_bound", bound_per="object",
     ),
 )  # fmt: skip

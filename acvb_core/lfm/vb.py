@@ -18,8 +18,9 @@ from acvb_core.protocols import Checkpoint, Posterior, SweepInfo, Unaveraged, no
 #: Sweeps in which the noise, the shares and the prior of the weights stay where they begin. Were they learned from the
 #: first sweep on, from weights that random activations make all but zero, no feature would ever be needed.
 WARM = 20
-#: A feature with less than this many objects has died: it is dropped. The bound knows it by less than this (nats).
-DEAD = 1e-6
+#: A feature with less than this many objects has died and is dropped. The bound wants a trace of every feature, so that
+#: it falls by as much (nats) then, and never else.
+DEAD = 1e-2
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,8 @@ class VariationalLfm(Unaveraged):
     Beyond the paper: missing cells; a noise precision of each column, with a Gamma posterior; a baseline and the prior
     variance of the weights, at the maximum of the bound; the weights of a column updated together, which is where the
     coordinate updates lead; features that die are dropped, which the bound accounts for; a feature that most objects
-    have is turned into one that the others have where that raises the bound. No step lowers the bound.
+    have is turned into one that the others have where that raises the bound. No step lowers the bound, but that a dead
+    feature is dropped, by `DEAD` at most.
 
     References
     ----------
@@ -55,7 +57,7 @@ class VariationalLfm(Unaveraged):
     cells: Cells
     k_max: int = 0
     alpha: float = 1.0
-    noise_weight: float = 1.0
+    noise_weight: float = 3.0
 
     @cached_property
     def prior(self) -> VbPrior:
