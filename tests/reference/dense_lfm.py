@@ -23,6 +23,8 @@ dense_lfm_ibp (weights integrated out)
     log_marginal(x, z, noise_var, weight_var, bias=0, bias_var=0), weight_posterior(x, z, ...)
     ibp_log_prior(z, alpha, classes), finite_log_prior(z, a, c), class_key(z), matrix_of(key, n)
     flip_log_odds(x, z, n, k, ...), own_features_law(x, z, n, alpha, limit, ...)
+dense_lfm_vb (finite beta-Bernoulli): VbState, VbPrior, vb_bound, an update for each coordinate, vb_sweep
+dense_lfm_meibp (non-negative weights): truncated_moments, MeState, me_bound, an update for each coordinate
 
 What "dof" maximises. HF13's Lemma 1 drops lambda_d from the Hessian lambda_d sum_n z_n z_n' of a column's weights.
 Kept, and with a prior of the weights as wide as the column (s_d = sd of its observed cells), it gives
