@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.clusters import order_by_size
+from acvb_core.clusters import is_identity, order_by_size
 from acvb_core.lfm.activations import update_activations
 from acvb_core.lfm.cells import Cells, Floats
 from acvb_core.lfm.fab_moves import find_move, turn
@@ -85,6 +85,7 @@ class Fab(Unaveraged):
         risen = (swept.bound - state.bound) / self.cells.n_objects
         if self.merge and swept.still and state.still and not swept.moves_over and abs(risen) < self.tol:
             swept, names, found = self._moved(swept, names, checkpoint)
+            swept, names = by_share(swept, names)
             moves |= found
         settling = not swept.still or (self.merge and not swept.moves_over)
         return swept, self._told(state, swept, names, settling, moves)
@@ -104,12 +105,8 @@ class Fab(Unaveraged):
                 bias = fit.bias + fit.weights[~alive & always].sum(axis=0)
                 fit = replace(fit, weights=fit.weights[alive], bias=bias)
                 mu, shares, names = mu[alive], shares[alive], names[alive]
-        order = order_by_size(mu.sum(axis=1)) if len(mu) else np.zeros(0, np.int64)
-        if (order != np.arange(len(order))).any():
-            mu, names = mu[order], names[order]
-            fit = replace(fit, weights=fit.weights[order])
-        swept = replace(state, mu=mu, fit=fit)
-        return swept.with_activations(cells, mu, penalty, checkpoint, sweeps=state.sweeps + 1), names
+        swept, names = by_share(replace(state, mu=mu, fit=fit), names)
+        return swept.with_activations(cells, swept.mu, penalty, checkpoint, sweeps=state.sweeps + 1), names
 
     def _moved(
         self, state: FabState, names: Names, checkpoint: Checkpoint
@@ -141,6 +138,15 @@ class Fab(Unaveraged):
         """Return E[z], weights, shares, baseline, noise and bound."""
         fit = state.fit
         return posterior_of(state.mu.T, fit.weights, state.shares, fit.bias, fit.precision, bound=state.bound)
+
+
+def by_share(state: FabState, names: Names) -> tuple[FabState, Names]:
+    """Return the state with its features by share, largest first, and their names in that order."""
+    order = order_by_size(state.mu.sum(axis=1))
+    if is_identity(order, state.n_features):
+        return state, names
+    fit = replace(state.fit, weights=state.fit.weights[order])
+    return replace(state, mu=np.ascontiguousarray(state.mu[order]), fit=fit), names[order]
 
 
 def alive_features(mu: Floats) -> NDArray[np.bool_]:

@@ -19,8 +19,10 @@ from acvb_core.lfm.summary import result_tables
 from acvb_core.protocols import Array, Checkpoint, Posterior, Responsibilities, no_checkpoint
 
 _LOG_2PI = math.log(2.0 * math.pi)
-#: Cells whose predictions are worked out at a time.
+#: Products of a feature and a held-out cell that one kernel call takes.
 _PIECE = 4_000_000
+#: Cells of the training data whose moments are worked out at a time: there are several arrays of them.
+_CELLS = 100_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +68,7 @@ class LfmModel:
     def train_log_likelihood(self, posterior: Posterior) -> float:
         """Return the mean over known cells of log N(x; E[W z] + b, 1 / lambda + Var[W z]), in nats."""
         table, total = self.table, 0.0
-        rows = max(1, _PIECE // max(table.n_columns, 1))
+        rows = max(1, _CELLS // max(table.n_columns, len(posterior["weights"])))
         for begin in range(0, table.n_rows, rows):
             values = table.values[begin : begin + rows]
             mean, variance = self.moments(posterior, slice(begin, begin + rows))

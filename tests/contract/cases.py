@@ -16,6 +16,7 @@ from acvb_core.rows import Method
 
 from .cases_irm import IrmCases
 from .cases_lda import LdaCases
+from .cases_lfm import LfmCases
 from .cases_network import NetworkCases
 
 SWEEPS = 6
@@ -33,13 +34,18 @@ class ModelCases(Protocol):
     variations : tuple of dict
         Settings to try on all data; those that a method does not have are not tried with it.
     fixed : dict
-        Settings under which all hyper-parameters are held, and what posteriors then say of them …
+        Settings under which all hyper-parameters are held, and what posteriors then say of them (nothing where they
+        cannot be held) …
     learned : dict
         … and such under which all are learned.
     sizes : tuple of dict
         Numbers of clusters to try, one and more than there are objects among them.
     pieces : tuple of str
         Functions that say how much a kernel call may take, to be replaced by ones that say little.
+    fewest : int
+        Clusters that are left at least.
+    has_loo : bool
+        Whether there is a pseudo leave-one-out log likelihood.
     """
 
     small: dict[str, Any]
@@ -49,6 +55,8 @@ class ModelCases(Protocol):
     learned: dict[str, Any]
     sizes: tuple[dict[str, Any], ...]
     pieces: tuple[str, ...]
+    fewest: int
+    has_loo: bool
 
     def data(self) -> dict[str, Any]:
         """Return data by name, all that are odd among them."""
@@ -91,7 +99,12 @@ class ModelCases(Protocol):
         ...
 
 
-CASES: dict[str, ModelCases] = {"irm": IrmCases(), "network": NetworkCases(), "lda": LdaCases()}
+CASES: dict[str, ModelCases] = {
+    "irm": IrmCases(),
+    "network": NetworkCases(),
+    "lda": LdaCases(),
+    "lfm": LfmCases(),
+}
 
 
 @cache

@@ -33,6 +33,8 @@ class IrmCases:
     learned: ClassVar[dict[str, Any]] = {"hyper": "tied", "alpha": 1.7, "a": 0.3, "b": 2.5}
     sizes = tuple({"k_rows": k, "k_cols": c} for k, c in ((1, 1), (1, 5), (6, 1), (40, 30), (2, 9)))
     pieces = ("acvb_core.irm.domain.chunk_length", "acvb_core.irm.gibbs.chunk_length")
+    fewest = 1
+    has_loo = True
 
     def data(self) -> dict[str, Relation]:
         nothing = np.zeros((9, 7), dtype=bool)

@@ -41,6 +41,8 @@ class LdaCases:
     learned: ClassVar[dict[str, Any]] = {"hyper": "minka", "alpha": 0.7, "beta": 0.3, "burn_in": 15}
     sizes = tuple({"k": k} for k in (1, 2, 3, 7, 16, 40))
     pieces = tuple(f"acvb_core.lda.{name}.chunk_pairs" for name in ("state", "gibbs", "stream"))
+    fewest = 1
+    has_loo = True
 
     def data(self) -> dict[str, Corpus]:
         some = planted_topics(25, 30, 3, 12, 0.2, 0.1, 4).corpus

@@ -19,7 +19,7 @@ from acvb_core.engine.threads import one_thread
 from acvb_core.registry import METHODS
 from acvb_core.rows import Method
 
-from .cases import CASES, built, every_method, known, limited, name_of, usual
+from .cases import CASES, built, every_method, known, last_of, limited, name_of, usual
 
 #: Some of the compiled functions, to see that they are found.
 KERNELS = (
@@ -41,7 +41,7 @@ def wide(model: str) -> tuple[Any, list[dict[str, Any]]]:
 @every_method
 def test_checkpoint_is_called_often(row: Method) -> None:
     """A pause or a stop takes effect soon: in the start, in sweeps, in one with every move and in the diagnostics."""
-    built(row, usual(row)).init(np.random.default_rng(0))  # whatever is loaded at first use
+    last_of(built(row, usual(row)), 1)  # whatever is loaded at first use
     gaps, last, calls = [0.0], time.perf_counter(), 0
 
     def checkpoint() -> None:

@@ -1,0 +1,161 @@
+"""Tables for the contract, those with next to nothing in them included, and what holds on any of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from acvb_core.data.cell_split import HeldOutCells
+from acvb_core.data.synthetic_features import planted_features
+from acvb_core.data.table import Table
+from acvb_core.lfm.state import FabState
+from acvb_core.protocols import Array, Posterior
+
+OPTIONAL = {"weight_variance", "bound"}
+
+
+def holed(table: Table, share: float, seed: int = 0) -> Table:
+    """Return the table with some cells missing; every column keeps its first three."""
+    rng, values = np.random.default_rng(seed), table.values.copy()
+    values[3:][rng.random(values[3:].shape) < share] = np.nan
+    return Table.build(values, standardise=table.standardise)
+
+
+class LfmCases:
+    """Tables, and what any posterior of one keeps to."""
+
+    # A wide tolerance: moves are looked for early.
+    small: ClassVar[dict[str, Any]] = {"k_max": 4, "warmup": 4, "tol": 1.0}
+    usual = "missing cells"
+    variations: tuple[dict[str, Any], ...] = (
+        {},
+        {"mode": "paper"},
+        {"accelerate": False, "merge": False},
+    )
+    fixed: tuple[dict[str, Any], dict[str, float]] = ({}, {})
+    learned: ClassVar[dict[str, Any]] = {}
+    sizes = tuple({"k_max": k} for k in (1, 2, 5, 9, 40))
+    pieces: tuple[str, ...] = ()
+    fewest = 0
+    has_loo = False
+
+    def data(self) -> dict[str, Table]:
+        planted = planted_features(80, 12, 3, noise=0.7, seed=4).table
+        rng = np.random.default_rng(2)
+        units = np.array([1e4, 1e-4, 3.0, *np.ones(8), 50.0])
+        certain = planted_features(30, 6, 3, noise=1e-3, seed=5)
+        unseen = holed(planted, 0.2).values
+        unseen[[3, 4, 79]] = np.nan
+        return {
+            "planted": planted,
+            "missing cells": holed(planted, 0.3),
+            "mostly missing": holed(planted, 0.9),
+            "rows without cells": Table.build(unseen),
+            "own units": Table.build(planted.values * units + 7, standardise=False),
+            "own units, missing cells": Table.build(unseen * units - 7, standardise=False),
+            "far from zero": Table.build(1e7 + planted.values),
+            "noise": Table.build(rng.normal(size=(25, 5))),
+            "nearly no noise": certain.table,
+            "no noise": Table.build(certain.activations @ certain.weights),
+            "zeros and ones": Table.build(np.round(rng.random((12, 5)))),
+            "one column": Table.build(planted.values[:, :1]),
+            "more columns than rows": Table.build(rng.normal(size=(4, 15))),
+            "two rows": Table.build([[0.0, 1.0, 5.0], [1.0, 0.0, -5.0]]),
+            "two cells": Table.build([[0.0], [1.0]]),
+            "identical rows": Table.build(np.repeat([[0.0, 1.0, 2.0], [1.0, 0.0, 4.0]], 6, axis=0)),
+            "identical columns": Table.build(np.repeat(planted.values[:, :1], 4, axis=1)),
+            "two known cells of a column": Table.build(
+                [[0.0, 1.0], [1.0, np.nan], [np.nan, 3.0], [0.4, np.nan]]
+            ),
+        }
+
+    def arrays(self, data: Table) -> list[np.ndarray]:
+        return [data.values, data.moments.mean, data.moments.sd]
+
+    def everything(self, data: Table) -> HeldOutCells:
+        rows, columns = (index.ravel().astype(np.int32) for index in np.indices(data.shape))
+        values = np.where(np.isnan(data.values), data.moments.mean, data.values)
+        return HeldOutCells(rows, columns, values.ravel())
+
+    def check(self, posterior: Posterior, data: Table, swept: bool) -> None:
+        n, d = data.shape
+        (k,) = posterior.n_clusters().values()
+        shapes = {
+            "objects": (n, k), "weights": (k, d), "pi": (k,), "bias": (d,), "precision": (d,),
+            "weight_variance": (k, d), "bound": (1,),
+        }  # fmt: skip
+        assert set(posterior.arrays) - OPTIONAL == set(shapes) - OPTIONAL
+        assert {name: array.shape for name, array in posterior.arrays.items()} == {
+            name: shape for name, shape in shapes.items() if name in posterior.arrays
+        }
+        assert posterior.axes["objects"] == (None, "features")
+        assert posterior.axes["weights"] == ("features", None)
+        assert posterior.axes["pi"] == ("features",)
+        assert all(
+            posterior.axes[name] == (None,)
+            for name in ("bias", "precision", "bound")
+            if name in posterior.axes
+        )
+        assert posterior.averaged == ("objects",)
+        assert not posterior.normalised
+        assert posterior.derived == (("bound",) if "bound" in posterior.arrays else ())
+        mu, pi = posterior["objects"], posterior["pi"]
+        assert ((mu >= 0) & (mu <= 1)).all()
+        assert ((pi >= 0) & (pi <= 1)).all()
+        if (
+            "weight_variance" not in posterior.arrays
+        ):  # VB orders its features when it has learned how many there are
+            assert (np.diff(mu.sum(axis=0)) <= 1e-9).all()
+        assert (posterior["precision"] > 0).all()
+        assert (posterior.arrays.get("weight_variance", np.zeros(1)) >= 0).all()
+        np.testing.assert_allclose(
+            posterior.hyper["noise"], np.sqrt(1 / posterior["precision"]).mean(), rtol=1e-9
+        )
+
+    def check_tables(self, tables: dict[str, Any], data: Table, posterior: Posterior) -> None:
+        assert set(tables) == {"features", "objects", "columns"}
+        features, objects, columns = tables["features"], tables["objects"], tables["columns"]
+        (k,) = posterior.n_clusters().values()
+        assert list(features.columns) == ["feature", "share", "objects", *data.columns]
+        assert features["feature"].tolist() == list(range(1, k + 1))
+        assert features["share"].between(0, 1).all()
+        np.testing.assert_allclose(features["objects"], posterior["objects"].sum(axis=0))
+        assert list(objects.columns) == ["object", *(f"feature_{i + 1}" for i in range(k))]
+        assert objects["object"].tolist() == data.rows.tolist()
+        shares = objects.drop(columns="object").to_numpy(dtype=float)
+        assert ((shares >= 0) & (shares <= 1)).all()
+        assert list(columns.columns) == ["column", "baseline", "noise_sd", "mean", "sd"]
+        assert columns["column"].tolist() == data.columns.tolist()
+        assert (columns["noise_sd"] > 0).all()
+        for name, found in (("mean", np.nanmean), ("sd", np.nanstd)):
+            np.testing.assert_allclose(columns[name], found(data.values, axis=0), rtol=1e-6)
+        # What the tables say of a cell is what is predicted of it, in the user's units.
+        weights = features[list(data.columns)].to_numpy()
+        fitted = shares @ weights + columns["baseline"].to_numpy()
+        mean = posterior["objects"] @ posterior["weights"] + posterior["bias"]
+        wanted = data.scale.undo(mean)
+        np.testing.assert_allclose(fitted, wanted, rtol=1e-6, atol=1e-6 * float(data.moments.sd.max()))
+
+    def check_predictions(self, probability: Array, data: Table) -> None:
+        assert probability.shape == (data.values.size, 2)
+        assert probability.dtype == np.longdouble
+        assert np.isfinite(probability).all()
+        assert (probability[:, 0] >= 0).all()
+
+    def medium(self) -> tuple[Table, dict[str, Any], int]:
+        medium = planted_features(3_000, 120, 10, seed=1).table
+        return holed(medium, 0.1), {"k_max": 40}, 20
+
+    def long(self) -> tuple[Table, int]:
+        return holed(planted_features(300, 60, 5, seed=5).table, 0.1), 3
+
+    def wide(self) -> tuple[Table, list[dict[str, Any]]]:
+        wide = planted_features(4_000, 100, 8, seed=1).table
+        return wide, [{"k_max": 40}, {"k_max": 5}, {"k_max": 40, "merge": False, "accelerate": False}]
+
+    def due_for_moves(self, state: Any) -> Any:
+        if isinstance(state, FabState):
+            return replace(state, still=True, moves_over=False, sweeps=1_000)
+        return state
