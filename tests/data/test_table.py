@@ -150,8 +150,8 @@ def test_a_picture_has_its_pixels_where_they_belong():
     assert kept.picture(values).tolist() == [[1, 7, 2], [3, 9, 4]]
     assert kept.picture(values, fill=0.0).tolist() == [[1, 0, 2], [3, 0, 4]]
     # A second time, from a picture that has a background already.
-    again = kept.without(np.array([True, False, False, False]), np.array([5.0, 0, 0, 0]))
-    assert again.picture(values[1:]).tolist() == [[5, 7, 2], [3, 9, 4]]
+    again = kept.without(np.array([False, True, False, False]), np.array([0, 5.0, 0, 0]))
+    assert again.picture(values[[0, 2, 3]]).tolist() == [[1, 7, 5], [3, 9, 4]]
     assert np.isnan(kept.background[[0, 2, 3, 5]]).all()
 
 
