@@ -1,4 +1,4 @@
-"""Compare: several runs side by side, in curves, scores, blocks and memberships."""
+"""Compare: several runs side by side, in curves, scores, and what they found."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from acvb_core.views.comparison_table import (  # noqa: E402
     same_documents,
 )
 from acvb_core.views.theme import STILL_CONFIG  # noqa: E402
-from pages.ui import compare_topics  # noqa: E402
+from pages.ui import compare_features, compare_topics, feature_view  # noqa: E402
 from pages.ui import format as say  # noqa: E402
 from pages.ui.compare_relation import blocks  # noqa: E402
 from pages.ui.empty import comparison_button, empty_state  # noqa: E402
@@ -175,6 +175,21 @@ def topics(keys: tuple[Key, ...], jobs: list[Job], results: list[Result], labels
     compare_topics.returning(keys, views, labels, one)
 
 
+def features(keys: tuple[Key, ...], jobs: list[Job], results: list[Result], labels: list[str]) -> None:
+    """Draw which features of two runs are the same."""
+    views = [feature_view.view_of(job, result) for job, result in zip(jobs, results, strict=True)]
+    if not compare_features.same_objects(views):
+        return
+    st.subheader("Which feature is which", anchor=False)
+    one, other = choose_pair("features", labels)
+    if one == other:
+        st.info("Choose two different runs.", icon=":material/compare_arrows:")
+    else:
+        compare_features.pairs(
+            (keys[one], keys[other]), (views[one], views[other]), (labels[one], labels[other])
+        )
+
+
 def choose_pair(key: str, labels: Sequence[str]) -> tuple[int, int]:
     order = list(range(len(labels)))
     with st.container(horizontal=True, gap="medium", key=key):
@@ -212,9 +227,11 @@ curves(chosen, model, table.notes[0] if table.same_data and not table.same_split
 scores(table)
 if model == "lda":
     topics(keys, chosen, results, labels)
+elif model == "lfm":
+    features(keys, chosen, results, labels)
 else:
     blocks(keys, results, labels)
-if table.same_data and same_documents(results):
+if table.same_data and model_row(model).clusterings and same_documents(results):
     # Where there are runs with one clustering and with two, the two sides can be told apart.
     of = sorted({job.problem.settings.model for job in chosen}, key=alike.index)
     memberships(keys, results, labels, of[0])

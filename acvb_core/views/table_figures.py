@@ -72,7 +72,7 @@ def missing_share_figure(table: Table, along: Along = "columns", *, height: int 
         "uid": f"missing-{along}",
     }
     told = f" · {percent(table.n_missing / table.values.size)} of all cells, at most {percent(missing.max() / of)}"
-    ticks = [0, 1, 4, 8, 12, 16, 20]
+    ticks = [0, 4, 8, 12, 16, 20]
     layout = base_layout(
         height,
         margin={"l": 56, "r": 14, "t": _TOP, "b": 46},

@@ -38,6 +38,11 @@ METHOD_STYLES: Mapping[str, tuple[str, str]] = {
     "asdm": ("#B2182B", "18px,3px"),
     "ascvb0": ("#01665E", "12px,2px,3px,2px"),
     "asvb": ("#1A1A1A", "14px,6px"),
+    # Latent features stand in figures of their own, beside VB.
+    "fab": ("#1B7837", "24px,2px"),
+    "em": ("#C51B7D", "4px,4px"),
+    "ibp": ("#7A6A00", "16px,2px,2px,2px"),
+    "meibp": ("#00A0B0", "7px,2px,2px,2px,2px,2px"),
 }
 _OTHER_METHOD = ("#000000", "solid")
 _SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "cross", "star", "triangle-down")

@@ -19,8 +19,8 @@ from pages.ui.picking import choose_one
 from pages.ui.picture_row import picture_row
 
 CHOSEN = "features_feature"
-#: Objects listed, and shown as pictures; columns up to which all weights are drawn beside the largest.
-MOST_LISTED, PICTURES, MOST_PROFILE = 50, 12, 5_000
+#: Objects listed, and shown as pictures; columns that have a bar, and up to which all of them are drawn below.
+MOST_LISTED, PICTURES, USUAL_BARS, MOST_PROFILE = 50, 12, 20, 5_000
 _TURN = "features_turn"
 _STILL: dict[str, Any] = dict(STILL_CONFIG)
 _UNITS: dict[Units, str] = {"table": "the columns' units", "sd": "standard deviations"}
@@ -149,22 +149,35 @@ def _weights(view: FeatureView, feature: int, units: Units) -> None:
         weights_figure(view, feature, units), key="feature_weights", theme=None, config=_STILL,
         alt=f"What feature {feature} adds to the columns.",
     )  # fmt: skip
-    if view.data.image is None and 25 < view.data.n_columns <= MOST_PROFILE:
+    if view.data.image is None and USUAL_BARS < view.data.n_columns <= MOST_PROFILE:
         figure = feature_profile_figure(
             view.weights[feature - 1], view.data.columns, feature, sd=view.sd, units=units
         )
-        st.plotly_chart(figure, key="feature_profile", theme=None, config=_STILL)
+        st.plotly_chart(
+            _retitled(figure, feature, "All columns"), key="feature_profile", theme=None, config=_STILL
+        )
 
 
 def weights_figure(view: FeatureView, feature: int, units: Units) -> Figure:
     """Return the weights of a feature (from 1) as a picture where the columns are pixels, else as bars."""
     at, table = feature - 1, view.data
     if table.image is None:
-        return feature_weights_figure(view.weights[at], table.columns, feature, sd=view.sd, units=units, n=20)
+        bars = feature_weights_figure(
+            view.weights[at], table.columns, feature, sd=view.sd, units=units, n=USUAL_BARS
+        )
+        return _retitled(bars, feature, "Strongest columns")
     weights = view.weights if units == "sd" else view.own_weights
-    return feature_image_figure(
+    picture = feature_image_figure(
         weights[at], table.image, feature, columns=table.columns, limit=largest(weights), units=units
     )
+    return _retitled(picture, feature, "Weights of the pixels")
+
+
+def _retitled(figure: Figure, feature: int, title: str) -> Figure:
+    """Return a figure with another title, for the feature's number stands above it already."""
+    told = figure["layout"]["title"]
+    told["text"] = told["text"].replace(f"<b>Feature {feature}</b>", f"<b>{title}</b>")
+    return figure
 
 
 def carrier_frame(view: FeatureView, feature: int) -> pd.DataFrame:

@@ -15,7 +15,9 @@ _STYLE = """
 @container (max-width: 17rem) {
   [class*="st-key-long_head_"] { flex-direction: column !important; align-items: flex-start !important; gap: 0.4rem; }
 }
-.st-key-steps { display: grid; grid-template-columns: repeat(auto-fit, minmax(10.5rem, 1fr)); gap: 0.9rem; }
+.st-key-steps { display: grid; grid-template-columns: repeat(6, minmax(0, 1fr)); gap: 0.9rem; }
+@media (max-width: 1250px) { .st-key-steps { grid-template-columns: repeat(3, minmax(0, 1fr)); } }
+@media (max-width: 700px) { .st-key-steps { grid-template-columns: repeat(2, minmax(0, 1fr)); } }
 .st-key-steps > div { width: 100% !important; min-width: 0; height: 100%; }
 .run-name { display: flex; align-items: center; gap: 0.5rem; white-space: nowrap; font-weight: 600; }
 .run-below { font-size: 0.8rem; line-height: 1.2; color: #52606D; }
