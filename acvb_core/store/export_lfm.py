@@ -16,7 +16,7 @@ def lfm_arrays(result: Result) -> dict[str, Any]:
     objects, shape (N, K): probability that an object has a feature; weights, shape (K, D): what a feature adds to each
     column, and where the method has it weight_sd, its standard deviation; share, shape (K,): share of the objects that
     have a feature; baseline and noise_sd, shape (D,): all in the columns' units; scale_mean and scale_sd, shape (D,):
-    (value - scale_mean) / scale_sd is what the method worked on (0 and 1 where columns were not standardised);
+    (value - scale_mean) / scale_sd is what the method worked on (scale_sd is 1 where columns were not standardised);
     object_names, column_names: names (`labels_bytes`).
     """
     posterior, table = result.posterior, result.problem.train

@@ -37,7 +37,7 @@ def expected(
     baseline, parts, total = [], [[0.0] * 3 for _ in posterior["pi"]], []
     for d in range(3):
         known = [x for x in table.values[:, d] if x == x]
-        mean = sum(known) / len(known) if table.standardise else 0.0
+        mean = sum(known) / len(known)
         sd = (sum((x - mean) ** 2 for x in known) / len(known)) ** 0.5 if table.standardise else 1.0
         baseline.append(mean + sd * posterior["bias"][d])
         for k in range(len(parts)):
