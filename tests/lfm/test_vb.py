@@ -216,6 +216,16 @@ def test_feature_that_nobody_has_changes_nothing_when_it_is_dropped(missing: boo
     assert bound(cells, fewer, method.prior) == pytest.approx(bound(cells, state, method.prior), abs=1e-9)
 
 
+def test_feature_of_less_than_an_object_lives_until_it_has_next_to_nothing() -> None:
+    nu = np.array([[0.004, 0.01, 0.9], [0.004, 0.02, 0.8]])
+    assert living(nu).tolist() == [2, 1]
+    state = replace(state_of(17, 3), nu=nu)
+    fewer = taken(state, living(nu))
+    for name in ("tau", "means", "variances"):
+        np.testing.assert_array_equal(getattr(fewer, name), getattr(state, name)[[2, 1]])
+    np.testing.assert_array_equal(fewer.nu, nu[:, [2, 1]])
+
+
 def course(method: VariationalLfm, n_sweeps: int, seed: int = 0) -> list[VbState]:
     rng = np.random.default_rng(seed)
     states = [method.init(rng)]
