@@ -18,6 +18,7 @@ from acvb_core.lfm.vb import DEAD, WARM, VariationalLfm, living, taken
 from acvb_core.lfm.vb_state import VbPrior, VbState, lower_bound
 from acvb_core.lfm.vb_steps import expected_errors, gains_of_turning, update_activations
 from acvb_core.lfm.vb_weights import Sums, update_weights, weight_variance
+from tests.reference import dense_lfm_vb as dense
 
 N, D, K = 4, 3, 2
 MISSING = [False, True]
@@ -107,6 +108,32 @@ def test_bound_is_the_expectation(missing: bool, died: int) -> None:
     prior = replace(PRIOR, size=K + died)
     x, state = table(missing), state_of(3)
     assert bound(cells_of(x), state, prior) == pytest.approx(slow_bound(x, state, prior), abs=1e-5)
+
+
+@pytest.mark.parametrize("missing", MISSING)
+def test_bound_and_updates_are_those_of_the_reference(missing: bool) -> None:
+    x = table(missing, 21)
+    cells, ours = cells_of(x), state_of(23)
+    method = VariationalLfm(cells, K)
+    prior = replace(PRIOR, rate=np.full(D, 0.8))
+    their_prior = dense.VbPrior((prior.first, 1.0), ours.variance, None, (prior.shape, 0.8))
+
+    def theirs(state: VbState) -> dense.VbState:
+        covariance = np.stack([np.diag(state.variances[:, d]) for d in range(D)])
+        noise = np.column_stack([state.shape, state.rate])
+        return dense.VbState(state.nu, state.tau, state.means, covariance, state.bias, np.zeros(D), noise)
+
+    assert bound(cells, ours, prior) == pytest.approx(dense.vb_bound(x, theirs(ours), their_prior))
+    best = fitted(cells, ours)
+    for k, d in product(range(K), range(D)):
+        mean, variance = dense.weight_update(x, theirs(best), their_prior, k, d)
+        assert (mean, variance) == pytest.approx((best.means[k, d], best.variances[k, d]))
+    assert weight_variance(best.means, best.variances) == pytest.approx(
+        dense.weight_variance_update(theirs(best))
+    )
+    noise = dense.noise_update(x, theirs(best), their_prior)
+    errors = method._errors(best, Sums.of(cells, best.nu), lambda: None)
+    np.testing.assert_allclose(noise[:, 1], 0.8 + 0.5 * errors)
 
 
 @pytest.mark.parametrize("missing", MISSING)
