@@ -134,9 +134,13 @@ def _most(values: Floats) -> float:
 
 
 def _extent(made: ObjectSteps, image: Image) -> tuple[float, float]:
-    """Return the scale of the upper row: what the object, the baseline and the background show."""
-    seen = np.concatenate([made.value, made.baseline, np.asarray(image.background)])
+    """Return the scale of the upper row: what the object and its background show, else the baseline.
+
+    Sums may go beyond it; the differences below tell how far.
+    """
+    seen = np.concatenate([made.value, np.asarray(image.background)])
     seen = seen[np.isfinite(seen)]
+    seen = seen if len(seen) > 1 else made.baseline
     return (float(seen.min()), float(seen.max())) if len(seen) else (0.0, 1.0)
 
 
@@ -177,7 +181,7 @@ def _pictures_layout(slots: int, aspect: float, told: str) -> Figure:
 def _scale_note(low: float, high: float, limit: float, missing: bool, y: float) -> Figure:
     """Return what the colours say, in the free place below the object and the baseline."""
     text = (
-        f"<b>above:</b> white {value_text(low)}<br>to dark {value_text(high)}"
+        f"<b>above:</b> white {value_text(low)} or less<br>to dark {value_text(high)} or more"
         f'<br><b>here:</b> <span style="color:rgb{BELOW}">{short(-limit)}</span>'
         f' to <span style="color:rgb{ABOVE}">{short(limit)}</span>'
     )

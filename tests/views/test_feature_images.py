@@ -78,6 +78,11 @@ def test_all_features_share_a_scale(image: Image) -> None:
     frames = [shape["line"] for shape in figure["layout"]["shapes"]]
     assert [f["color"] for f in frames[1:]] == [cluster_colour(1), cluster_colour(2)]
     assert frames[2]["width"] > frames[1]["width"]
+    for picture, frame in zip(figure["layout"]["images"], figure["layout"]["shapes"], strict=True):
+        assert (frame["x0"], frame["y0"]) == (picture["x"], picture["y"])
+        assert (frame["x1"] - frame["x0"], frame["y1"] - frame["y0"]) == pytest.approx(
+            (1.0, picture["sizey"])
+        )
     go.Figure(figure)
 
 

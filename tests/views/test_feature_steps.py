@@ -84,7 +84,7 @@ def test_pictures_go_from_the_baseline_to_the_reconstruction() -> None:
     words = trace(figure, "words")["text"]
     assert words == ["object", "baseline", "+ <b>2</b> (80 %)", "+ <b>1</b> (100 %)", "+ 2 others", "all", "", "", "",
                      "left over"]  # fmt: skip
-    low, high = 1.0, 7.0  # the background's 7 is in the picture too
+    low, high = 1.5, 7.0  # of the object; the background's 7 is in the picture too
     sums = [VALUE, BASELINE]
     for step in steps.steps:
         sums.append(sums[-1] + step.added)
@@ -104,6 +104,8 @@ def test_pictures_go_from_the_baseline_to_the_reconstruction() -> None:
     assert frames[2:5] == [cluster_colour(2), cluster_colour(1), LINE]
     assert "&lt;i&gt;object" in figure["layout"]["title"]["text"]
     assert "missing" in figure["layout"]["annotations"][0]["text"]
+    unknown = reconstruction_images_figure(object_steps(made(), np.full(4, np.nan)), Image.whole(2, 2))
+    assert (pixels(unknown["layout"]["images"][1], 2, 2) == tones(BASELINE.reshape(2, 2), 1.0, 4.0)).all()
     go.Figure(figure)
 
 
