@@ -58,7 +58,7 @@ def update_activations(
             shares[begin + j] = update_feature(
                 j, fields, coupling, old, mu[block], scratch, shares[begin + j], penalty, rounds, _STILL
             )
-        if residual is not None:
+        if residual is not None and cells.observed is not None:
             step = (mu[block] - old).T @ fit.weights[block]
             step *= cells.observed
             residual -= step
