@@ -51,7 +51,8 @@ def table_glance(table: Table) -> Glance:
 
 def rows_tab(table: Table) -> None:
     """Draw the first rows."""
-    st.dataframe(first_rows(table), key="first_rows_of_table", height=380)
+    high = 38 + 35 * min(table.n_rows, FIRST_ROWS)
+    st.dataframe(first_rows(table), key="first_rows_of_table", height=min(380, high), placeholder="–")
     shown = [
         f"{part:,} of {whole:,} {what}"
         for part, whole, what in (
@@ -60,8 +61,10 @@ def rows_tab(table: Table) -> None:
         )
         if whole > part
     ]
-    if shown:
-        st.caption(f"The first {' and '.join(shown)}. Empty cells are missing.")
+    said = [f"The first {' and '.join(shown)}."] if shown else []
+    said += ["Cells with a dash are missing."] if table.n_missing else []
+    if said:
+        st.caption(" ".join(said))
 
 
 def first_rows(table: Table) -> pd.DataFrame:

@@ -18,6 +18,7 @@ _STYLE = """
 .st-key-steps { display: grid; grid-template-columns: repeat(6, minmax(0, 1fr)); gap: 0.9rem; }
 @media (max-width: 1250px) { .st-key-steps { grid-template-columns: repeat(3, minmax(0, 1fr)); } }
 @media (max-width: 700px) { .st-key-steps { grid-template-columns: repeat(2, minmax(0, 1fr)); } }
+.st-key-upload_kind [role="radiogroup"], .st-key-guide_model [role="radiogroup"] { flex-wrap: wrap !important; }
 .st-key-steps > div { width: 100% !important; min-width: 0; height: 100%; }
 .run-name { display: flex; align-items: center; gap: 0.5rem; white-space: nowrap; font-weight: 600; }
 .run-below { font-size: 0.8rem; line-height: 1.2; color: #52606D; }

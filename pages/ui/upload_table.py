@@ -21,11 +21,11 @@ _READ = "table_read"
 #: Places in the list of columns that stand for no column: the readers know better than a default.
 _AUTO, _NONE = -2, -1
 _CATEGORIES = {
-    "refuse": "refuse",
-    "one-hot": "code as 0 and 1",
-    "leave-out": "leave out",
+    "refuse": "refuse them",
+    "one-hot": "code each category as 0 and 1",
+    "leave-out": "leave them out",
 }
-_CONSTANTS = {"refuse": "refuse", "leave-out": "leave out"}
+_CONSTANTS = {"refuse": "refuse them", "leave-out": "leave them out"}
 #: Columns that are named in a sentence.
 _NAMED = 5
 
@@ -114,12 +114,8 @@ class TableReader(Reader):
             )
             if loading["categories"] == "refuse":
                 _say_text(layout, loading)
-        at, beside = st.columns(2, vertical_alignment="bottom")
-        with at:
-            loading["constants"] = _policy(
-                "Constant columns", _CONSTANTS, f"{own}_constants", _CONSTANTS_HELP
-            )
-        image = beside.text_input(
+        loading["constants"] = _policy("Constant columns", _CONSTANTS, f"{own}_constants", _CONSTANTS_HELP)
+        image = st.text_input(
             "Pictures, height x width",
             key=f"{own}_image",
             placeholder="no pictures",
@@ -228,12 +224,10 @@ def _rows(layout: TableLayout, own: str) -> dict[str, Any]:
 
 
 def _policy(label: str, names: dict[str, str], key: str, help: str) -> str:
-    return str(
-        st.segmented_control(
-            label, list(names), format_func=names.get, default="refuse", required=True, key=key,
-            persist_state="session", help=help,
-        )
-    )  # fmt: skip
+    chosen = st.selectbox(
+        label, list(names), format_func=names.get, key=key, persist_state="session", help=help
+    )
+    return str(chosen)
 
 
 def _several(layout: TableLayout, places: Sequence[int], label: str, key: str) -> tuple[int, ...]:

@@ -151,10 +151,10 @@ proportion to objects x columns x features. For very wide tables give a smaller 
 _METHODS = {
     "fab": "EM on a criterion that charges for features: those that are not needed shrink and die, and what is left is "
     "their number. The one to start with.",
-    "em": "The same without the criterion. It uses every feature that it is given, fits the seen cells best, and "
-    "predicts hidden ones worst as a rule: here it is the contrast.",
+    "em": "The same without the criterion. It uses every feature that it is given, fits the seen cells best, and learns "
+    "their noise by heart: here it is the contrast.",
     "vb": "Features, shares, weights and noise all have distributions of their own, taken as independent. Each sweep "
-    "raises the evidence's lower bound. The prior of the shares lets features empty out, less strictly than FAB.",
+    "raises the evidence's lower bound. The prior of the shares lets features empty out; those are dropped.",
     "ibp": "The Indian buffet process has no limit to the number of features. Gibbs sampling draws the features of one "
     "object after the other, weights integrated out, and new ones are born and die on the way. Its predictions are "
     "averaged over the sweeps that are kept; right in the end, and slow.",
