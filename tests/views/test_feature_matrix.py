@@ -104,6 +104,9 @@ def test_known_labels_stand_beside_their_objects() -> None:
     names = [t["name"] for t in figure["data"] if t["uid"].startswith("label-")]
     assert names == ["y (2)", "x (1)", "not known"]
     assert figure["layout"]["showlegend"]
+    part = feature_matrix_figure(Z, ROWS, labels=labels, window=(2, 4))
+    assert pixels(part["layout"]["images"][1], 2, 1)[:, 0].tolist() == strip[2:4]
+    assert part["layout"]["images"][1]["y"] == 2
     go.Figure(figure)
 
 

@@ -12,12 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acvb_core.data.table import Table
+from acvb_core.views.correlation_map import MOST_CORRELATED, correlation_figure, correlations
 from acvb_core.views.missing_map import missing_map_figure, shares
 from acvb_core.views.pictures import MISSING
 from acvb_core.views.table_figures import (
-    MOST_CORRELATED,
-    correlation_figure,
-    correlations,
     distributions_figure,
     missing_share_figure,
     value_histogram,
