@@ -119,7 +119,7 @@ def feature_matrix_figure(
     places = activation_order(given, labels) if order is None else np.asarray(order, dtype=np.int64)
     low, high = window or (0, n)
     picture = binned(given, places, low, high, _ROWS)
-    strip = None if labels is None else strip_of(np.asarray(labels)[places[low:high]], picture.borders - low)
+    strip = None if labels is None else strip_of(np.asarray(labels)[places], picture.borders)
     left = 0.5 if strip is None else 0.5 - strip.room(k)
     named = high - low <= _NAMED
     names = [str(rows[i]) for i in places[low:high]] if named else []

@@ -68,14 +68,14 @@ class Strip:
 
 
 def strip_of(labels: NDArray[np.object_], borders: NDArray[np.int64]) -> Strip:
-    """Return the strip of labels in the order that is shown.
+    """Return the strip of labels in the order that is shown; a label's colour does not depend on the part shown.
 
     Parameters
     ----------
     labels : array, shape (n,)
-        None or empty where it is not known.
+        Of all objects, None or empty where it is not known.
     borders : int64 array, shape (n_bins + 1,)
-        Where each bin begins.
+        Where each bin begins, and where the last ends: a part of them, or all.
     """
     known = np.array([label is not None and str(label) != "" for label in labels.tolist()], dtype=bool)
     names, index, counts = np.unique(labels[known].astype(str), return_inverse=True, return_counts=True)
@@ -85,6 +85,8 @@ def strip_of(labels: NDArray[np.object_], borders: NDArray[np.int64]) -> Strip:
     place[rank] = np.minimum(np.arange(len(names)), coloured)
     kind = np.full(len(labels), -1, dtype=np.int64)
     kind[known] = place[index.reshape(-1)] if len(names) else -1
+    kind = kind[borders[0] : borders[-1]]
+    known = kind >= 0
     of = np.repeat(np.arange(len(borders) - 1), np.diff(borders))
     votes = np.zeros((len(borders) - 1, coloured + 1), dtype=np.int64)
     np.add.at(votes, (of[known], kind[known]), 1)
