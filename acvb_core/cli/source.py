@@ -154,10 +154,7 @@ def _table(arguments: argparse.Namespace, reading: Reading, model: ModelRow) -> 
     """Return the table of FILE."""
     from acvb_core.data.table_readers import load_table
 
-    options = reader_options(arguments, reading)
-    if options.get("label_column") is False:  # as for documents, `none` says that there is none
-        del options["label_column"]
-    found = load_table(arguments.file, **options)
+    found = load_table(arguments.file, **reader_options(arguments, reading))
     return _as_asked(arguments, found.table, model, found.report.lines())
 
 

@@ -255,7 +255,7 @@ def test_none_is_no_column(run: Run, tmp_path: Path) -> None:
     """Of groups and of names; a column of position 0 is another thing."""
     path = tmp_path / "t.csv"
     path.write_text("a,b\n" + "".join(f"{n},{n % 3}\n" for n in range(20)))
-    arguments = ("fit", path, "--method", "em", "--max-sweeps", 2, "--json")
+    arguments = ("fit", path, "--method", "em", "--max-sweeps", 2, "--json", "--format", "auto")
     for more, columns in (
         (("--label-column", "none", "--row-labels", "none"), 2),
         (("--label-column", "0"), 1),
