@@ -151,8 +151,8 @@ proportion to objects x columns x features. For very wide tables give a smaller 
 _METHODS = {
     "fab": "EM on a criterion that charges for features: those that are not needed shrink and die, and what is left is "
     "their number. The one to start with.",
-    "em": "The same without the criterion. It uses every feature that it is given, fits the seen cells best, and learns "
-    "their noise by heart: here it is the contrast.",
+    "em": "The same without the criterion. It uses every feature that it is given, fits the seen cells best, and "
+    "learns their noise by heart: here it is the contrast.",
     "vb": "Features, shares, weights and noise all have distributions of their own, taken as independent. Each sweep "
     "raises the evidence's lower bound. The prior of the shares lets features empty out; those are dropped.",
     "ibp": "The Indian buffet process has no limit to the number of features. Gibbs sampling draws the features of one "
