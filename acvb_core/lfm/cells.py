@@ -65,3 +65,10 @@ class Cells:
     def n(self) -> int:
         """Number of known cells."""
         return int(self.per_column.sum())
+
+    def variances(self) -> Floats:
+        """Return the variance of the known cells of each column, shape (D,)."""
+        centred = self.values - self.values.sum(axis=0) / self.per_column
+        if self.observed is not None:
+            centred *= self.observed
+        return np.asarray(np.einsum("nd,nd->d", centred, centred) / self.per_column)

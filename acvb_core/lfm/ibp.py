@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from acvb_core.lfm.state import FEATURES
 from acvb_core.protocols import Checkpoint, Posterior, SweepInfo, Unaveraged, no_checkpoint
 
 #: Shape and rate of the Gamma priors: of the noise precisions; of the precision of the weights and, on its own, of the
-#: baselines; of alpha. The rates of the first two are in units of the mean square of the cells.
+#: baselines; of alpha. The rates of the first two are in units of the variances of the columns and of their mean.
 NOISE_PRIOR = (1.0, 0.1)
 WEIGHT_PRIOR = (1.0, 1.0)
 ALPHA_PRIOR = (1.0, 1.0)
@@ -113,17 +114,22 @@ class IbpGibbs(Unaveraged):
         """Limit of the features alive."""
         return self.k_max or min(self.cells.values.shape)
 
+    @cached_property
+    def scales(self) -> Floats:
+        """Variance of the known cells of each column: 1 on the standardised scale."""
+        return self.cells.variances()
+
     @property
     def scale(self) -> float:
-        """Mean square of the known cells: 1 on the standardised scale."""
-        return float((self.cells.values**2).sum()) / self.cells.n
+        """Their mean."""
+        return float(self.scales.mean())
 
     def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> IbpState:
         """Return a sample of random features, all of whose data are noise yet."""
-        n, n_columns = self.cells.values.shape
+        n = self.cells.n_objects
         z = (rng.random((n, min(START, self.most))) < 0.5).astype(np.int8)
         z = z[:, z.any(axis=0)]
-        widths = Widths(np.full(n_columns, self.scale), self.scale, self.scale)
+        widths = Widths(self.scales, self.scale, self.scale)
         return _state(z, self._weights(z, widths, checkpoint), widths, self.alpha, 0)
 
     def sweep(
@@ -185,10 +191,11 @@ class IbpGibbs(Unaveraged):
         error = cells.values - drawn[0] - z.astype(np.float64) @ drawn[1:]
         if cells.observed is not None:
             error *= cells.observed
-        squares, number = np.einsum("nd,nd->d", error, error), cells.per_column
+        squares, number, scale = np.einsum("nd,nd->d", error, error), cells.per_column, self.scales
         if self.noise == "one":
             squares, number = squares.sum(keepdims=True), number.sum(keepdims=True)
-        noise = _draw_variance(squares, number, NOISE_PRIOR, self.scale, rng)
+            scale = scale.mean(keepdims=True)
+        noise = _draw_variance(squares, number, NOISE_PRIOR, scale, rng)
         drawn_squares = drawn**2
         weights = _draw_variance(drawn_squares[1:].sum(), drawn[1:].size, WEIGHT_PRIOR, self.scale, rng)
         bias = _draw_variance(drawn_squares[0].sum(), cells.n_columns, WEIGHT_PRIOR, self.scale, rng)
@@ -213,7 +220,7 @@ class IbpGibbs(Unaveraged):
 
 
 def _draw_variance(
-    squares: Any, number: Any, prior: tuple[float, float], scale: float, rng: np.random.Generator
+    squares: Any, number: Any, prior: tuple[float, float], scale: Any, rng: np.random.Generator
 ) -> Any:
     """Draw variances given sums of squares; the precisions' priors are Gamma."""
     shape, rate = prior

@@ -94,7 +94,7 @@ def weight_posterior(
     width, n_columns = xz.shape
     prior = np.diag(1.0 / widths.prior(width - 1))
     cov = np.empty_like(zz)
-    some = max(1, int(1e8 / width**3))
+    some = max(1, int(1e7 / width**3))
     for at in range(0, n_columns, some):
         part = slice(at, at + some)
         information = np.ascontiguousarray((zz[:, :, part] / widths.noise[part]).transpose(2, 0, 1)) + prior

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -11,13 +13,21 @@ from acvb_core.lfm.cells import Cells, Floats
 from acvb_core.lfm.half_normal import moments
 from acvb_core.lfm.ibp import AXES, by_size
 from acvb_core.lfm.meibp_kernels import Bits
-from acvb_core.lfm.meibp_state import Meibp, improved, known_sums, lower_bound, residual
+from acvb_core.lfm.meibp_state import (
+    Meibp,
+    improved,
+    known_sums,
+    lower_bound,
+    residual,
+)
 from acvb_core.protocols import Checkpoint, Posterior, SweepInfo, Unaveraged, no_checkpoint
 
 #: A new feature, or doing without one, is tried once the bound rises by less than this for each object in a sweep.
 CALM = 1e-2
 #: Objects around which a new feature is tried, and rounds in which it finds the others.
 TRIES, ROUNDS = 6, 5
+#: Times that the best of them is taken although it is no gain yet.
+DEPTH = 3
 #: Sweeps that may try a new feature in vain, around other objects each time, before one is left out.
 ATTEMPTS = 3
 #: Sweeps in which the other features make good for one that is left out.
@@ -82,17 +92,22 @@ class SubmodularIbp(Unaveraged):
         """Number of features of the model."""
         return self.k_max or min(self.cells.values.shape)
 
+    @cached_property
+    def scales(self) -> Floats:
+        """Variance of the known cells of each column: 1 on the standardised scale."""
+        return self.cells.variances()
+
     @property
     def scale(self) -> float:
-        """Mean square of the known cells: 1 on the standardised scale."""
-        return float((self.cells.values**2).sum()) / self.cells.n
+        """Their mean."""
+        return float(self.scales.mean())
 
     def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> MeibpState:
         """Return the state without features."""
         n, n_columns = self.cells.values.shape
         none = np.empty((0, n_columns))
         z = np.zeros((n, 0), dtype=np.int8)
-        start = Meibp(z, none, none, np.zeros(n_columns), np.ones(n_columns), self.scale, self.alpha)
+        start = Meibp(z, none, none, np.zeros(n_columns), self.scales, self.scale, self.alpha)
         return self._judged(self._improved(start, checkpoint)[0])
 
     def sweep(
@@ -135,7 +150,7 @@ class SubmodularIbp(Unaveraged):
         return Posterior(arrays, axes, ("objects",), ("bound",), hyper=hyper, normalised=False)
 
     def _improved(self, found: Meibp, checkpoint: Checkpoint) -> tuple[Meibp, int]:
-        return improved(self.cells, found, self.most, self.scale, checkpoint)
+        return improved(self.cells, found, self.most, self.scales, checkpoint)
 
     def _judged(self, found: Meibp) -> MeibpState:
         return MeibpState(found, lower_bound(self.cells, found, self.most))
@@ -151,7 +166,7 @@ class SubmodularIbp(Unaveraged):
         """Try a new feature, or when that was in vain, to do without one; return the better state."""
         found = state.found
         if state.births < ATTEMPTS:
-            tried = self._with_another(state, rng, checkpoint) if found.n_features < self.most else None
+            tried = self._with_more(state, rng, checkpoint)
             return tried or replace(state, births=state.births + 1)
         if state.deaths >= found.n_features:
             return state
@@ -162,24 +177,37 @@ class SubmodularIbp(Unaveraged):
         other = self._judged(tried_found)
         return other if other.bound > state.bound else replace(state, deaths=state.deaths + 1)
 
-    def _with_another(
+    def _with_more(
         self, state: MeibpState, rng: np.random.Generator, checkpoint: Checkpoint
     ) -> MeibpState | None:
-        """Return the best state with a feature more, around one of several objects, if it is better than this."""
-        cells, found = self.cells, state.found
+        """Return a better state with features more, up to `DEPTH` steps away, if one is found.
+
+        The first of several features that belong together may not be worth it by itself.
+        """
+        now = state
+        for _ in range(DEPTH):
+            grown = [
+                self._judged(self._improved(each, checkpoint)[0]) for each in self._candidates(now.found, rng)
+            ]
+            if not grown:
+                return None
+            now = max(grown, key=lambda each: each.bound)
+            if now.bound > state.bound:
+                return now
+        return None
+
+    def _candidates(self, found: Meibp, rng: np.random.Generator) -> Iterator[Meibp]:
+        """Give states with a feature more, or two, around objects that are explained badly."""
         first, _ = moments(found.parent, found.spread)
-        error = residual(cells, found, first)
-        badness = (error**2 / found.noise).sum(axis=1)
-        best = None
+        error = residual(self.cells, found, first)
+        badness = np.einsum("nd,nd,d->n", error, error, 1.0 / found.noise)
         room = self.most - found.n_features
-        for n in rng.choice(len(error), min(TRIES, len(error)), replace=False, p=badness / badness.sum()):
+        tries = min(TRIES, int(np.count_nonzero(badness)))
+        for n in rng.choice(len(error), tries, replace=False, p=badness / badness.sum()) if tries else ():
             for both in (False, True)[:room]:
                 grown = self._grown(found, error, int(n), both)
                 if grown is not None:
-                    other = self._judged(self._improved(grown, checkpoint)[0])
-                    best = other if other.bound > (best or state).bound else best
-                checkpoint()
-        return best
+                    yield grown
 
     def _grown(self, found: Meibp, error: Floats, n: int, both: bool) -> Meibp | None:
         """Return the state with a feature for objects that are off in the same way as object n, baselines adapted.
@@ -210,12 +238,14 @@ class SubmodularIbp(Unaveraged):
         z = np.stack([own, 1 - own], axis=1)[:, : 1 + both]
         parent = np.maximum(np.stack([weights, -weights])[: 1 + both], 0.0)
         spread = 1.0 / (known_sums(cells, z) / found.noise + 1.0 / found.prior)
+        parent = np.concatenate([found.parent, parent])
         return replace(
             found,
             z=np.concatenate([found.z, z], axis=1),
-            parent=np.concatenate([found.parent, parent]),
+            parent=parent,
             spread=np.concatenate([found.spread, spread]),
             bias=found.bias + low + np.minimum(weights, 0.0),
+            prior=max(found.prior, float((parent**2).mean())),
         )
 
     def _nearer(self, error: Floats, weights: Floats, noise: Floats, log_odds: float) -> Bits:

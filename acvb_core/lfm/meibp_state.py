@@ -16,9 +16,9 @@ from acvb_core.lfm.meibp_kernels import Bits, choose_features
 from acvb_core.protocols import Checkpoint, no_checkpoint
 
 _LOG_2PI = math.log(2.0 * math.pi)
-#: Least noise variance, in units of the mean square of the cells: that of a column that features explain exactly.
+#: Least noise variance, in units of the variance of the column: that of a column that features explain exactly.
 LEAST_NOISE = 1e-4
-#: Least variance of the weights' prior, in the same units.
+#: Least variance of the weights' prior, in units of the mean of those.
 LEAST_PRIOR = 1e-6
 #: Between what values alpha is looked for.
 ALPHAS = (1e-2, 1e3)
@@ -83,7 +83,9 @@ def log_prior(size: Floats, n: int, alpha: float, most: int) -> float:
 
 def residual(cells: Cells, state: Meibp, first: Floats) -> Floats:
     """Return the known cells less what is expected of them, 0 where a cell is missing, shape (N, D)."""
-    error = cells.values - state.bias - state.z.astype(np.float64) @ first
+    error = state.z.astype(np.float64) @ first
+    error += state.bias
+    np.subtract(cells.values, error, out=error)
     if cells.observed is not None:
         error *= cells.observed
     return error
@@ -120,7 +122,8 @@ def choose(
     first, second = moments(state.parent, state.spread)
     precision = 1.0 / state.noise
     observed = np.empty((0, cells.n_columns)) if cells.observed is None else cells.observed
-    shifted = (cells.values - state.bias) * precision
+    shifted = cells.values - state.bias
+    shifted *= precision
     worth = -0.5 * (first**2 + second) @ precision
     if cells.observed is not None:
         shifted *= cells.observed
@@ -157,18 +160,21 @@ def learn_weights(cells: Cells, state: Meibp, checkpoint: Checkpoint = no_checkp
     return replace(state, parent=parent, spread=spread)
 
 
-def learn_rest(cells: Cells, state: Meibp, most: int, scale: float) -> Meibp:
-    """Set baselines, noise, the prior of the weights and alpha to their best values, in turn."""
+def learn_rest(cells: Cells, state: Meibp, most: int, scales: Floats) -> Meibp:
+    """Set baselines, noise, the prior of the weights and alpha to their best values, in turn.
+
+    `scales` are the variances of the columns, shape (D,).
+    """
     first, second = moments(state.parent, state.spread)
     error = residual(cells, state, first)
     state = replace(state, bias=state.bias + error.sum(axis=0) / cells.per_column)
     errors = squares(cells, state, first, second)
-    prior = float((first**2 + second).mean()) if state.n_features else state.prior
+    prior = float((first**2 + second).mean()) if state.n_features else float(scales.mean())
     size = state.z.sum(axis=0, dtype=np.float64)
     return replace(
         state,
-        noise=np.maximum(errors / cells.per_column, LEAST_NOISE * scale),
-        prior=max(prior, LEAST_PRIOR * scale),
+        noise=np.maximum(errors / cells.per_column, LEAST_NOISE * scales),
+        prior=max(prior, LEAST_PRIOR * float(scales.mean())),
         alpha=best_alpha(size, cells.n_objects, state.alpha, most),
     )
 
@@ -184,9 +190,9 @@ def best_alpha(size: Floats, n: int, alpha: float, most: int) -> float:
 
 
 def improved(
-    cells: Cells, state: Meibp, most: int, scale: float, checkpoint: Checkpoint
+    cells: Cells, state: Meibp, most: int, scales: Floats, checkpoint: Checkpoint
 ) -> tuple[Meibp, int]:
     """Return the state after one round of all steps, none of which lowers the bound."""
     state, changed = choose(cells, state, most, checkpoint)
     state = learn_weights(cells, state, checkpoint)
-    return learn_rest(cells, state, most, scale), changed
+    return learn_rest(cells, state, most, scales), changed

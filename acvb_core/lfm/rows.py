@@ -8,13 +8,16 @@ from acvb_core.data.cell_split import hold_out_cells
 from acvb_core.data.table import Table
 from acvb_core.lfm.cells import Cells
 from acvb_core.lfm.fab import Fab
+from acvb_core.lfm.feature_mean import FeatureMean
+from acvb_core.lfm.ibp import IbpGibbs
+from acvb_core.lfm.meibp import SubmodularIbp
 from acvb_core.lfm.memory import memory_bytes, most_features
 from acvb_core.lfm.model import LfmModel
 from acvb_core.lfm.state import Penalty
 from acvb_core.lfm.vb import VariationalLfm
 from acvb_core.parameters import Parameter
 from acvb_core.protocols import Model
-from acvb_core.rows import Method, ModelRow, Values, max_sweeps
+from acvb_core.rows import Method, ModelRow, Values, burn_in, max_sweeps
 
 
 def _model(table: Any) -> Model:
@@ -49,8 +52,9 @@ LFM = ModelRow(
 )
 
 SIZE = Parameter(
-    "k_max", "int", 0, "Features to begin with, or at most; those that are not needed die out. 0 takes the smaller of "
-    "the numbers of objects and columns.", "Features at most (0: automatic)", 0, 5000, advanced=False,
+    "k_max", "int", 0, "Features to begin with, or at most; those that are not needed die out. 0 leaves it to the "
+    "method: what its start finds, or the smaller of the numbers of objects and columns.",
+    "Features at most (0: automatic)", 0, 5000, advanced=False,
 )  # fmt: skip
 
 TOLERANCE = Parameter(
@@ -59,6 +63,12 @@ TOLERANCE = Parameter(
 )  # fmt: skip
 
 _FAB = (
+    Parameter(
+        "init", "choice", "ica",
+        "Where to start: from the independent components of the columns, as many as stand out of the noise, or from "
+        "random features, as many as the smaller of the numbers of objects and columns.", "Start",
+        choices=("ica", "random"),
+    ),
     Parameter(
         "mode", "choice", "dof",
         "The criterion: with the noise precision's part in it, so that each column's noise loses a degree of freedom "
@@ -89,11 +99,12 @@ def _fab(data: Any, values: Values) -> Fab:
         values["accelerate"],
         values["merge"],
         values["tol"],
+        values["init"],
     )
 
 
 def _em(data: Any, values: Values) -> Fab:
-    return Fab(Cells.of(data), values["k_max"], Penalty(False), 0, False, False, values["tol"])
+    return Fab(Cells.of(data), values["k_max"], Penalty(False), 0, False, False, values["tol"], "random")
 
 
 _VB = (
@@ -111,6 +122,32 @@ _VB = (
 
 def _vb(data: Any, values: Values) -> VariationalLfm:
     return VariationalLfm(Cells.of(data), values["k_max"], values["alpha"], values["noise_weight"])
+
+
+_ALPHA = Parameter(
+    "alpha", "float", 1.0, "How many features an object has, to start from; the value is learned.",
+    "Features of an object (alpha)", 1e-2, 1e3,
+)  # fmt: skip
+
+_IBP = (
+    _ALPHA,
+    Parameter(
+        "noise", "choice", "columns", "A noise variance for each column, or one for all.", "Noise",
+        choices=("columns", "one"),
+    ),
+    burn_in(100, 0, "Sweeps that are not kept; features that the others can make up for are left out in them."),
+)  # fmt: skip
+
+
+def _ibp(data: Any, values: Values) -> FeatureMean:
+    burn = values["burn_in"]
+    return FeatureMean(
+        IbpGibbs(Cells.of(data), values["k_max"], values["alpha"], values["noise"], burn), burn
+    )
+
+
+def _meibp(data: Any, values: Values) -> SubmodularIbp:
+    return SubmodularIbp(Cells.of(data), values["k_max"], values["alpha"])
 
 
 LFM_METHODS = (
@@ -133,5 +170,19 @@ LFM_METHODS = (
         "needed die out.",
         "Doshi-Velez, Miller, Van Gael, Teh, AISTATS 2009, finite approximation",
         (SIZE, *_VB, max_sweeps(2000), TOLERANCE), _vb, "lower_bound", bound_per="object",
+    ),
+    Method(
+        "lfm", "ibp", "IBP",
+        "Accelerated Gibbs sampling under the Indian buffet process: samples the posterior of the features, predicts "
+        "with the mean of the kept samples, runs as long as it is told.",
+        "Doshi-Velez, Ghahramani, ICML 2009",
+        (SIZE, *_IBP, max_sweeps(400)), _ibp, None, sampled=True, bound_per="object",
+    ),
+    Method(
+        "lfm", "meibp", "MEIBP",
+        "Features that only add: weights are not negative, and each object's features are chosen by submodular "
+        "maximisation of a lower bound.",
+        "Reed, Ghahramani, ICML 2013",
+        (SIZE, _ALPHA, max_sweeps(2000), TOLERANCE), _meibp, "lower_bound", bound_per="object",
     ),
 )  # fmt: skip

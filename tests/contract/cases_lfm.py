@@ -42,7 +42,7 @@ class LfmCases:
     has_loo = False
 
     def data(self) -> dict[str, Table]:
-        planted = planted_features(80, 12, 3, noise=0.7, seed=4).table
+        planted = planted_features(80, 12, 3, noise=0.4, seed=4).table
         rng = np.random.default_rng(2)
         units = np.array([1e4, 1e-4, 3.0, *np.ones(8), 50.0])
         certain = planted_features(30, 6, 3, noise=1e-3, seed=5)

@@ -159,8 +159,8 @@ class Unscaled(IbpGibbs):
     """Priors that do not look at the data."""
 
     @property
-    def scale(self) -> float:
-        return 1.0
+    def scales(self) -> np.ndarray:
+        return np.ones(self.cells.n_columns)
 
 
 def bounded(state: IbpState) -> list[float]:

@@ -231,7 +231,7 @@ def test_complete_table_is_one_with_every_cell_known() -> None:
 def step_by_step(cells: Cells, state: Meibp) -> list[Meibp]:
     chosen, _ = choose(cells, state, MOST)
     learned = learn_weights(cells, chosen)
-    return [chosen, learned, learn_rest(cells, learned, MOST, 1.0)]
+    return [chosen, learned, learn_rest(cells, learned, MOST, np.ones(cells.n_columns))]
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -250,7 +250,7 @@ def test_learned_values_are_the_best() -> None:
     truth = cells.values + 3.0 * state.z @ np.array([[1.0, 2.0, 1.0], [0.5, 1.0, 2.0]])
     cells = Cells(truth * cells.observed, cells.observed, cells.per_column)
     for _ in range(300):
-        state = learn_rest(cells, learn_weights(cells, state), MOST, 1.0)
+        state = learn_rest(cells, learn_weights(cells, state), MOST, np.ones(cells.n_columns))
     bound = lower_bound(cells, state, MOST)
     for name in ("parent", "spread", "bias", "noise", "prior", "alpha"):
         now = np.asarray(getattr(state, name), dtype=float)
@@ -266,8 +266,8 @@ def test_order_of_objects_does_not_matter_to_what_is_learned() -> None:
     cells, state = random_case(9, 4, 3, 5)
     order = np.random.default_rng(0).permutation(9)
     other = Cells(cells.values[order], cells.observed[order], cells.per_column)
-    one = learn_rest(cells, learn_weights(cells, state), MOST, 1.0)
-    two = learn_rest(other, learn_weights(other, replace(state, z=state.z[order])), MOST, 1.0)
+    one = learn_rest(cells, learn_weights(cells, state), MOST, np.ones(cells.n_columns))
+    two = learn_rest(other, learn_weights(other, replace(state, z=state.z[order])), MOST, np.ones(cells.n_columns))
     for name in ("parent", "spread", "bias", "noise", "prior", "alpha"):
         np.testing.assert_allclose(getattr(one, name), getattr(two, name), rtol=1e-10)
 
