@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from acvb_core.lfm.activations import update_activations
 from acvb_core.lfm.cells import Cells, Floats
 from acvb_core.lfm.fab_moves import find_move, turn
 from acvb_core.lfm.least_squares import fit_weights
+from acvb_core.lfm.start import independent_start, random_start
 from acvb_core.lfm.state import FEATURES, FabState, Penalty, lower_bound, posterior_of
 from acvb_core.protocols import Checkpoint, Posterior, SweepInfo, Unaveraged, no_checkpoint
 
@@ -29,7 +31,7 @@ class Fab(Unaveraged):
     ----------
     cells : Cells
     k_max : int
-        Features to begin with; 0 for the smaller of the numbers of objects and columns.
+        Features to begin with; 0 for what the start takes by itself.
     penalty : Penalty
     warmup : int
         Plain sweeps before shrinkage is accelerated.
@@ -37,6 +39,8 @@ class Fab(Unaveraged):
         After the warm-up, bring each feature and its share to their common fixed point first (HF13 Alg. 2).
     merge : bool
         At convergence, put features together or leave them out where that raises the bound.
+    start : "ica" or "random"
+        Begin with independent components, or with random E[z] (see `start`).
     tol : float
         Moves are looked for when the bound rises by less than this for each object in a sweep.
 
@@ -59,15 +63,17 @@ class Fab(Unaveraged):
     accelerate: bool = True
     merge: bool = True
     tol: float = 1e-4
+    start: Literal["ica", "random"] = "ica"
 
     def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> FabState:
-        """Return uniform random E[z], and the weights that are best for it."""
+        """Return E[z] as `start` has it, and the weights that are best for it."""
         cells = self.cells
-        most = min(cells.n_objects, cells.n_columns)
-        n_features = min(self.k_max, cells.n_objects) if self.k_max else most
-        mu = rng.random((n_features, cells.n_objects))
+        if self.start == "ica":
+            mu = independent_start(cells, self.k_max, rng, checkpoint)
+        else:
+            mu = random_start(cells, self.k_max, rng)
         mu = mu[order_by_size(mu.sum(axis=1))]
-        fit = fit_weights(cells, mu, lost=self.penalty.lost(n_features), checkpoint=checkpoint)
+        fit = fit_weights(cells, mu, lost=self.penalty.lost(len(mu)), checkpoint=checkpoint)
         return FabState(mu, fit, lower_bound(cells, mu, fit, self.penalty))
 
     def sweep(
