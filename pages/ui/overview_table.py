@@ -8,8 +8,9 @@ import pandas as pd
 import streamlit as st
 
 from acvb_core.data.table import Table
+from acvb_core.views.correlation_map import correlation_figure
 from acvb_core.views.missing_map import missing_map_figure
-from acvb_core.views.table_figures import correlation_figure, distributions_figure, missing_share_figure
+from acvb_core.views.table_figures import distributions_figure, missing_share_figure
 from acvb_core.views.theme import STILL_CONFIG, Figure
 from pages.ui import format as say
 from pages.ui.glance import Glance
