@@ -16,7 +16,7 @@ from acvb_core.protocols import Array, Checkpoint, Posterior, SweepInfo, no_chec
 
 #: Features of two samples are taken for the same where their objects correlate at least so much, either way round.
 SAME = 0.5
-#: The answer has the features that at least this share of the samples have.
+#: The answer has the features that at least this share of the samples have, and no more than a sample has on average.
 USUAL = 0.5
 #: The rarest features are forgotten where there are more than this many times those of a sample, and some.
 _FORGET, _AND_SOME = 3, 20
@@ -51,10 +51,11 @@ class FeatureMean(SampleMean):
     change sign. After burn-in each sample's features are matched with those of the mean by the correlation of the
     objects that have them, turned where it is negative; those without a partner get a name of their own.
 
-    The answer has the features that are in half the samples or more. An object's activation is the share of all
-    samples in which it has the feature; weights are means over the samples that have the feature, and their variance
-    is that within and between samples. What the features left out contribute on average to a column is part of
-    its baseline. (Predictions of cells are no part of this: they are averaged sample by sample.)
+    The answer has the features that are in half the samples or more, as many as a sample has on average at most. An
+    object's activation is the share of all samples in which it has the feature; weights are means over the samples
+    that have the feature, and their variance is that within and between samples. What the features left out
+    contribute on average to a column is part of its baseline. (Predictions of cells are no part of this: they are
+    averaged sample by sample.)
     """
 
     def sweep(
@@ -82,7 +83,7 @@ class FeatureMean(SampleMean):
         inner = self.inner.posterior(state.inner)
         if state.samples == 0:
             return inner
-        mean = _commonest(state.mean, len(state.mean["present"]), USUAL)
+        mean = _commonest(state.mean, round(float(state.mean["present"].sum())), USUAL)
         share = mean["objects"].mean(axis=0)
         order = np.argsort(-share, kind="stable")
         present = mean["present"][:, None]
