@@ -17,6 +17,8 @@ from acvb_core.data.corpus_readers import load_corpus
 from acvb_core.data.disk_readers import read_to_disk
 from acvb_core.data.readers import load_relation
 from acvb_core.data.relation import Network, Relation
+from acvb_core.data.table import Table
+from acvb_core.data.table_readers import load_table
 from acvb_core.engine.threads import one_thread
 from acvb_core.evaluate.topic_map import topic_map
 from acvb_core.irm.moves import MOVES_FROM
@@ -35,7 +37,7 @@ _WORDS = "".join(f"d{i},w{(i % 2) * 5 + j},{1 + (i + j) % 3}\n" for i in range(1
 _SWEEPS = max(MOVES_FROM, LEARN_FROM) + 1
 #: Settings of each model under which a run is tiny.
 _TINY: dict[str, dict[str, Any]] = {
-    "network": {"k_rows": 3}, "irm": {"k_rows": 3, "k_cols": 3}, "lda": {"k": 3},
+    "network": {"k_rows": 3}, "irm": {"k_rows": 3, "k_cols": 3}, "lda": {"k": 3}, "lfm": {"k_max": 3},
 }  # fmt: skip
 #: Settings that decide which compiled functions are used: all their values are tried.
 _VARIED = ("variance", "track")
@@ -50,7 +52,7 @@ def warm_up() -> int:
         Number of runs made.
     """
     relation = _read_relation()
-    everything = (relation, _network(), _read_corpus())
+    everything = (relation, _network(), _read_corpus(), _read_table())
     runs = 0
     # Held-out entries are missing in the training data; without any, some sums take another way.
     for data, share in product(everything, (0.0, 0.2)):
@@ -69,8 +71,11 @@ def _settings(method: Method) -> Iterator[dict[str, Any]]:
     known = {p.name: p for p in method.parameters}
     varied = [known[name] for name in _VARIED if name in known]
     tiny = _TINY[method.model]
-    if method.averaged:  # it begins at once: at these sizes responsibilities may take long to settle
-        tiny = tiny | ({"burn_in_epochs": 0.0} if method.streams else {"burn_in": 1})
+    # Averaging begins at once: at these sizes responsibilities may take long to settle.
+    if method.averaged and method.streams:
+        tiny = tiny | {"burn_in_epochs": 0.0}
+    elif "burn_in" in known:
+        tiny = tiny | {"burn_in": 1}
     for chosen in product(*((True, False) if p.kind == "bool" else p.choices for p in varied)):
         yield tiny | {p.name: value for p, value in zip(varied, chosen, strict=True)}
 
@@ -113,6 +118,15 @@ def _read_corpus() -> Corpus:
             b"document,word,count\n" + b"a,x,2\nb,y,1\na,y,3\n", Path(folder) / "warmup", name="warmup"
         )
     return load_corpus(b"document,word,count\n" + _WORDS.encode(), name="warmup").corpus
+
+
+def _read_table() -> Table:
+    """Return a tiny table, read as people's files are: two features in four columns, and some noise."""
+    values = np.random.default_rng(0).normal(size=(24, 4))
+    values[::2, :2] += 4.0
+    values[::3, 2:] += 4.0
+    lines = "".join(",".join(map(str, row)) + "\n" for row in values.tolist())
+    return load_table(b"a,b,c,d\n" + lines.encode(), name="warmup").table
 
 
 def _views(relation: Relation) -> None:

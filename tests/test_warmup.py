@@ -31,17 +31,26 @@ import numpy as np
 import acvb_core
 from acvb_core.evaluate.alignment import align_topics
 from acvb_core.data.relation import Network, Relation
+from acvb_core.data.table import Table
 from acvb_core.evaluate.topic_map import topic_map
 from acvb_core.irm.moves import MOVES_FROM
 from acvb_core.registry import MODELS, methods_of
 
-SIZES = {"irm": {"k_rows": 4, "k_cols": 3}, "network": {"k_rows": 4}, "lda": {"k": 4}}
+SIZES = {
+    "irm": {"k_rows": 4, "k_cols": 3}, "network": {"k_rows": 4}, "lda": {"k": 4}, "lfm": {"k_max": 4},
+}
 karate = acvb_core.load_sample("karate").relation
 networks = [
     Relation.build(karate.ones, network=Network(directed, self_links))
     for directed in (True, False) for self_links in (True, False)
 ]
-DATA = [("irm", karate), *(("network", data) for data in networks), ("lda", acvb_core.load_sample("bars").corpus)]
+gaps = np.arange(600.0).reshape(60, 10) % 7
+gaps[::5, 3] = np.nan
+tables = [Table.build(values, standardise=scaled) for values in (gaps, gaps[:, 4:]) for scaled in (True, False)]
+DATA = [
+    ("irm", karate), *(("network", data) for data in networks), ("lda", acvb_core.load_sample("bars").corpus),
+    *(("lfm", data) for data in tables),
+]
 assert {model for model, _ in DATA} == {row.name for row in MODELS}
 for model, data in DATA:
     for share in (0.0, 0.1):
@@ -56,6 +65,8 @@ for model, data in DATA:
                         data, method.name, model=model, heldout=share, **SIZES[model], **limits,
                         **{parameter.name: choice},
                     )
+                    if model == "lfm":
+                        result.tables, result.problem.model.train_log_likelihood(result.posterior)
                     if model != "lda":
                         continue
                     fitted, posterior = result.problem.model, result.snapshot.posterior
@@ -76,6 +87,8 @@ with tempfile.TemporaryDirectory() as folder:
     for number, (content, options) in enumerate(corpora):
         acvb_core.load_corpus(content, name="read", **options)
         acvb_core.read_to_disk(content, f"{folder}/{number}", broken="skip", **options)
+for content in (b"a,b\n1,2\n3,4.5\n", b"name;a;b\nx;1,5;2\ny;3;4\nz;;6\n", b"1 2\n3 -4e5\n"):
+    acvb_core.load_table(content, name="read")
 after = compiled()
 print(json.dumps([name for name in after if after[name] != before.get(name)]))
 """
@@ -85,5 +98,5 @@ def test_runs_find_everything_compiled() -> None:
     done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, timeout=300, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     said, found = done.stdout.splitlines()
-    assert said.startswith("The kernels are compiled (56 runs, ")
+    assert said.startswith("The kernels are compiled (66 runs, ")
     assert json.loads(found) == []
