@@ -1,0 +1,227 @@
+"""The Data page with tables: what is recognised, what becomes of text and constants, and what is shown of it."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from acvb_core.data.samples import SAMPLES
+from acvb_core.data.table import Table
+from pages.ui import upload_table
+from pages.ui.workspace import HELDOUT_CELLS, Dataset, Workspace
+from tests.pages.session import WORKSPACE, Open, press, texts
+
+PETS = (
+    "name,kind,weight,height,tail,alive\n"
+    "Rex,dog,12.5,40,yes,1\nTom,cat,4.2,25,yes,1\nTweety,bird,0.02,,no,1\nDuke,dog,-9,50,yes,1\n"
+)
+NUMBERS = "a;b\n1,5;2\n2,5;7\n-4;1,25\n"
+
+
+def upload(app: AppTest, name: str, content: bytes | str) -> AppTest:
+    """Bring a file as a table."""
+    app.segmented_control(key="source").set_value("Upload").run()
+    app.segmented_control(key="upload_kind").set_value("lfm").run()
+    app.file_uploader(key="upload").upload(
+        name, content.encode() if isinstance(content, str) else content
+    ).run()
+    assert not app.exception
+    return app
+
+
+def box(app: AppTest, label: str) -> Any:
+    return next(found for found in app.selectbox if found.label == label)
+
+
+def field(app: AppTest, label: str) -> Any:
+    return next(found for found in app.text_input if found.label == label)
+
+
+def figures(app: AppTest) -> dict[str, str]:
+    return {metric.label: metric.value for metric in app.metric}
+
+
+def loaded() -> Dataset:
+    dataset = Workspace(WORKSPACE).dataset
+    assert dataset is not None
+    assert isinstance(dataset.data, Table)
+    return dataset
+
+
+def code_and_leave_out(app: AppTest) -> AppTest:
+    box(app, "Columns of text").select("one-hot").run()
+    box(app, "Constant columns").select("leave-out").run()
+    assert not app.exception
+    return app
+
+
+def test_text_is_refused_with_its_place_and_what_to_do(open_app: Open) -> None:
+    app = upload(open_app("data"), "pets.csv", PETS)
+    said = texts(app)
+    assert "This file cannot be read so" in said
+    assert "'kind'" in said
+    assert "Code them as 0 and 1, leave them out, or take one as the rows' names or groups." in said
+    assert "Columns that hold text: kind, tail." in said
+    assert app.button(key="load").disabled
+    place = next(frame.value for frame in app.dataframe if "File" in frame.value)
+    assert place["File"][0] == "pets.csv"
+    assert place["Column"][0] == "2"
+
+
+def test_the_report_is_live_and_the_table_is_loaded(open_app: Open) -> None:
+    app = upload(open_app("data"), "pets.csv", PETS)
+    box(app, "Columns of text").select("one-hot").run()
+    assert "no two different values: 'alive'" in texts(app)
+    assert "(constants=" not in texts(app)
+    box(app, "Constant columns").select("leave-out").run()
+    said = texts(app)
+    assert "Read so, it is a table of 4 rows × 6 columns · 1 missing cell" in said
+    assert "• Rows are named by the column 'name'." in said
+    assert "'kind=bird', 'kind=cat', 'kind=dog'" in said
+    assert "left out ('alive')" in said
+    assert Workspace(WORKSPACE).dataset is None
+    press(app, "load")
+    dataset = loaded()
+    assert (dataset.name, dataset.model, dataset.heldout) == ("pets", "lfm", 0.3)
+    table = dataset.data
+    assert isinstance(table, Table)
+    assert table.name == "pets"
+    assert table.rows.tolist() == ["Rex", "Tom", "Tweety", "Duke"]
+    assert table.columns.tolist() == ["kind=bird", "kind=cat", "kind=dog", "weight", "height", "tail"]
+    assert table.standardise
+    assert figures(app) == {"Rows": "4", "Columns": "6", "Missing": "4.17 %"}
+    assert all(f"• {line}" in texts(app) for line in dataset.report.lines())
+    assert dataset.data.size_text in texts(open_app())  # in the sidebar
+
+
+def test_names_groups_and_missing_signs_are_chosen(open_app: Open) -> None:
+    app = code_and_leave_out(upload(open_app("data"), "pets.csv", PETS))
+    box(app, "Known groups").select(1).run()
+    field(app, "More signs for a missing cell").set_value(" -9 ; -8").run()
+    press(app, "load")
+    table = loaded().data
+    assert isinstance(table, Table)
+    assert table.labels is not None
+    assert table.labels.tolist() == ["dog", "cat", "bird", "dog"]
+    assert table.columns.tolist() == ["weight", "height", "tail"]
+    assert np.isnan(table.values[3, 0])
+    assert figures(app)["Known groups"] == "3"
+
+
+def test_columns_are_left_out_and_numbers_are_categories(open_app: Open) -> None:
+    app = code_and_leave_out(upload(open_app("data"), "x.csv", "a,b,c\n1,2,1\n3,5,2\n4,4,1\n"))
+    many = {found.label: found for found in app.multiselect}
+    many["Columns to leave out"].set_value([0])
+    many["Columns whose numbers are categories"].set_value([2]).run()
+    press(app, "load")
+    table = loaded().data
+    assert isinstance(table, Table)
+    assert table.columns.tolist() == ["b", "c=1", "c=2"]
+
+
+def test_rows_can_be_numbered(open_app: Open) -> None:
+    app = code_and_leave_out(upload(open_app("data"), "pets.csv", PETS))
+    box(app, "Names of the rows").select(-1).run()
+    press(app, "load")
+    table = loaded().data
+    assert isinstance(table, Table)
+    assert table.rows.tolist() == ["0", "1", "2", "3"]
+    assert "name=Rex" in table.columns.tolist()
+
+
+def test_decimal_commas(open_app: Open) -> None:
+    app = upload(open_app("data"), "n.csv", NUMBERS)
+    press(app, "load")
+    table = loaded().data
+    assert isinstance(table, Table)
+    np.testing.assert_allclose(table.values, [[1.5, 2], [2.5, 7], [-4, 1.25]])
+
+
+def test_a_wrong_decimal_sign_names_line_and_column(open_app: Open) -> None:
+    app = upload(open_app("data"), "n.csv", NUMBERS)
+    box(app, "Decimal sign").select(".").run()
+    assert "cannot be read so" in texts(app)
+    place = next(frame.value for frame in app.dataframe if "File" in frame.value)
+    assert {"File", "Line", "Column"} <= set(place.columns)
+
+
+def test_pictures_and_their_size(open_app: Open) -> None:
+    rng = np.random.default_rng(0)
+    out = io.BytesIO()
+    np.save(out, rng.random((5, 6)))
+    app = upload(open_app("data"), "p.npy", out.getvalue())
+    assert not [one for one in app.selectbox if one.label == "Columns of text"]
+    field(app, "Pictures, height x width").set_value("2x2").run()
+    assert "A picture of 2 x 2 has 4 pixels, but there are 6 columns" in texts(app)
+    field(app, "Pictures, height x width").set_value("two").run()
+    assert "height and width such as '8x8'" in texts(app)
+    field(app, "Pictures, height x width").set_value("2x3").run()
+    app.toggle[0].set_value(False).run()
+    press(app, "load")
+    table = loaded().data
+    assert isinstance(table, Table)
+    assert table.image is not None
+    assert (table.image.height, table.image.width) == (2, 3)
+    assert not table.standardise
+    assert figures(app)["Pictures"] == "2 × 3"
+    assert "not standardised" in texts(app)
+    pictures = "".join(str(html.proto.body) for html in app.get("html"))
+    assert pictures.count("<img") == 5
+
+
+def test_a_file_is_read_once_for_each_way_to_read_it(open_app: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = []
+    inner = upload_table.load_table
+    monkeypatch.setattr(upload_table, "load_table", lambda *a, **k: (read.append(k), inner(*a, **k))[1])
+    app = upload(open_app("data"), "n.csv", NUMBERS)
+    app.run()
+    app.run()
+    assert len(read) == 1
+    app.toggle[0].set_value(False).run()
+    assert len(read) == 2
+    press(app, "load")
+    assert len(read) == 2
+
+
+def test_names_are_never_markup(open_app: Open) -> None:
+    evil = "![x](http://example.invalid/x.png)"
+    content = f'{evil},b,k\n1,2,"{evil}"\n3,7,z\n2,2,z\n'
+    app = upload(open_app("data"), "e.csv", content)
+    box(app, "Columns of text").select("one-hot").run()
+    press(app, "load")
+    marked = [*app.markdown, *app.caption, *app.subheader, *app.title]
+    assert not any("example.invalid" in str(element.value) for element in marked)
+
+
+@pytest.mark.parametrize("name", [name for name, sample in SAMPLES.items() if sample.model == "lfm"])
+def test_samples_are_shown(open_app: Open, name: str) -> None:
+    app = open_app("data")
+    app.selectbox(key="sample").select(name).run()
+    press(app, "use_sample")
+    dataset = loaded()
+    assert dataset.heldout == HELDOUT_CELLS
+    table = dataset.data
+    assert isinstance(table, Table)
+    assert figures(app)["Rows"] == f"{table.n_rows:,}"
+    assert ("Pictures" in figures(app)) == (table.image is not None)
+    hidden = round(0.3 * table.n_observed)
+    assert f"About {hidden:,} cells hidden from each new run." in texts(app)
+    # Distributions and correlations, and three about what is missing where something is.
+    assert len(app.get("plotly_chart")) == (5 if table.n_missing else 2)
+    first = next(frame.value for frame in app.dataframe if frame.value.index.name == "row")
+    assert first.index.tolist() == table.rows[:50].tolist()
+
+
+def test_the_usual_share_follows_the_kind_of_data_and_a_chosen_one_stays(open_app: Open) -> None:
+    relation, table = Dataset.of_sample("southern_women"), Dataset.of_sample("planted_features")
+    assert (relation.heldout, table.heldout) == (0.1, 0.3)
+    assert relation.like(table).heldout == 0.1
+    assert table.like(relation).heldout == 0.3
+    assert table.like(replace(relation, heldout=0.25)).heldout == 0.25
+    assert relation.like(replace(table, heldout=0.0)).heldout == 0.0
+    assert table.like(replace(table, heldout=0.1, heldout_seed=4)).heldout_seed == 4
