@@ -1,4 +1,4 @@
-"""Bayesian clustering of relations and topics of corpora, with inference that is certain to converge.
+"""Bayesian clusters of relations, topics of corpora and features of tables, with inference that is sure to converge.
 
 >>> import acvb_core
 >>> relation = acvb_core.load_sample("southern_women").relation
@@ -6,6 +6,8 @@
 >>> result.rows.head()  # doctest: +SKIP
 >>> corpus = acvb_core.load_sample("bars").corpus
 >>> acvb_core.fit(corpus, "acvb0", k=10, max_sweeps=20).topics.head()  # doctest: +SKIP
+>>> table = acvb_core.load_sample("block_images").table
+>>> acvb_core.fit(table, "fab", heldout=0.3).features.head()  # doctest: +SKIP
 
 Names are imported when they are first used, so that `import acvb_core` itself costs nothing.
 """

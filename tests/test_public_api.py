@@ -95,3 +95,25 @@ def test_a_session_with_texts(tmp_path: Path) -> None:
     comparison = acvb_core.compare(corpus, ["cvb0", "acvb0"], seeds=2, k=2, max_sweeps=5)
     assert len(comparison.table()) == 4
     assert comparison.agreement("documents").shape == (4, 4)
+
+
+def test_a_session_with_a_table(tmp_path: Path) -> None:
+    blocks = acvb_core.load_sample("block_images").table
+    path = tmp_path / "pictures.csv"
+    lines = [",".join(f"{cell:.4f}" for cell in row) for row in blocks.values[:200]]
+    path.write_text(",".join(blocks.columns) + "\n" + "\n".join(lines) + "\n")
+    table = acvb_core.load_table(path, image="6x6").table
+    assert isinstance(table, acvb_core.Table)
+    assert table.shape == (200, 36)
+    result = acvb_core.fit(table, "fab", heldout=0.1)
+    assert str(result.verdict) == "CONVERGED"
+    found = result.snapshot.effective_k["features"]
+    assert result.features.shape == (found, 3 + 36)
+    assert list(result.objects.columns) == ["object", *(f"feature_{k + 1}" for k in range(found))]
+    assert list(result.columns.columns) == ["column", "baseline", "noise_sd", "mean", "sd"]
+    made = result.reconstruction(0)
+    assert made["residual"].std() < 0.5
+    comparison = acvb_core.compare(table, ["fab", "em"], k_max=6, max_sweeps=5, heldout=0.1)
+    assert list(comparison.table()["k_features"]) == [
+        r.snapshot.effective_k["features"] for r in comparison.results
+    ]

@@ -198,7 +198,7 @@ def _add_corpus(add: Add) -> None:
     where = "by name or by position from 0"
     add("--text-column", f"table: column of the texts, {where}", type=column)
     add("--name-column", "table: column of the documents' names; `none` numbers them", type=column)
-    text = "table: column of the known groups of the documents, or of a table's rows; `none` for none"
+    text = "table, of texts or of numbers: column of the rows' known groups; `none` for none"
     add("--label-column", text, type=column)
     add("--document-column", f"word counts: column of the documents, {where}", type=column)
     add("--word-column", f"word counts: column of the words, {where}", type=column)

@@ -33,4 +33,4 @@ def add_table(add: Add) -> None:
     add("--standardise", text, action=argparse.BooleanOptionalAction)
     text = "the columns are the pixels of pictures of this height and width, row by row, as 8x8"
     add("--image", text, metavar="HxW")
-    add("--decimal", "decimal sign", choices=(".", ","))
+    add("--decimal", "decimal sign, a point or a comma", choices=(".", ","), metavar="SIGN")

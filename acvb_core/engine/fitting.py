@@ -41,15 +41,17 @@ def fit(
 
     Parameters
     ----------
-    data : Relation, Corpus or DiskCorpus
+    data : Relation, Corpus, DiskCorpus or Table
     method : str
-        Name in the registry: vb, cvb, cvb0, acvb, acvb0, gibbs; sdm, scvb0, svb for corpora of any size.
+        Name in the registry: vb, cvb, cvb0, acvb, acvb0, gibbs; sdm, scvb0, svb for corpora of any size; for tables
+        fab, em, vb, ibp, meibp.
     model : str, optional
-        By default the one for such data: "irm" for a relation, "lda" for a corpus.
+        By default the one for such data: "irm" for a relation, "lda" for a corpus, "lfm" for a table.
     seed, heldout_seed : int
         Of the inference and of the held-out split.
     heldout : float
-        Share of the observed entries, or of each document's words, that is held out and scored, 0 for none.
+        Share of the observed entries, of each document's words, or of a table's known cells, that is held out and
+        scored, 0 for none.
     restarts : int
         Runs from the seeds `seed`, `seed` + 1, … that race by the lower bound (latent features, whose bounds cannot be
         compared, by what they say of held-out cells): at 20 sweeps the worse half is given up, at 40 half of the
