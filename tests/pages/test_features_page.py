@@ -136,9 +136,11 @@ def test_who_has_a_feature() -> None:
     assert set(listed.columns) == {"object", "probability", "strength", "group"}
 
 
-def test_strength_is_the_multiple_that_fits_best() -> None:
+@pytest.mark.parametrize("having", [True, False])
+def test_strength_is_the_multiple_that_fits_best(having: bool) -> None:
     shown = view(fitted())
-    posterior, n = shown.result.posterior, 3
+    posterior = shown.result.posterior
+    n = int(np.flatnonzero((shown.objects[:, 0] > 0.5) == having)[0])
     x = shown.fitted.scale.apply(shown.data.values)[n]
     z = posterior["objects"][n].copy()
     precision = posterior["precision"]
