@@ -32,7 +32,8 @@ class LfmCases:
     variations: tuple[dict[str, Any], ...] = (
         {},
         {"mode": "paper"},
-        {"accelerate": False, "merge": False},
+        {"init": "random"},
+        {"init": "random", "accelerate": False, "merge": False},
     )
     fixed: tuple[dict[str, Any], dict[str, float]] = ({}, {})
     learned: ClassVar[dict[str, Any]] = {}

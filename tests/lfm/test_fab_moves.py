@@ -181,7 +181,7 @@ def told(fab: Fab, seed: int = 0, sweeps: int = 120) -> list[tuple[FabState, Any
 @EVERY_CRITERION
 @pytest.mark.parametrize("seed", range(3))
 def test_a_run_settles_when_moves_have_been_looked_for_and_none_was_found(mode: str, seed: int) -> None:
-    fab = Fab(CELLS, 9, PENALTIES[mode], warmup=4)
+    fab = Fab(CELLS, 9, PENALTIES[mode], warmup=4, start="random")
     course = told(fab, seed)
     before = fab.init(np.random.default_rng(seed))
     for sweep, (state, info) in enumerate(course):
@@ -207,7 +207,7 @@ def test_a_run_settles_when_moves_have_been_looked_for_and_none_was_found(mode: 
 
 def test_nothing_moves_in_the_warm_up_or_where_that_is_not_wanted() -> None:
     for merge, warmup in ((False, 0), (True, 50)):
-        fab = Fab(CELLS, 9, PENALTIES["dof"], warmup, accelerate=False, merge=merge, tol=1.0)
+        fab = Fab(CELLS, 9, PENALTIES["dof"], warmup, accelerate=False, merge=merge, tol=1.0, start="random")
         course = told(fab, sweeps=40)
         assert not any("merged" in (info.moves or {}) for _, info in course)
         assert not any(state.moves_over or state.turned for state, _ in course)
@@ -216,7 +216,7 @@ def test_nothing_moves_in_the_warm_up_or_where_that_is_not_wanted() -> None:
 
 @EVERY_CRITERION
 def test_a_run_ends_only_after_its_moves(mode: str) -> None:
-    values = {"k_max": 9, "mode": mode, "tol": 1.0}
+    values = {"k_max": 9, "mode": mode, "tol": 1.0, "init": "random"}
     *course, last = run(pose(TRUTH.table, "fab", values, seed=1))
     assert last.verdict is Verdict.CONVERGED
     assert last.state.moves_over

@@ -1,0 +1,192 @@
+"""What every method keeps to that finds latent features."""
+
+from __future__ import annotations
+
+import tracemalloc
+from typing import Any
+
+import numpy as np
+import pytest
+
+from acvb_core.data.cell_split import hold_out_cells
+from acvb_core.data.synthetic_features import block_images, planted_features
+from acvb_core.data.table import Table
+from acvb_core.engine.problem import pose
+from acvb_core.engine.run import run
+from acvb_core.registry import methods_of, model_row
+from acvb_core.rows import Method
+
+from .cases import arrays_in, bits_of, built, course, data_of, known, last_of, methods_for, variations
+from .cases_lfm import holed
+from .test_every_method import assert_posterior
+
+TABLES = data_of("lfm")
+every_method = methods_for("lfm")
+#: Sweeps after which a method has learned all that it learns.
+SETTLED = 30
+
+
+@every_method
+def test_state_can_be_swept_again_with_the_same_bits(row: Method) -> None:
+    for values in variations(row):
+        inference = built(row, TABLES["missing cells"], **values)
+        states = [state for state, _ in course(inference, 12)]
+        for sweep, state in enumerate(states[:-1]):
+            again, _ = inference.sweep(state, np.random.default_rng([1, sweep + 1]))
+            for one, other in zip(arrays_in(states[sweep + 1]), arrays_in(again), strict=True):
+                assert one.tobytes() == other.tobytes()
+
+
+@every_method
+@pytest.mark.parametrize("name", ["planted", "missing cells", "own units"])
+def test_features_are_ordered_by_share(row: Method, name: str) -> None:
+    for values in variations(row):
+        inference = built(row, TABLES[name], k_max=6, **values)
+        posterior = inference.posterior(last_of(inference, SETTLED))
+        assert (np.diff(posterior["objects"].sum(axis=0)) <= 1e-9).all()
+
+
+@every_method
+def test_order_says_where_every_feature_has_gone(row: Method) -> None:
+    """An order names the old features that are left, each once; without one they are as many as before."""
+    if row.sampled or row.name == "meibp":  # whose features are born, too
+        return
+    truth = planted_features(80, 10, 3, noise=0.3, seed=1).table
+    gone = 0
+    for values in variations(row):
+        inference = built(row, truth, k_max=10, **({"init": "random"} | values))
+        before = None
+        for state, info in course(inference, 50):
+            now = inference.posterior(state)
+            if before is not None:
+                k = before.n_clusters()["features"]
+                order = np.arange(k) if info.order is None else info.order["features"]
+                assert len(order) == now.n_clusters()["features"]
+                assert len(set(order.tolist())) == len(order)
+                assert set(order.tolist()) <= set(range(k))
+                gone += k - len(order)
+                told = sum((info.moves or {}).values())
+                assert set(info.moves or {}) <= {"merged", "dropped"}
+                assert told == k - len(order)
+                if len(order):
+                    change = np.abs(now["objects"] - before["objects"][:, order]).mean()
+                    # A method may tell it of the update alone, before what it turns round or drops.
+                    assert info.change <= 1
+                    assert row.name not in ("fab", "em") or info.change == pytest.approx(change, abs=1e-9)
+            before = now
+    assert gone or row.name in ("em", "vb")
+
+
+@every_method
+def test_no_more_features_than_asked_for(row: Method) -> None:
+    for k_max in (1, 3):
+        inference = built(row, TABLES["planted"], k_max=k_max)
+        for state, info in course(inference, 30):
+            assert inference.current(state).n_clusters()["features"] <= k_max
+            assert inference.posterior(state).n_clusters()["features"] <= k_max
+            if info is not None and info.effective is not None:
+                assert 0 <= info.effective["features"] <= k_max
+
+
+@every_method
+def test_missing_cells_say_nothing(row: Method) -> None:
+    """Whatever a table has where cells are held out, the fit is the same; and without them it is another."""
+    table = TABLES["planted"]
+    split = hold_out_cells(table, 0.2, 0)
+    values = table.values.copy()
+    values[split.heldout.rows, split.heldout.columns] = np.nan
+    fits = [
+        bits_of(inference.posterior(last_of(inference, 8)))
+        for data in (split.train, Table.build(values), table)
+        for inference in [built(row, data)]
+    ]
+    assert fits[0] == fits[1]
+    assert fits[0] != fits[2]
+
+
+@every_method
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_four_blocks_are_found(row: Method, missing: float) -> None:
+    """Of non-overlapping blocks every method predicts what is held out nearly as well as can be."""
+    truth = block_images(200, noise=0.25, seed=2)
+    table = holed(truth.table, missing)
+    values = known(row, {"k_max": 6, "max_sweeps": 80, "burn_in": 40})
+    problem = pose(table, row.name, values, model="lfm", seed=1, heldout=0.1)
+    *_, last = run(problem)
+    # Half of the pixels are of a block, and four fifths of their variance are; the others are noise.
+    assert last.heldout.explained > 0.42
+    assert last.heldout.rmse < 0.8
+    assert np.isfinite(last.heldout.log_likelihood)
+    assert last.extras["train_log_likelihood"] > -1.1
+    assert_posterior(last.posterior, row, problem.train, True)
+
+
+@every_method
+def test_history_has_a_column_for_all_that_is_known(row: Method) -> None:
+    problem = pose(
+        TABLES["planted"], row.name, known(row, {"max_sweeps": 5, "burn_in": 2, "k_max": 4}), model="lfm",
+        seed=1, heldout=0.1,
+    )  # fmt: skip
+    *_, last = run(problem)
+    told = last.row()
+    assert {"sweep", "effective_k_features", "noise", "train_log_likelihood"} <= set(told)
+    assert {"heldout_log_likelihood", "heldout_rmse", "heldout_explained"} <= set(told)
+    assert all(
+        np.isfinite(told[name]) for name in ("noise", "train_log_likelihood", "heldout_log_likelihood")
+    )
+    assert (last.lower_bound is None) == (row.monitored is None)
+    assert last.pseudo_loo is None
+
+
+@every_method
+def test_nothing_is_kept_of_the_size_of_objects_and_pairs_of_features(row: Method) -> None:
+    """The peak of a sweep is far below N x K x K numbers."""
+    n, d, k = 600, 40, 40
+    table = holed(planted_features(n, d, 5, seed=1).table, 0.1)
+    inference = built(row, table, k_max=k, init="random")
+    state = inference.init(np.random.default_rng(0))
+    state, _ = inference.sweep(state, np.random.default_rng(1))
+    tracemalloc.start()
+    try:
+        inference.sweep(state, np.random.default_rng(2))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 0.5 * 8 * n * k * k, f"{peak / (8 * n * k * k):.2f}"
+
+
+@every_method
+def test_shift_and_unit_of_a_standardised_column_do_not_matter(row: Method) -> None:
+    table = TABLES["missing cells"]
+    # Powers of two: not even the last digit changes.
+    unit = 2.0 ** np.arange(-6, 6)
+    found = [
+        inference.posterior(last_of(inference, 6))
+        for values in (table.values, unit * table.values)
+        for inference in [built(row, Table.build(values))]
+    ]
+    for name, array in found[0].arrays.items():
+        np.testing.assert_allclose(found[1][name], array, rtol=1e-6, atol=1e-8)
+
+
+@every_method
+def test_held_out_scores_are_the_same_in_any_unit(row: Method) -> None:
+    """Of tables that are not standardised too: they are told on the standardised scale."""
+
+    def score(standardise: bool, unit: Any) -> Any:
+        table = Table.build(unit * TABLES["planted"].values, standardise=standardise)
+        problem = pose(table, row.name, known(row, {"max_sweeps": 12, "burn_in": 4, "k_max": 4}), model="lfm",
+                       seed=1, heldout=0.1)  # fmt: skip
+        *_, last = run(problem)
+        return last.heldout
+
+    plain, scaled = score(True, 1.0), score(True, 1024.0)
+    assert tuple(scaled) == pytest.approx(tuple(plain), rel=1e-6)
+    own = score(False, 1.0)
+    assert own.explained == pytest.approx(plain.explained, abs=0.5)
+    assert np.isfinite(tuple(own)).all()
+
+
+def test_every_method_is_here() -> None:
+    assert {"fab", "em", "vb"} <= {row.name for row in methods_of("lfm")}
+    assert model_row("lfm").domains == {"features": "features"}
