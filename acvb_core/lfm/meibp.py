@@ -65,6 +65,8 @@ class SubmodularIbp(Unaveraged):
         process); 0 takes the smaller of the numbers of objects and columns.
     alpha : float
         To start from; the best value is learned.
+    noise : "columns" or "one"
+        Whether every column has a noise variance of its own.
 
     Notes
     -----
@@ -86,6 +88,7 @@ class SubmodularIbp(Unaveraged):
     cells: Cells
     k_max: int = 0
     alpha: float = 1.0
+    noise: str = "columns"
 
     @property
     def most(self) -> int:
@@ -107,7 +110,7 @@ class SubmodularIbp(Unaveraged):
         n, n_columns = self.cells.values.shape
         none = np.empty((0, n_columns))
         z = np.zeros((n, 0), dtype=np.int8)
-        start = Meibp(z, none, none, np.zeros(n_columns), self.scales, self.scale, self.alpha)
+        start = Meibp(z, none, none, np.zeros(n_columns), self.scales, self.scale, self.alpha, self.scales)
         return self._judged(self._improved(start, checkpoint)[0])
 
     def sweep(
@@ -150,7 +153,7 @@ class SubmodularIbp(Unaveraged):
         return Posterior(arrays, axes, ("objects",), ("bound",), hyper=hyper, normalised=False)
 
     def _improved(self, found: Meibp, checkpoint: Checkpoint) -> tuple[Meibp, int]:
-        return improved(self.cells, found, self.most, self.scales, checkpoint)
+        return improved(self.cells, found, self.most, self.noise == "one", checkpoint)
 
     def _judged(self, found: Meibp) -> MeibpState:
         return MeibpState(found, lower_bound(self.cells, found, self.most))

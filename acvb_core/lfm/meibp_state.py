@@ -12,13 +12,12 @@ from scipy.special import gammaln
 
 from acvb_core.lfm.cells import Cells, Floats
 from acvb_core.lfm.half_normal import divergence, moments
+from acvb_core.lfm.ibp import PSEUDO
 from acvb_core.lfm.meibp_kernels import Bits, choose_features
 from acvb_core.protocols import Checkpoint, no_checkpoint
 
 _LOG_2PI = math.log(2.0 * math.pi)
-#: Least noise variance, in units of the variance of the column: that of a column that features explain exactly.
-LEAST_NOISE = 1e-4
-#: Least variance of the weights' prior, in units of the mean of those.
+#: Least variance of the weights' prior, in units of the mean variance of the columns.
 LEAST_PRIOR = 1e-6
 #: Between what values alpha is looked for.
 ALPHAS = (1e-2, 1e3)
@@ -40,6 +39,8 @@ class Meibp:
     prior : float
         Variance of the half-normal prior of the weights, before it is cut off.
     alpha : float
+    scales : ndarray, shape (D,)
+        Variances of the columns, which the prior of the noise takes part of the cells to have.
     """
 
     z: Bits
@@ -49,6 +50,7 @@ class Meibp:
     noise: Floats
     prior: float
     alpha: float
+    scales: Floats
 
     @property
     def n_features(self) -> int:
@@ -99,11 +101,17 @@ def known_sums(cells: Cells, z: Bits) -> Floats:
 
 
 def lower_bound(cells: Cells, state: Meibp, most: int) -> float:
-    """Return E log p(X, Z, A) + H(q) <= log p(X), at the present baselines, noise, prior and alpha, in nats."""
+    """Return E log p(X, Z, A) + H(q) <= log p(X), at the present baselines, noise, prior and alpha, in nats.
+
+    The log density of the noise's prior is counted, relative to its highest value.
+    """
     first, second = moments(state.parent, state.spread)
     errors = squares(cells, state, first, second)
     found = -0.5 * float((cells.per_column * (_LOG_2PI + np.log(state.noise)) + errors / state.noise).sum())
     found += log_prior(state.z.sum(axis=0, dtype=np.float64), cells.n_objects, state.alpha, most)
+    # The prior of the noise: as if there were more cells, of the columns' own variances; nothing where it is as they.
+    ratio = state.noise / state.scales
+    found -= 0.5 * PSEUDO * float((cells.per_column * (np.log(ratio) + 1.0 / ratio - 1.0)).sum())
     return found - divergence(state.parent, state.spread, state.prior)
 
 
@@ -160,21 +168,26 @@ def learn_weights(cells: Cells, state: Meibp, checkpoint: Checkpoint = no_checkp
     return replace(state, parent=parent, spread=spread)
 
 
-def learn_rest(cells: Cells, state: Meibp, most: int, scales: Floats) -> Meibp:
+def learn_rest(cells: Cells, state: Meibp, most: int, one: bool = False) -> Meibp:
     """Set baselines, noise, the prior of the weights and alpha to their best values, in turn.
 
-    `scales` are the variances of the columns, shape (D,).
+    `one` asks for one noise variance for all columns.
     """
     first, second = moments(state.parent, state.spread)
     error = residual(cells, state, first)
     state = replace(state, bias=state.bias + error.sum(axis=0) / cells.per_column)
     errors = squares(cells, state, first, second)
-    prior = float((first**2 + second).mean()) if state.n_features else float(scales.mean())
+    errors += PSEUDO * cells.per_column * state.scales
+    noise = errors / cells.per_column
+    if one:
+        noise = np.full(len(errors), errors.sum() / cells.n)
+    scale = float(state.scales.mean())
+    prior = float((first**2 + second).mean()) if state.n_features else scale
     size = state.z.sum(axis=0, dtype=np.float64)
     return replace(
         state,
-        noise=np.maximum(errors / cells.per_column, LEAST_NOISE * scales),
-        prior=max(prior, LEAST_PRIOR * float(scales.mean())),
+        noise=noise / (1.0 + PSEUDO),
+        prior=max(prior, LEAST_PRIOR * scale),
         alpha=best_alpha(size, cells.n_objects, state.alpha, most),
     )
 
@@ -189,10 +202,8 @@ def best_alpha(size: Floats, n: int, alpha: float, most: int) -> float:
     return math.exp(found) if loss(found) < loss(math.log(alpha)) else alpha
 
 
-def improved(
-    cells: Cells, state: Meibp, most: int, scales: Floats, checkpoint: Checkpoint
-) -> tuple[Meibp, int]:
+def improved(cells: Cells, state: Meibp, most: int, one: bool, checkpoint: Checkpoint) -> tuple[Meibp, int]:
     """Return the state after one round of all steps, none of which lowers the bound."""
     state, changed = choose(cells, state, most, checkpoint)
     state = learn_weights(cells, state, checkpoint)
-    return learn_rest(cells, state, most, scales), changed
+    return learn_rest(cells, state, most, one), changed

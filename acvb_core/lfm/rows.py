@@ -129,12 +129,14 @@ _ALPHA = Parameter(
     "Features of an object (alpha)", 1e-2, 1e3,
 )  # fmt: skip
 
+_NOISE = Parameter(
+    "noise", "choice", "columns", "A noise variance for each column, or one for all.", "Noise",
+    choices=("columns", "one"),
+)  # fmt: skip
+
 _IBP = (
     _ALPHA,
-    Parameter(
-        "noise", "choice", "columns", "A noise variance for each column, or one for all.", "Noise",
-        choices=("columns", "one"),
-    ),
+    _NOISE,
     burn_in(100, 0, "Sweeps that are not kept; features that the others can make up for are left out in them."),
 )  # fmt: skip
 
@@ -147,7 +149,7 @@ def _ibp(data: Any, values: Values) -> FeatureMean:
 
 
 def _meibp(data: Any, values: Values) -> SubmodularIbp:
-    return SubmodularIbp(Cells.of(data), values["k_max"], values["alpha"])
+    return SubmodularIbp(Cells.of(data), values["k_max"], values["alpha"], values["noise"])
 
 
 LFM_METHODS = (
@@ -183,6 +185,6 @@ LFM_METHODS = (
         "Features that only add: weights are not negative, and each object's features are chosen by submodular "
         "maximisation of a lower bound.",
         "Reed, Ghahramani, ICML 2013",
-        (SIZE, _ALPHA, max_sweeps(2000), TOLERANCE), _meibp, "lower_bound", bound_per="object",
+        (SIZE, _ALPHA, _NOISE, max_sweeps(2000), TOLERANCE), _meibp, "lower_bound", bound_per="object",
     ),
 )  # fmt: skip

@@ -14,7 +14,7 @@ from scipy.stats import multivariate_normal
 from acvb_core.data.synthetic_features import block_images
 from acvb_core.data.table import Table
 from acvb_core.lfm.cells import Cells
-from acvb_core.lfm.ibp import ALPHA_PRIOR, NOISE_PRIOR, WEIGHT_PRIOR, IbpGibbs, IbpState, upright
+from acvb_core.lfm.ibp import ALPHA_PRIOR, NOISE_PRIOR, PSEUDO, WEIGHT_PRIOR, IbpGibbs, IbpState, upright
 from acvb_core.lfm.ibp_features import draw_features, log_joint
 from acvb_core.lfm.ibp_weights import Widths, draw_weights, moments, weight_posterior
 
@@ -180,7 +180,10 @@ def draw_prior(n: int, d: int, noise: str, rng: np.random.Generator) -> IbpState
         new = np.zeros((n, rng.poisson(alpha / (i + 1))), dtype=np.int8)
         new[i] = 1
         z = np.concatenate([z, new], axis=1)
-    precision = rng.gamma(NOISE_PRIOR[0], size=d if noise == "columns" else 1) / NOISE_PRIOR[1]
+    more = 0.5 * PSEUDO * (n - 1) * (1 if noise == "columns" else d)  # one cell of each column is hidden
+    precision = rng.gamma(NOISE_PRIOR[0] + more, size=d if noise == "columns" else 1) / (
+        NOISE_PRIOR[1] + more
+    )
     weights, bias = WEIGHT_PRIOR[1] / rng.gamma(WEIGHT_PRIOR[0], size=2)
     widths = Widths(np.broadcast_to(1 / precision, (d,)), weights, bias)
     return IbpState(z, widths, alpha, np.empty(0), np.empty(0))

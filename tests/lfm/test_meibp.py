@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 from scipy.special import gammaln, logsumexp
-from scipy.stats import halfnorm, norm, truncnorm
+from scipy.stats import gamma, halfnorm, norm, truncnorm
 
 from acvb_core.data.cell_split import hold_out_cells
 from acvb_core.data.synthetic_features import block_images, planted_features
@@ -50,7 +50,8 @@ def random_case(n: int, d: int, k: int, seed: int, missing: float = 0.25) -> tup
     z = (rng.random((n, k)) < 0.5).astype(np.int8)
     z[0] = 1
     parent, spread = rng.normal(0.5, 1.0, (k, d)), rng.uniform(0.01, 0.5, (k, d))
-    return cells_of(x), Meibp(z, parent, spread, rng.normal(0, 0.3, d), rng.uniform(0.2, 1.0, d), 0.8, 1.3)
+    noise = rng.uniform(0.2, 1.0, d)
+    return cells_of(x), Meibp(z, parent, spread, rng.normal(0, 0.3, d), noise, 0.8, 1.3, noise)
 
 
 @pytest.mark.parametrize("t", [-20.0, -3.0, -0.2, 0.0, 1.5, 9.0])
@@ -215,6 +216,15 @@ def test_missing_cells_are_left_out_of_the_bound() -> None:
     assert lower_bound(cells, state, MOST) == pytest.approx(total, rel=1e-12)
 
 
+def test_prior_of_the_noise_is_a_tenth_more_cells_of_the_column() -> None:
+    cells, state = random_case(7, 4, 3, 1)
+    other = replace(state, scales=2.0 * state.scales)
+    # Gamma density of the precision against its mode, which is 1 / scale.
+    law = gamma(1.0 + 0.05 * cells.per_column, scale=1.0 / (0.05 * cells.per_column * other.scales))
+    lost = law.logpdf(1.0 / other.scales) - law.logpdf(1.0 / state.noise)
+    assert lower_bound(cells, state, MOST) - lower_bound(cells, other, MOST) == pytest.approx(lost.sum())
+
+
 def test_complete_table_is_one_with_every_cell_known() -> None:
     some, state = random_case(8, 4, 3, 2, missing=0.0)
     for one, other in zip(
@@ -231,7 +241,7 @@ def test_complete_table_is_one_with_every_cell_known() -> None:
 def step_by_step(cells: Cells, state: Meibp) -> list[Meibp]:
     chosen, _ = choose(cells, state, MOST)
     learned = learn_weights(cells, chosen)
-    return [chosen, learned, learn_rest(cells, learned, MOST, np.ones(cells.n_columns))]
+    return [chosen, learned, learn_rest(cells, learned, MOST)]
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -250,7 +260,7 @@ def test_learned_values_are_the_best() -> None:
     truth = cells.values + 3.0 * state.z @ np.array([[1.0, 2.0, 1.0], [0.5, 1.0, 2.0]])
     cells = Cells(truth * cells.observed, cells.observed, cells.per_column)
     for _ in range(300):
-        state = learn_rest(cells, learn_weights(cells, state), MOST, np.ones(cells.n_columns))
+        state = learn_rest(cells, learn_weights(cells, state), MOST)
     bound = lower_bound(cells, state, MOST)
     for name in ("parent", "spread", "bias", "noise", "prior", "alpha"):
         now = np.asarray(getattr(state, name), dtype=float)
@@ -266,8 +276,8 @@ def test_order_of_objects_does_not_matter_to_what_is_learned() -> None:
     cells, state = random_case(9, 4, 3, 5)
     order = np.random.default_rng(0).permutation(9)
     other = Cells(cells.values[order], cells.observed[order], cells.per_column)
-    one = learn_rest(cells, learn_weights(cells, state), MOST, np.ones(cells.n_columns))
-    two = learn_rest(other, learn_weights(other, replace(state, z=state.z[order])), MOST, np.ones(cells.n_columns))
+    one = learn_rest(cells, learn_weights(cells, state), MOST)
+    two = learn_rest(other, learn_weights(other, replace(state, z=state.z[order])), MOST)
     for name in ("parent", "spread", "bias", "noise", "prior", "alpha"):
         np.testing.assert_allclose(getattr(one, name), getattr(two, name), rtol=1e-10)
 
@@ -293,9 +303,18 @@ def finished(method: SubmodularIbp, seed: int, most: int = 400) -> tuple[MeibpSt
     raise AssertionError("no end")
 
 
+def test_one_noise_variance_for_all_columns_is_the_best_one() -> None:
+    cells, state = random_case(12, 3, 2, 8)
+    state = learn_rest(cells, learn_weights(cells, state), MOST, one=True)
+    bound = lower_bound(cells, state, MOST)
+    assert (state.noise == state.noise[0]).all()
+    for by in (0.97, 1.03):
+        assert lower_bound(cells, replace(state, noise=by * state.noise), MOST) < bound
+
+
 @pytest.mark.parametrize("share", [0.0, 0.3])
 def test_run_raises_the_bound_to_its_end_and_repeats_itself(share: float) -> None:
-    table = planted_features(120, 12, 3, noise=0.4, seed=2).table
+    table = planted_features(120, 12, 3, noise=0.2, seed=2).table
     method = SubmodularIbp(Cells.of(hold_out_cells(table, share, 0).train if share else table))
     state, widths, bounds = finished(method, 3)
     again = finished(method, 3)
