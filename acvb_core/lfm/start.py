@@ -52,7 +52,7 @@ def independent_start(
     Neural Networks 10, 1999.
     """
     scores = principal_scores(cells, k_max, checkpoint)
-    some = slice(None)
+    some = np.arange(len(scores))
     if len(scores) > _SAMPLE:
         some = np.sort(rng.choice(len(scores), _SAMPLE, replace=False))
     seed = int(rng.integers(2**31))
