@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,8 @@ from acvb_core.protocols import Checkpoint, no_checkpoint
 
 #: Pairs that are tried to be put together, those of the most similar weights first; features to be left out.
 TRIES = 10
+#: Nats for each object below the bound at which a move is given up before its E step, which gains less.
+HOPELESS = 1.0
 #: Nats by which one side of a feature must be better than the other to be taken for it (a Bayes factor of 20).
 INDIFFERENT = 3.0
 
@@ -41,7 +43,10 @@ def find_move(
 ) -> Move | None:
     """Return the first move found that raises the bound after one sweep at the new number of features."""
     for mu, kept, kind in _candidates(state):
-        tried = state.with_activations(cells, mu, penalty, checkpoint)
+        begun = replace(state, fit=replace(state.fit, weights=state.fit.weights[kept]))
+        tried = begun.with_activations(cells, mu, penalty, checkpoint)
+        if tried.bound < state.bound - HOPELESS * cells.n_objects:
+            continue
         moved, _ = update_activations(
             cells, tried.mu, tried.fit, tried.shares, penalty.slope(cells), checkpoint=checkpoint
         )
