@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -270,6 +271,16 @@ def test_learned_values_are_the_best() -> None:
                 other[at] *= by
                 changed = replace(state, **{name: other if other.shape else float(other)})
                 assert lower_bound(cells, changed, MOST) < bound, (name, at, by)
+
+
+def test_weights_of_the_last_feature_are_the_best_after_one_round() -> None:
+    cells, state = random_case(12, 3, 3, 9, missing=0.5)
+    state = learn_weights(cells, state)
+    bound = lower_bound(cells, state, MOST)
+    for name, d, by in product(("parent", "spread"), range(3), (0.99, 1.01)):
+        other = getattr(state, name).copy()
+        other[-1, d] *= by
+        assert lower_bound(cells, replace(state, **{name: other}), MOST) < bound, (name, d, by)
 
 
 def test_order_of_objects_does_not_matter_to_what_is_learned() -> None:
