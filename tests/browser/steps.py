@@ -61,6 +61,7 @@ def bring(page: Page, kind: str, file: Path) -> None:
     visit(page, "Data")
     press(page, "Upload")
     press(page, kind)
+    settled(page)  # of another kind, it is another uploader
     page.locator(".st-key-upload input[type=file]").set_input_files(file)
 
 

@@ -264,5 +264,15 @@ def test_no_page_is_wider_than_its_window(open_page: OpenPage, server: str, size
         page.goto(server)
         page.get_by_role("button", name="Run the sample comparison").click()
         expect(cards_that_say(page, "converged")).to_have_count(3, timeout=WAIT_MS)
-        pages = ("Home", "Data", "Run", "Blocks", "Topics", "Compare", "How many topics?", "Guide")
+        pages = (
+            "Home",
+            "Data",
+            "Run",
+            "Blocks",
+            "Topics",
+            "Features",
+            "Compare",
+            "How many topics?",
+            "Guide",
+        )
         no_page_is_wider(page, pages)
