@@ -23,8 +23,9 @@ _CURVES = (
         ":material/waves:",
         "How far the probabilities that an object has a feature moved in a sweep, on average over all objects and "
         "features.",
-        "It falls as a run settles. Of a sampler it never ends: every sweep draws anew.",
-        "Features that die make it jump.",
+        "Thin: E[z] of the sweeps, which falls as a run settles; thick: the mean of a sampler after burn-in. Samples "
+        "themselves never settle: every sweep draws anew.",
+        "Features that die, merge or stand for their contrary make it jump.",
     ),
     Curve(
         "Held-out log likelihood",
@@ -51,9 +52,9 @@ _CURVES = (
         "Features alive",
         "Features",
         ":material/layers:",
-        "Features that at least one object has. FAB begins with as many as there may be, and drops those that do not "
-        "earn their cost.",
-        "It falls quickly at first, then a feature now and then; at the end pairs may be merged.",
+        "Features that at least one object has. FAB drops those that do not earn their cost.",
+        "FAB's falls quickly at first, then by a feature now and then; at the end pairs may be merged. A sampler's goes "
+        "up and down, MEIBP's rises from few.",
         "EM keeps all it is given, so its number says nothing.",
     ),
     Curve(
@@ -88,8 +89,9 @@ _FAB = """
 More features always fit better, so something must pay for them. **FAB**, factorized asymptotic Bayesian inference,
 approximates the evidence of the model for large tables (FIC, the factorised information criterion) and climbs it
 together with the fit. The criterion appears in each step of EM as a pull: a feature that few objects have is made
-rarer still, until it holds less than one object and is dropped. Nothing has to be chosen: a run begins with as many
-features as the table has columns (or objects), and those remain that the data pay for.
+rarer still, until it holds less than one object and is dropped. Nothing has to be chosen: a run begins with the
+independent components of the columns, as many as stand out of the noise, or with random features, as many as the table
+has columns (or objects). Those remain that the data pay for.
 
 After a few plain **warm-up** sweeps the shrinkage is **accelerated**: each feature and its share are brought to their
 common fixed point at once. At convergence, features are **merged** where this raises the criterion, and one that all
@@ -126,10 +128,11 @@ all columns are in one unit and their sizes matter, such as the pixels of a pict
 """
 
 _AVERAGING = """
-The averaged methods of this program, ACVB and its kin, are not offered here. FAB, EM, VB and MEIBP climb a bound and
-come to an end by themselves, so there is nothing to calm. And a mean over sweeps makes no sense where features die,
-merge and change places: the mean of two different features is none. The sampler does average, but its predictions:
-those need no matching of features.
+The averaged methods of this program, ACVB and its kin, are not offered for tables. FAB, EM, VB and MEIBP climb a bound
+and come to an end by themselves, so there is nothing to calm. And a mean over sweeps makes no sense where features die,
+merge and change places: the mean of two different features is none. Only the sampler averages. It predicts with the
+mean of all samples that are kept; the features that it shows are those that most samples have, found again in each by
+the objects that have them.
 """
 
 _DYING = """
@@ -144,8 +147,8 @@ the features of two runs. With restarts, several starts race by held-out log lik
 """
 
 _SIZE = """
-A run begins with as many features as there are columns, or objects if these are fewer. A sweep takes time in
-proportion to objects x columns x features. For very wide tables give a smaller number of *features at most*.
+A sweep takes time in proportion to objects x columns x features. Where a run would begin with as many features as
+there are columns, as EM, VB and random starts do, give a smaller number of *features at most* for very wide tables.
 """
 
 _METHODS = {
@@ -156,8 +159,8 @@ _METHODS = {
     "vb": "Features, shares, weights and noise all have distributions of their own, taken as independent. Each sweep "
     "raises the evidence's lower bound. The prior of the shares lets features empty out; those are dropped.",
     "ibp": "The Indian buffet process has no limit to the number of features. Gibbs sampling draws the features of one "
-    "object after the other, weights integrated out, and new ones are born and die on the way. Its predictions are "
-    "averaged over the sweeps that are kept; right in the end, and slow.",
+    "object after the other, and new ones are born and die on the way. Its predictions are averaged over the sweeps "
+    "that are kept; right in the end, and nobody can tell for certain when the end has come.",
     "meibp": "The Indian buffet process with weights that cannot be negative, so that features only add. The features "
     "of an object are chosen greedily, as a set, to raise the evidence's lower bound the most.",
 }
@@ -182,7 +185,7 @@ TABLES = ModelWords(
         ("What can be compared, and what cannot", _COMPARABLE),
         ("Hidden cells and missing cells", _HELDOUT),
         ("Standardising", _STANDARDISE),
-        ("Why nothing is averaged here", _AVERAGING),
+        ("Why there is no ACVB for tables", _AVERAGING),
     ),
     methods=_METHODS,
     curves=_CURVES,
