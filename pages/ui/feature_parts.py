@@ -68,11 +68,11 @@ def all_features(view: FeatureView, feature: int, units: Units) -> None:
 
 def all_objects(view: FeatureView, key: Key) -> None:
     """Draw who has which feature, sorted."""
+    figure, kinds = _matrix(key, view)
     st.plotly_chart(
-        _matrix(key, view), key="feature_matrix", theme=None, config=_STILL,
+        figure, key="feature_matrix", theme=None, config=_STILL,
         alt="Objects by features, sorted so that objects with the same features stand together.",
     )  # fmt: skip
-    kinds = len(np.unique(view.objects >= 0.5, axis=0))
     st.caption(
         f"Dark: the object has the feature. {say.count(kinds, 'combination')} of features among "
         f"{view.data.n_rows:,} objects, at a probability of 1/2 or more."
@@ -80,8 +80,10 @@ def all_objects(view: FeatureView, key: Key) -> None:
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)
-def _matrix(key: Key, _view: FeatureView) -> Figure:
-    return feature_matrix_figure(_view.objects, _view.data.rows, labels=_view.data.labels)
+def _matrix(key: Key, _view: FeatureView) -> tuple[Figure, int]:
+    """Return the figure, and how many combinations of features there are."""
+    figure = feature_matrix_figure(_view.objects, _view.data.rows, labels=_view.data.labels)
+    return figure, len(np.unique(np.packbits(_view.objects >= 0.5, axis=1), axis=0))
 
 
 def one_object(view: FeatureView) -> None:

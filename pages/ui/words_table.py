@@ -53,8 +53,8 @@ _CURVES = (
         "Features",
         ":material/layers:",
         "Features that at least one object has. FAB drops those that do not earn their cost.",
-        "FAB's falls quickly at first, then by a feature now and then; at the end pairs may be merged. A sampler's goes "
-        "up and down, MEIBP's rises from few.",
+        "FAB's falls quickly at first, then by a feature now and then; at the end pairs may be merged. A sampler's "
+        "goes up and down, MEIBP's rises from few.",
         "EM keeps all it is given, so its number says nothing.",
     ),
     Curve(
