@@ -134,8 +134,8 @@ def test_a_turn_leaves_every_prediction_as_it_is(mode: str, missing: float) -> N
 
 @pytest.mark.parametrize(
     ("share", "sign", "expected"),
-    [(0.9, 1, True), (0.9, -1, True), (0.1, -1, False), (0.1, 1, False), (0.52, 1, False), (0.52, -1, True),
-     (0.48, 1, False), (0.48, -1, True)],
+    [(0.9, 1, True), (0.9, -1, True), (0.1, -1, False), (0.1, 1, False), (0.8, 1, False), (0.8, -1, True),
+     (0.2, -1, True), (0.52, 1, False), (0.52, -1, True), (0.48, 1, False), (0.48, -1, True)],
 )  # fmt: skip
 def test_the_side_taken_is_the_rarer_or_where_that_hardly_matters_the_positive(
     share: float, sign: int, expected: bool
@@ -147,7 +147,7 @@ def test_the_side_taken_is_the_rarer_or_where_that_hardly_matters_the_positive(
     fab = Fab(cells, 1, PENALTIES["dof"])
     state = started(fab, np.where(has, 0.999, 0.001)[None])
     gain = 1.5 * np.log(state.shares / (1.0 - state.shares))
-    assert (np.abs(gain) > INDIFFERENT).all() == (abs(share - 0.5) > 0.3)
+    assert (np.abs(gain) > INDIFFERENT).all() == (abs(share - 0.5) > 0.35)
     turned = turn(cells, state, fab.penalty)
     assert (turned is not None) == expected
     if turned is not None:
@@ -203,6 +203,22 @@ def test_a_run_settles_when_moves_have_been_looked_for_and_none_was_found(mode: 
     assert last.moves_over
     assert find_move(CELLS, last, fab.penalty) is None
     assert any(info.moves for _, info in course)
+
+
+def test_moves_are_looked_for_again_when_a_feature_has_died() -> None:
+    fab, alone = at_truth("dof")
+    fab = replace(fab, merge=True)
+    state = started(fab, np.vstack([alone.mu, np.full(80, 1e-4)]))
+    after, info = fab.sweep(replace(state, still=True, moves_over=True), np.random.default_rng(0))
+    assert info.moves == {"dropped": 1}
+    assert not after.moves_over
+    for sweep in range(20):
+        settling = info.settling
+        after, info = fab.sweep(after, np.random.default_rng(sweep))
+        assert info.settling or after.moves_over
+        if not settling:
+            break
+    assert after.moves_over
 
 
 def test_nothing_moves_in_the_warm_up_or_where_that_is_not_wanted() -> None:
