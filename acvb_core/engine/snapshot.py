@@ -20,8 +20,8 @@ class Verdict(StrEnum):
 
 
 #: Kinds of moves that a sweep may tell of, as columns of a history: clusters put together, clusters taken apart,
-#: features that went because nothing, or everything, had them.
-MOVES = ("merged", "split", "dropped")
+#: features that went because nothing, or everything, had them, that were told apart anew, or shown from the other side.
+MOVES = ("merged", "split", "dropped", "recoded", "turned")
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ def update_activations(
     scratch = np.empty(cells.n_objects)
     weighted = fit.weights * fit.precision
     missing = cells.observed is not None
-    residual = _residual(cells, mu, fit) if missing else None
+    residual = residuals(cells, mu, fit) if missing else None
     size = _BLOCK_MISSING if missing else _BLOCK
     for begin in range(0, len(mu), size):
         checkpoint()
@@ -65,7 +65,7 @@ def update_activations(
     return mu, shares
 
 
-def _residual(cells: Cells, mu: Floats, fit: Fit) -> Floats:
+def residuals(cells: Cells, mu: Floats, fit: Fit) -> Floats:
     """Return x - W E[z] - b over the known cells, 0 elsewhere, shape (N, D)."""
     found = mu.T @ fit.weights
     found += fit.bias

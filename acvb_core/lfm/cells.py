@@ -47,9 +47,10 @@ class Cells:
     @cached_property
     def variance(self) -> Floats:
         """Variance of each column's known cells, shape (D,): 1 of a standardised table."""
-        mean = self.values.sum(axis=0) / self.per_column
-        squares = np.einsum("nd,nd->d", self.values, self.values) / self.per_column
-        return np.maximum(squares - mean**2, 1e-300)
+        centred = self.values - self.values.sum(axis=0) / self.per_column
+        if self.observed is not None:
+            centred *= self.observed
+        return np.maximum(np.einsum("nd,nd->d", centred, centred) / self.per_column, 1e-300)
 
     @property
     def n_objects(self) -> int:
@@ -65,10 +66,3 @@ class Cells:
     def n(self) -> int:
         """Number of known cells."""
         return int(self.per_column.sum())
-
-    def variances(self) -> Floats:
-        """Return the variance of the known cells of each column, shape (D,)."""
-        centred = self.values - self.values.sum(axis=0) / self.per_column
-        if self.observed is not None:
-            centred *= self.observed
-        return np.asarray(np.einsum("nd,nd->d", centred, centred) / self.per_column)

@@ -12,6 +12,7 @@ from acvb_core.clusters import is_identity, order_by_size
 from acvb_core.lfm.activations import update_activations
 from acvb_core.lfm.cells import Cells, Floats
 from acvb_core.lfm.fab_moves import find_move, turn
+from acvb_core.lfm.fab_recode import recoded
 from acvb_core.lfm.least_squares import fit_weights
 from acvb_core.lfm.start import independent_start, random_start
 from acvb_core.lfm.state import FEATURES, FabState, Penalty, lower_bound, posterior_of
@@ -38,7 +39,8 @@ class Fab(Unaveraged):
     accelerate : bool
         After the warm-up, bring each feature and its share to their common fixed point first (HF13 Alg. 2).
     merge : bool
-        At convergence, put features together or leave them out where that raises the bound.
+        At convergence, put features together, leave them out, or tell two of them apart anew, where that raises the
+        bound.
     start : "ica" or "random"
         Begin with independent components, or with random E[z] (see `start`).
     tol : float
@@ -122,12 +124,16 @@ class Fab(Unaveraged):
         while (move := find_move(self.cells, state, self.penalty, checkpoint)) is not None:
             state, names = move.state, names[move.kept]
             found[move.kind] = found.get(move.kind, 0) + 1
+        again = recoded(self.cells, state, self.penalty, checkpoint)
+        if again is not None:
+            state, found["recoded"] = again, 1
         if found:
             return replace(state, still=False), names, found
         if not state.turned:
             turned = turn(self.cells, state, self.penalty, checkpoint)
             if turned is not None:
-                return replace(turned, still=False, turned=True), names, {}
+                state, number = turned
+                return replace(state, still=False, turned=True), names, {"turned": number}
         return replace(state, moves_over=True, turned=True), names, {}
 
     def _told(

@@ -97,8 +97,8 @@ def _pairs(state: FabState) -> list[tuple[int, int, bool]]:
 
 def turn(
     cells: Cells, state: FabState, penalty: Penalty, checkpoint: Checkpoint = no_checkpoint
-) -> FabState | None:
-    """Return the state with features turned round so that they say the same more readably; None where none is.
+) -> tuple[FabState, int] | None:
+    """Return the state with features turned round that say the same more readably, and their number; None without any.
 
     Objects with a feature are as well described by its absence: 1 - z, with the weights' sign changed and the weights
     in the baseline. The bound prefers the rarer side. Where that is worth less than `INDIFFERENT` nats,
@@ -110,4 +110,4 @@ def turn(
     if not turned.any():
         return None
     mu = np.where(turned[:, None], 1.0 - state.mu, state.mu)
-    return state.with_activations(cells, mu, penalty, checkpoint)
+    return state.with_activations(cells, mu, penalty, checkpoint), int(turned.sum())

@@ -123,7 +123,7 @@ class IbpGibbs(Unaveraged):
     @cached_property
     def scales(self) -> Floats:
         """Variance of the known cells of each column: 1 on the standardised scale."""
-        return self.cells.variances()
+        return self.cells.variance
 
     @property
     def scale(self) -> float:

@@ -98,7 +98,7 @@ class SubmodularIbp(Unaveraged):
     @cached_property
     def scales(self) -> Floats:
         """Variance of the known cells of each column: 1 on the standardised scale."""
-        return self.cells.variances()
+        return self.cells.variance
 
     @property
     def scale(self) -> float:

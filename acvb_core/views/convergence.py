@@ -340,10 +340,10 @@ def _moves(history: History, length: int) -> NDArray[np.int64]:
     return np.nan_to_num(columns).astype(np.int64)
 
 
-def _move_sign(merged: int, split: int, dropped: int) -> str:
-    """Return a triangle that points to where the number of clusters goes, a diamond for both ways at once."""
-    if split:
-        return "diamond" if merged or dropped else "triangle-up"
+def _move_sign(merged: int, split: int, dropped: int, recoded: int, turned: int) -> str:
+    """Return a triangle that points to where the number of clusters goes, a diamond for both ways or neither."""
+    if split or not (merged or dropped):
+        return "triangle-up" if split and not (merged or dropped) else "diamond"
     return "triangle-down"
 
 

@@ -17,6 +17,8 @@ _EVENTS = (
     ("merged", "triangle-down", "merged"),
     ("dropped", "x-thin", "dropped"),
     ("split", "triangle-up", "split"),
+    ("recoded", "diamond", "told apart anew"),
+    ("turned", "circle-open", "shown from the other side"),
 )
 _POINTS = 400
 _LEFT, _RIGHT = [0.0, 0.46], [0.54, 1.0]

@@ -119,8 +119,10 @@ def test_a_turn_leaves_every_prediction_as_it_is(mode: str, missing: float) -> N
     cells = Cells.of(with_holes(TRUTH.table, missing))
     fab, state = at_truth(mode, cells)
     common = started(fab, np.vstack([1.0 - state.mu[:2], state.mu[2:]]))
-    turned = turn(cells, common, fab.penalty)
-    assert turned is not None
+    found = turn(cells, common, fab.penalty)
+    assert found is not None
+    turned, number = found
+    assert number == 2
     assert turned.n_features == 3
     assert turned.mu[:2] == pytest.approx(1.0 - common.mu[:2])
     assert (turned.mu[2] == common.mu[2]).all()
@@ -151,8 +153,8 @@ def test_the_side_taken_is_the_rarer_or_where_that_hardly_matters_the_positive(
     turned = turn(cells, state, fab.penalty)
     assert (turned is not None) == expected
     if turned is not None:
-        assert turned.mu == pytest.approx(1.0 - state.mu)
-        assert turn(cells, turned, fab.penalty) is None
+        assert turned[0].mu == pytest.approx(1.0 - state.mu)
+        assert turn(cells, turned[0], fab.penalty) is None
 
 
 def test_em_has_no_rarer_side() -> None:
@@ -162,7 +164,7 @@ def test_em_has_no_rarer_side() -> None:
         CELLS, started(fab, np.where(signs[:, None] > 0, 1.0 - state.mu, state.mu)), PENALTIES["em"]
     )
     assert turned is not None
-    assert (turned.fit.weights.sum(axis=1) > 0).all()
+    assert (turned[0].fit.weights.sum(axis=1) > 0).all()
 
 
 # ---------------------------------------------------------------------------------------------------------- course
@@ -185,11 +187,12 @@ def test_a_run_settles_when_moves_have_been_looked_for_and_none_was_found(mode: 
     course = told(fab, seed)
     before = fab.init(np.random.default_rng(seed))
     for sweep, (state, info) in enumerate(course):
-        fewer = state.n_features < before.n_features
-        assert (info.moves is not None) == fewer
-        if fewer:
-            assert sum(info.moves.values()) == before.n_features - state.n_features
-            assert info.settling
+        moves = info.moves or {}
+        assert moves.get("merged", 0) + moves.get("dropped", 0) == before.n_features - state.n_features
+        assert info.settling or not moves
+        if state.n_features == before.n_features:  # turning may cost what it is indifferent to
+            allowed = INDIFFERENT * moves.get("turned", 0) + 1e-7 * abs(before.bound)
+            assert state.bound >= before.bound - allowed
         assert info.settling or sweep > 4
         order = np.arange(before.n_features) if info.order is None else info.order["features"]
         assert len(order) == state.n_features

@@ -1,0 +1,96 @@
+"""Two features that tell of sums and differences are told apart, and nothing else is touched."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from acvb_core.data.synthetic_features import PlantedFeatures, planted_features
+from acvb_core.lfm import fab
+from acvb_core.lfm.cells import Cells
+from acvb_core.lfm.fab import Fab
+from acvb_core.lfm.fab_recode import recoded
+from acvb_core.lfm.state import FabState, Penalty
+
+PENALTY = Penalty()
+
+
+def planted() -> PlantedFeatures:
+    """Return a table on which FAB from a random start mixes two of ten features."""
+    return planted_features(2000, 30, 10, seed=3)
+
+
+def cells(missing: float = 0.0) -> Cells:
+    """Return its cells, a share of them missing."""
+    table = planted().table
+    values = table.values.copy()
+    values[np.random.default_rng(0).random(values.shape) < missing] = np.nan
+    return Cells.of(table.with_values(values))
+
+
+def finished(given: Cells) -> tuple[FabState, list[str]]:
+    """Return where FAB ends, and the kinds of moves it told of."""
+    method, told = Fab(given, start="random"), []
+    state = method.init(np.random.default_rng([3, 0]))
+    for sweep in range(300):
+        before = state
+        state, info = method.sweep(state, np.random.default_rng(sweep))
+        told += list(info.moves or ())
+        if info.moves:
+            assert info.settling
+        if not info.settling and abs(state.bound - before.bound) < 1e-4 * given.n_objects:
+            return state, told
+    raise AssertionError("no end")
+
+
+def n_found(state: FabState) -> int:
+    """Return how many planted features an activation goes with."""
+    truth = planted().activations.T
+    correlation = np.corrcoef(np.vstack([state.mu, truth]))[: state.n_features, state.n_features :]
+    return int((np.abs(correlation).max(axis=0) > 0.9).sum())
+
+
+@pytest.fixture(scope="module")
+def mixed() -> FabState:
+    """The state in which FAB ends when it may not tell features apart."""
+    with pytest.MonkeyPatch.context() as patch:
+
+        def never(*given: Any) -> None:
+            return None
+
+        patch.setattr(fab, "recoded", never)
+        return finished(cells())[0]
+
+
+def test_a_mixed_pair_is_told_apart(mixed: FabState) -> None:
+    assert n_found(mixed) == 8
+    better = recoded(cells(), mixed, PENALTY)
+    assert better is not None
+    assert better.bound > mixed.bound + 1000
+    assert n_found(better) == 10
+    same = np.abs(better.mu - mixed.mu).max(axis=1) < 0.9
+    assert same.sum() >= 7  # the other features keep their objects
+
+
+def test_missing_cells_are_left_out(mixed: FabState) -> None:
+    """What stands in a missing cell is of no account."""
+    given = cells(0.2)
+    begun = mixed.with_activations(given, mixed.mu, PENALTY)
+    better = recoded(given, begun, PENALTY)
+    assert better is not None
+    assert n_found(better) == 10
+
+
+def test_a_run_tells_of_it_and_ends_with_the_planted_features(mixed: FabState) -> None:
+    state, told = finished(cells())
+    assert "recoded" in told
+    assert (n_found(state), state.n_features) == (10, 10)
+    assert recoded(cells(), state, PENALTY) is None  # independent features stay as they are
+    assert state.bound > mixed.bound
+
+
+def test_one_feature_has_no_pair(mixed: FabState) -> None:
+    one = mixed.with_activations(cells(), mixed.mu[:1], PENALTY)
+    assert recoded(cells(), one, PENALTY) is None
