@@ -65,8 +65,9 @@ TOLERANCE = Parameter(
 _FAB = (
     Parameter(
         "init", "choice", "ica",
-        "Where to start: from the independent components of the columns, as many as stand out of the noise, or from "
-        "random features, as many as the smaller of the numbers of objects and columns.", "Start",
+        "Where to start: from the independent components of the columns, as many as stand out of the noise (or as the "
+        "features at most), or from random features, as many as the smaller of the numbers of objects and columns.",
+        "Start",
         choices=("ica", "random"),
     ),
     Parameter(
@@ -84,7 +85,8 @@ _FAB = (
         "that features that are not needed die at once.", "Accelerate the shrinkage",
     ),
     Parameter(
-        "merge", "bool", True, "At convergence, put features together when that raises the lower bound.",
+        "merge", "bool", True, "At convergence, put features together, leave them out, or tell two mixed ones apart, "
+        "when that raises the lower bound.",
         "Merge features",
     ),
 )  # fmt: skip
