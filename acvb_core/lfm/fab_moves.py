@@ -44,19 +44,27 @@ def find_move(
     """Return the first move found that raises the bound after one sweep at the new number of features."""
     for mu, kept, kind in _candidates(state):
         begun = replace(state, fit=replace(state.fit, weights=state.fit.weights[kept]))
-        tried = begun.with_activations(cells, mu, penalty, checkpoint)
-        if tried.bound < state.bound - HOPELESS * cells.n_objects:
-            continue
-        moved, _ = update_activations(
-            cells, tried.mu, tried.fit, tried.shares, penalty.slope(cells), checkpoint=checkpoint
-        )
-        totals = moved.sum(axis=1)
-        if (totals < 1.0).any() or (totals > cells.n_objects - 1.0).any():
-            continue
-        tried = tried.with_activations(cells, moved, penalty, checkpoint)
-        if tried.bound > state.bound:
-            return Move(tried, kept, kind)
+        found = better(cells, begun, mu, penalty, checkpoint)
+        if found is not None:
+            return Move(found, kept, kind)
     return None
+
+
+def better(
+    cells: Cells, state: FabState, mu: Floats, penalty: Penalty, checkpoint: Checkpoint = no_checkpoint
+) -> FabState | None:
+    """Return the state one sweep after other E[z]; None where that does not raise the bound, or a feature dies of it."""
+    tried = state.with_activations(cells, mu, penalty, checkpoint)
+    if tried.bound < state.bound - HOPELESS * cells.n_objects:
+        return None
+    swept, _ = update_activations(
+        cells, tried.mu, tried.fit, tried.shares, penalty.slope(cells), checkpoint=checkpoint
+    )
+    totals = swept.sum(axis=1)
+    if (totals < 1.0).any() or (totals > cells.n_objects - 1.0).any():
+        return None
+    tried = tried.with_activations(cells, swept, penalty, checkpoint)
+    return tried if tried.bound > state.bound else None
 
 
 def _candidates(state: FabState) -> Iterator[tuple[Floats, NDArray[np.int64], str]]:

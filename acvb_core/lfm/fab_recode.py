@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from acvb_core.lfm.activations import residuals, update_activations
 from acvb_core.lfm.cells import Cells, Floats
+from acvb_core.lfm.fab_moves import better
 from acvb_core.lfm.least_squares import Fit, fit_weights
 from acvb_core.lfm.state import FabState, Penalty, lower_bound
 from acvb_core.protocols import Checkpoint, no_checkpoint
@@ -41,15 +42,8 @@ def recoded(
             continue
         mu = state.mu.copy()
         mu[pair] = found
-        tried = state.with_activations(cells, mu, penalty, checkpoint)
-        mu, _ = update_activations(
-            cells, tried.mu, tried.fit, tried.shares, penalty.slope(cells), checkpoint=checkpoint
-        )
-        totals = mu.sum(axis=1)
-        if (totals < 1.0).any() or (totals > cells.n_objects - 1.0).any():
-            continue
-        tried = tried.with_activations(cells, mu, penalty, checkpoint)
-        if tried.bound > state.bound:
+        tried = better(cells, state, mu, penalty, checkpoint)
+        if tried is not None:
             return tried
     return None
 
