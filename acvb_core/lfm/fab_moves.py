@@ -53,7 +53,7 @@ def find_move(
 def better(
     cells: Cells, state: FabState, mu: Floats, penalty: Penalty, checkpoint: Checkpoint = no_checkpoint
 ) -> FabState | None:
-    """Return the state one sweep after other E[z]; None where that does not raise the bound, or a feature dies of it."""
+    """Return the state one sweep after other E[z]; None where the bound does not rise, or a feature dies of it."""
     tried = state.with_activations(cells, mu, penalty, checkpoint)
     if tried.bound < state.bound - HOPELESS * cells.n_objects:
         return None
