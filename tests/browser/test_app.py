@@ -225,7 +225,7 @@ def test_reload_and_direct_address_of_a_page(browser: Browser, server: str) -> N
         )
         page.goto(f"{server}/guide")
         expect(page.get_by_role("heading", name="Guide")).to_be_visible()
-        expect(page.get_by_test_id("stSidebarNav").get_by_role("link")).to_have_count(8)
+        expect(page.get_by_test_id("stSidebarNav").get_by_role("link")).to_have_count(9)
         page.get_by_role("link", name="Home").first.click()
         page.get_by_role("button", name="Run the sample comparison").click()
         expect(cards_that_say(page, "converged")).to_have_count(3)
