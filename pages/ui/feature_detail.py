@@ -205,11 +205,12 @@ def _carriers(view: FeatureView, feature: int) -> None:
         picture_row(view.data, found["object"].tolist(), texts)
     with st.container(key="carrier_panels"):
         with st.container(gap="xsmall"):
+            listed = carrier_frame(view, feature)
             st.dataframe(
-                carrier_frame(view, feature),
+                listed,
                 hide_index=True,
                 key="feature_carriers",
-                height=320,
+                height=min(320, 38 + 35 * len(listed)),
                 column_config={
                     "object": st.column_config.TextColumn("Object", width="medium"),
                     "probability": st.column_config.ProgressColumn(
@@ -226,11 +227,12 @@ def _carriers(view: FeatureView, feature: int) -> None:
             st.caption(f"Those that carry feature {feature} most; at most {MOST_LISTED}.")
         if view.data.labels is not None:
             with st.container(gap="xsmall"):
+                groups = view.by_group(feature)
                 st.dataframe(
-                    view.by_group(feature),
+                    groups,
                     hide_index=True,
                     key="feature_groups",
-                    height=320,
+                    height=min(320, 38 + 35 * len(groups)),
                     column_config={
                         "group": st.column_config.TextColumn("Known group", width="medium"),
                         "share": st.column_config.ProgressColumn(

@@ -25,6 +25,8 @@ from pages.ui.topic_overview import clicked_topic
 
 #: Objects up to which one is chosen in a list; of more, its name is entered.
 MOST_IN_LIST = 3_000
+#: Features up to which their map is higher than it need be, for the numbers of its scale to have room.
+FEW = 5
 OBJECT = "features_object"
 _STILL: dict[str, Any] = dict(STILL_CONFIG)
 _CLICKS: dict[str, Any] = {
@@ -43,7 +45,7 @@ def all_features(view: FeatureView, feature: int, units: Units) -> None:
         )
         figure = weight_map_figure(
             view.weights, view.data.columns, shares=view.shares, clustered=clustered,
-            standardised=view.fitted.standardise,
+            standardised=view.fitted.standardise, height=340 if view.n_features <= FEW else None,
         )  # fmt: skip
         st.plotly_chart(figure, key="feature_map", theme=None, config=_STILL)
         return
