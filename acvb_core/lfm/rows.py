@@ -115,9 +115,9 @@ _VB = (
         "prior Beta(alpha / k_max, 1).", "Features of an object (alpha)", 1e-6, 1e6,
     ),
     Parameter(
-        "noise_weight", "float", 3.0, "Weight of the prior belief that a column is all noise, in pairs of cells: with "
-        "less, a column that some features follow closely is taken for free of noise.", "Weight of the noise's prior",
-        1e-3, 1e6,
+        "noise_weight", "float", 0.1, "Weight of the prior belief that a column is all noise, as a share of its known "
+        "cells: with less, a column that some features follow closely is taken for free of noise.",
+        "Weight of the noise's prior", 1e-6, 1e3,
     ),
 )  # fmt: skip
 

@@ -36,7 +36,7 @@ class VariationalLfm(Unaveraged):
     alpha : float
         pi_k ~ Beta(alpha / K, 1).
     noise_weight : float
-        Number of pairs of cells that the prior of a column's noise counts for; it holds that no feature explains any
+        Share of a column's known cells that the prior of its noise counts for; it holds that no feature explains any
         of the column.
 
     Notes
@@ -57,7 +57,7 @@ class VariationalLfm(Unaveraged):
     cells: Cells
     k_max: int = 0
     alpha: float = 1.0
-    noise_weight: float = 3.0
+    noise_weight: float = 0.1
 
     @cached_property
     def prior(self) -> VbPrior:

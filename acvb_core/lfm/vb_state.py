@@ -39,10 +39,9 @@ class VbPrior:
 
     @classmethod
     def of(cls, cells: Cells, alpha: float, size: int, weight: float) -> VbPrior:
-        """Return priors; that of the noise has the variance of the column, and the weight of 2 `weight` cells."""
-        mean = cells.values.sum(axis=0) / cells.per_column
-        variances = (cells.values**2).sum(axis=0) / cells.per_column - mean**2
-        return cls(alpha, size, weight, weight * np.maximum(variances, 1e-12))
+        """Return priors; that of the noise has the variance of the column, and counts for a share of its cells."""
+        shape = 0.5 * weight * float(cells.per_column.mean())
+        return cls(alpha, size, shape, shape * np.maximum(cells.variance, 1e-12))
 
     @property
     def first(self) -> float:
