@@ -81,8 +81,9 @@ not put into one cluster; four features that come and go freely make sixteen kin
 weights, the probability of each feature for each object, the baseline, the noise, and, with most methods, **how many
 features there are**.
 
-A feature and its contrary say the same: *present in 80 %, adds 1* is *absent in 20 %, takes 1 away*. Which of the two
-a run ends with depends on its start.
+A feature and its contrary say the same: *present in 80 %, adds 1* is *absent in 20 %, takes 1 away*. FAB
+ends with the rarer side, or, where its criterion hardly tells them apart, with the one whose weights add up to something
+positive; with the other methods it depends on the start.
 """
 
 _FAB = """
@@ -94,8 +95,9 @@ independent components of the columns, as many as stand out of the noise, or wit
 has columns (or objects). Those remain that the data pay for.
 
 After a few plain **warm-up** sweeps the shrinkage is **accelerated**: each feature and its share are brought to their
-common fixed point at once. At convergence, features are **merged** where this raises the criterion, and one that all
-objects have becomes part of the baseline.
+common fixed point at once. A feature that all objects have becomes part of the baseline. At convergence, features are
+**merged** or left out where this raises the criterion, and two that tell of the sum and the difference of two others
+are **told apart anew**.
 """
 
 _MODES = """
