@@ -82,8 +82,8 @@ weights, the probability of each feature for each object, the baseline, the nois
 features there are**.
 
 A feature and its contrary say the same: *present in 80 %, adds 1* is *absent in 20 %, takes 1 away*. FAB
-ends with the rarer side, or, where its criterion hardly tells them apart, with the one whose weights add up to something
-positive; with the other methods it depends on the start.
+ends with the rarer side, or, where its criterion hardly tells them apart, with the one whose weights add up to
+something positive; with the other methods it depends on the start.
 """
 
 _FAB = """
