@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from acvb_core.data.report import Fact, plural
 from acvb_core.data.table import named
 from acvb_core.data.table_layout import is_number
-from acvb_core.data.table_raw import RawTable, TextColumn, text_among_numbers
+from acvb_core.data.table_raw import UNDRESSED, RawTable, TextColumn, dressed_number, text_among_numbers
 from acvb_core.data.values import NO_WORDS, YES_WORDS
 from acvb_core.errors import DataError
 
@@ -127,11 +127,13 @@ def _refused(raw: RawTable, categories: list[int]) -> DataError:
     which = [raw.layout.column_names[i] for i in categories]
     first = raw.texts[categories[0]]
     row = int((first.codes >= 0).argmax())
+    dressed = bool(first.texts) and all(dressed_number(text) for text in first.texts)
     return DataError(
         f"{plural(len(which), 'column')} of text among the columns of numbers: {named(which)}",
         **raw.place(row, categories[0]),
         value=first.texts[first.codes[row]] if first.texts else None,
-        remedy="Code them as 0 and 1 (categories='one-hot'), leave them out (categories='leave-out'), or take one "
+        remedy=(f"{UNDRESSED} Otherwise code" if dressed else "Code")
+        + " them as 0 and 1 (categories='one-hot'), leave them out (categories='leave-out'), or take one "
         "as the rows' names (row_labels) or groups (label_column).",
     )
 

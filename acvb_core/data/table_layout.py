@@ -43,7 +43,8 @@ class TableLayout:
     kinds : tuple of str
         What the head of each column holds: "numbers", "text", "mixed" or "missing".
     rows : tuple of tuples of str
-        The first lines of data, at most PREVIEW_ROWS, each cut to PREVIEW_FIELDS fields.
+        The first lines of data, at most PREVIEW_ROWS, each with as many fields as the table has columns (blank where
+        the line has fewer), at most PREVIEW_FIELDS.
     n_fields : int
     row_column : int or None
         The column that may hold the rows' names; it does if no two are the same.
@@ -107,10 +108,15 @@ def inspect_text(
     may_name = kinds[0] == "text" or (named and first[0].strip().lower() in CORNER_NAMES)
     return replace(
         found,
-        rows=tuple(tuple(record[:PREVIEW_FIELDS]) for record in body[:PREVIEW_ROWS]),
+        rows=tuple(_shown(record, head.usual) for record in head.records[named:][:PREVIEW_ROWS]),
         n_fields=head.usual,
         row_column=0 if may_name else None,
     )
+
+
+def _shown(record: Sequence[str], n_fields: int) -> tuple[str, ...]:
+    fields = [*record, *("" for _ in range(n_fields - len(record)))]
+    return tuple(fields[: min(n_fields, PREVIEW_FIELDS)])
 
 
 def is_number(text: str, decimal: str = ".") -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +13,10 @@ from acvb_core.data.report import Fact
 from acvb_core.data.table import LARGEST
 from acvb_core.data.table_layout import TableLayout
 from acvb_core.errors import DataError
+
+#: What is a number to people, but has separators of thousands, or a sign of per cent or of a currency.
+_DRESSED = re.compile(r"[+-]?[$€£¥]?\s*[+-]?\d[\d.,'’\s]*[%$€£¥]?")
+UNDRESSED = "Write numbers without thousands separators and units."
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,8 +106,14 @@ class RawTable:
         return {"source": self.source, "line": line, "column": None if column is None else column + 1}
 
 
+def dressed_number(text: str) -> bool:
+    """Whether people read a number where a file says 1,250.00, 12 % or $5."""
+    return _DRESSED.fullmatch(text.strip()) is not None
+
+
 def text_among_numbers(column: str, place: dict[str, Any], value: str, *, decimal: str = ".") -> DataError:
     """Return the error for a cell of text in a column of numbers."""
+    correct = f"{UNDRESSED} Otherwise correct" if dressed_number(value) else "Correct"
     comma = "," in value and decimal == "." and value.replace(",", "").strip("+-").isdigit()
     return DataError(
         f"there is text among the numbers of the column {column!r}",
@@ -111,8 +122,8 @@ def text_among_numbers(column: str, place: dict[str, Any], value: str, *, decima
         remedy=(
             "Say that the file has a decimal comma (decimal=','), or write a decimal point."
             if comma
-            else "Correct the cell, say that this stands for a missing one (missing), take the column as categories "
-            "(category_columns), or leave it out (leave_out)."
+            else f"{correct} the cell, say that this stands for a missing one (missing), take the column as "
+            "categories (category_columns), or leave it out (leave_out)."
         ),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -33,8 +34,20 @@ def show_error(error: AcvbError, key: str = "problem") -> None:
             name: f"{at:,}" if isinstance(at, int) else at for name, at in place.items() if at is not None
         }
         if known:
-            st.dataframe(pd.DataFrame([known]), hide_index=True, width="content", key=f"{key}_place")
+            widths = {name: _width(name, str(at)) for name, at in known.items()}
+            st.dataframe(
+                pd.DataFrame([known]),
+                hide_index=True,
+                width="content",
+                column_config=widths,
+                key=f"{key}_place",
+            )
         # What the arguments of the library's functions are called says nothing here: there are widgets.
         st.text(re.sub(_ARGUMENT, "", error.remedy))
         if "encoding" in error.remedy:
             st.caption("The encoding is among the reading options.")
+
+
+def _width(*texts: str) -> Any:
+    """Return a column as wide as its longest text: by itself it is as wide as the heading, and cuts what was found."""
+    return st.column_config.TextColumn(width=min(34 + 8 * max(map(len, texts)), 360))

@@ -118,7 +118,7 @@ class TableReader(Reader):
         image = st.text_input(
             "Pictures, height x width",
             key=f"{own}_image",
-            placeholder="no pictures",
+            placeholder="no pictures" if layout.delimiter else "as the array has them",
             persist_state="session",
             help="Such as 8x8: the columns are the pixels of a picture, row by row. Features are then shown as "
             "pictures.",

@@ -22,6 +22,25 @@ TEXTS = [
     # text, options, line, column, value, words of the message
     ("a,b\n1,2\n3,oops\n4,5\n", {}, 3, 2, "oops", "text among the numbers of the column 'b'"),
     ("a,b\n1,oops\n3,2\n4,5\n", {}, 2, 2, "oops", "text among the numbers of the column 'b'"),
+    (
+        "a;b\n1,5;2\n1.234,50;3\n",
+        {},
+        3,
+        1,
+        "1.234,50",
+        "without thousands separators and units. Otherwise corr",
+    ),
+    (
+        'n,a\n1,"1,250"\n2,"2,500"\n',
+        {},
+        2,
+        2,
+        "1,250",
+        "without thousands separators and units. Otherwise code",
+    ),
+    ("n;a\n1;$ 5\n2;7 %\n", {}, 2, 2, "$ 5", "without thousands separators"),
+    ("n;a\n1;7 %\n2;7 pieces\n", {}, 2, 2, "7 %", "(found '7 %'). Code them"),
+    ("n;a\n1;2024-01-02\n2;2024-01-03\n", {}, 2, 2, "2024-01-02", "). Code them"),
     ("a;b\n1.5;2\n1,234;3\n", {}, 3, 1, "1,234", "decimal=','"),
     ('a,b\n1,2\n"x\ny",2\n3,nil\n', {"categories": "one-hot"}, 3, 1, "x\ny", "text among the numbers"),
     ("a,b\n1,2\n3,inf\n", {}, 3, 2, "inf", "column 'b' is infinite"),
@@ -180,5 +199,7 @@ def test_looking_at_a_file():
     assert (layout.delimiter, layout.decimal, layout.header, layout.row_column) == (";", ",", True, 0)
     assert layout.kinds == ("text", "numbers", "text", "missing", "mixed")
     assert layout.rows == (("A", "1,5", "x", "", "3"), ("B", "2", "y", "", "z"))
+    ragged = inspect_table(b"a,b,c\n1,2,3\n4,5\n6,7,8,9\n1,5,3\n").rows
+    assert ragged == (("1", "2", "3"), ("4", "5", ""), ("6", "7", "8"), ("1", "5", "3"))
     assert inspect_table(saved(np.save, np.eye(2))).format == "npy"
     assert inspect_table(saved(np.savez, np.eye(2))).format == "npz"
