@@ -54,7 +54,7 @@ LFM = ModelRow(
 SIZE = Parameter(
     "k_max", "int", 0, "Features to begin with, or at most; those that are not needed die out. 0 leaves it to the "
     "method: what its start finds, or the smaller of the numbers of objects and columns.",
-    "Features at most (0: automatic)", 0, 5000, advanced=False,
+    "Features at most (0: auto)", 0, 5000, advanced=False,
 )  # fmt: skip
 
 TOLERANCE = Parameter(

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from acvb_core.engine.history import History
 from acvb_core.views.feature_words import axis_title, feature_word, nothing_figure
-from acvb_core.views.panels import starting, tick_format
+from acvb_core.views.panels import starting, tick_format, whole_ticks
 from acvb_core.views.theme import GRID, LINE, TEXT, Figure, b64, base_layout, decimate, method_style, rgba
 
 Floats = NDArray[np.float64]
@@ -18,7 +18,7 @@ _EVENTS = (
     ("dropped", "x-thin", "dropped"),
     ("split", "triangle-up", "split"),
     ("recoded", "diamond", "told apart anew"),
-    ("turned", "circle-open", "shown from the other side"),
+    ("turned", "circle", "shown from the other side"),
 )
 _POINTS = 400
 _LEFT, _RIGHT = [0.0, 0.46], [0.54, 1.0]
@@ -57,6 +57,10 @@ def feature_course_figure(history: History, method: str = "", *, height: int = 2
             data.append(line | {"xaxis": "x2", "yaxis": "y2", "showlegend": True})
             shown.append(values)
     layout = _layout(height, _extent(shown), wide=not shown)
+    layout["yaxis"] |= whole_ticks(float(np.nanmax(alive)))
+    for axis in ("xaxis", "xaxis2"):
+        if axis in layout:
+            layout[axis] |= whole_ticks(float(sweep[-1]))
     layout["annotations"] = [_panel_title(heading, 0.0)]
     if shown:
         layout["annotations"].append(_panel_title("<b>Log likelihood (nats a cell)</b>", _RIGHT[0]))

@@ -39,6 +39,8 @@ _ROW, _TOP, _BOTTOM, _FONT = 21, 34, 44, 12  # pixels
 #: Columns up to which a profile has a bar for each; of more it is a line.
 _BARS = 400
 _LINE_POINTS = 4000
+#: Characters up to which names of columns stand below a profile, and the pixels that it has for them at least.
+_SHORT, _PROFILE_WIDTH = 6, 300
 
 
 def feature_weights_figure(
@@ -181,7 +183,7 @@ def feature_profile_figure(
         title=title(heading(feature, share)),
         xaxis={
             "range": [0.4, len(own) + 0.6], "showgrid": False, "zeroline": False, "linecolor": LINE, "tickangle": 0,
-            "nticks": min(20, len(own) + 1), "tickformat": ",d", "title": axis_title("column, as in the table"),
+            "title": axis_title("column, as in the table"), **_column_ticks([str(name) for name in columns]),
         },
         yaxis={
             "gridcolor": GRID, "zeroline": True, "zerolinecolor": LINE, "nticks": 6, "tickfont": {"size": 11},
@@ -189,6 +191,19 @@ def feature_profile_figure(
         },
     )  # fmt: skip
     return {"data": [trace], "layout": layout}
+
+
+def _column_ticks(names: list[str]) -> Figure:
+    """Return the ticks of columns in the table's order: their names where these are short, else their numbers."""
+    longest = max(map(len, names))
+    if longest > _SHORT:
+        return {"nticks": min(20, len(names) + 1), "tickformat": ",d"}
+    step = -(-len(names) * (7 * longest + 14) // _PROFILE_WIDTH)
+    return {
+        "tickmode": "array",
+        "tickvals": list(range(1, len(names) + 1, step)),
+        "ticktext": axis_names(names[::step]),
+    }
 
 
 def _axis(standardised: bool, units: Units) -> str:

@@ -16,6 +16,8 @@ _ROW_HEIGHT, _GAP = 160, 56  # pixels of a row of panels, and between two for nu
 _TOP, _BOTTOM = 56, 48
 #: Sweeps that the first view may cut off below: a tenth of a run, five at least, never more than half.
 _START_SHARE, _START_LEAST = 0.1, 5
+#: A count up to which every whole number has its tick.
+_FEW = 5
 
 
 @dataclass(frozen=True)
@@ -256,7 +258,12 @@ def axis_ranges(panels: Sequence[Panel], histories: Sequence[Table]) -> dict[str
     """
     found: dict[str, Figure] = {}
     for panel in panels:
-        if panel.key == "change" or panel.step:
+        if panel.key == "change":
+            continue
+        if panel.step:
+            counts = [history.column(panel.column) for history in histories]
+            highest = (float(n.max(initial=0.0, where=np.isfinite(n))) for n in counts)
+            found[panel.y_name] = whole_ticks(max(highest, default=math.inf))
             continue
         lows, highs = [], []
         for history in histories:
@@ -283,6 +290,11 @@ def axis_ranges(panels: Sequence[Panel], histories: Sequence[Table]) -> dict[str
 def starting(n: int) -> int:
     """Return how many of the first of a run's `n` sweeps the first view may leave out."""
     return min(max(_START_LEAST, math.ceil(_START_SHARE * n)), n // 2)
+
+
+def whole_ticks(high: float) -> Figure:
+    """Return the ticks of a count up to `high`: where there are few, Plotly's own lie between whole numbers as well."""
+    return {"tick0": 0, "dtick": 1} if high <= _FEW else {}
 
 
 def tick_format(low: float, high: float) -> str:

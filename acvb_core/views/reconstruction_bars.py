@@ -91,6 +91,12 @@ def reconstruction_bars_figure(
                 "x": 1, "xanchor": "left", "xshift": 8, "y": i, "font": {"size": 11, "color": MUTED},
             }
             for i, j in enumerate(kept)
+        ]
+        + [
+            {
+                "text": "value", "showarrow": False, "xref": "paper", "x": 1, "xanchor": "left", "xshift": 8,
+                "yref": "paper", "y": 1, "yanchor": "bottom", "font": {"size": 11, "color": MUTED},
+            }
         ],
     )  # fmt: skip
     return {"data": data, "layout": layout}

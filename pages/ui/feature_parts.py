@@ -40,8 +40,12 @@ def all_features(view: FeatureView, feature: int, units: Units) -> None:
     """Draw all features on one scale: as pictures where the columns are pixels, else as a map of weights."""
     image = view.data.image
     if image is None:
+        ordered = in_order(view.data.columns)
         clustered = st.toggle(
-            "Similar columns side by side", True, key="features_clustered", persist_state="session"
+            "Similar columns side by side",
+            not ordered,
+            key="features_map_of_ordered" if ordered else "features_map_clustered",
+            persist_state="session",
         )
         figure = weight_map_figure(
             view.weights, view.data.columns, shares=view.shares, clustered=clustered,
@@ -66,6 +70,15 @@ def all_features(view: FeatureView, feature: int, units: Units) -> None:
         alt="All features as pictures, and the baseline.",
     )  # fmt: skip
     st.caption("Click a picture to see the feature above.")
+
+
+def in_order(columns: Any) -> bool:
+    """Whether the columns have an order that means something: their names are numbers, each above the last."""
+    try:
+        numbers = np.array([float(name) for name in columns])
+    except ValueError:
+        return False
+    return len(numbers) > 1 and bool((np.diff(numbers) > 0).all())
 
 
 def all_objects(view: FeatureView, key: Key) -> None:

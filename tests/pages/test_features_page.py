@@ -19,7 +19,7 @@ from acvb_core.engine.result import Result
 from pages.ui import feature_view, services
 from pages.ui.feature_detail import carrier_frame, feature_frame, weights_figure
 from pages.ui.feature_files import everything, offers
-from pages.ui.feature_parts import steps_frame
+from pages.ui.feature_parts import in_order, steps_frame
 from pages.ui.feature_view import FeatureView
 from tests.pages.session import WORKSPACE, Open, press, texts
 from tests.pages.tables import EVIL, N, fitted, opened, part, pictures, small_table
@@ -174,6 +174,14 @@ def test_groups_are_told_by_their_share() -> None:
 )
 def test_parts(open_app: Open, name: str, said: str) -> None:
     assert figure(part(opened(open_app, fitted()), name), said)["data"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "told"),
+    [(["1960", "1961", "1975"], True), (["1960", "1959"], False), (["1", "b"], False), (["7"], False)],
+)
+def test_columns_in_an_order_of_their_own_keep_it(columns: list[str], told: bool) -> None:
+    assert in_order(columns) is told
 
 
 def test_all_objects_and_their_combinations(open_app: Open) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
@@ -100,6 +102,34 @@ def test_one_sweep_and_no_features_left_can_be_seen() -> None:
     go.Figure(one)
 
 
+def test_few_features_and_sweeps_have_a_tick_each() -> None:
+    few = feature_course_figure(course(4, effective_k_features=[2.0] * 4, heldout_log_likelihood=[-1.0] * 4))
+    assert [few["layout"][axis]["dtick"] for axis in ("xaxis", "xaxis2", "yaxis")] == [1, 1, 1]
+    many = feature_course_figure(course(8, effective_k_features=[9.0] * 8))
+    assert "dtick" not in many["layout"]["xaxis"]
+    assert "dtick" not in many["layout"]["yaxis"]
+
+
+def test_every_mark_has_the_colour_of_its_curve() -> None:
+    """An open symbol is drawn in its own colour, which is the page's."""
+    kinds = {kind: [1.0] * 6 for kind in ("merged", "dropped", "split", "recoded", "turned")}
+    for kind in kinds:
+        marker = trace(feature_course_figure(course(**kinds), "fab"), kind)["marker"]
+        assert "open" not in marker["symbol"]
+        assert marker["line"]["color"] == method_style("fab").colour
+
+
+def test_live_curves_of_few_features_have_a_tick_for_each() -> None:
+    few = course(effective_k_features=[NAN, 2, 2, 2, 1, 1])
+    assert _counts(live_figure([RunCurve("r", "x", "vb", 0, few, model="lfm")])) == [1]
+
+
+def _counts(figure: dict[str, Any]) -> list[int | None]:
+    """Return the steps between the ticks of whole numbers."""
+    axes = [axis for axis in figure["layout"].values() if isinstance(axis, dict)]
+    return [axis.get("dtick") for axis in axes if axis.get("tickformat") == "d"]
+
+
 def test_live_curves_of_features_are_those_of_their_model() -> None:
     nothing = [NAN] * 6
     history = course(
@@ -113,6 +143,7 @@ def test_live_curves_of_features_are_those_of_their_model() -> None:
     text = " ".join(a["text"] for a in figure["layout"]["annotations"])
     assert "nats a cell" in text
     assert "cluster" not in text
+    assert _counts(figure) == [None]
     bare = live_figure([RunCurve("r", "x", "vb", 0, history, model="lfm")])
     with pytest.raises(StopIteration):
         trace(bare, "r-heldout-main")

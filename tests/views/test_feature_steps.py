@@ -143,7 +143,8 @@ def test_bars_pile_up_to_the_reconstruction() -> None:
     assert trace(figure, "value")["x"] == [2.0, 1.5, -0.625, None]
     assert [t["name"] for t in bars] == [s.name for s in steps.steps]
     assert bars[0]["marker"]["color"] == cluster_colour(steps.steps[0].features[0])
-    assert [a["text"] for a in figure["layout"]["annotations"]] == ["6", "2.5", "1.5", "<i>missing</i>"]
+    written = ["6", "2.5", "1.5", "<i>missing</i>", "value"]
+    assert [a["text"] for a in figure["layout"]["annotations"]] == written
     assert "standard deviations" in figure["layout"]["xaxis"]["title"]["text"]
     plain = reconstruction_bars_figure(object_steps(made(), VALUE), ["a", "b", "c", "d"])
     assert "own units" in plain["layout"]["xaxis"]["title"]["text"]

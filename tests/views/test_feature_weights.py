@@ -117,6 +117,17 @@ def test_a_profile_has_every_column_in_its_place() -> None:
     assert line["hovertext"][at].startswith("<b>1234</b>")
 
 
+def test_short_names_of_columns_stand_below_a_profile() -> None:
+    years = [str(year) for year in range(1960, 2012)]
+    axis = feature_profile_figure(np.ones(52), years, 1)["layout"]["xaxis"]
+    assert len(axis["tickvals"]) == len(axis["ticktext"]) < 10
+    assert [years[at - 1] for at in axis["tickvals"]] == axis["ticktext"]
+    three = feature_profile_figure(np.ones(3), ["a", "<b>", "c"], 1)["layout"]["xaxis"]
+    assert (three["tickvals"], three["ticktext"]) == ([1, 2, 3], ["a", "&lt;b&gt;", "c"])
+    numbered = feature_profile_figure(np.ones(52), [f"sensor {i}" for i in range(52)], 1)["layout"]["xaxis"]
+    assert "ticktext" not in numbered
+
+
 def test_the_map_has_each_weight_at_its_feature_and_column() -> None:
     rng = np.random.default_rng(0)
     weights = rng.normal(size=(3, 4))
