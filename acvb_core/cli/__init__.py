@@ -12,7 +12,8 @@ import sys
 from collections.abc import Sequence
 
 from acvb_core.cli.arguments import parser
-from acvb_core.errors import AcvbError
+from acvb_core.cli.remedies import told
+from acvb_core.errors import AcvbError, DataError
 
 WRONG, INTERRUPTED = 2, 130
 
@@ -46,6 +47,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             f"there is not enough memory ({error or 'for this'}); try fewer clusters, topics or features",
             WRONG,
         )
+    except DataError as error:
+        return _fail(told(error), WRONG)
     except AcvbError as error:
         return _fail(str(error), WRONG)
 

@@ -141,7 +141,8 @@ def _names() -> list[str]:
 def _add_run(to: Parser, documents: str = "0") -> None:
     told = "; ".join(f"{row.name} for {row.data}" for row in MODELS)
     usual = f"a sample's own, else {MODELS[0].name} or network, as --domains says"
-    usual += f"; {MODELS[-1].name} for methods that only it has, and for a corpus on disk"
+    streams = ", ".join(row.name for row in MODELS if row.streamed is not None)
+    usual += f"; {streams} for a corpus on disk; that of the method, where only one has it"
     to.add_argument("--model", help=f"{told} (default: {usual})")
     to.add_argument(
         "--heldout", type=real, default=0.0, metavar="SHARE",

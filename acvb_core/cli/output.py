@@ -270,7 +270,7 @@ def _race(result: Result) -> list[tuple[str, str]]:
 def _clusters(result: Result) -> str:
     full = result.full_domains
     return ", ".join(
-        f"{k:,} {_domain(result, domain)}"
+        plural(k, _domain(result, domain).removesuffix("s"))
         + (" (all that were allowed: more may fit better)" if domain in full else "")
         for domain, k in result.snapshot.effective_k.items()
     )

@@ -96,9 +96,10 @@ def add_reading(to: argparse.ArgumentParser) -> None:
     """Add FILE and every flag that says how to read it."""
     to.add_argument(
         "file", metavar="FILE",
-        help="a relation or a network (an edge list, a matrix, a MatrixMarket, npz, GraphML, GML or Pajek file) or, "
-        "with --model lda, a corpus (word counts, a table with a column of texts, a text a line, a zip of .txt files), "
-        "gzipped or not; or a folder that `acvb read` wrote; or sample:NAME",
+        help="a relation or a network (an edge list, a matrix, a MatrixMarket, npz, GraphML, GML or Pajek file); "
+        "with --model lda, a corpus (word counts, a table with a column of texts, a text a line, a zip of .txt files); "
+        "with --model lfm, a table of numbers (delimited text, npy, npz); gzipped or not; or a folder that `acvb read` "
+        "wrote; or sample:NAME",
     )  # fmt: skip
     _add_shared(adder(to, _SHARED_TITLE), READINGS)
     _add_relation(adder(to, "how to read FILE as a relation"))

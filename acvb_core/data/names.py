@@ -44,7 +44,7 @@ def unique_names(names: ArrayLike | None, count: int, kind: str, source: str) ->
             f"a {kind} label stands {int(counts.max())} times",
             value=str(values[counts.argmax()]),
             source=source,
-            remedy="Give every object a name of its own.",
+            remedy=f"Give every {kind} a name of its own.",
         )
     return found
 
@@ -68,13 +68,13 @@ def refuse_repeated(labels: Sequence[str], side: str, place: Callable[[int], dic
     seen: dict[str, int] = {}
     for i, label in enumerate(labels):
         if not label:
-            raise DataError(f"a {side} label is blank", **place(i), remedy="Give every object a name.")
+            raise DataError(f"a {side} label is blank", **place(i), remedy=f"Give every {side} a name.")
         if label in seen:
             first = place(seen[label])
             raise DataError(
                 f"this {side} label already stands on line {first['line']:,}, column {first['column']:,}",
                 **place(i),
                 value=label,
-                remedy="Give every object a name of its own.",
+                remedy=f"Give every {side} a name of its own.",
             )
         seen[label] = i

@@ -141,12 +141,13 @@ def kind_of(fields: Sequence[str], decimal: str, missing: frozenset[str] = MISSI
 def guess_header(records: Sequence[Sequence[str]], decimal: str, missing: frozenset[str] = MISSING) -> bool:
     """Whether the first record names the columns.
 
-    It does where text stands above numbers (or more of them than of texts), where only the corner above the rows'
-    names is blank, and where the names are whole numbers in a row (1960, 1961, …) and the next record is not.
+    It does where it is the only one and of text, where text stands above numbers (or more of them than of texts), where
+    only the corner above the rows' names is blank, and where the names are whole numbers in a row (1960, 1961, …) and
+    the next record is not.
     """
     first, body = records[0], records[1:]
-    if not body:
-        return False
+    if not body:  # nothing but names is no row of numbers
+        return not any(field.strip().lower() in missing or is_number(field, decimal) for field in first)
     if not first[0].strip() and all(field.strip() for field in first[1:]):
         return True
     for column, field in enumerate(first):

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import acvb_core
+from acvb_core.cli.arguments import parser
 from acvb_core.cli.feature_text import TOP_FEATURES
 from acvb_core.data.synthetic_features import block_images
 from acvb_core.registry import methods_of
@@ -352,3 +353,28 @@ def test_other_commands_say_that_tables_are_not_for_them(run: Run, tmp_path: Pat
     run("fit", "sample:bars", "--k", 2, "--max-sweeps", 2, "--out", tmp_path / "topics")
     failed = run("transform", tmp_path / "topics", BLOCKS)
     assert "sample:block_images is a table; topics are of documents" in failed.err
+
+
+def test_remedies_are_flags(run: Run, table: Path, tmp_path: Path) -> None:
+    failed = run("fit", table, "--model", "lfm")
+    for flag in ("(--categories one-hot)", "(--categories leave-out)", "(--row-labels)", "(--label-column)"):
+        assert flag in failed.err
+    assert "='" not in failed.err
+    assert "(--constants leave-out)" in run("fit", table, "--model", "lfm", "--leave-out", "kind,level").err
+    path = tmp_path / "t.csv"  # what was found is the file's, whatever it looks like
+    path.write_text("a,b\n1,2\n3,4\n5,(missing)\n")
+    failed = run("fit", path, "--model", "lfm")
+    assert "(found '(missing)')" in failed.err
+    assert "(--missing)" in failed.err
+
+
+def test_help_names_what_each_model_is_for(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parser().parse_args(["fit", "--help"])
+    told = " ".join(capsys.readouterr().out.split())
+    assert "with --model lfm, a table of numbers" in told
+    assert "lda for a corpus on disk; that of the method, where only one has it" in told
+
+
+def test_one_feature_is_not_many(run: Run) -> None:
+    assert "1 feature\n" in run("fit", BLOCKS, "--method", "em", "--k-max", 1, "--max-sweeps", 2).out

@@ -21,6 +21,8 @@ def saved(save, *arrays, **named):
 TEXTS = [
     # text, options, line, column, value, words of the message
     ("a,b\n1,2\n3,oops\n4,5\n", {}, 3, 2, "oops", "text among the numbers of the column 'b'"),
+    ("a,b,c\n", {}, 1, None, None, "column names and no data"),
+    ("a,b,a\n1,2,3\n4,5,6\n", {}, 1, 3, "a", "Give every column a name of its own"),
     ("a,b\n1,oops\n3,2\n4,5\n", {}, 2, 2, "oops", "text among the numbers of the column 'b'"),
     (
         "a;b\n1,5;2\n1.234,50;3\n",

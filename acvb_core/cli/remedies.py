@@ -1,0 +1,30 @@
+"""What to do about a file that cannot be read, in the flags of the command line."""
+
+from __future__ import annotations
+
+import re
+
+from acvb_core.cli.reading import ONE_DOMAIN, READINGS, flag_of
+from acvb_core.errors import DataError
+
+#: An argument of a reading function in brackets: (leave_out), (categories='one-hot').
+_ARGUMENT = re.compile(r"\((\w+)(?:=['\"]([^'\"()]*)['\"])?\)")
+_KNOWN = frozenset({"broken", "domains", *ONE_DOMAIN, *(name for row in READINGS for name in row.options)})
+
+
+def told(error: DataError) -> str:
+    """Return the message of an error, the arguments of reading functions in its remedy as the flags that are typed.
+
+    Parameters
+    ----------
+    error : DataError
+        What was found in the data, and where, stays as it is.
+    """
+    return str(error).removesuffix(error.remedy) + _ARGUMENT.sub(_flag, error.remedy)
+
+
+def _flag(found: re.Match[str]) -> str:
+    name, value = found.groups()
+    if name not in _KNOWN:
+        return found[0]
+    return f"({flag_of(name)} {value})" if value else f"({flag_of(name)})"
