@@ -19,7 +19,7 @@ from acvb_core.views.topic_labels import text_room
 
 Floats = NDArray[np.float64]
 #: Columns up to which correlations are shown, and up to which they are named, and have their number written in.
-MOST_CORRELATED, _NAMED, _ANNOTATED = 200, 60, 16
+MOST_CORRELATED, _NAMED, _ANNOTATED = 200, 60, 10
 _TOP = 36  # pixels
 
 
@@ -83,15 +83,17 @@ def correlation_figure(values: ArrayLike, columns: Names, *, height: int | None 
         "hovertemplate": "%{hovertext}<br>correlation %{z:.3f}<extra></extra>",
     }  # fmt: skip
     if n <= _ANNOTATED:
-        trace |= {"texttemplate": "%{z:.2f}", "textfont": {"size": 11}, "xgap": 1, "ygap": 1}
+        trace |= {"texttemplate": "%{z:.2f}", "textfont": {"size": 10}, "xgap": 1, "ygap": 1}
     named = n <= _NAMED
     room = text_room(names, 11) + 18 if named else 16
     axis: Figure = {
         "showgrid": False, "zeroline": False, "ticks": "", "ticklabelstandoff": 4, "tickfont": {"size": 11},
         "tickvals": list(range(n)) if named else [], "ticktext": labels if named else [],
     }  # fmt: skip
+    # A cell with its number in it is as wide as it is high.
+    cell = 36 if n <= _ANNOTATED else 22 if named else 6
     layout = base_layout(
-        height or min(900, max(320, _TOP + room + (22 if named else 6) * n)),
+        height or min(900, max(320, _TOP + room + cell * n)),
         margin={"l": room, "r": 16, "t": _TOP, "b": room},
         plot_bgcolor=GRID,
         title=title(

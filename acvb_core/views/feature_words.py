@@ -113,9 +113,9 @@ def axis_title(text: str) -> Figure:
 
 
 def nothing_figure(text: str, *, height: int = 160, heading: str = "") -> Figure:
-    """Return a figure that says why there is nothing to see."""
+    """Return a figure that says why there is nothing to see; it has an empty trace, as one without any is refused."""
     return {
-        "data": [],
+        "data": [{"type": "scatter", "x": [], "y": [], "showlegend": False, "hoverinfo": "skip", "uid": "nothing"}],
         "layout": base_layout(
             height,
             margin={"l": 12, "r": 12, "t": 36 if heading else 12, "b": 12},

@@ -16,6 +16,8 @@ _ROW_HEIGHT, _GAP = 160, 56  # pixels of a row of panels, and between two for nu
 _TOP, _BOTTOM = 56, 48
 #: Sweeps that the first view may cut off below: a tenth of a run, five at least, never more than half.
 _START_SHARE, _START_LEAST = 0.1, 5
+#: Changes below this are none: what a run whose every bit has settled tells would squash all others.
+_NO_CHANGE = 1e-12
 #: A count up to which every whole number has its tick.
 _FEW = 5
 
@@ -240,6 +242,7 @@ def _note(panel: Panel, averaged: bool) -> str:
 def _mark_tolerances(layout: Figure, panel: Panel, tolerances: Sequence[float]) -> None:
     # With five, an axis of little more than one decade has a label for each digit.
     layout[panel.y_name] |= {"type": "log", "exponentformat": "power", "nticks": 4}
+    layout[panel.y_name]["autorangeoptions"] = {"clipmin": _NO_CHANGE}
     for level in tolerances:
         layout["shapes"].append(
             {

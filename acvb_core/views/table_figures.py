@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from acvb_core.data.table import Table
 from acvb_core.views.feature_words import (
+    axis_names,
     axis_title,
     light,
     nothing_figure,
@@ -101,6 +102,7 @@ def distributions_figure(table: Table, *, n: int = 36, columns: ArrayLike | None
     chosen = np.arange(table.n_columns) if columns is None else np.asarray(columns, dtype=np.int64)
     kept = chosen[:n]
     x, y, base, width, hover, words = [], [], [], [], [], []
+    names = axis_names([str(table.columns[j]) for j in kept], 13)
     for i, j in enumerate(kept.tolist()):
         left, foot = i % _ACROSS * (1 + _GAP), i // _ACROSS * 1.45 + 1.2
         counts, lows, highs = value_histogram(table.values[:, j])
@@ -115,7 +117,7 @@ def distributions_figure(table: Table, *, n: int = 36, columns: ArrayLike | None
             span = value_text(lows[b]) + ("" if lows[b] == highs[b] else f" to {value_text(highs[b])}")
             hover.append(f"<b>{name}</b><br>{span}: {count:,} row{'' if count == 1 else 's'}")
         words += [
-            (left, foot - 0.95, escape(table.columns[j], 18), 12, TEXT, "top right"),
+            (left, foot - 0.95, names[i], 11, TEXT, "top right"),
             (left, foot + 0.05, value_text(lows[0]), 10, MUTED, "bottom right"),
             (left + 1, foot + 0.05, value_text(highs[-1]), 10, MUTED, "bottom left"),
         ]

@@ -133,6 +133,8 @@ def _hidden(dataset: Dataset, share: float, whole: bool) -> str:
     face = FACES[dataset.model]
     if not whole:
         one, many = face.held
+        if not share:
+            return f"No {one} is hidden from new runs: they have no held-out scores."
         hidden = round(share * face.known(dataset.data))
         return f"{face.about}{say.count(hidden, one, many)} hidden from each new run."
     n = dataset.data.n_documents

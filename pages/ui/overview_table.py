@@ -19,6 +19,8 @@ from pages.ui.picture_row import extent, picture_row
 FIRST_ROWS, FIRST_COLUMNS, FIRST_PICTURES = 50, 100, 40
 #: Rows up to which all are looked at for correlations; of more, as many evenly spaced ones.
 MOST_ROWS = 20_000
+#: Characters of a name up to which its column is as wide as it.
+LONG_NAME = 24
 _PLAIN: dict[str, Any] = dict(STILL_CONFIG)
 
 
@@ -53,7 +55,14 @@ def table_glance(table: Table) -> Glance:
 def rows_tab(table: Table) -> None:
     """Draw the first rows."""
     high = 38 + 35 * min(table.n_rows, FIRST_ROWS)
-    st.dataframe(first_rows(table), key="first_rows_of_table", height=min(380, high), placeholder="–")
+    frame = first_rows(table)
+    st.dataframe(
+        frame,
+        key="first_rows_of_table",
+        height=min(380, high),
+        placeholder="–",
+        column_config=_narrow(frame),
+    )
     shown = [
         f"{part:,} of {whole:,} {what}"
         for part, whole, what in (
@@ -82,6 +91,14 @@ def first_rows(table: Table) -> pd.DataFrame:
             heading += "*"
         frame.insert(0, heading, table.labels[:FIRST_ROWS])
     return frame
+
+
+def _narrow(frame: pd.DataFrame) -> dict[str, Any]:
+    """Return the widths of columns with long names, which leave no room for the others."""
+    found = {name: 160 for name in frame.columns if len(name) > LONG_NAME}
+    if any(len(str(name)) > LONG_NAME for name in frame.index):
+        found["_index"] = 160
+    return {name: st.column_config.Column(width=width) for name, width in found.items()}
 
 
 def pictures_tab(table: Table) -> None:

@@ -217,6 +217,21 @@ def test_samples_are_shown(open_app: Open, name: str) -> None:
     assert first.index.tolist() == table.rows[:50].tolist()
 
 
+@pytest.mark.parametrize(
+    ("columns", "said"), [(1, "one column only"), (201, "up to 200 columns; there are 201")]
+)
+def test_tables_without_a_map_of_correlations(open_app: Open, columns: int, said: str) -> None:
+    cells = np.random.default_rng(0).normal(size=(5, columns)).round(3)
+    lines = ["name," + ",".join(f"c{j}" for j in range(columns))]
+    lines += [f"r{i}," + ",".join(map(str, row)) for i, row in enumerate(cells.tolist())]
+    app = upload(open_app("data"), "t.csv", "\n".join(lines))
+    press(app, "load")
+    app.number_input(key="heldout_percent").set_value(0.0).run()
+    assert not app.exception
+    assert any(said in chart.proto.spec for chart in app.get("plotly_chart"))
+    assert "No cell is hidden from new runs" in texts(app)
+
+
 def test_the_usual_share_follows_the_kind_of_data_and_a_chosen_one_stays(open_app: Open) -> None:
     relation, table = Dataset.of_sample("southern_women"), Dataset.of_sample("planted_features")
     assert (relation.heldout, table.heldout) == (0.1, 0.3)

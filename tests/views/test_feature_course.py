@@ -89,7 +89,7 @@ def test_without_likelihoods_the_features_have_the_whole_width() -> None:
 
 def test_before_the_first_sweep_the_figure_says_so() -> None:
     figure = feature_course_figure(History())
-    assert figure["data"] == []
+    assert [t["uid"] for t in figure["data"]] == ["nothing"]
     assert "No sweep" in figure["layout"]["annotations"][0]["text"]
     go.Figure(figure)
 

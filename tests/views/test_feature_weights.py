@@ -187,7 +187,7 @@ def test_without_features_or_columns_the_figure_says_so() -> None:
         feature_profile_figure([], [], 1),
         nothing_figure("why"),
     ):
-        assert figure["data"] == []
+        assert [t["uid"] for t in figure["data"]] == ["nothing"]
         assert figure["layout"]["annotations"][0]["text"]
         go.Figure(figure)
     one = weight_map_figure(np.array([[2.0]]), ["only"])
