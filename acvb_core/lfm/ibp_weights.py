@@ -10,6 +10,10 @@ from numpy.typing import NDArray
 from acvb_core.lfm.cells import Cells, Floats
 from acvb_core.protocols import Checkpoint, no_checkpoint
 
+#: The prior says of a weight at least this share of what the cells say of any: what keeps features that are held by the
+#: same objects from being singular in columns whose unit is much smaller than that of the others.
+LEAST_PRIOR = 1e-11
+
 
 class Widths(NamedTuple):
     """Variances of the normal distributions of the model.
@@ -92,12 +96,15 @@ def weight_posterior(
     """
     zz, xz = known
     width, n_columns = xz.shape
-    prior = np.diag(1.0 / widths.prior(width - 1))
+    inner = np.arange(width)
+    prior = 1.0 / widths.prior(width - 1)
     cov = np.empty_like(zz)
     some = max(1, int(1e7 / width**3))
     for at in range(0, n_columns, some):
         part = slice(at, at + some)
-        information = np.ascontiguousarray((zz[:, :, part] / widths.noise[part]).transpose(2, 0, 1)) + prior
+        information = np.ascontiguousarray((zz[:, :, part] / widths.noise[part]).transpose(2, 0, 1))
+        least = LEAST_PRIOR * information[:, inner, inner].max(axis=1, keepdims=True)
+        information[:, inner, inner] += np.maximum(prior, least)
         cov[:, :, part] = np.linalg.inv(information).transpose(1, 2, 0)
         checkpoint()
     return WeightPosterior(cov, np.einsum("kld,ld->kd", cov, xz / widths.noise))

@@ -21,6 +21,8 @@ _EXACT_UP_TO = 3e8
 #: Conjugate gradients stop at this residual, relative to the right-hand side, or after so many steps.
 _RESIDUAL = 1e-8
 _STEPS = 60
+#: Columns with missing cells are solved for together while features times objects times columns are no more than this.
+_AT_ONCE = 1_000_000
 #: Objects whose products are taken at a time, so that a run can be paused between two pieces.
 _PIECE = 16_384
 
@@ -115,16 +117,23 @@ def _solved(gram: Floats, products: Floats, n_objects: int) -> tuple[Floats, Flo
 def _by_column(
     z: Floats, uncertain: Floats, products: Floats, observed: Floats, checkpoint: Checkpoint
 ) -> tuple[Floats, Floats]:
-    """Solve column by column, each over its own known cells."""
+    """Solve for each column over its own known cells; some columns are solved for at a time."""
     theta, residual = np.empty_like(products), np.empty_like(products)
     spread = uncertain @ observed
     inner = np.arange(len(uncertain))
-    for d in range(products.shape[1]):
+    ridge = RIDGE * z.shape[1] * np.eye(len(z))
+    some = max(1, _AT_ONCE // z.size)
+    for begin in range(0, products.shape[1], some):
         checkpoint()
-        known = z[:, observed[:, d] > 0]
-        gram = known @ known.T
-        gram[inner, inner] += spread[:, d]
-        theta[:, d], residual[:, d] = _solved(gram, products[:, d], z.shape[1])
+        part = slice(begin, begin + some)
+        wanted = products[:, part].T[:, :, None]
+        gram = np.empty((len(wanted), len(z), len(z)))
+        for known, own in zip(observed.T[part] > 0, gram, strict=True):
+            of_column = z[:, known]
+            np.matmul(of_column, of_column.T, out=own)
+        gram[:, inner, inner] += spread[:, part].T
+        found = np.linalg.solve(gram + ridge, wanted)
+        theta[:, part], residual[:, part] = found[:, :, 0].T, (wanted - gram @ found)[:, :, 0].T
     return theta, residual
 
 

@@ -41,7 +41,7 @@ class VbPrior:
     def of(cls, cells: Cells, alpha: float, size: int, weight: float) -> VbPrior:
         """Return priors; that of the noise has the variance of the column, and counts for a share of its cells."""
         shape = 0.5 * weight * float(cells.per_column.mean())
-        return cls(alpha, size, shape, shape * np.maximum(cells.variance, 1e-12))
+        return cls(alpha, size, shape, shape * cells.variance)
 
     @property
     def first(self) -> float:

@@ -185,6 +185,7 @@ def test_held_out_scores_are_the_same_in_any_unit(row: Method) -> None:
     own = score(False, 1.0)
     assert own.explained == pytest.approx(plain.explained, abs=0.5)
     assert np.isfinite(tuple(own)).all()
+    assert tuple(score(False, 2.0**-40)) == pytest.approx(tuple(own), rel=1e-6)
 
 
 def test_every_method_is_here() -> None:

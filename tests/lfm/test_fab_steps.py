@@ -145,6 +145,7 @@ def test_pieces_do_not_matter(missing: float, monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.setattr(least_squares, "_EXACT_UP_TO", exact_up_to)
         whole = fit_weights(cells, mu, lost=3)
         monkeypatch.setattr(least_squares, "_PIECE", 5)
+        monkeypatch.setattr(least_squares, "_AT_ONCE", 3 * (len(mu) + 1) * len(x))
         found = fit_weights(cells, mu, lost=3)
         monkeypatch.undo()
         for name in ("weights", "bias", "precision", "squared_error"):
