@@ -46,7 +46,7 @@ _UNMARKED_NOTES = {
     "lda": "Leave-one-out scores are not marked: they favour an alpha that is far too small, so they do not choose "
     "between runs of different alpha.",
     "lfm": "Lower bounds are not marked: each method bounds something else, and those at different numbers of features "
-    "cannot be compared. Held-out scores can.",
+    "cannot be compared. Held-out scores can. The table has the bound of all objects, the curves that of one.",
 }
 #: What a model holds out, where it is not entries.
 _HELD_OUT = {"lda": "words", "network": "pairs", "lfm": "cells"}

@@ -102,11 +102,15 @@ def _figures(job: Job, seen: Inspection) -> list[tuple[str, str]]:
     if job.problem.row.streams:  # it has no bound
         loo = snapshot.extras.get("loo_perplexity")
         return [*figures, ("LOO perplexity", "–" if loo is None else f"{loo:,.0f}")]
-    return [*figures, ("Lower bound", _nats(snapshot))]
+    return [*figures, _bound(snapshot, job.problem.bound_unit)]
 
 
-def _nats(snapshot: Snapshot) -> str:
-    return "–" if snapshot.lower_bound is None else f"{snapshot.lower_bound:,.0f}"
+def _bound(snapshot: Snapshot, unit: float | None) -> tuple[str, str]:
+    """Return the lower bound as the curve has it: in all, or for each object."""
+    name, bound = "Lower bound" if unit is None else "Bound per object", snapshot.lower_bound
+    if bound is None:
+        return name, "–"
+    return name, f"{bound:,.0f}" if unit is None else f"{bound / unit:,.3f}"
 
 
 def _facts(figures: Sequence[tuple[str, str]]) -> str:

@@ -104,7 +104,10 @@ def test_without_hidden_cells_there_is_no_such_curve(open_app: Open) -> None:
     titles = str(live_figure(curves(jobs, {job.id: "x" for job in jobs}))["layout"]["annotations"])
     assert "Training log likelihood" in titles
     assert "Held-out" not in titles
-    assert "<div><span>Lower bound</span>" in texts(app)
+    first = jobs[0].inspect().snapshot
+    assert first is not None
+    assert first.lower_bound is not None
+    assert f"<span>Bound per object</span>{first.lower_bound / N:,.3f}<" in texts(app)
 
 
 def test_scores_are_compared_and_bounds_are_not(open_app: Open) -> None:
