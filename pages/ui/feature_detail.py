@@ -109,7 +109,7 @@ def _list(view: FeatureView, units: Units) -> None:
     pictures = "picture" in frame
     high = 56 if pictures else 35
     st.dataframe(
-        frame,
+        frame.assign(objects=frame["objects"].round()),
         hide_index=True,
         key=key,
         on_select=clicked,
@@ -123,7 +123,7 @@ def _list(view: FeatureView, units: Units) -> None:
                 "Share", min_value=0.0, max_value=1.0, format="percent", width=95,
                 help="Of the objects that have the feature.",
             ),
-            "objects": st.column_config.NumberColumn("Objects", format="%.0f", width=70),
+            "objects": st.column_config.NumberColumn("Objects", format="localized", width=70),
             "columns": st.column_config.TextColumn("Strongest columns", width="large"),
         },
     )  # fmt: skip
