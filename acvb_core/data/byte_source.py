@@ -89,6 +89,11 @@ class ByteSource:
             self._handle = _opened(Path(source))
             self._owned = True
             filename = filename or Path(source).name
+        elif not hasattr(source, "read"):
+            raise ParameterError(
+                f"A source is a path, bytes or a binary file, where tables are read also an array or a DataFrame, not "
+                f"a {type(source).__name__}."
+            )
         else:
             self._handle = source if source.seekable() else io.BytesIO(source.read())
             filename = filename or _own_name(source)

@@ -225,9 +225,7 @@ def _refuse_infinite(raw: RawTable) -> None:
         column = int(wrong.argmax())
         row = int(np.nanargmax(np.abs(raw.values[:, column])))
         where = {"source": raw.source, "line": None, "column": column + 1}
-        raise infinite(
-            f"{raw.layout.column_names[column]} (row {row + 1:,})", where, str(raw.values[row, column])
-        )
+        raise infinite(raw.layout.column_names[column], where, str(raw.values[row, column]), row)
 
 
 def _unreadable(name: str, problem: Exception) -> DataError:

@@ -128,11 +128,13 @@ def text_among_numbers(column: str, place: dict[str, Any], value: str, *, decima
     )
 
 
-def infinite(column: str, place: dict[str, Any], value: str) -> DataError:
-    """Return the error for a cell whose number is too large."""
+def infinite(column: str, place: dict[str, Any], value: str, row: int | None = None) -> DataError:
+    """Return the error for a cell whose number is too large; of an array, in its row (from 0)."""
+    where = "" if row is None else f" (row {row + 1:,})"
+    blank = "leave it blank: blank cells are" if row is None else "make it NaN, which is"
     return DataError(
-        f"a number of the column {column!r} is infinite or above 1e+100",
+        f"a number of the column {column!r}{where} is infinite or above 1e+100",
         **place,
         value=value,
-        remedy="Correct the cell, or leave it blank: blank cells are missing.",
+        remedy=f"Correct the cell, or {blank} missing.",
     )

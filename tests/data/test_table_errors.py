@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from acvb_core.data.corpus_readers import load_corpus
+from acvb_core.data.readers import load_relation
 from acvb_core.data.table_readers import inspect_table, load_table
 from acvb_core.errors import DataError, ParameterError
 
@@ -129,7 +131,7 @@ ARRAYS = [
     (saved(np.save, np.zeros((0, 3))), r"the shape \(0, 3\)"),
     (saved(np.save, np.array([[1, None]], dtype=object)), "cannot be read"),
     (saved(np.save, np.eye(4))[:-20], "cannot be read"),
-    (saved(np.save, np.array([[1.0, np.inf], [2.0, 3.0]])), r"column 2: .*'x2 \(row 1\)' is infinite"),
+    (saved(np.save, np.array([[1.0, np.inf], [2.0, 3.0]])), r"column 2: .*'x2' \(row 1\) is infinite"),
     (saved(np.savez, np.eye(2), np.eye(2)), "arr_0, arr_1: 2 arrays that may be the cells"),
     (saved(np.savez, rows=["a"]), "rows: 0 arrays that may be the cells"),
     (saved(np.savez, x=np.eye(2), rows=["a"]), "1 row names were given for 2 rows"),
@@ -161,7 +163,7 @@ FRAMES = [
         "column 1: the column 't' holds times",
     ),
     (pd.DataFrame({"x": [1, 2, "oops"], "y": [1, 2, 3]}), "text among the numbers of the column 'x'.*'oops'"),
-    (pd.DataFrame({"x": [1.0, np.inf]}), r"'x \(row 2\)' is infinite"),
+    (pd.DataFrame({"x": [1.0, np.inf]}), r"'x' \(row 2\) is infinite"),
     (pd.DataFrame({"x": [1, 2]}, index=["a", "a"]), "row label stands 2 times"),
     (pd.DataFrame([[1, 2], [3, 4]], columns=["x", "x"]), "column label stands 2 times"),
     (pd.DataFrame({"x": []}), "0 rows and 1 columns"),
@@ -194,6 +196,13 @@ def test_frames_that_are_no_tables(frame, words):
 def test_options_that_make_no_sense(options):
     with pytest.raises(ParameterError):
         load_table(b"a,b\n1,2\n3,4\n", **options)
+
+
+@pytest.mark.parametrize("load", [load_table, load_relation, load_corpus])
+@pytest.mark.parametrize("source", [[[1, 2], [3, 4]], None])
+def test_what_is_no_source(load, source):
+    with pytest.raises(ParameterError, match=f"not a {type(source).__name__}"):
+        load(source)
 
 
 def test_looking_at_a_file():
