@@ -110,7 +110,7 @@ def pictures_tab(table: Table) -> None:
     low, high = extent(table)
     st.caption(
         f"The first {shown} of {table.n_rows:,} rows as pictures of {image.height} × {image.width} pixels, white for "
-        f"{low:g} to dark for {high:g}."
+        f"{low:.3g} to dark for {high:.3g}."
     )
 
 
