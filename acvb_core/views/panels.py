@@ -17,7 +17,7 @@ _TOP, _BOTTOM = 56, 48
 #: Sweeps that the first view may cut off below: a tenth of a run, five at least, never more than half.
 _START_SHARE, _START_LEAST = 0.1, 5
 #: Changes below this are none: what a run whose every bit has settled tells would squash all others.
-_NO_CHANGE = 1e-12
+_NO_CHANGE = 1e-9
 #: A count up to which every whole number has its tick.
 _FEW = 5
 
@@ -242,7 +242,7 @@ def _note(panel: Panel, averaged: bool) -> str:
 def _mark_tolerances(layout: Figure, panel: Panel, tolerances: Sequence[float]) -> None:
     # With five, an axis of little more than one decade has a label for each digit.
     layout[panel.y_name] |= {"type": "log", "exponentformat": "power", "nticks": 4}
-    layout[panel.y_name]["autorangeoptions"] = {"clipmin": _NO_CHANGE}
+    layout[panel.y_name]["autorangeoptions"] = {"clipmin": min([_NO_CHANGE, *tolerances])}
     for level in tolerances:
         layout["shapes"].append(
             {
