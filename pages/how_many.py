@@ -73,6 +73,8 @@ def nothing_to_try(workspace: Workspace) -> None:
         + (
             "Choose some first."
             if dataset is None
+            else "The data in use are a table of numbers: its runs find features, and FAB their number by itself."
+            if dataset.model == "lfm"
             else "The data in use are a relation or network, whose number of clusters the runs find by themselves."
         ),
         icon=":material/stacked_line_chart:",

@@ -71,11 +71,12 @@ def test_runs_on_other_data_are_on_other_pages(open_app: Open) -> None:
     assert "no table of numbers" in texts(app)
 
 
-@pytest.mark.parametrize("page", ["blocks", "topics"])
+@pytest.mark.parametrize("page", ["blocks", "topics", "how_many"])
 def test_other_pages_lead_from_a_table_to_its_features(open_app: Open, page: str) -> None:
     services.store().save_dataset(WORKSPACE, small_table(), [], {"name": "small"})
     app = opened(open_app, fitted(), page=page)
     assert "features" in texts(app)
+    assert "cluster" not in texts(app).replace("into clusters", "")
     assert not list(app.get("plotly_chart"))
 
 
