@@ -24,6 +24,9 @@ Floats = NDArray[np.float64]
 TOLD = 3
 #: Cells up to which it is worked out how strongly a feature shows in each object.
 MOST_CELLS = 10_000_000
+#: Weights below this part of their column's noise are zeros that were rounded: a VB feature that holds all objects
+#: alike has such weights, and neither a colour nor a strength can be made of them.
+NOTHING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +61,10 @@ class FeatureView:
 
     @cached_property
     def weights(self) -> Floats:
-        """What each feature adds on the scale that the run worked on, shape (K, D)."""
-        return np.asarray(self.result.posterior["weights"], dtype=np.float64)
+        """What each feature adds on the scale that the run worked on, shape (K, D); next to nothing is nothing."""
+        found = np.asarray(self.result.posterior["weights"], dtype=np.float64)
+        noise = 1.0 / np.sqrt(np.asarray(self.result.posterior["precision"], dtype=np.float64))
+        return np.where(np.abs(found) < NOTHING * noise, 0.0, found)
 
     @cached_property
     def own_weights(self) -> Floats:

@@ -158,6 +158,23 @@ def test_strength_is_the_multiple_that_fits_best(having: bool) -> None:
     assert left(best) < min(left(best - 0.01), left(best + 0.01))
 
 
+def test_weights_of_next_to_nothing_are_nothing() -> None:
+    found = fitted()
+    posterior = found.snapshot.posterior
+    weights = posterior.arrays["weights"].copy()
+    weights[0] *= 1e-17
+    arrays = dict(posterior.arrays) | {"weights": weights}
+    shown = view(
+        replace(found, snapshot=replace(found.snapshot, posterior=replace(posterior, arrays=arrays)))
+    )
+    assert not shown.weights[0].any()
+    assert np.array_equal(shown.weights[1:], weights[1:])
+    strength = shown.strength(1)
+    assert strength is not None
+    assert np.isnan(strength).all()
+    assert weights_figure(shown, 1, "table")["layout"]["xaxis"]["range"] == [-1, 1]
+
+
 def test_groups_are_told_by_their_share() -> None:
     shown = view(fitted())
     groups = shown.by_group(1).set_index("group")
