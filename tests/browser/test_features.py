@@ -156,4 +156,6 @@ def test_pictures_of_features_are_clicked(page: Page) -> None:
     x, y = page.evaluate(TILE, 3)
     page.mouse.click(box["x"] + x, box["y"] + y)
     expect(head(page)).to_have_text("Feature 3")
+    page.get_by_role("heading", level=1).scroll_into_view_if_needed()
+    settled(page)
     screenshot(page, "features.png")
