@@ -128,7 +128,7 @@ class Fab(Unaveraged):
         if again is not None:
             state, found["recoded"] = again, 1
         if found:
-            return replace(state, still=False), names, found
+            return replace(state, still=False, turned=False), names, found
         if not state.turned:
             turned = turn(self.cells, state, self.penalty, checkpoint)
             if turned is not None:

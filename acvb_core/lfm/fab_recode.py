@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from acvb_core.lfm.activations import residuals, update_activations
 from acvb_core.lfm.cells import Cells, Floats
-from acvb_core.lfm.fab_moves import better
+from acvb_core.lfm.fab_moves import INDIFFERENT, better
 from acvb_core.lfm.least_squares import Fit, fit_weights
 from acvb_core.lfm.state import FabState, Penalty, lower_bound
 from acvb_core.protocols import Checkpoint, no_checkpoint
@@ -26,7 +26,7 @@ _GAIN = 1.0
 def recoded(
     cells: Cells, state: FabState, penalty: Penalty, checkpoint: Checkpoint = no_checkpoint
 ) -> FabState | None:
-    """Return the first state found with a higher bound and two features made anew; None where there is none.
+    """Return the first state found with a clearly higher bound and two features made anew; None where there is none.
 
     Features u and v of the data may be found as u and u + v, or as v and u - v: a local optimum, as no object can
     change sides by itself. Then the activations of the two found ones depend on each other, where those of two
@@ -43,7 +43,8 @@ def recoded(
         mu = state.mu.copy()
         mu[pair] = found
         tried = better(cells, state, mu, penalty, checkpoint)
-        if tried is not None:
+        # Less is what the other sides of both may be worth, which is no reason to show them.
+        if tried is not None and tried.bound > state.bound + 2.0 * INDIFFERENT:
             return tried
     return None
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acvb_core.data.synthetic_features import PlantedFeatures, planted_features
+from acvb_core.data.cell_split import hold_out_cells
+from acvb_core.data.synthetic_features import PlantedFeatures, block_images, planted_features
 from acvb_core.lfm import fab
 from acvb_core.lfm.cells import Cells
 from acvb_core.lfm.fab import Fab
@@ -94,3 +95,19 @@ def test_a_run_tells_of_it_and_ends_with_the_planted_features(mixed: FabState) -
 def test_one_feature_has_no_pair(mixed: FabState) -> None:
     one = mixed.with_activations(cells(), mixed.mu[:1], PENALTY)
     assert recoded(cells(), one, PENALTY) is None
+
+
+def test_it_does_not_turn_features_back() -> None:
+    """The side whose weights add up to something positive costs a little of the bound, which no move takes back."""
+    table = block_images(1000, noise=0.3, seed=0).table
+    given = Cells.of(hold_out_cells(table, 0.3, 0).train)
+    method = Fab(given)
+    state, told = method.init(np.random.default_rng([0, 0])), []
+    for sweep in range(100):
+        state, info = method.sweep(state, np.random.default_rng(sweep))
+        told.append(dict(info.moves or {}))
+        if not info.settling:
+            break
+    assert not info.settling
+    assert told[-1] == {}
+    assert (state.fit.weights.sum(axis=1) > 0).all()
