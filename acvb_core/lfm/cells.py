@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
+#: Noise of a column is taken to be at least this share of its standard deviation, where it is fitted as a point: a
+#: column that features explain to the last digit would have none, a bound without limit, and no other value a chance.
+NOISE_FLOOR = 0.05
+
 
 @dataclass(frozen=True, eq=False)
 class Cells:
@@ -28,21 +32,24 @@ class Cells:
         1 where a cell is known, 0 where it is missing; None where all are known.
     per_column : float64 array, shape (D,)
         Number of known cells of each column.
+    noise_floor : float
+        Least noise of a column, as a share of its standard deviation, for methods that fit it as a point.
     """
 
     values: Floats
     observed: Floats | None
     per_column: Floats
+    noise_floor: float = NOISE_FLOOR
 
     @classmethod
-    def of(cls, table: Table) -> Cells:
+    def of(cls, table: Table, noise_floor: float = NOISE_FLOOR) -> Cells:
         """Return the cells of a table, standardised as it asks for."""
         values = np.ascontiguousarray(table.scale.apply(table.values))
         known = ~np.isnan(values)
         if known.all():
-            return cls(values, None, np.full(values.shape[1], float(len(values))))
+            return cls(values, None, np.full(values.shape[1], float(len(values))), noise_floor)
         values[~known] = 0.0
-        return cls(values, known.astype(np.float64), known.sum(axis=0).astype(np.float64))
+        return cls(values, known.astype(np.float64), known.sum(axis=0).astype(np.float64), noise_floor)
 
     @cached_property
     def variance(self) -> Floats:

@@ -36,7 +36,9 @@ def recoded(
     for pair in _pairs(state):
         fixed = [k for k in range(state.n_features) if k not in pair]
         rest = replace(state.fit, weights=state.fit.weights[fixed])
-        left = Cells(residuals(cells, state.mu[fixed], rest), cells.observed, cells.per_column)
+        left = Cells(
+            residuals(cells, state.mu[fixed], rest), cells.observed, cells.per_column, cells.noise_floor
+        )
         found = _best(left, state, pair, penalty, checkpoint)
         if found is None:
             continue

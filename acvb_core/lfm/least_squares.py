@@ -12,9 +12,6 @@ from acvb_core.protocols import Checkpoint, no_checkpoint
 
 #: Ridge on every coefficient, for each object: what keeps features without objects from being singular.
 RIDGE = 1e-9
-#: Noise has at least this standard deviation, in units of the column's own: a column that is explained to the last
-#: digit would have infinite precision, and a bound without limit.
-NOISE_FLOOR = 0.01
 #: Multiplications up to which cells that are missing are handled exactly, column by column; beyond, by conjugate
 #: gradients, which cost a fraction of it.
 _EXACT_UP_TO = 3e8
@@ -86,7 +83,7 @@ def fit_weights(
     error = squares - np.einsum("kd,kd->d", theta, products + residual)
     error = np.maximum(error, 0.0)
     freedom = np.maximum(cells.per_column - lost, 1.0)
-    least = freedom * NOISE_FLOOR**2 * cells.variance
+    least = freedom * cells.noise_floor**2 * cells.variance
     return Fit(theta[:-1], theta[-1], freedom / np.maximum(error, least), error)
 
 

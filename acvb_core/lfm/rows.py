@@ -6,7 +6,7 @@ from typing import Any
 
 from acvb_core.data.cell_split import hold_out_cells
 from acvb_core.data.table import Table
-from acvb_core.lfm.cells import Cells
+from acvb_core.lfm.cells import NOISE_FLOOR, Cells
 from acvb_core.lfm.fab import Fab
 from acvb_core.lfm.feature_mean import FeatureMean
 from acvb_core.lfm.ibp import IbpGibbs
@@ -57,6 +57,12 @@ SIZE = Parameter(
     "Features at most (0: auto)", 0, 5000, advanced=False,
 )  # fmt: skip
 
+_FLOOR = Parameter(
+    "noise_floor", "float", NOISE_FLOOR, "The noise of a column is taken to be at least this share of its standard "
+    "deviation. Lower it for columns that are measured more exactly; with less, columns of few different values are "
+    "taken for free of noise, and any other value for impossible.", "Least noise", 1e-6, 1.0,
+)  # fmt: skip
+
 TOLERANCE = Parameter(
     "tol", "float", 1e-4, "A run has converged when the lower bound rises by less than this for each object in a "
     "sweep that left the number of features as it was.", "Tolerance", 1e-12, 1.0,
@@ -94,7 +100,7 @@ _FAB = (
 
 def _fab(data: Any, values: Values) -> Fab:
     return Fab(
-        Cells.of(data),
+        Cells.of(data, values["noise_floor"]),
         values["k_max"],
         Penalty(True, values["mode"] == "dof"),
         values["warmup"],
@@ -106,7 +112,8 @@ def _fab(data: Any, values: Values) -> Fab:
 
 
 def _em(data: Any, values: Values) -> Fab:
-    return Fab(Cells.of(data), values["k_max"], Penalty(False), 0, False, False, values["tol"], "random")
+    cells = Cells.of(data, values["noise_floor"])
+    return Fab(cells, values["k_max"], Penalty(False), 0, False, False, values["tol"], "random")
 
 
 _VB = (
@@ -160,13 +167,13 @@ LFM_METHODS = (
         "Factorized asymptotic Bayes: EM with an information criterion in each step, which shrinks the features that "
         "are not needed until they die; their number is found.",
         "Hayashi, Fujimaki, NIPS 26 (2013), Alg. 1 and 2",
-        (SIZE, *_FAB, max_sweeps(2000), TOLERANCE), _fab, "lower_bound", bound_per="object",
+        (SIZE, *_FAB, _FLOOR, max_sweeps(2000), TOLERANCE), _fab, "lower_bound", bound_per="object",
     ),
     Method(
         "lfm", "em", "EM",
         "The same without the criterion: as many features as it is given, all of which it uses.",
         "Hayashi, Fujimaki, NIPS 26 (2013), §5",
-        (SIZE, max_sweeps(2000), TOLERANCE), _em, "lower_bound", bound_per="object",
+        (SIZE, _FLOOR, max_sweeps(2000), TOLERANCE), _em, "lower_bound", bound_per="object",
     ),
     Method(
         "lfm", "vb", "VB",

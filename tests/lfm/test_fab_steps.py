@@ -8,8 +8,9 @@ import pytest
 from acvb_core.data.synthetic_features import planted_features
 from acvb_core.lfm import activations, least_squares
 from acvb_core.lfm.activations import update_activations
+from acvb_core.lfm.cells import NOISE_FLOOR
 from acvb_core.lfm.fab import Fab
-from acvb_core.lfm.least_squares import NOISE_FLOOR, fit_weights
+from acvb_core.lfm.least_squares import fit_weights
 from tests.reference import dense_lfm as dense
 from tests.reference import lfm_enumeration as exact
 from tests.reference.dense_lfm import MODES, Features
@@ -199,7 +200,7 @@ def test_noise_has_a_floor_where_a_column_is_explained_to_the_last_digit() -> No
     x = np.column_stack([objects @ [3.0, -50.0], objects @ [1.0, 2.0] + rng.normal(size=20)])
     fit = fit_weights(cells_of(x), objects.T.copy(), lost=2)
     assert fit.squared_error[0] == pytest.approx(0.0, abs=1e-4)
-    assert np.sqrt(1.0 / fit.precision[0]) == pytest.approx(0.01 * x[:, 0].std(), rel=1e-6)
+    assert np.sqrt(1.0 / fit.precision[0]) == pytest.approx(NOISE_FLOOR * x[:, 0].std(), rel=1e-6)
     assert 1.0 / fit.precision[1] == pytest.approx(fit.squared_error[1] / 18, rel=1e-12)
 
 
