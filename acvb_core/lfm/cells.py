@@ -60,6 +60,11 @@ class Cells:
         return np.maximum(np.einsum("nd,nd->d", centred, centred) / self.per_column, 1e-300)
 
     @property
+    def mean_variance(self) -> float:
+        """Mean of the columns' variances."""
+        return float(self.variance.mean())
+
+    @property
     def n_objects(self) -> int:
         """Number of rows (N)."""
         return len(self.values)

@@ -122,7 +122,7 @@ class IbpGibbs(Unaveraged):
 
     @cached_property
     def scales(self) -> Floats:
-        """Variance of the known cells of each column: 1 on the standardised scale."""
+        """Scale of the priors: the variance of each column's known cells. A prior of its own in the sampler's test."""
         return self.cells.variance
 
     @property

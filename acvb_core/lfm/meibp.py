@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -95,22 +94,21 @@ class SubmodularIbp(Unaveraged):
         """Number of features of the model."""
         return self.k_max or min(self.cells.values.shape)
 
-    @cached_property
-    def scales(self) -> Floats:
-        """Variance of the known cells of each column: 1 on the standardised scale."""
-        return self.cells.variance
-
-    @property
-    def scale(self) -> float:
-        """Their mean."""
-        return float(self.scales.mean())
-
     def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> MeibpState:
         """Return the state without features."""
         n, n_columns = self.cells.values.shape
         none = np.empty((0, n_columns))
         z = np.zeros((n, 0), dtype=np.int8)
-        start = Meibp(z, none, none, np.zeros(n_columns), self.scales, self.scale, self.alpha, self.scales)
+        start = Meibp(
+            z,
+            none,
+            none,
+            np.zeros(n_columns),
+            self.cells.variance,
+            self.cells.mean_variance,
+            self.alpha,
+            self.cells.variance,
+        )
         return self._judged(self._improved(start, checkpoint)[0])
 
     def sweep(
