@@ -161,8 +161,12 @@ def assemble(
     return Assembled(relation, facts, zeros)
 
 
-def object_facts(relation: Relation) -> list[Fact]:
-    """Return what to know about the objects: those without links, labels on both sides, self-links."""
+def object_facts(relation: Relation, *, same_objects: bool = False) -> list[Fact]:
+    """Return what to know about the objects: those without links, names that occur on both sides, self-links.
+
+    Self-links are those of a network, or of two sides that hold the same objects (`same_objects`): elsewhere a
+    row object and a column object of one name are two objects.
+    """
     if relation.network is not None:
         return _isolated_facts(relation)
     facts = []
@@ -175,26 +179,19 @@ def object_facts(relation: Relation) -> list[Fact]:
         if n:
             who = plural(n, f"{side} object has", f"{side} objects have")
             facts.append(Fact(f"empty_{side}s", n, f"{who} no link."))
-    position = {label: i for i, label in enumerate(relation.column_labels)}
-    twin = np.array([position.get(label, -1) for label in relation.row_labels], dtype=np.int64)
-    shared = int((twin >= 0).sum())
+    shared = len(set(relation.row_labels) & set(relation.column_labels))
     if shared:
-        loops = sum(
-            twin[row] in ones.indices[ones.indptr[row] : ones.indptr[row + 1]]
-            for row in np.flatnonzero(twin >= 0)
-        )
-        facts.append(
-            Fact("shared_labels", shared, f"{plural(shared, 'label stands', 'labels stand')} on both sides.")
-        )
-        if loops:
-            facts.append(
-                Fact(
-                    "self_links",
-                    int(loops),
-                    f"{plural(int(loops), 'object is', 'objects are')} linked to itself.",
-                )
-            )
+        occur = plural(shared, "name occurs", "names occur")
+        facts.append(Fact("shared_labels", shared, f"{occur} on both sides."))
+    if same_objects:
+        facts += _self_link_facts(relation)
     return facts
+
+
+def _self_link_facts(relation: Relation) -> list[Fact]:
+    own = int(relation.ones.diagonal().sum())
+    who = plural(own, "object is linked to itself", "objects are linked to themselves")
+    return [Fact("self_links", own, f"{who}.")] if own else []
 
 
 def _isolated_facts(relation: Relation) -> list[Fact]:

@@ -9,35 +9,17 @@ import os
 import sys
 import zipfile
 import zlib
+from collections.abc import Collection
 from pathlib import Path
 from typing import BinaryIO, cast
 
+from acvb_core.data import signatures
 from acvb_core.errors import DataError, ParameterError
 
 FileLike = str | os.PathLike[str] | bytes | BinaryIO
 
-_GZIP = b"\x1f\x8b"
-_ZIP = b"PK\x03\x04"
-_NPY = b"\x93NUMPY"
-
-# What a file is, by its first bytes, when it is none of the formats that are read.
-_FOREIGN = {
-    b"BZh": "a bzip2 file",
-    b"\xfd7zXZ\x00": "an xz file",
-    b"\x28\xb5\x2f\xfd": "a Zstandard file",
-    b"7z\xbc\xaf": "a 7-Zip archive",
-    b"\xd0\xcf\x11\xe0": "an old Excel workbook (xls)",
-    b"PAR1": "a Parquet file",
-    b"ARROW1": "an Arrow file",
-    b"%PDF": "a PDF document",
-    b"\x89HDF": "an HDF5 file",
-    b"\x89PNG": "a PNG image",
-    b"\xff\xd8\xff": "a JPEG image",
-    b"SQLite format 3": "an SQLite database",
-    _NPY: "a NumPy array (npy)",
-    b"\x80\x04\x95": "a Python pickle",
-}
-_SAVE_AS_CSV = "Save it as CSV (UTF-8) and load that"
+#: Bytes that any source may unpack to where it is needed as a whole; a large one may take 8 times its own size.
+ROOM = 800_000_000
 
 
 class ByteSource:
@@ -49,10 +31,8 @@ class ByteSource:
         A file object that cannot seek is read into memory.
     filename : str, optional
         The name the user knows the source by; taken from the path or the file object when it has one.
-    archives : bool
-        Let a zip archive of any files through, for a reader that unpacks it.
-    arrays : bool
-        Let a NumPy array (npy) through.
+    accepts : collection of "npy", "npz" and "zip"
+        Kinds of binary files that the reader unpacks; the others are refused.
     patient : bool
         For a reader that leaves out what is broken: bytes that the encoding does not allow, and the place where a
         damaged gzip file ends, are read as NUL characters, which no text holds.
@@ -74,12 +54,10 @@ class ByteSource:
         source: FileLike,
         filename: str | None = None,
         *,
-        archives: bool = False,
-        arrays: bool = False,
+        accepts: Collection[str] = (),
         patient: bool = False,
     ) -> None:
-        self._archives = archives
-        self._arrays = arrays
+        self._accepts = accepts
         self.patient = patient
         self.cut_short: DataError | None = None
         self._owned = False
@@ -100,7 +78,7 @@ class ByteSource:
         self.name = filename or "the data"
         try:
             self.head = self._rewound().read(512)
-            self.gzipped = self.head.startswith(_GZIP)
+            self.gzipped = self.head.startswith(signatures.GZIP)
             if self.gzipped:
                 self.head = self.open().read(512)
             if not self.head:
@@ -130,12 +108,12 @@ class ByteSource:
     @property
     def is_array(self) -> bool:
         """Whether the (unpacked) content is a NumPy array."""
-        return self.head.startswith(_NPY)
+        return self.head.startswith(signatures.NPY)
 
     @property
     def is_zip(self) -> bool:
         """Whether the (unpacked) content is a zip archive: an .npz, or something to refuse."""
-        return self.head.startswith(_ZIP)
+        return self.head.startswith(signatures.ZIP)
 
     def open(self) -> BinaryIO:
         """Return the content from its start, unpacked when it is gzipped; earlier streams are void."""
@@ -143,12 +121,39 @@ class ByteSource:
         return cast(BinaryIO, _Unzipping(raw, self.name)) if self.gzipped else raw
 
     def seekable(self) -> BinaryIO:
-        """Return the content as a stream that can seek (a gzipped one is unpacked into memory)."""
-        return io.BytesIO(self.open().read()) if self.gzipped else self._rewound()
+        """Return the content as a stream that can seek (a gzipped one is unpacked into memory).
+
+        Raises
+        ------
+        DataError
+            It unpacks to more bytes than there is room for.
+        """
+        if not self.gzipped:
+            return self._rewound()
+        content = self.open().read(self.room + 1)
+        self.check_room(len(content))
+        return io.BytesIO(content)
+
+    @property
+    def room(self) -> int:
+        """The most bytes that the content may unpack to in memory: a small file can claim any size."""
+        return max(ROOM, 8 * self.size())
+
+    def check_room(self, n_bytes: int) -> None:
+        """Raise DataError where the content unpacks, or claims to unpack, to more bytes than there is room for."""
+        if n_bytes > self.room:
+            raise DataError(
+                f"the file has {self.size():,} bytes and unpacks to more than {self.room:,}",
+                source=self.name,
+                remedy="Check how it was made; save a part of it, or save it without compression.",
+            )
 
     def size(self) -> int:
         """Return the bytes of the source as it is (packed when it is gzipped)."""
-        return self._handle.seek(0, io.SEEK_END)
+        at = self._handle.tell()
+        end = self._handle.seek(0, io.SEEK_END)
+        self._handle.seek(at)
+        return end
 
     def position(self) -> int:
         """Return how many bytes of the source as it is were read since it was opened."""
@@ -169,30 +174,30 @@ class ByteSource:
         return self._handle
 
     def _refuse_foreign(self) -> None:
-        for magic, kind in _FOREIGN.items():
-            if self.head.startswith(magic) and not (self._arrays and magic == _NPY):
+        signatures.refuse_binary(self.head, self.name)
+        if self.is_array and "npy" not in self._accepts:
+            raise DataError(
+                "this is a NumPy array (npy)",
+                source=self.name,
+                remedy="Save it as CSV (UTF-8) and load that.",
+            )
+        if not self.is_zip:
+            return
+        names = self.zip_names()
+        signatures.refuse_archive(names, self.name)
+        if all(name.endswith(".npy") for name in names):
+            if "npz" not in self._accepts:
                 raise DataError(
-                    f"this is {kind}", source=self.name, remedy=f"{_SAVE_AS_CSV}; gzip is understood."
-                )
-        if self.is_zip:
-            names = self.zip_names()
-            if names and all(name.endswith(".npy") for name in names):
-                return
-            if any(name.startswith("xl/") for name in names):
-                kind = "an Excel workbook (xlsx)"
-            elif any(name == "content.xml" for name in names):
-                kind = "an OpenDocument file"
-            elif not names:
-                kind = "a damaged zip archive"
-            elif self._archives:
-                return
-            else:
-                raise DataError(
-                    f"this is a zip archive of {len(names):,} files, the first is {names[0]!r}",
+                    "this is a NumPy archive (npz)",
                     source=self.name,
-                    remedy="Unpack it and load one file; gzip is understood.",
+                    remedy="Save it as CSV (UTF-8) and load that.",
                 )
-            raise DataError(f"this is {kind}", source=self.name, remedy=f"{_SAVE_AS_CSV}.")
+        elif "zip" not in self._accepts:
+            raise DataError(
+                f"this is a zip archive of {len(names):,} files, the first is {names[0]!r}",
+                source=self.name,
+                remedy="Unpack it and load one file; gzip is understood.",
+            )
 
 
 def _opened(path: Path) -> BinaryIO:

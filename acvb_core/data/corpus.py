@@ -12,12 +12,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from acvb_core.data.matrix_checks import to_sparse
 from acvb_core.data.names import unique_names
 from acvb_core.data.report import plural
 from acvb_core.errors import DataError
 
 if TYPE_CHECKING:
     from acvb_core.data.tokeniser import Tokeniser
+
+_MAX_COUNT = 2**31 - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +77,8 @@ class Corpus:
         Raises
         ------
         DataError
-            A count is negative or no whole number, a name is repeated, lengths disagree, or there is no token.
+            A count is negative, missing or not whole, a sparse matrix is broken, a name is repeated, lengths disagree,
+            or there is no token.
         """
         matrix = _counts(counts, name)
         n_documents, n_words = (int(n) for n in matrix.shape)
@@ -213,32 +217,30 @@ def further_words(vocabulary: NDArray[Any], words: ArrayLike, name: str) -> NDAr
 
 
 def _counts(given: Any, name: str) -> sparse.csr_array:
-    matrix = sparse.csr_array(given)
-    values = np.asarray(matrix.data)
-    wrong = (
-        np.zeros(len(values), dtype=np.bool_)
-        if values.dtype.kind in "bu"
-        else ~(values >= 0)
-        if values.dtype.kind == "i"
-        else ~(np.isfinite(values) & (values >= 0) & (values == np.floor(values)))
-    )
+    matrix = sparse.csr_array(to_sparse(given, name))
+    values = matrix.data
+    wrong = ~((values >= 0) & (values <= _MAX_COUNT)) if values.dtype.kind != "b" else np.zeros_like(values)
+    if values.dtype.kind == "f":
+        wrong |= values != np.floor(values)
     if wrong.any():
+        at = int(wrong.argmax())
+        row = int(np.searchsorted(matrix.indptr, at, side="right"))
         raise DataError(
-            "a word count is negative or no whole number",
+            f"the word count of row {row:,}, column {int(matrix.indices[at]) + 1:,} is {_what_is_wrong(values[at])}",
             source=name,
-            value=str(values[wrong.argmax()]),
-            remedy="Give counts: 0, 1, 2, …; weights such as tf-idf are no counts.",
+            value=str(values[at]),
+            remedy="Give counts: 0, 1, 2, …; tf-idf weights, NaN and masked entries are not supported.",
         )
-    matrix = sparse.csr_array(matrix, dtype=np.int64)
+    matrix = matrix.astype(np.int64)
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()
     if matrix.nnz and not matrix.data.all():
         matrix = matrix.copy()
         matrix.eliminate_zeros()
-    if matrix.nnz and int(matrix.data.max()) > 2**31 - 1:
+    if matrix.nnz and int(matrix.data.max()) > _MAX_COUNT:
         raise DataError(
-            "a word count is larger than 2,147,483,647",
+            f"a word count is larger than {_MAX_COUNT:,}",
             source=name,
             value=str(int(matrix.data.max())),
             remedy="Check the counts.",
@@ -252,3 +254,11 @@ def _counts(given: Any, name: str) -> sparse.csr_array:
         ),
         shape=matrix.shape,
     )
+
+
+def _what_is_wrong(count: Any) -> str:
+    if np.isnan(count):
+        return "missing"
+    if count < 0:
+        return "negative"
+    return f"larger than {_MAX_COUNT:,}" if count > _MAX_COUNT else "not a whole number"

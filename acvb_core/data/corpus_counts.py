@@ -219,13 +219,3 @@ def _refuse_blank(batch: RecordBatch, column: int, what: str, name: str) -> None
             column=column + 1,
             remedy=f"Name the {what}, or remove the line.",
         )
-
-
-def check_size(number: int, what: str, entries: int, place: dict[str, Any]) -> None:
-    """Refuse a number of documents or words that a few entries claim: each costs memory, used or not."""
-    if number > max(1_000_000, 100 * entries):
-        raise DataError(
-            f"this claims {number:,} {what} for {plural(entries, 'entry', 'entries')}",
-            **place,
-            remedy="Correct the number; leave out what never occurs.",
-        )

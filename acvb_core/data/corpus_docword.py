@@ -11,10 +11,9 @@ from acvb_core.data.corpus_counts import (
     MAX_COUNT,
     GivenCounts,
     WholeNumbers,
-    check_size,
     whole_number,
 )
-from acvb_core.data.options import MAX_SIDE
+from acvb_core.data.matrix_checks import MAX_SIDE, check_size
 from acvb_core.data.records import RecordReader
 from acvb_core.data.report import Fact, plural
 from acvb_core.data.text_lines import Vocabulary, open_lines

@@ -82,6 +82,11 @@ def is_table(records: Records, delimiter: str, share: float, filename: str) -> b
     return len(records) > 1 and share > 0.9 and (delimiter != "," or 2 * spaced < len(cells))
 
 
+def may_be_heading(only: Sequence[str]) -> bool:
+    """Whether the only line of a file could name columns as well as be a text: several fields of one word each."""
+    return len(only) > 1 and all(len(field.split()) == 1 and not _is_number(field) for field in only)
+
+
 def has_text_header(records: Records) -> bool:
     """Whether the first record names its columns in the usual words.
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.data.byte_source import ByteSource
-from acvb_core.data.corpus_counts import MAX_COUNT, GivenCounts, check_size
-from acvb_core.data.options import MAX_SIDE
+from acvb_core.data.corpus_counts import MAX_COUNT, GivenCounts
+from acvb_core.data.matrix_checks import MAX_SIDE, check_size
 from acvb_core.data.report import Fact, plural
 from acvb_core.data.text_lines import Vocabulary, open_lines
 from acvb_core.errors import DataError

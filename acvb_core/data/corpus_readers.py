@@ -60,7 +60,7 @@ def inspect_corpus(
     DataError
         Nothing that is read: empty, binary, a foreign format.
     """
-    with ByteSource(source, filename, archives=True) as opened:
+    with ByteSource(source, filename, accepts=("zip",)) as opened:
         return inspect_source(opened, format, encoding, delimiter, header)
 
 
@@ -88,7 +88,7 @@ def read_texts(
     ParameterError
         An argument makes no sense for any file, or for this format.
     """
-    with ByteSource(source, filename, archives=True) as opened:
+    with ByteSource(source, filename, accepts=("zip",)) as opened:
         layout = inspect_source(opened, format, encoding, delimiter, header)
         if not layout.has_texts:
             raise DataError(
@@ -160,7 +160,7 @@ def load_corpus(
     >>> loaded.corpus.size_text
     '2 documents · 2 words · 4 tokens'
     """
-    with ByteSource(source, filename, archives=True) as opened:
+    with ByteSource(source, filename, accepts=("zip",)) as opened:
         layout = inspect_source(opened, format, encoding, delimiter, header)
         choices = {
             "text_column": text_column,

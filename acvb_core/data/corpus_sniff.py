@@ -12,7 +12,8 @@ from acvb_core.data.byte_source import ByteSource
 from acvb_core.data.corpus_layout import PREVIEW_CHARACTERS, PREVIEW_ROWS, CorpusFormat, CorpusLayout
 from acvb_core.data.corpus_zip import zip_files
 from acvb_core.data.records import delimiter_code
-from acvb_core.data.sniff import inspect
+from acvb_core.data.sniff import inspect, one_line_only, sparse_format
+from acvb_core.data.text_formats import refuse_text_format
 from acvb_core.data.text_lines import TextRecords, open_lines
 from acvb_core.errors import DataError
 
@@ -42,10 +43,17 @@ def inspect_documents(
     Raises
     ------
     DataError
-        The head is no text, or not of the format asked for.
+        The head is no plain text (JSON, HTML, … is none), or not of the format asked for.
     """
     if source.is_zip or format == "zip":
         return _zip_layout(source, format, encoding)
+    refuse_text_format(source)
+    if sparse_format(source) is not None:
+        raise DataError(
+            "this is a sparse matrix (MatrixMarket), not documents",
+            source=source.name,
+            remedy="Give word counts as lines of document, word and count, or load it as a relation.",
+        )
     if delimiter is not None:
         delimiter_code(delimiter)
     lines, found_encoding = _head(source, encoding)
@@ -61,6 +69,8 @@ def inspect_documents(
     table = _best_table(lines, delimiter, source.name)
     given = format is not None or delimiter is not None
     if not given and (table is None or not guess.is_table(*table, source.name)):
+        if table is not None and len(lines) == 1 and guess.may_be_heading(table.records[0]):
+            raise one_line_only(table.records[0], source.name, "choose the format lines")
         return _plain(blank, "lines", lines)
     if table is None:
         raise _first_fault(lines, delimiter or ",", source.name)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from acvb_core.data.byte_source import ByteSource
 from acvb_core.data.report import Fact, plural
+from acvb_core.data.text_formats import refuse_text_format
 from acvb_core.data.text_lines import open_lines, refuse_too_large
 from acvb_core.errors import DataError
 
@@ -101,7 +102,7 @@ def archive_text(archive: zipfile.ZipFile, file: zipfile.ZipInfo, source: str, e
     Raises
     ------
     DataError
-        The file is encrypted, damaged or too large, or holds bytes that its encoding does not allow.
+        The file is encrypted, damaged, too large or no plain text, or holds bytes that its encoding does not allow.
     """
     name = f"{source}: {file.filename}"
     if file.flag_bits & 1:
@@ -118,6 +119,7 @@ def archive_text(archive: zipfile.ZipFile, file: zipfile.ZipInfo, source: str, e
     if not content:
         return ""
     with ByteSource(content, name) as opened:
+        refuse_text_format(opened)
         return "".join(open_lines(opened, encoding)[0])
 
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from acvb_core.data.disk_format import shard_file
+from acvb_core.data.matrix_checks import to_array
 from acvb_core.errors import DataError
 
 
@@ -32,9 +33,11 @@ def checked_counts(pointers: ArrayLike, words: ArrayLike, counts: ArrayLike, nam
     DataError
         The arrays contradict each other, or hold something else than whole numbers.
     """
-    bounds, columns, values = np.asarray(pointers), np.asarray(words), np.asarray(counts)
+    bounds, columns, values = (to_array(part, name) for part in (pointers, words, counts))
     fault = None
-    if bounds.ndim != 1 or not len(bounds) or bounds[0] != 0 or (bounds[1:] < bounds[:-1]).any():
+    if bounds.dtype.kind not in "iu" or columns.ndim != 1 or values.ndim != 1:
+        fault = "the pointers are no whole numbers, or the words and counts no plain lists"
+    elif bounds.ndim != 1 or not len(bounds) or bounds[0] != 0 or (bounds[1:] < bounds[:-1]).any():
         fault = "the pointers do not begin at 0 or fall"
     elif not int(bounds[-1]) == len(columns) == len(values):
         fault = f"the pointers end at {bounds[-1]:,}, with {len(columns):,} words and {len(values):,} counts"

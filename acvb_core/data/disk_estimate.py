@@ -111,7 +111,7 @@ def estimate(
     DataError
         The head cannot be read, or there is no word in it.
     """
-    with ByteSource(source, filename, archives=True, patient=True) as opened:
+    with ByteSource(source, filename, accepts=("zip",), patient=True) as opened:
         size = opened.size()
         layout = layout or inspect_source(opened, "auto", encoding, None, "auto")
         encoding = encoding or layout.encoding
@@ -140,7 +140,7 @@ def head_texts(
     DataError
         The file holds counts and no texts, the head cannot be read, or there is no word in it.
     """
-    with ByteSource(source, filename, archives=True, patient=True) as opened:
+    with ByteSource(source, filename, accepts=("zip",), patient=True) as opened:
         layout = layout or inspect_source(opened, "auto", encoding, None, "auto")
         if not layout.has_texts:
             raise DataError(

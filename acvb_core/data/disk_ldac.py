@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.data.corpus_counts import check_size
 from acvb_core.data.corpus_ldac import parse_line
 from acvb_core.data.disk_reading import Reading, Spooled
 from acvb_core.data.disk_spool import EntrySpool
-from acvb_core.data.options import MAX_SIDE
+from acvb_core.data.matrix_checks import MAX_SIDE, check_size
 from acvb_core.data.report import Fact, plural
 from acvb_core.data.text_lines import Vocabulary, open_lines
 from acvb_core.errors import DataError

@@ -101,7 +101,7 @@ def read_to_disk(
     """
     if broken not in ("refuse", "skip"):
         raise ParameterError(f"broken is {broken!r}; choose refuse or skip.")
-    with ByteSource(source, filename, archives=True, patient=broken == "skip") as opened:
+    with ByteSource(source, filename, accepts=("zip",), patient=broken == "skip") as opened:
         layout = _inspected(opened, format, encoding, delimiter, header)
         choices = {
             "text_column": text_column,

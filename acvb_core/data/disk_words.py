@@ -44,7 +44,7 @@ class WordCounter:
 
     def add(self, texts: Sequence[str]) -> None:
         """Count the words of some texts."""
-        selection = self._unlimited.cut(texts).select(self._unlimited)
+        selection = self._unlimited.cut(texts, first=self.n_documents + 1).select(self._unlimited)
         counts = selection.counts
         documents = np.bincount(counts.indices, minlength=counts.shape[1])
         totals = np.asarray(counts.sum(axis=0, dtype=np.int64)).ravel()

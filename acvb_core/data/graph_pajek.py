@@ -11,6 +11,7 @@ from typing import Any
 
 from acvb_core.data.byte_source import ByteSource
 from acvb_core.data.graph import Graph, whole_lines
+from acvb_core.data.matrix_checks import check_size
 from acvb_core.data.report import Fact, plural
 from acvb_core.errors import DataError
 
@@ -87,6 +88,8 @@ class _Reader:
             There are no vertices, or a partition has not one value for each.
         """
         n = self._vertices()
+        listed = len(self._labels) + len(self._arcs) + len(self._edges)
+        check_size(n, "vertices", listed, {"source": self._source})
         wanted = self._first_side or n
         if self._has_matrix and self._matrix_rows != wanted:
             raise self._fault(f"the matrix has {self._matrix_rows:,} rows instead of {wanted:,}", None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 
@@ -9,6 +10,9 @@ from acvb_core.data.headings import heading
 from acvb_core.data.values import ILLEGAL, MISSING, read_value, value_kind
 
 Records = Sequence[Sequence[str]]
+
+# Texts have so many words and letters on average, and are of so many kinds; titles of films are shorter.
+_TEXT_WORDS, _TEXT_LETTERS, _TEXT_DIFFERENT = 6, 40, 0.8
 
 _ROW_NAMES = {
     "source",
@@ -190,6 +194,11 @@ def _named_in_one_way(labels: Sequence[str]) -> bool:
     return len(stems) == 1 or not any(label[-1:].isdigit() for label in labels)
 
 
+def may_be_heading(only: Sequence[str]) -> bool:
+    """Whether the only record of a file could name columns as well as hold data: different words."""
+    return not edge_header([only]) and all(map(_is_word, only)) and len(set(only)) == len(only)
+
+
 def edge_columns(names: Sequence[str], body: Records) -> tuple[int, int, int | None]:
     """Return the positions of row label, column label and value (None: no value column)."""
     lowered = [name.strip().lower() for name in names]
@@ -221,6 +230,18 @@ def edge_columns(names: Sequence[str], body: Records) -> tuple[int, int, int | N
     return row, column, value
 
 
+def holds_texts(values: Sequence[str]) -> bool:
+    """Whether a column holds long texts: several words each, hardly one of them twice, as names of objects would be."""
+    given = [value for value in values if value.strip()]
+    if not given or 2 * len(given) < len(values):
+        return False
+    words = sum(len(value.split()) for value in given) / len(given)
+    letters = sum(map(len, given)) / len(given)
+    return (
+        words >= _TEXT_WORDS and letters >= _TEXT_LETTERS and len(set(given)) > _TEXT_DIFFERENT * len(given)
+    )
+
+
 def matrix_labels(records: Records) -> tuple[bool, bool]:
     """Return whether a matrix has column labels (first line) and row labels (first column)."""
     first, body = records[0], records[1:]
@@ -239,6 +260,10 @@ def matrix_labels(records: Records) -> tuple[bool, bool]:
 
 def _is_value(field: str) -> bool:
     return read_value(field).verdict != ILLEGAL
+
+
+def _is_word(field: str) -> bool:
+    return bool(field.strip()) and math.isnan(read_value(field).number)
 
 
 def _has_values(fields: Sequence[str]) -> bool:

@@ -14,7 +14,7 @@ from acvb_core.data.records import RecordReader
 from acvb_core.data.relation import Relation
 from acvb_core.data.report import Fact, ReadReport, plural
 from acvb_core.data.sniff import inspect
-from acvb_core.errors import DataError
+from acvb_core.errors import DataError, ParameterError
 
 _FEW = 3  # names that a message lists
 
@@ -200,5 +200,6 @@ def _layout(
 
 def _name_position(layout: Layout, choice: str | int) -> int:
     found = column_position(layout, choice)
-    assert found is not None
+    if found is None:
+        raise ParameterError(f"name_column is {choice!r}; give a column's name or position.")
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from acvb_core.data.guess import holds_texts
 from acvb_core.data.sides import Sides
 
 FileFormat = Literal["edges", "matrix", "matrix-market", "npz", "graphml", "gml", "pajek"]
@@ -56,6 +57,12 @@ class Layout:
     value_column: int | None = None
     value_kind: str = "none"
     sides: Sides | None = None
+
+    @property
+    def text_column(self) -> int | None:
+        """The first column of an edge list that holds long texts rather than names; None where there is none."""
+        columns = zip(*self.rows, strict=True) if self.format == "edges" else ()
+        return next((at for at, values in enumerate(columns) if holds_texts(values)), None)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the layout as JSON-able values."""

@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from acvb_core.data.relation import Network, Relation, as_pattern
+from acvb_core.data.link_values import as_pattern
+from acvb_core.data.matrix_checks import to_sparse
+from acvb_core.data.relation import Network, Relation
 from acvb_core.data.report import Fact, plural
 from acvb_core.errors import DataError
 
@@ -176,7 +178,11 @@ def _square(
     missing = spread(relation.missing)
     if unlisted == "missing" and n * n > n_rows * n_cols:
         missing = as_pattern(missing + _outside(n, n_rows, columns, relation.name))
-    given = sparse.csr_array((n, n), dtype=np.bool_) if zeros is None else spread(as_pattern(zeros))
+    given = (
+        sparse.csr_array((n, n), dtype=np.bool_)
+        if zeros is None
+        else spread(as_pattern(to_sparse(zeros, relation.name)))
+    )
     ones = spread(relation.ones)
     labels = np.array(list(place), dtype=object)
     return Square(labels, ones, missing, _without(given, ones))

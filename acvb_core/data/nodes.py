@@ -14,6 +14,7 @@ from acvb_core.data.byte_source import ByteSource, Utf8Stream
 from acvb_core.data.guess import heads_node_list
 from acvb_core.data.records import ONE_FIELD, RecordReader
 from acvb_core.data.report import Fact
+from acvb_core.data.text_formats import refuse_text_format
 from acvb_core.errors import DataError
 
 NodeList = Sequence[str] | str | os.PathLike[str] | bytes
@@ -161,6 +162,7 @@ def read_node_list(nodes: NodeList | None, what: str) -> tuple[list[str] | None,
 
 def _read_file(nodes: str | os.PathLike[str] | bytes) -> tuple[list[str], list[int], str]:
     with ByteSource(nodes) as source:
+        refuse_text_format(source)
         reader = RecordReader(Utf8Stream(source), source.name, ONE_FIELD)
         labels: list[str] = []
         lines: list[int] = []

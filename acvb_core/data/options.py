@@ -8,9 +8,6 @@ from typing import Literal
 from acvb_core.data.records import BLOCK_BYTES
 from acvb_core.data.sides import Domains
 
-# Objects of a side that a file or a shape may claim without naming them: each costs about 100 bytes.
-MAX_SIDE = 50_000_000
-
 
 @dataclass(frozen=True)
 class ReadOptions:

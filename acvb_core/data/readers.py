@@ -8,13 +8,14 @@ from typing import Literal
 
 from acvb_core.data.assemble import object_facts
 from acvb_core.data.byte_source import ByteSource, FileLike
-from acvb_core.data.columns import column_list, column_position
+from acvb_core.data.columns import column_list, column_position, refuse_texts
 from acvb_core.data.dense_matrix import read_matrix
 from acvb_core.data.edge_list import EdgeListReader
 from acvb_core.data.graph_files import read_graph
 from acvb_core.data.layout import FORMATS, FileFormat, Layout
+from acvb_core.data.matrix_checks import MAX_SIDE
 from acvb_core.data.nodes import NodeList, read_node_list
-from acvb_core.data.options import MAX_SIDE, ReadOptions
+from acvb_core.data.options import ReadOptions
 from acvb_core.data.records import BLOCK_BYTES
 from acvb_core.data.relation import Relation
 from acvb_core.data.report import Fact, ReadReport
@@ -61,7 +62,7 @@ def inspect_source(
     DataError
         Nothing that is read: empty, binary, a foreign format, one column only.
     """
-    with ByteSource(source, filename) as opened:
+    with ByteSource(source, filename, accepts=("npz",)) as opened:
         return _inspect(opened, format, encoding, delimiter, header)
 
 
@@ -104,7 +105,8 @@ def load_relation(
         Name of the relation (default: the file's name without extensions).
     row_column, column_column, value_column : str or int, optional
         Edge lists: which columns hold the row label, the column label and the value, by header name or by
-        0-based position. None: guessed. `value_column=False`: no values, every line is a link. Of a graph file
+        0-based position. None: guessed; it is an error where a column holds long texts and neither side is chosen.
+        `value_column=False`: no values, every line is a link. Of a graph file
         `value_column` is the name of the edges' weight ("weight" or "value" when there is one). For a matrix,
         `row_column=False` says that rows have no labels, 0 that the first column holds them.
     threshold : float, optional
@@ -153,8 +155,10 @@ def load_relation(
         raise ParameterError(f"unlisted is 'zero' or 'missing', not {unlisted!r}.")
     _check_shape(shape)
     _check_domains(domains, directed, self_links)
-    with ByteSource(source, filename) as opened:
+    with ByteSource(source, filename, accepts=("npz",)) as opened:
         layout = _inspect(opened, format, encoding, delimiter, header)
+        if format == "auto" and row_column is None and column_column is None:
+            refuse_texts(layout)
         network = domains == "one" or same_nodes or not (directed is None and self_links is None)
         rows, columns, list_facts = _node_lists(row_nodes, column_nodes, network, shape)
         options = ReadOptions(
@@ -189,7 +193,9 @@ def load_relation(
         else:
             found = read_graph(opened, layout.format, replace(options, weight=_weight(value_column)))
         relation, facts, sides = settled(found, layout, options, opened)
-        report = ReadReport(opened.name, (*list_facts, *facts, *object_facts(relation)))
+        report = ReadReport(
+            opened.name, (*list_facts, *facts, *object_facts(relation, same_objects=same_nodes))
+        )
         return LoadedRelation(relation, report, replace(layout, sides=sides))
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from acvb_core.data.link_values import as_pattern, read_links, read_marks
 from acvb_core.data.names import unique_names
 from acvb_core.errors import DataError
 
@@ -80,6 +81,7 @@ class Relation:
         ones: Any,
         missing: Any = None,
         *,
+        threshold: float | None = None,
         row_labels: ArrayLike | None = None,
         column_labels: ArrayLike | None = None,
         name: str = "relation",
@@ -93,9 +95,11 @@ class Relation:
         Parameters
         ----------
         ones : sparse or dense array, shape (n_rows, n_cols)
-            Non-zero entries are links.
+            1 is a link, 0 is none, NaN is missing, and so is a masked entry. Other values need a threshold.
         missing : sparse or dense array of the same shape, optional
-            Non-zero entries are unknown.
+            1 is a missing entry, 0 is none.
+        threshold : float, optional
+            A value of `ones` above it is a link; never negative, as what a sparse matrix does not store is 0.
         row_labels, column_labels : sequences of str, optional
             Default: "0", "1", …
         network : Network, optional
@@ -107,11 +111,20 @@ class Relation:
         Raises
         ------
         DataError
-            Shapes disagree, an entry is both 1 and missing, a label is repeated, or a side is empty; a network is
-            not square, has other labels for its columns than for its rows, or self-links that do not count.
+            Shapes disagree, a value needs a threshold, a sparse matrix is broken, an entry is both 1 and missing, a
+            label is repeated, or a side is empty; a network is not square, has other labels for its columns than for
+            its rows, or self-links that do not count.
+        ParameterError
+            The threshold is negative or not finite.
+
+        Examples
+        --------
+        >>> ratings = [[5, 0, 2], [float("nan"), 4, 0]]
+        >>> Relation.build(ratings, threshold=3).size_text
+        '2 × 3 · 2 links'
         """
-        links = as_pattern(ones)
-        unknown = as_pattern(sparse.csr_array(links.shape, dtype=np.bool_) if missing is None else missing)
+        links, holes = read_links(ones, threshold, name)
+        unknown = holes if missing is None else read_marks(missing, name)
         if links.shape != unknown.shape:
             raise DataError(
                 f"the ones are {links.shape[0]:,} x {links.shape[1]:,} but the missing entries "
@@ -119,6 +132,8 @@ class Relation:
                 source=name,
                 remedy="Give both the same shape.",
             )
+        if unknown is not holes:
+            unknown = as_pattern(unknown + holes)
         if min(links.shape) == 0:
             raise DataError(
                 f"the relation is {links.shape[0]:,} x {links.shape[1]:,}",
@@ -305,21 +320,3 @@ def _checked_attributes(given: Mapping[str, ArrayLike], n_objects: int, name: st
             )
         found[str(attribute)] = labels
     return found
-
-
-def as_pattern(array: Any) -> sparse.csr_array:
-    """Return the non-zero pattern as a canonical bool CSR array with int32 indices where they fit."""
-    matrix = sparse.csr_array(array)
-    if matrix.dtype != np.bool_:
-        matrix = matrix.astype(np.bool_)
-    if matrix.nnz and not matrix.data.all():
-        matrix = matrix.copy()
-        matrix.eliminate_zeros()
-    if not matrix.has_canonical_format:
-        matrix = matrix.copy()
-        matrix.sum_duplicates()
-    # SciPy wants both index arrays of one type; the kernels are compiled for int32 first.
-    index_type = np.int32 if max(*matrix.shape, matrix.nnz) < 2**31 else np.int64
-    matrix.indices = matrix.indices.astype(index_type, copy=False)
-    matrix.indptr = matrix.indptr.astype(index_type, copy=False)
-    return matrix

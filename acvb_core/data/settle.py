@@ -8,9 +8,10 @@ from acvb_core.data.assemble import Assembled, links_fact, missing_fact
 from acvb_core.data.byte_source import ByteSource
 from acvb_core.data.headings import Heading, heading
 from acvb_core.data.layout import GRAPH_FORMATS, Layout
+from acvb_core.data.link_values import as_pattern
 from acvb_core.data.networks import as_network, as_two_sided, goes_both_ways
 from acvb_core.data.options import ReadOptions
-from acvb_core.data.relation import Relation, as_pattern
+from acvb_core.data.relation import Relation
 from acvb_core.data.report import Fact, plural
 from acvb_core.data.sides import Sides, guess_sides
 from acvb_core.errors import DataError

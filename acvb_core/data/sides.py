@@ -10,8 +10,9 @@ import numpy as np
 from scipy import sparse
 
 from acvb_core.data.headings import Heading
+from acvb_core.data.link_values import as_pattern
 from acvb_core.data.networks import goes_both_ways, shared_names
-from acvb_core.data.relation import Relation, as_pattern
+from acvb_core.data.relation import Relation
 from acvb_core.data.report import plural
 
 Domains = Literal["auto", "one", "two"]

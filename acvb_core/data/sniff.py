@@ -15,6 +15,7 @@ from acvb_core.data.byte_source import ByteSource, Utf8Stream
 from acvb_core.data.layout import PREVIEW_FIELDS, PREVIEW_ROWS, FileFormat, Layout
 from acvb_core.data.records import Workspace, delimiter_code, field_error, new_state
 from acvb_core.data.report import plural
+from acvb_core.data.text_formats import refuse_text_format
 from acvb_core.data.values import read_value, value_kind
 from acvb_core.errors import DataError
 
@@ -60,12 +61,17 @@ def inspect(
     Raises
     ------
     DataError
-        The head is no table, or a table of one column.
+        The head is no table, or a table of one column, or the file is of a format for texts (JSON, HTML, …).
     """
-    if source.is_zip:
-        return Layout("npz", source.name, source.gzipped)
-    if source.head.lstrip().lower().startswith(b"%%matrixmarket"):
-        return Layout("matrix-market", source.name, source.gzipped)
+    sparse = sparse_format(source)
+    if sparse is not None:
+        if format not in (None, sparse):
+            raise DataError(
+                f"this is {_KINDS[sparse]}, but it was to be read as {format}",
+                source=source.name,
+                remedy="Let the format be recognised: it is that of a relation.",
+            )
+        return Layout(sparse, source.name, source.gzipped)
     graph = graph_format(source)
     if graph is not None and format in (None, graph):
         return Layout(graph, source.name, source.gzipped)
@@ -79,6 +85,7 @@ def inspect(
             value=start,
             remedy="Let the format be recognised, or save the file again.",
         )
+    refuse_text_format(source)
     stream = Utf8Stream(source, encoding)
     delimiter, head = best_delimiter(*read_head(stream), delimiter, source.name)
     if head.usual < 2:
@@ -100,7 +107,29 @@ def inspect(
     found = Layout("edges", source.name, source.gzipped, stream.encoding, delimiter, n_fields=head.usual)
     if format == "matrix" or (format is None and guess.is_matrix(records)):
         return _matrix_layout(found, records, header)
+    if header is None and len(head.records) == 1 and guess.may_be_heading(records[0]):
+        raise one_line_only(records[0], source.name)
     return _edge_layout(found, records, header)
+
+
+def one_line_only(
+    fields: list[str], name: str, otherwise: str = "say that the first line is data"
+) -> DataError:
+    """Return the error for a file of one line that may hold names of columns or data."""
+    return DataError(
+        "the file has one line, and no rows below it; it may be a line of column names",
+        source=name,
+        line=1,
+        value=", ".join(fields),
+        remedy=f"Load a file with data below the names, or {otherwise}.",
+    )
+
+
+def sparse_format(source: ByteSource) -> FileFormat | None:
+    """Return the format of a sparse matrix, by how it starts."""
+    if source.is_zip:
+        return "npz"
+    return "matrix-market" if source.head.lstrip().lower().startswith(b"%%matrixmarket") else None
 
 
 def graph_format(source: ByteSource) -> FileFormat | None:

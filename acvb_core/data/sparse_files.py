@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 from scipy import io as scipy_io
 from scipy import sparse
 
+from acvb_core.data.array_files import is_sparse, load_sparse
 from acvb_core.data.assemble import Assembled, ContradictionError, Entries, assemble
 from acvb_core.data.byte_source import ByteSource
+from acvb_core.data.matrix_checks import MAX_SIDE, check_size, check_sparse
 from acvb_core.data.nodes import side_by_position
-from acvb_core.data.options import MAX_SIDE, ReadOptions
+from acvb_core.data.options import ReadOptions
 from acvb_core.data.report import Fact, plural
 from acvb_core.data.sides import Says
 from acvb_core.data.values import LINK, MISSING, ZERO, ValueSummary, checked_threshold
@@ -30,7 +33,7 @@ def read_matrix_market(source: ByteSource, options: ReadOptions) -> Assembled:
     DataError
         Junk, with the line where it stands.
     """
-    _check_market_head(source)
+    _check_market_head(source, options)
     try:
         matrix = scipy_io.mmread(source.seekable())
     except (ValueError, OverflowError, TypeError, EOFError, MemoryError) as problem:
@@ -42,7 +45,8 @@ def read_matrix_market(source: ByteSource, options: ReadOptions) -> Assembled:
             line=int(place[1]) if place else None,
             remedy="Write it again with scipy.io.mmwrite or the program it comes from.",
         ) from None
-    found = _from_matrix(sparse.coo_array(matrix), source.name, options, "MatrixMarket")
+    matrix = check_sparse(sparse.coo_array(matrix), source.name)
+    found = _from_matrix(matrix, source.name, options, "MatrixMarket")
     if source.head.split(b"\n")[0].lower().split()[-1:] == [b"symmetric"]:
         return found._replace(says=Says("one", False, "the file says that the matrix is symmetric"))
     return found
@@ -56,23 +60,13 @@ def read_npz(source: ByteSource, options: ReadOptions) -> Assembled:
     DataError
         The archive holds no sparse matrix, or a damaged one.
     """
-    names = sorted(name.removesuffix(".npy") for name in source.zip_names())
-    if not {"format", "shape", "data"} <= set(names):
+    names = source.zip_names()
+    if not is_sparse(names):
+        held = ", ".join(name.removesuffix(".npy") for name in sorted(names)[:5])
         raise DataError(
-            f"this .npz holds {', '.join(names[:5])} and no sparse matrix",
-            source=source.name,
-            remedy=f"{_SAVE_NPZ}.",
+            f"this .npz holds {held} and no sparse matrix", source=source.name, remedy=f"{_SAVE_NPZ}."
         )
-    try:
-        matrix = sparse.load_npz(source.seekable())
-        if hasattr(matrix, "check_format"):
-            matrix.check_format(full_check=True)
-        entries = sparse.coo_array(matrix)
-    except Exception as problem:  # a damaged archive makes zipfile, zlib and NumPy raise all sorts
-        raise DataError(
-            f"the sparse matrix cannot be read ({problem})", source=source.name, remedy=f"{_SAVE_NPZ} again."
-        ) from None
-    return _from_matrix(entries, source.name, options, "SciPy npz")
+    return _from_matrix(load_sparse(source), source.name, options, "SciPy npz")
 
 
 def checked_shape(found: tuple[int, int], wanted: tuple[int, int] | None, source: str) -> None:
@@ -85,21 +79,11 @@ def checked_shape(found: tuple[int, int], wanted: tuple[int, int] | None, source
         )
 
 
-def _from_matrix(matrix: sparse.coo_array, source: str, options: ReadOptions, kind: str) -> Assembled:
-    n_rows, n_columns = matrix.shape
+def _from_matrix(stored: Any, source: str, options: ReadOptions, kind: str) -> Assembled:
+    n_rows, n_columns = stored.shape
     checked_shape((n_rows, n_columns), options.shape, source)
-    if min(n_rows, n_columns) < 1 or max(n_rows, n_columns) > MAX_SIDE:
-        raise DataError(
-            f"the matrix is {n_rows:,} x {n_columns:,}",
-            source=source,
-            remedy=f"Each side needs 1 to {MAX_SIDE:,} objects.",
-        )
-    if matrix.dtype.kind not in "biuf":
-        raise DataError(
-            f"the entries are of type {matrix.dtype}",
-            source=source,
-            remedy="Give real numbers, whole numbers or a pattern.",
-        )
+    _check_sides((n_rows, n_columns), int(np.prod(stored.data.shape)), options, {"source": source})
+    matrix = sparse.coo_array(stored)
     summary = ValueSummary(checked_threshold(options.threshold))
     entries = Entries()
     # Piece by piece, so that no second copy of a large matrix stands beside it in wider types.
@@ -140,7 +124,21 @@ def _from_matrix(matrix: sparse.coo_array, source: str, options: ReadOptions, ki
     return found._replace(facts=[Fact("entries", matrix.nnz, read), *found.facts])
 
 
-def _check_market_head(source: ByteSource) -> None:
+def _check_sides(shape: tuple[int, int], entries: int, options: ReadOptions, place: dict[str, Any]) -> None:
+    """Refuse sides that are empty or too large, and those that a few entries claim unless the user gave them."""
+    if min(shape) < 1 or max(shape) > MAX_SIDE:
+        raise DataError(
+            f"the matrix is {shape[0]:,} x {shape[1]:,}",
+            **place,
+            remedy=f"Each side needs 1 to {MAX_SIDE:,} objects.",
+        )
+    nodes = options.row_nodes, options.column_nodes
+    for number, what, given in zip(shape, ("rows", "columns"), nodes, strict=True):
+        if given is None and options.shape is None:
+            check_size(number, what, entries, place)
+
+
+def _check_market_head(source: ByteSource, options: ReadOptions) -> None:
     """Refuse a size line that promises more than the file can hold, before anything is allocated for it."""
     head = source.open().read(1 << 16).decode("utf-8", errors="replace").splitlines()
     banner = head[0].lower().split()
@@ -177,6 +175,9 @@ def _check_market_head(source: ByteSource) -> None:
                 value=text,
                 remedy="Correct the size line, or copy the file again.",
             )
+        source.check_room(16 * cells if source.gzipped else 0)
+        place = {"source": source.name, "line": number, "value": text}
+        _check_sides((int(parts[0]), int(parts[1])), cells, options, place)
         return
     raise DataError(
         "there is no size line", source=source.name, remedy="Write it again with scipy.io.mmwrite."

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 
+from acvb_core.data.matrix_checks import to_array, to_dense
 from acvb_core.data.names import unique_names
 from acvb_core.data.report import plural
 from acvb_core.data.table_image import Image
@@ -101,7 +103,7 @@ class Table:
         Parameters
         ----------
         values : array, shape (n_rows, n_columns)
-            Real numbers; NaN where a cell is missing.
+            Real numbers; NaN or masked where a cell is missing. What a sparse matrix does not store is 0.
         rows, columns : sequences of str, optional
             Default: "0", "1", …
         labels : sequence of str, optional
@@ -238,7 +240,7 @@ def _moments(values: Floats) -> tuple[Floats, Floats]:
 
 
 def _numbers(values: ArrayLike, name: str) -> Floats:
-    given = np.asarray(values)
+    given = to_dense(values, name) if sparse.issparse(values) else to_array(values, name)
     if given.ndim != 2 or min(given.shape) == 0:
         raise DataError(
             f"a table has rows and columns, but the values have the shape {given.shape}",

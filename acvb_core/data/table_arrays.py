@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from acvb_core.data.array_files import is_sparse, load_npy, load_npz, load_sparse
 from acvb_core.data.byte_source import ByteSource
+from acvb_core.data.matrix_checks import to_array, to_dense
 from acvb_core.data.report import Fact, plural
 from acvb_core.data.table import LARGEST
 from acvb_core.data.table_layout import MISSING, TableLayout, is_number
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
 
 #: Arrays of an npz file that are no cells.
 _BESIDE = ("rows", "columns", "labels")
-_SAVE = "Save it with numpy.save or numpy.savez"
 
 
 def read_npy(source: ByteSource) -> RawTable:
@@ -31,11 +32,7 @@ def read_npy(source: ByteSource) -> RawTable:
     DataError
         It is damaged, or holds no numbers in rows and columns.
     """
-    try:
-        array = np.load(source.seekable(), allow_pickle=False)
-    except Exception as problem:  # a damaged file makes NumPy raise all sorts
-        raise _unreadable(source.name, problem) from None
-    return of_array(array, source.name, kind="npy", gzipped=source.gzipped)
+    return of_array(load_npy(source), source.name, kind="npy", gzipped=source.gzipped)
 
 
 def read_npz(source: ByteSource) -> RawTable:
@@ -49,17 +46,10 @@ def read_npz(source: ByteSource) -> RawTable:
     DataError
         It is damaged, or holds several arrays or none.
     """
-    names = sorted(name.removesuffix(".npy") for name in source.zip_names())
-    try:
-        if {"format", "shape", "data"} <= set(names):
-            matrix = sparse.csr_array(sparse.load_npz(source.seekable()))
-            return of_array(matrix.toarray(), source.name, kind="sparse npz", gzipped=source.gzipped)
-        with np.load(source.seekable(), allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in names}
-    except DataError:
-        raise
-    except Exception as problem:
-        raise _unreadable(source.name, problem) from None
+    if is_sparse(source.zip_names()):
+        return of_array(load_sparse(source), source.name, kind="sparse npz", gzipped=source.gzipped)
+    arrays = load_npz(source)
+    names = sorted(arrays)
     cells = [name for name in names if name not in _BESIDE]
     if len(cells) != 1:
         raise DataError(
@@ -81,14 +71,17 @@ def of_array(
     columns: Any = None,
     labels: Any = None,
 ) -> RawTable:
-    """Return an array of numbers, two-dimensional or pictures (three-dimensional), as a table.
+    """Return an array of numbers, two-dimensional (perhaps sparse) or pictures (three-dimensional), as a table.
+
+    Masked cells are missing; what a sparse matrix does not store is 0.
 
     Raises
     ------
     DataError
-        Other dimensions, another type, an infinite number, names for more or fewer columns than there are.
+        Other dimensions, another type, an infinite number, names for more or fewer columns than there are, a broken
+        or nearly empty sparse matrix.
     """
-    given = np.asarray(array)
+    given = to_dense(array, name) if sparse.issparse(array) else to_array(array, name)
     size = None
     if given.ndim == 3:
         size = int(given.shape[1]), int(given.shape[2])
@@ -226,11 +219,3 @@ def _refuse_infinite(raw: RawTable) -> None:
         row = int(np.nanargmax(np.abs(raw.values[:, column])))
         where = {"source": raw.source, "line": None, "column": column + 1}
         raise infinite(raw.layout.column_names[column], where, str(raw.values[row, column]), row)
-
-
-def _unreadable(name: str, problem: Exception) -> DataError:
-    return DataError(
-        f"the array cannot be read ({str(problem).splitlines()[0] if str(problem) else type(problem).__name__})",
-        source=name,
-        remedy=f"{_SAVE} again, with numbers and, for names, texts (no objects).",
-    )

@@ -11,6 +11,7 @@ from acvb_core.data.byte_source import ByteSource, Utf8Stream
 from acvb_core.data.guess import CORNER_NAMES
 from acvb_core.data.layout import PREVIEW_FIELDS, PREVIEW_ROWS
 from acvb_core.data.sniff import best_delimiter, read_head
+from acvb_core.data.text_formats import refuse_text_format
 from acvb_core.data.values import MISSING_WORDS
 from acvb_core.errors import DataError, ParameterError
 
@@ -88,6 +89,7 @@ def inspect_text(
     """
     if decimal not in (None, ".", ","):
         raise ParameterError(f"The decimal sign is '.' or ',', not {decimal!r}.")
+    refuse_text_format(source)
     stream = Utf8Stream(source, encoding)
     delimiter, head = best_delimiter(*read_head(stream), delimiter, source.name)
     first = head.records[0]

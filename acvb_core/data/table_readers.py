@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
+from scipy import sparse
 
 from acvb_core.data.byte_source import ByteSource, FileLike
 from acvb_core.data.columns import column_position
@@ -91,7 +92,7 @@ def inspect_table(
     DataError
         Nothing that is read: empty, binary, a foreign format, one column only.
     """
-    with ByteSource(source, filename, arrays=True) as opened:
+    with ByteSource(source, filename, accepts=("npy", "npz")) as opened:
         if opened.is_array or opened.is_zip:
             return TableLayout("npy" if opened.is_array else "npz", opened.name, opened.gzipped)
         signs = _signs(missing)
@@ -106,7 +107,7 @@ def inspect_table(
 
 
 def load_table(
-    source: FileLike | np.ndarray[Any, Any] | pd.DataFrame,
+    source: FileLike | np.ndarray[Any, Any] | sparse.sparray | sparse.spmatrix | pd.DataFrame,
     *,
     filename: str | None = None,
     name: str | None = None,
@@ -128,12 +129,12 @@ def load_table(
     r"""Read a table of numbers; gzip is recognised by itself.
 
     Read are delimited text, NumPy's .npy and .npz (one array of cells, two-dimensional or pictures, and beside it
-    `rows`, `columns`, `labels` if there are), SciPy's sparse .npz, arrays and pandas frames. Nothing is dropped
-    unless it is asked for, and the report tells what was.
+    `rows`, `columns`, `labels` if there are), SciPy's sparse .npz, arrays, SciPy matrices and pandas frames. Nothing
+    is dropped unless it is asked for, and the report tells what was.
 
     Parameters
     ----------
-    source : path, bytes, binary file object, array or DataFrame
+    source : path, bytes, binary file object, array (masked or sparse too) or DataFrame
     filename : str, optional
         The name the user knows the source by.
     name : str, optional
@@ -188,11 +189,11 @@ def load_table(
     size = image_size(image)
     signs = _signs(missing)
     choices = _Choices(row_labels, label_column, _listed(category_columns), _listed(leave_out))
-    if isinstance(source, np.ndarray) or hasattr(source, "iloc"):
+    if isinstance(source, np.ndarray) or sparse.issparse(source) or hasattr(source, "iloc"):
         raw = _in_memory(source, filename or name or "table", signs)
         stem = raw.source
     else:
-        with ByteSource(cast(FileLike, source), filename, arrays=True) as opened:
+        with ByteSource(cast(FileLike, source), filename, accepts=("npy", "npz")) as opened:
             stem = opened.stem
             if opened.is_array or opened.is_zip:
                 raw = read_npy(opened) if opened.is_array else read_npz(opened)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 
-from acvb_core.data.tokeniser import Tokeniser
+from acvb_core.data.tokeniser import Tokeniser, words_of
 
 #: Why a word is not kept, in the order in which it is asked, with words for people.
 DROP_REASONS: dict[str, str] = {
@@ -131,12 +131,20 @@ class CutTexts:
     texts : sequence of str
     tokeniser : Tokeniser
         Only `lowercase` and `token_pattern` matter here.
+    first : int
+        Number of the first text, for messages.
+
+    Raises
+    ------
+    ParameterError
+        The pattern takes too long.
     """
 
-    def __init__(self, texts: Sequence[str], tokeniser: Tokeniser) -> None:
+    def __init__(self, texts: Sequence[str], tokeniser: Tokeniser, first: int = 1) -> None:
         self._texts = texts
+        self._first = first
         self._how = tokeniser.lowercase, tokeniser.token_pattern
-        self._single = _counted(texts, self._how)
+        self._single = _counted(self._words(), len(texts))
         self._phrases: tuple[Any, _Counted] | None = None
 
     @property
@@ -173,8 +181,15 @@ class CutTexts:
     def _counted_phrases(self, tokeniser: Tokeniser, dropped: frozenset[str]) -> _Counted:
         key = tokeniser.ngrams, dropped
         if self._phrases is None or self._phrases[0] != key:
-            self._phrases = key, _counted(self._texts, self._how, tokeniser.ngrams, dropped)
+            left = ([word for word in words if word not in dropped] for words in self._words())
+            self._phrases = key, _counted(left, len(self._texts), 2, tokeniser.ngrams)
         return self._phrases[1]
+
+    def _words(self) -> Iterator[list[str]]:
+        """Give the words of each text."""
+        lowercase, pattern = self._how
+        texts = (text.lower() for text in self._texts) if lowercase else self._texts
+        return words_of(texts, pattern, self._first)
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,35 +198,30 @@ class _Counted:
     words: NDArray[Any]
 
 
-def _counted(
-    texts: Sequence[str], how: tuple[bool, str], longest: int = 1, dropped: frozenset[str] = frozenset()
-) -> _Counted:
-    """Count single words, or phrases of 2 to `longest` words once some words are taken out."""
-    lowercase, pattern = how
-    vectorizer = CountVectorizer(lowercase=lowercase, token_pattern=pattern, dtype=np.int32)
-    if longest > 1:
-        cut = vectorizer.build_tokenizer()
-        vectorizer = CountVectorizer(
-            lowercase=lowercase,
-            tokenizer=_without(cut, dropped),
-            token_pattern=None,
-            ngram_range=(2, longest),
-            dtype=np.int32,
-        )
+def _counted(words: Iterator[list[str]], n_texts: int, shortest: int = 1, longest: int = 1) -> _Counted:
+    """Count the words of each text, or phrases of `shortest` to `longest` words."""
+    vectorizer = CountVectorizer(
+        lowercase=False,
+        preprocessor=_as_it_is,
+        tokenizer=_as_it_is,
+        token_pattern=None,
+        ngram_range=(shortest, longest),
+        dtype=np.int32,
+    )
     try:
-        counts = sparse.csr_array(vectorizer.fit_transform(texts))
+        counts = sparse.csr_array(vectorizer.fit_transform(words))
     except ValueError as problem:
         if "empty vocabulary" not in str(problem):
             raise
-        counts = sparse.csr_array((len(texts), 0), dtype=np.int32)
+        counts = sparse.csr_array((n_texts, 0), dtype=np.int32)
         return _Counted(counts, np.empty(0, dtype=object))
-    words = np.empty(counts.shape[1], dtype=object)
-    words[:] = sorted(vectorizer.vocabulary_, key=vectorizer.vocabulary_.__getitem__)
-    return _Counted(counts, words)
+    words_found = np.empty(counts.shape[1], dtype=object)
+    words_found[:] = sorted(vectorizer.vocabulary_, key=vectorizer.vocabulary_.__getitem__)
+    return _Counted(counts, words_found)
 
 
-def _without(cut: Callable[[str], list[str]], dropped: frozenset[str]) -> Callable[[str], list[str]]:
-    return lambda text: [word for word in cut(text) if word not in dropped]
+def _as_it_is(words: list[str]) -> list[str]:
+    return words
 
 
 def _selected(found: _Counted, reasons: NDArray[Any], tokeniser: Tokeniser) -> Selection:

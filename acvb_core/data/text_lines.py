@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from acvb_core.data.byte_source import ByteSource, FileLike, Utf8Stream
+from acvb_core.data.text_formats import refuse_text_format
 from acvb_core.errors import DataError
 
 #: Text held in memory at most, unpacked: a few kilobytes of gzip or zip can claim more than any machine has.
@@ -170,6 +171,7 @@ def read_vocabulary(source: FileLike) -> Vocabulary:
         A line is blank or a word stands twice, with its line.
     """
     with ByteSource(source, "the vocabulary" if isinstance(source, bytes) else None) as opened:
+        refuse_text_format(opened)
         lines, _ = read_lines(opened)
         name = opened.name
     words = [word.strip() for word in lines]

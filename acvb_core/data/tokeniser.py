@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from acvb_core.data.own_pattern import Span, find_spans
 from acvb_core.data.stop_words import stop_words_of
 from acvb_core.errors import ParameterError
 from acvb_core.parameters import Parameter
@@ -165,11 +166,23 @@ class Tokeniser:
         """
         return replace(self, min_documents=1, max_share=1.0, max_words=None)
 
-    def cut(self, texts: Sequence[str]) -> CutTexts:
-        """Return texts cut into words and counted: what `preview` filters without cutting again."""
+    def cut(self, texts: Sequence[str], *, first: int = 1) -> CutTexts:
+        """Return texts cut into words and counted: what `preview` filters without cutting again.
+
+        Parameters
+        ----------
+        texts : sequence of str
+        first : int
+            Number of the first text, for messages.
+
+        Raises
+        ------
+        ParameterError
+            The pattern takes too long (any method that cuts texts raises this).
+        """
         from acvb_core.data.text_cut import CutTexts
 
-        return CutTexts(texts, self)
+        return CutTexts(texts, self, first)
 
     def preview(self, texts: Sequence[str] | CutTexts) -> TokeniserPreview:
         """Return what is kept and what is dropped, and why.
@@ -226,8 +239,8 @@ class Tokeniser:
     def _tokens(self, text: str) -> list[tuple[str, int, int]]:
         """Return every word of a text with its start and end there."""
         lowered = text.lower() if self.lowercase else text
-        pattern = re.compile(self.token_pattern)
-        found = [(match[pattern.groups], *match.span(pattern.groups)) for match in pattern.finditer(lowered)]
+        (spans,) = spans_of([lowered], self.token_pattern)
+        found = [(lowered[start:end], start, end) for start, end in spans]
         if len(lowered) == len(text):
             return found
         # A few letters are longer in lower case (İ): places there are not the places in the text.
@@ -243,9 +256,25 @@ def is_number(word: str) -> bool:
 @lru_cache(maxsize=32)
 def _stop_set(languages: tuple[str, ...], extra: tuple[str, ...], pattern: str) -> frozenset[str]:
     """Return the stop words as the texts are cut: "don't" is never met, but its "don" is."""
-    cut: Callable[[str], list[str]] = re.compile(pattern).findall
-    listed = [word for language in languages for word in stop_words_of(language)]
-    return frozenset(part for word in [*listed, *extra] for part in cut(word.lower()))
+    listed = [word.lower() for language in languages for word in stop_words_of(language)]
+    listed += [word.lower() for word in extra]
+    return frozenset(part for parts in words_of(listed, pattern) for part in parts)
+
+
+def words_of(texts: Iterable[str], pattern: str, first: int = 1) -> Iterator[list[str]]:
+    """Give the words of each text; parameters and errors as for `find_spans`."""
+    if pattern == TOKEN_PATTERN:
+        return map(re.compile(pattern).findall, texts)
+    texts = list(texts)
+    found = zip(texts, find_spans(texts, pattern, first=first), strict=True)
+    return ([text[start:end] for start, end in spans] for text, spans in found)
+
+
+def spans_of(texts: Iterable[str], pattern: str) -> Iterator[list[Span]]:
+    """Give where the words of each text are; parameters and errors as for `find_spans`."""
+    if pattern == TOKEN_PATTERN:
+        return ([match.span() for match in re.finditer(pattern, text)] for text in texts)
+    return find_spans(texts, pattern)
 
 
 def _check_pattern(pattern: str) -> None:
