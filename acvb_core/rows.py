@@ -144,6 +144,12 @@ class ModelRow:
     raced_by : "lower_bound" or "heldout"
         What restarts are ranked by: the bound, or the mean log likelihood of what is held out, where bounds of
         different runs cannot be compared. There are no restarts then without something held out.
+    observed : callable or None
+        Data -> how many entries, pairs, words or cells are known, from which a run learns.
+    unit : (str, str)
+        What one of those is called, and many.
+    tiny : callable or None
+        () -> (data, settings) of a run that takes no time, by which compiled functions are made ready.
     """
 
     name: str
@@ -164,6 +170,9 @@ class ModelRow:
     hold_out_documents: Callable[[Any, float, int], Any] | None = None
     bound_unit: Callable[[Any], float] | None = None
     raced_by: RacedBy = "lower_bound"
+    observed: Callable[[Any], int] | None = None
+    unit: tuple[str, str] = ("entry", "entries")
+    tiny: Callable[[], tuple[Any, Values]] | None = None
 
     def fits(self, data: Any) -> bool:
         """Whether the model is for such data."""

@@ -7,8 +7,10 @@ from typing import Any
 
 import pandas as pd
 
+from acvb_core.engine.compilation import compile_for
+from acvb_core.engine.free_memory import refuse_too_large
 from acvb_core.engine.history import History
-from acvb_core.engine.problem import Problem, check_method, pose
+from acvb_core.engine.problem import Problem, check_method, memory_needed, pose
 from acvb_core.engine.race import race
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun, run
@@ -33,6 +35,7 @@ def fit(
     restarts: int = 1,
     heldout_documents: float = 0.0,
     start: Any = None,
+    check_memory: bool = True,
     watch: Watcher | None = None,
     checkpoint: Checkpoint = no_checkpoint,
     **values: Any,
@@ -62,8 +65,11 @@ def fit(
         the others (document completion).
     start : TrainedTopics, optional
         Topics to go on from (`trained_topics`, `load_model`).
+    check_memory : bool
+        Refuse to start where the run needs more memory than is free.
     watch : callable, optional
-        Called with the problem and each Snapshot, in a race those of every entrant.
+        Called with the problem and each Snapshot, in a race those of every entrant. Where it has a method `compiling`,
+        that is called with the problem before functions are compiled, which takes some seconds, once.
     checkpoint : callable
         Called every 100 ms or so; raises `StopRun` to end the run, or the race, with what it has.
     **values
@@ -76,7 +82,7 @@ def fit(
     Raises
     ------
     ParameterError
-        An unknown model, method or setting, or a value out of range.
+        An unknown model, method or setting, a value out of range, or more memory is needed than is free.
     StopRun
         The checkpoint ended the run before there was anything to keep.
 
@@ -89,13 +95,15 @@ def fit(
     """
     problem = pose(
         data, method, values, model=model, seed=seed, heldout=heldout, heldout_seed=heldout_seed, restarts=restarts,
-        heldout_documents=heldout_documents, start=start,
+        heldout_documents=heldout_documents, start=start, check_memory=check_memory,
     )  # fmt: skip
     return solve(problem, watch, checkpoint)
 
 
 def solve(problem: Problem, watch: Watcher | None = None, checkpoint: Checkpoint = no_checkpoint) -> Result:
     """Run a problem to its end, or until the checkpoint raises `StopRun`, in this thread; its restarts race first."""
+    announce = getattr(watch, "compiling", None)
+    compile_for(problem, lambda: announce(problem) if announce else None)
     problem, history, last, standing = _raced(problem, watch, checkpoint)
     if last is None or last.verdict is None:
         for snapshot in run(problem, resume=last, checkpoint=checkpoint):
@@ -166,7 +174,7 @@ def compare(
     return Comparison(results)
 
 
-_RUN_OPTIONS = {"model", "heldout", "heldout_seed", "restarts", "heldout_documents", "start"}
+_RUN_OPTIONS = {"model", "heldout", "heldout_seed", "restarts", "heldout_documents", "start", "check_memory"}
 
 
 def _chosen(data: Any, methods: list[str], options: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
@@ -180,8 +188,11 @@ def _chosen(data: Any, methods: list[str], options: dict[str, Any]) -> list[tupl
     for name in options.keys() - _RUN_OPTIONS - set().union(*own):
         raise ParameterError(f"{' and '.join(methods)} {'have' if own[1:] else 'has'} no setting {name!r}.")
     for row, known in zip(rows, own, strict=True):
-        row.values({name: value for name, value in options.items() if name in known})
+        values = row.values({name: value for name, value in options.items() if name in known})
         check_method(model, row, data, options.get("start"))
+        if options.get("check_memory", True):
+            needed = memory_needed(data, model, row, values, options.get("restarts", 1))
+            refuse_too_large(needed, model, row)
     return [
         (method, {name: value for name, value in options.items() if name in known | _RUN_OPTIONS})
         for method, known in zip(methods, own, strict=True)
@@ -200,13 +211,13 @@ class Comparison:
         self.results = results
 
     def table(self) -> pd.DataFrame:
-        """Return one row a run: verdict, sweeps, seconds, bound, pseudo leave-one-out, held-out scores, clusters.
+        """Return one row a run: verdict, settled, sweeps, seconds, bound, pseudo leave-one-out, scores, clusters.
 
-        NaN where a model or method has no such score. All of it is the run's own; where it won a race, race_sweeps and
-        race_cpu_seconds are those of all entrants.
+        Missing where a model or method has no such score; settled as `Snapshot.settled`. All of it is the run's own;
+        where it won a race, race_sweeps and race_cpu_seconds are those of all entrants.
         """
         table = pd.DataFrame([comparison_row(result) for result in self.results])
-        return table.astype(dict.fromkeys(("lower_bound", "pseudo_loo"), "float64"))
+        return table.astype({"lower_bound": "float64", "pseudo_loo": "float64", "settled": "boolean"})
 
     def agreement(self, domain: str, measure: str = "ari") -> pd.DataFrame:
         """Return how alike the runs' clusterings of a domain are, run by run ("ari" or "nmi")."""
@@ -223,6 +234,7 @@ def comparison_row(result: Result) -> dict[str, Any]:
         "method": result.problem.row.label,
         "seed": result.problem.settings.seed,
         "verdict": str(result.verdict),
+        "settled": last.settled,
         "sweeps": last.sweep,
         "passes": last.passes,
         "cpu_seconds": last.cpu_seconds,

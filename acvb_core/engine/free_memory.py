@@ -1,12 +1,49 @@
-"""Memory that new work can have."""
+"""Memory that new work can have, and the refusal of work that needs more."""
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
+
+from acvb_core.errors import ParameterError
+from acvb_core.registry import methods_of
+from acvb_core.rows import Method, ModelRow
 
 
 def available_memory() -> int | None:
     """Return the bytes of memory that new work can have; None where the system does not tell."""
+    known = [free for free in (_system_memory(), _container_memory()) if free is not None]
+    return min(known, default=None)
+
+
+def refuse_too_large(needed: int, model: ModelRow, method: Method) -> None:
+    """Raise ParameterError where a run needs more memory than is free.
+
+    Parameters
+    ----------
+    needed : int
+        Bytes.
+    model, method
+        What is to run.
+    """
+    free = available_memory()
+    if free is None or needed <= free:
+        return
+    fewer = " or ".join(dict.fromkeys(model.domains.values()))
+    streams = (
+        []
+        if method.streams
+        else [row.name for row in methods_of(model.name) if row.streams and not row.averaged]
+    )
+    least = f" ({', '.join(streams)} need least)" if streams else ""
+    raise ParameterError(
+        f"{method.label} needs about {needed / 2**30:,.3g} GB of memory, and {free / 2**30:,.3g} GB is free. "
+        f"Choose fewer {fewer}, fewer restarts or another method{least}. To start it all the same, turn this check off "
+        "(check_memory=False)."
+    )
+
+
+def _system_memory() -> int | None:
     try:
         with open("/proc/meminfo", encoding="ascii") as lines:
             for line in lines:
@@ -18,3 +55,37 @@ def available_memory() -> int | None:
         return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):
         return None
+
+
+def _container_memory(
+    own: Path = Path("/proc/self/cgroup"), root: Path = Path("/sys/fs/cgroup")
+) -> int | None:
+    """Return what the limits of the container leave, of either version of control groups; None without a limit."""
+    try:
+        groups = [line.split(":", 2)[1:] for line in own.read_text(encoding="utf-8").splitlines()]
+    except (OSError, UnicodeDecodeError):
+        return None  # not Linux
+    left = []
+    for controllers, path in groups:
+        if controllers == "":
+            top, limit, used, cached = root, "memory.max", "memory.current", "inactive_file"
+        elif "memory" in controllers.split(","):
+            top, limit, used = root / "memory", "memory.limit_in_bytes", "memory.usage_in_bytes"
+            cached = "total_inactive_file"
+        else:
+            continue
+        folder = top / path.lstrip("/")
+        # A group above may have the lower limit. Inside a container the group's own path may not be visible.
+        for group in (folder, *folder.parents):
+            if not group.is_relative_to(top):
+                break
+            try:
+                facts = dict(line.split() for line in (group / "memory.stat").read_text("ascii").splitlines())
+                left.append(
+                    int((group / limit).read_text("ascii"))  # "max" where there is no limit
+                    - int((group / used).read_text("ascii"))
+                    + int(facts[cached])
+                )
+            except (OSError, ValueError, KeyError):
+                continue
+    return min(left, default=None)

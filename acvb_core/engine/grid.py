@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 
 from acvb_core.engine.fitting import Watcher, solve
-from acvb_core.engine.problem import Problem, Settings, pose
+from acvb_core.engine.free_memory import refuse_too_large
+from acvb_core.engine.problem import Problem, Settings, memory_needed, pose
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
 from acvb_core.engine.snapshot import Verdict
@@ -57,13 +58,14 @@ def grid(
     watch, checkpoint : callable, optional
         As for `fit`; a run that the checkpoint stops is the last one.
     **options
-        `heldout_seed`; `heldout_documents`, share of whole documents that is held out in place of `heldout`; and
-        the method's settings.
+        `heldout_seed`; `heldout_documents`, share of whole documents that is held out in place of `heldout`;
+        `check_memory`, as for `fit`; and the method's settings.
 
     Raises
     ------
     ParameterError
-        There is no number of topics or no seed, or a setting is unknown or out of range: before anything is run.
+        There is no number of topics or no seed, a setting is unknown or out of range, or the largest number of topics
+        needs more memory than is free: before anything is run.
     StopRun
         The checkpoint ended the first run before there was anything to keep.
 
@@ -97,6 +99,7 @@ def grid_problems(
     *,
     heldout_seed: int = 0,
     heldout_documents: float = 0.0,
+    check_memory: bool = True,
     **values: Any,
 ) -> Iterator[Problem]:
     """Return the runs of a grid, put together one by one and not started: all numbers of topics, then the next seed.
@@ -121,6 +124,9 @@ def grid_problems(
     model_row(MODEL).accept(data)
     row = method_row(MODEL, method)
     settings = [row.values({**values, "k": k}) for k in counts]
+    if check_memory:
+        model = model_row(MODEL)
+        refuse_too_large(memory_needed(data, model, row, settings[-1]), model, row)
     return (
         pose(
             data,
@@ -131,6 +137,7 @@ def grid_problems(
             heldout=0.0 if heldout_documents else heldout,
             heldout_seed=heldout_seed,
             heldout_documents=heldout_documents,
+            check_memory=check_memory,
         )
         for seed in seed_list
         for chosen in settings

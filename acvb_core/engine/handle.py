@@ -13,12 +13,14 @@ from typing import Any, Generic, Self, TypeVar
 
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.run import StopRun
+from acvb_core.errors import AcvbError
 
 
 class Status(StrEnum):
     """What a job is doing."""
 
     QUEUED = "queued"
+    COMPILING = "compiling"
     STARTING = "starting"
     RUNNING = "running"
     PAUSED = "paused"
@@ -126,6 +128,8 @@ class Handle(ABC, Generic[Seen]):
             self._publish(Status.FINISHED)
         except StopRun:  # before there was anything to keep
             self._publish(Status.FINISHED)
+        except AcvbError as error:  # what it says is for the user
+            self._publish(Status.FAILED, error=str(error))
         except Exception as error:
             traceback.print_exc()
             self._publish(Status.FAILED, error=f"{type(error).__name__}: {error}")

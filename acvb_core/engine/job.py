@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from acvb_core.engine.compilation import compile_for
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.handle import Handle, Published, Status
 from acvb_core.engine.history import History
@@ -13,6 +14,7 @@ from acvb_core.engine.result import Result
 from acvb_core.engine.run import run
 from acvb_core.engine.snapshot import Snapshot, Verdict
 from acvb_core.engine.standing import Standing
+from acvb_core.engine.stopping import worst_case_sweeps
 
 
 @dataclass(frozen=True)
@@ -33,8 +35,8 @@ class Inspection:
     sweeps_per_second : float or None
         Over the run so far.
     seconds_left : float or None
-        Clock time to the cap at the present rate, that of the race included while it is on; an upper limit, for a
-        run may converge before.
+        Clock time to the cap at the present rate, that of the race included while it is on; of an averaged run to the
+        sweep at which it is certain to converge, where that comes first. An upper limit: a run may converge before.
     problem : Problem
         Of the run that the snapshot is of.
     history : History
@@ -113,6 +115,9 @@ class Job(Handle[_Published]):
             to_come = max(self._max_sweeps - snapshot.sweep, 0)
             if standing is not None and standing.rung is not None:
                 to_come = standing.sweeps_left
+            elif now.problem.row.monitored == "mean_change" and snapshot.samples:
+                worst = worst_case_sweeps(now.problem.settings.values["tol"])
+                to_come = min(to_come, max(worst - snapshot.samples, 0))
             left = to_come / rate
         verdict = snapshot.verdict if snapshot is not None and not status.active else None
         return Inspection(
@@ -162,6 +167,9 @@ class Job(Handle[_Published]):
         return Result(seen.problem, seen.history, seen.snapshot, self._max_sweeps, seen.standing)
 
     def _do(self) -> None:
+        if self._published.snapshot is None:
+            self._publish(Status.STARTING)
+        compile_for(self.problem, lambda: self._publish(Status.COMPILING))
         raced = self._race() if self._published.snapshot is None else None
         if raced is None or raced.verdict is None:
             self._run()

@@ -9,8 +9,10 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from acvb_core.data.report import plural
+from acvb_core.engine.free_memory import refuse_too_large
 from acvb_core.engine.standing import states_at_once
-from acvb_core.errors import ParameterError
+from acvb_core.errors import DataError, ParameterError
 from acvb_core.lda.trained import checked_start
 from acvb_core.protocols import Inference, Model
 from acvb_core.registry import method_row, methods_for, model_for, model_row
@@ -79,6 +81,8 @@ class Problem:
         What the split had to change, for the user.
     inference : Inference
     model : Model
+    check_memory : bool
+        Refuse to start where more memory is needed than is free.
     """
 
     settings: Settings
@@ -90,6 +94,7 @@ class Problem:
     note: str | None
     inference: Inference
     model: Model
+    check_memory: bool = True
 
     @property
     def fingerprint(self) -> str:
@@ -118,16 +123,29 @@ class Problem:
         return None if unit is None else float(unit(self.train))
 
     def alone(self, seed: int) -> Problem:
-        """Return the run from one seed, without a race."""
-        return replace(self, settings=replace(self.settings, seed=seed, restarts=1))
+        """Return the run from one seed, without a race; there is memory for it where there is for the race."""
+        settings = replace(self.settings, seed=seed, restarts=1)
+        return replace(self, settings=settings, check_memory=False)
 
     @property
     def memory_bytes(self) -> int:
         """Peak memory the run will need beyond the data."""
-        values = dict(self.settings.values)
-        needed = self.model_row.memory(self.train, self.settings.method, values)
-        needed *= states_at_once(self.settings.restarts)
+        needed = memory_needed(
+            self.train, self.model_row, self.row, self.settings.values, self.settings.restarts
+        )
         return needed + (0 if self.heldout is None else self.model_row.scoring_bytes * self.heldout.n)
+
+    def refuse_too_large(self) -> None:
+        """Raise ParameterError where the run needs more memory than is free, unless that is not to be checked."""
+        if self.check_memory:
+            refuse_too_large(self.memory_bytes, self.model_row, self.row)
+
+
+def memory_needed(
+    data: Any, model: ModelRow, row: Method, values: Mapping[str, Any], restarts: int = 1
+) -> int:
+    """Return the peak memory of a run, or of a race of restarts, in bytes, beyond the data and the scores."""
+    return model.memory(data, row.name, dict(values)) * states_at_once(restarts)
 
 
 #: The last split of each data set: runs that are compared have the same one, and need not hold a copy each.
@@ -202,6 +220,24 @@ def _check_race(row: ModelRow, heldout: Any, restarts: int) -> None:
         )
 
 
+def _check_something_is_left(row: ModelRow, data: Any, split: Any) -> None:
+    """Raise DataError where a run would have nothing to learn from."""
+    if row.observed is None or row.observed(split.train):
+        return
+    one, many = row.unit
+    held = row.observed(data)
+    raise DataError(
+        f"there is no {one} to learn from: "
+        + (
+            f"of {plural(held, f'known {one}', f'known {many}')}, none is left"
+            if held
+            else f"no {one} is known"
+        ),
+        source=data.name,
+        remedy="Hold out a smaller share, or nothing." if held else f"Load data with known {many}.",
+    )
+
+
 def pose(
     data: Any,
     method: str,
@@ -214,6 +250,7 @@ def pose(
     restarts: int = 1,
     heldout_documents: float = 0.0,
     start: Any = None,
+    check_memory: bool = True,
 ) -> Problem:
     """Put a run together without starting it.
 
@@ -237,11 +274,15 @@ def pose(
     start : TrainedTopics, optional
         What was trained before, to go on from. A method that streams keeps its words that the data do not have, the
         others leave them out.
+    check_memory : bool
+        Refuse to start where more memory is needed than is free.
 
     Raises
     ------
     ParameterError
         An unknown model, method or setting, or a value out of range; restarts that race by held-out data without any.
+    DataError
+        Nothing is known of the data, or nothing is left once a share is held out.
     """
     found = model_for(data) if model is None else model_row(model)
     found.accept(data)
@@ -260,6 +301,7 @@ def pose(
         "" if data is loaded else loaded.fingerprint,
     )  # fmt: skip
     split = _split(found, data, settings)
+    _check_something_is_left(found, data, split)
     _check_race(found, split.heldout, settings.restarts)
     return Problem(
         settings,
@@ -271,4 +313,5 @@ def pose(
         split.note,
         _build(row, split.train, checked, start),
         found.build(split.train),
+        check_memory,
     )

@@ -63,6 +63,8 @@ def race(
 
     Raises
     ------
+    ParameterError
+        The entrants need more memory than is free (`Problem.check_memory`).
     StopRun
         The checkpoint ended the race before there was anything to keep.
 
@@ -73,6 +75,7 @@ def race(
     Models whose bounds cannot be compared race by the mean log likelihood of what is held out (`ModelRow.raced_by`).
     """
     if problem.settings.restarts > 1:
+        problem.refuse_too_large()
         yield from _Race(problem, checkpoint, first_rung).laps()
 
 

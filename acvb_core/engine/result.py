@@ -220,7 +220,10 @@ class Result:
         return frame
 
     def summary(self) -> dict[str, Any]:
-        """Return the run in plain values, as the command line prints it; after a race, the race under "race"."""
+        """Return the run in plain values, as the command line prints it; after a race, the race under "race".
+
+        `settled` and `scaled_change` say how far the sweeps are from the mean (`Snapshot.settled`); None without one.
+        """
         last, race = self.snapshot, self._race
         heldout = None if last.heldout is None else last.heldout._asdict()
         if heldout is not None and self.problem.settings.heldout_documents:
@@ -230,6 +233,8 @@ class Result:
             "method": self.problem.settings.method,
             "seed": self.problem.settings.seed,
             "verdict": str(self.verdict),
+            "settled": last.settled,
+            "scaled_change": last.scaled_change,
             "sweeps": last.sweep,
             "cpu_seconds": last.cpu_seconds,
             "wall_seconds": last.wall_seconds,

@@ -15,6 +15,7 @@ import numpy as np
 
 from acvb_core.averaging import aligned, averaged_arrays
 from acvb_core.clusters import mean_l1_change
+from acvb_core.engine.compilation import compile_for
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.snapshot import Snapshot, Verdict
 from acvb_core.engine.stopping import judge
@@ -79,10 +80,19 @@ def run(
         whole sweep, with verdict STOPPED).
     schedule : Schedule, optional
 
+    Raises
+    ------
+    ParameterError
+        A new run needs more memory than is free (`Problem.check_memory`).
+
     Notes
     -----
-    Each sweep draws from a generator of its own, seeded by (seed, sweep).
+    Each sweep draws from a generator of its own, seeded by (seed, sweep). Compiled functions are made ready first: what
+    that takes is not in the run's times.
     """
+    if resume is None:
+        problem.refuse_too_large()
+    compile_for(problem)
     runner = _Runner(problem, checkpoint, schedule or Schedule.for_problem(problem))
     cap = problem.max_sweeps if max_sweeps is None else max_sweeps
     with one_thread():

@@ -19,6 +19,12 @@ class Verdict(StrEnum):
     DIVERGED = "DIVERGED"
 
 
+#: A sweep this close to the mean says the same as the mean: an L1 distance of 0.01 (`scaled_change`, mean over objects)
+#: puts half a percent of an object's probability into another cluster.
+SETTLED = 0.01
+#: What a converged run's sweeps do, in words.
+MOTION = {True: "settled", False: "still moving around its mean"}
+
 #: Kinds of moves that a sweep may tell of, as columns of a history: clusters put together, clusters taken apart,
 #: features that went because nothing, or everything, had them, that were told apart anew, or shown from the other side.
 MOVES = ("merged", "split", "dropped", "recoded", "turned")
@@ -44,7 +50,8 @@ class Snapshot:
     change : float or None
         Mean over objects of the L1 change of the responsibilities in this sweep.
     mean_change, scaled_change : float or None
-        The same for their running mean, and that times the number of sweeps in it.
+        The same for their running mean, and that times the number of sweeps in it: the distance of the sweep from the
+        mean before it.
     samples : int
         Sweeps in the running mean; 0 during burn-in and where nothing is averaged.
     burn_in : bool
@@ -90,6 +97,16 @@ class Snapshot:
     memory: Any = field(repr=False, default=None)
     moves: Mapping[str, int] | None = None
     passes: float = 0.0
+
+    @property
+    def settled(self) -> bool | None:
+        """Whether the last sweep of a converged run lies close to the mean it is answered by; None without a mean.
+
+        A mean over many sweeps may stand still while the sweeps circle around it.
+        """
+        if self.verdict is not Verdict.CONVERGED or self.scaled_change is None:
+            return None
+        return self.scaled_change < SETTLED
 
     def kept(self) -> Snapshot:
         """Return what is worth keeping after the run: a state only where there is something to go on with.

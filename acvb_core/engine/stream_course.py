@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from scipy import sparse
 
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.engine.free_memory import refuse_too_large
 from acvb_core.engine.threads import one_thread
 from acvb_core.errors import ParameterError
 from acvb_core.lda.growing import Renumbered, Words, grown
@@ -19,7 +21,7 @@ from acvb_core.lda.stream import MOST_IN_WINDOW, StreamMethod
 from acvb_core.lda.stream_source import Source, source_of
 from acvb_core.lda.stream_state import StreamState
 from acvb_core.lda.trained import TrainedTopics
-from acvb_core.registry import method_row, methods_of
+from acvb_core.registry import method_row, methods_of, model_row
 from acvb_core.rows import Method
 
 MODEL = "lda"
@@ -46,6 +48,8 @@ class Course:
     seed : int
     expected : float
         Documents that there will be in all; 0 where nobody knows.
+    check_memory : bool
+        Refuse a piece whose new words need more memory than is free.
 
     Attributes
     ----------
@@ -67,9 +71,11 @@ class Course:
         start: TrainedTopics | None,
         seed: int,
         expected: float,
+        check_memory: bool,
     ) -> None:
         self._row, self._values, self._start = row, dict(values), start
         self._seed, self._expected, self._windows = seed, expected, 0
+        self._check_memory = check_memory
         words = fixed if start is None else start.vocabulary
         self.words = Words(() if words is None else words, fixed is not None)
         self.documents = self.unknown = 0
@@ -98,6 +104,8 @@ class Course:
         if not source.n_tokens:
             self.documents += source.n_documents if first else 0
             return
+        if self._check_memory:
+            self._refuse_too_large(corpus)
         with one_thread():
             method = self.method = self._bound(source)
             state = replace(self._known(method), epoch=epoch, position=0)
@@ -110,6 +118,15 @@ class Course:
                 if info.pseudo_loo is not None:
                     self.loo += info.progress * info.pseudo_loo
                     self.scored += info.progress * source.n_tokens
+
+    def _refuse_too_large(self, corpus: Corpus | DiskCorpus) -> None:
+        """Raise ParameterError where the topics of new words need more memory than is free."""
+        n_words, known = len(self.words), 0 if self.state is None else len(self.state.by_word)
+        if n_words > known:
+            sizes = SimpleNamespace(n_words=n_words, n_pairs=corpus.n_pairs, n_documents=corpus.n_documents)
+            model = model_row(MODEL)
+            needed = model.memory(sizes, self._row.name, {**self._values, "epochs": 1.0})
+            refuse_too_large(needed * (n_words - known) // n_words, model, self._row)
 
     def _bound(self, source: Source) -> StreamMethod:
         """Return the method on a source."""

@@ -43,6 +43,8 @@ class StreamingLda:
         has no use for it.
     name : str
         What to call the stream.
+    check_memory : bool
+        Refuse documents whose new words need more memory than is free.
     **values
         Settings of the method: `acvb_core.methods()` lists them. `window` is how many texts are taken at a time
         (2,000 by default); documents are taken as they come unless `shuffle` is set.
@@ -75,6 +77,7 @@ class StreamingLda:
         seed: int = 0,
         total_documents: int | None = None,
         name: str = "stream",
+        check_memory: bool = True,
         **values: Any,
     ) -> None:
         self._row = checked_row(method)
@@ -84,6 +87,7 @@ class StreamingLda:
         self._given = None if tokeniser is None else tokeniser.without_limits()
         self._start: TrainedTopics | None = None
         self.seed, self.name = _checked_seed(seed), name
+        self._check_memory = check_memory
         self._begin()
 
     @classmethod
@@ -133,7 +137,9 @@ class StreamingLda:
     def _begin(self) -> None:
         """Forget what was learned here."""
         self._tokeniser = self._given
-        self._course = Course(self._row, self._values, self._fixed, self._start, self.seed, self._expected)
+        self._course = Course(
+            self._row, self._values, self._fixed, self._start, self.seed, self._expected, self._check_memory
+        )
 
     def partial_fit(self, documents: Documents) -> Self:
         """Go on learning from further documents.
@@ -147,7 +153,7 @@ class StreamingLda:
         ------
         ParameterError
             Something in it is no document (what an iterator gave before was learned from), or it is not known how
-            texts are to be cut.
+            texts are to be cut; or new words need more memory than is free.
         """
         self._go_through(documents, 0)
         return self

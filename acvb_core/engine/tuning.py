@@ -45,6 +45,8 @@ class Search:
         Of every run, and of the choice of the trials.
     split : mapping
         What is held out: `heldout` or `heldout_documents`, and `heldout_seed`.
+    check_memory : bool
+        Refuse to start a trial where more memory is needed than is free.
     """
 
     data: Any
@@ -55,12 +57,14 @@ class Search:
     trials: int
     seed: int
     split: Mapping[str, Any] = field(default_factory=dict)
+    check_memory: bool = True
 
     def problem(self, values: Mapping[str, float]) -> Problem:
         """Return the run of a trial, not started."""
         problem = pose(
-            self.data, self.method, {**self.fixed, **values}, model=self.model, seed=self.seed, **self.split
-        )
+            self.data, self.method, {**self.fixed, **values}, model=self.model, seed=self.seed,
+            check_memory=self.check_memory, **self.split,
+        )  # fmt: skip
         if problem.heldout is None:
             raise ParameterError(
                 "Nothing is held out, so that there is nothing to judge a trial by; hold out a larger share."
@@ -106,6 +110,7 @@ def plan(
     heldout_documents: float | None = None,
     heldout_seed: int = 0,
     seed: int = 0,
+    check_memory: bool = True,
     **values: Any,
 ) -> Search:
     """Return a search that is not begun, everything checked that can be; parameters and errors as for `tune`."""
@@ -122,7 +127,7 @@ def plan(
     row.values(fixed)
     split = {"heldout": heldout, "heldout_documents": heldout_documents, "heldout_seed": heldout_seed}
     space = space_of(row, row.tuned if ranges is None else ranges, held=values)
-    return Search(data, method, row.model, space, fixed, int(trials), int(seed), split)
+    return Search(data, method, row.model, space, fixed, int(trials), int(seed), split, check_memory)
 
 
 def search(
@@ -220,6 +225,8 @@ def tune(
             In place of that, share of each document's words.
         heldout_seed, seed : int
             Of what is held out, and of the runs and the choice of trials: the same give the same trials, bit for bit.
+        check_memory : bool
+            Refuse to start where a trial needs more memory than is free.
         ranges : tuple of Range
             In place of the parameters that the registry says are worth tuning.
         model : str

@@ -43,7 +43,7 @@ class CollapsedLda(VariationalMethod):
     def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> CollapsedState:
         """Return the first state."""
         if self.warm is None:
-            q = random_responsibilities(len(self.tokens.words), self.n_topics, rng)
+            q = random_responsibilities(len(self.tokens.words), self.n_topics, rng, checkpoint)
         else:
             q = warm_responsibilities(self.tokens, self.warm, self.start, checkpoint)
         counts = counted(self.tokens, q, checkpoint)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from acvb_core.errors import ParameterError
 from acvb_core.lda.hyper import Concentrations, learn_now, minka_step
 from acvb_core.lda.kernels import GAP, OPTIONS, Floats, Integers, Singles, chunk_pairs, workspace
 from acvb_core.lda.method import LdaMethod
@@ -17,6 +19,9 @@ from acvb_core.special import log, log_single
 
 _ZERO, _ONE = np.float32(0), np.float32(1)
 _BLOCK = 16  # topics
+#: Time to draw the topic of a token, for each topic there is (ns).
+DRAW_NS = 1.5
+_MOST = 1 << 24  # single precision has all whole numbers up to here
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,19 +61,31 @@ class GibbsLda(LdaMethod):
 
     learn_until: int = 0
 
-    def __post_init__(self) -> None:
-        """Spread the pairs out into tokens."""
+    @cached_property
+    def _spread(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """The pairs spread out into tokens: where each document begins, and the words. Made when the run begins."""
         repeats = self.tokens.counts.astype(np.int64)
         ends = np.concatenate([[0], np.cumsum(repeats)])
-        object.__setattr__(self, "_words", np.repeat(self.tokens.words, repeats))
-        object.__setattr__(self, "_pointers", ends[self.tokens.pointers])
+        return ends[self.tokens.pointers], np.repeat(self.tokens.words, repeats)
+
+    def _check_precision(self) -> None:
+        """Raise ParameterError where single precision could not count one by one."""
+        counts = self.tokens.counts.astype(np.float64)
+        of_documents = np.diff(np.concatenate([[0.0], np.cumsum(counts)])[self.tokens.pointers])
+        most = max(np.bincount(self.tokens.words, weights=counts).max(initial=0.0), of_documents.max())
+        if most > _MOST:
+            raise ParameterError(
+                f"Gibbs counts up to {_MOST:,} tokens of a word or of a document; here is one with {most:,.0f}. Choose "
+                "another method, or leave out what is so frequent."
+            )
 
     def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> SampleState:
         """Return the first state: every token's topic drawn uniformly."""
-        words: NDArray[np.int32] = self._words  # type: ignore[attr-defined]
+        self._check_precision()
+        pointers, words = self._spread
         labels = rng.integers(self.n_topics, size=len(words), dtype=np.int32)
         counts = Counts.zeros(self.tokens, self.n_topics)
-        tally(self._pointers, words, labels, counts.by_document, counts.by_word, counts.totals)  # type: ignore[attr-defined]
+        tally(pointers, words, labels, counts.by_document, counts.by_word, counts.totals)
         return SampleState(labels, counts, self.start)
 
     def sweep(
@@ -76,12 +93,12 @@ class GibbsLda(LdaMethod):
     ) -> tuple[SampleState, SweepInfo]:
         """Draw the topic of every token given all others."""
         labels, counts, hyper = state.labels.copy(), state.counts.copy(), state.hyper
-        pointers, words = self._pointers, self._words  # type: ignore[attr-defined]
+        pointers, words = self._spread
         alpha, beta = hyper.alpha.astype(np.float32), np.float32(hyper.beta)
         moved, loo, begin = 0, 0.0, 0
         while begin < self.tokens.n_documents:
             checkpoint()
-            reach = pointers[begin] + chunk_pairs(self.n_topics, 1.5)
+            reach = pointers[begin] + chunk_pairs(self.n_topics, DRAW_NS)
             end = int(max(np.searchsorted(pointers, reach, side="right") - 1, begin + 1))
             uniforms = rng.random(int(pointers[end] - pointers[begin]), dtype=np.float32)
             changed, gained = draw(

@@ -6,6 +6,8 @@ from typing import Any
 
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.lda.gibbs import DRAW_NS
+from acvb_core.lda.kernels import chunk_pairs
 
 _SINGLE = 4
 #: Methods that hold the topics of words only.
@@ -30,7 +32,10 @@ def memory_bytes(corpus: Corpus | DiskCorpus, method: str, values: dict[str, Any
     counts = (corpus.n_documents + corpus.n_words) * k * _SINGLE
     data = corpus.n_pairs * 8 + corpus.n_documents * 8
     if method == "gibbs":
-        return data + 8 * counts + corpus.n_tokens * 12
+        # The words of all tokens, their topics before and now; a random number for each of those drawn at once.
+        longest = int(corpus.lengths.max(initial=0)) if isinstance(corpus, Corpus) else 0
+        at_once = min(corpus.n_tokens, chunk_pairs(k, DRAW_NS) + longest)
+        return data + 8 * counts + corpus.n_tokens * 12 + at_once * 4
     if method == "vb":
         return data + 12 * counts
     needed = data + corpus.n_pairs * k * _SINGLE

@@ -40,6 +40,12 @@ def _schedule(train: Any, heldout: Any, method: Method, values: Values) -> tuple
     return 10, 5 if n_heldout < 500_000 else 20
 
 
+def _tiny_corpus() -> tuple[Corpus, Values]:
+    """Two topics of five words each, the words of a document repeated now and then."""
+    counts = [[(1 + (i + j) % 3) * (i % 2 == j // 5) for j in range(10)] for i in range(12)]
+    return Corpus.build(counts, name="tiny"), {"k": 3}
+
+
 LDA = ModelRow(
     "lda",
     "Latent Dirichlet Allocation",
@@ -55,6 +61,9 @@ LDA = ModelRow(
     {},
     streamed=DiskCorpus,
     hold_out_documents=hold_out_documents,
+    observed=lambda corpus: corpus.n_tokens,
+    unit=("word", "words"),
+    tiny=_tiny_corpus,
 )
 
 #: Sum of the alphas to start from. With 0.1 for any number of topics, hundreds of them would begin with so large a

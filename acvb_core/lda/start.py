@@ -11,10 +11,12 @@ from acvb_core.lda.state import Counts, Tokens, apart
 from acvb_core.lda.transform import settle
 from acvb_core.protocols import Checkpoint, no_checkpoint
 
-_ROWS = 1 << 16  # drawn at a time
+_NUMBERS = 1 << 22  # drawn between two checkpoints
 
 
-def random_responsibilities(n_pairs: int, n_topics: int, rng: np.random.Generator) -> Singles:
+def random_responsibilities(
+    n_pairs: int, n_topics: int, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
+) -> Singles:
     """Return uniform random numbers, rows divided by their sum (the start of ACVB17 and TNW07).
 
     Returns
@@ -22,8 +24,10 @@ def random_responsibilities(n_pairs: int, n_topics: int, rng: np.random.Generato
     ndarray of float32, shape (n_pairs, K)
     """
     q = apart((n_pairs, n_topics), np.float32)
-    for begin in range(0, n_pairs, _ROWS):
-        part = q[begin : begin + _ROWS]
+    rows = max(1, _NUMBERS // n_topics)
+    for begin in range(0, n_pairs, rows):
+        checkpoint()
+        part = q[begin : begin + rows]
         rng.random(out=part, dtype=np.float32)
         part += np.float32(1e-6)  # no row is all zero
         part /= part.sum(axis=1, keepdims=True)

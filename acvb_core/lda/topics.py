@@ -46,14 +46,20 @@ def topics_of(posterior: Posterior) -> Topics:
 
 def word_probability(posterior: Posterior) -> Array:
     """Return phi_kw = (beta + n_wk) / (V beta + n_k), shape (K, V) (TNW07 eq. 19)."""
-    words = np.maximum(posterior["words"], 0.0).T + posterior.hyper["beta"]
-    return np.asarray(words / words.sum(axis=1, keepdims=True))
+    return _shares(np.maximum(posterior["words"], 0.0).T + posterior.hyper["beta"])
 
 
 def document_share(posterior: Posterior) -> Array:
     """Return theta_dk = (alpha_k + n_dk) / (sum alpha + n_d), shape (D, K) (TNW07 eq. 19)."""
-    documents = np.maximum(posterior["documents"], 0.0) + posterior["alpha"]
-    return np.asarray(documents / documents.sum(axis=1, keepdims=True))
+    return _shares(np.maximum(posterior["documents"], 0.0) + posterior["alpha"])
+
+
+def _shares(weights: Array) -> Array:
+    """Return weights divided by the sums of their rows, in the weights' own precision.
+
+    The sums are in double precision: in single precision, adding up a large vocabulary loses parts in a thousand.
+    """
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True, dtype=np.float64), dtype=weights.dtype)
 
 
 def word_table(

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from acvb_core.engine.fitting import comparison_row
 from acvb_core.engine.result import Result
-from acvb_core.engine.snapshot import Verdict
+from acvb_core.engine.snapshot import MOTION, Verdict
 from acvb_core.evaluate.agreement import agreement
 
 #: Columns of the table: key of a comparison row -> (title, how it is written, sign of what is better or 0).
 COLUMNS: dict[str, tuple[str, str, int]] = {
     "verdict": ("Verdict", "", 0),
+    "settled": ("Sweeps and mean", "", 0),
     "sweeps": ("Sweeps", "{:,.0f}", 0),
     "passes": ("Epochs", "{:,.3g}", 0),
     "cpu_seconds": ("CPU s", "{:,.2f}", -1),
@@ -91,6 +92,7 @@ def comparison_table(results: Sequence[Result], labels: Sequence[str]) -> Compar
     that its method needs.
     """
     rows = pd.DataFrame([comparison_row(result) for result in results], index=list(labels))
+    rows["settled"] = rows["settled"].map(MOTION, na_action="ignore")
     # A window of a stream is no sweep; how often all data were gone through can be told of every run.
     streams = any(result.problem.row.streams for result in results)
     left_out = "sweeps" if streams else "passes"

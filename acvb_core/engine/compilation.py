@@ -1,0 +1,147 @@
+"""Compiled functions are ready before a run's clock starts: a tiny run of the same method compiles them, or reads them.
+
+Numba compiles a function when it is first called, which takes seconds, or reads it from its cache on disk, which takes
+some too. Neither is the method's time.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba.core import event
+
+from acvb_core.engine.problem import Problem
+from acvb_core.engine.threads import one_thread
+from acvb_core.irm.moves import MOVES_FROM
+from acvb_core.lda.hyper import LEARN_FROM
+from acvb_core.lda.model import LdaModel
+from acvb_core.lda.trained import TrainedTopics
+from acvb_core.rows import Method, ModelRow, Values
+
+Key = tuple[Any, ...]
+
+#: Enough for clusters to be merged and for hyper-parameters to be learned, which is not tried before.
+_SWEEPS = max(MOVES_FROM, LEARN_FROM) + 1
+#: Held-out entries are missing in the training data; without any, some sums take another way.
+_SHARES = (0.0, 0.2)
+
+_LOG = logging.getLogger(__name__)
+_ready: set[Key] = set()
+_locks: dict[Key, threading.Lock] = {}
+
+
+def compile_for(problem: Problem, announce: Callable[[], None] = lambda: None) -> None:
+    """Have every compiled function that a run uses ready; once a process for each method and its kind of settings.
+
+    Parameters
+    ----------
+    problem : Problem
+    announce : callable
+        Called once where something is compiled and not only read from the cache on disk.
+    """
+    compile_method(
+        problem.model_row, problem.row, dict(problem.settings.values), bool(problem.settings.start), announce
+    )
+
+
+def compile_method(
+    model: ModelRow,
+    row: Method,
+    values: Values,
+    goes_on: bool = False,
+    announce: Callable[[], None] = lambda: None,
+) -> int:
+    """Run a method on its model's tiny data, unless that was done before; return the number of runs made.
+
+    Parameters
+    ----------
+    model, row
+        Of the registry.
+    values : dict
+        Settings of the method. Those that are a choice decide which functions are used; numbers do not.
+    goes_on : bool
+        The run goes on from trained topics.
+    announce : callable
+        As for `compile_for`.
+    """
+    if model.tiny is None:
+        return 0
+    choices = {
+        p.name: values[p.name] for p in row.parameters if p.name in values and (p.kind == "bool" or p.choices)
+    }
+    key = (model.name, row.name, goes_on, *sorted(choices.items()))
+    if key in _ready:
+        return 0
+    with (
+        _locks.setdefault(key, threading.Lock()),
+        event.install_listener("numba:compile", _Announcer(announce)),
+    ):
+        if key not in _ready:
+            try:
+                with one_thread():
+                    _run_tiny(model, row, choices, goes_on)
+            except Exception:  # no reason not to run: what is left is compiled by the run itself
+                _LOG.exception("The compiled functions of %s could not be made ready.", row.label)
+            _ready.add(key)
+            return len(_SHARES)
+    return 0
+
+
+class _Announcer(event.Listener):
+    """Says once that something is being compiled, whichever thread does it."""
+
+    def __init__(self, announce: Callable[[], None]) -> None:
+        self._announce: Callable[[], None] | None = announce
+
+    def on_start(self, event: Any) -> None:
+        announce, self._announce = self._announce, None
+        if announce is not None:
+            announce()
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+def _run_tiny(model: ModelRow, row: Method, choices: Values, goes_on: bool) -> None:
+    assert model.tiny is not None
+    data, sizes = model.tiny()
+    values = row.values({**choices, **sizes, **_begin_to_average(row)})
+    for share in _SHARES:
+        split = model.hold_out(data, share, 0)
+        inference = row.build(split.train, values)
+        posterior = _evaluate(model, inference, split, _SWEEPS)
+        if goes_on and row.goes_on is not None:
+            corpus = split.train
+            trained = TrainedTopics(
+                posterior, corpus.vocabulary, corpus.frequencies.astype(np.float64), float(corpus.n_documents),
+                corpus.name, row.name, values=values,
+            )  # fmt: skip
+            _evaluate(model, row.goes_on(corpus, values, trained), split, 2)
+
+
+def _begin_to_average(row: Method) -> Values:
+    """Return the settings under which averaging begins at once: tiny data may take long to settle."""
+    if row.averaged and row.streams:
+        return {"burn_in_epochs": 0.0}
+    return {"burn_in": 1} if any(parameter.name == "burn_in" for parameter in row.parameters) else {}
+
+
+def _evaluate(row: ModelRow, inference: Any, split: Any, sweeps: int) -> Any:
+    """Do some sweeps and evaluate every diagnostic of the model; return the posterior."""
+    model = row.build(split.train)
+    state = inference.init(np.random.default_rng(0))
+    for sweep in range(sweeps):
+        state, _ = inference.sweep(state, np.random.default_rng(sweep))
+    posterior = inference.posterior(state)
+    for given in (inference.responsibilities(state), None):
+        model.lower_bound(posterior, given)
+        model.extras(posterior, given, model.pseudo_loo(posterior, responsibilities=given))
+    model.predict(posterior, split.heldout)
+    if isinstance(model, LdaModel):
+        model.transform(posterior, split.train)
+        model.completion(posterior, split.train)
+    return posterior
