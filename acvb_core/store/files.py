@@ -8,8 +8,8 @@ import os
 import uuid
 import zipfile
 import zlib
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -76,7 +76,23 @@ def savez(file: BinaryIO, arrays: Mapping[str, Any], *, version: int) -> None:
 
 
 def write_arrays(path: Path, arrays: Mapping[str, Any], *, version: int) -> None:
-    """Write an npz file through a temporary file beside it, so that readers see the old one or the new one.
+    """Write an npz file, whole or not at all.
+
+    Raises
+    ------
+    StoreError
+        The disk is full, the folder is gone or may not be written to.
+    """
+    with replacing(path) as file:
+        savez(file, arrays, version=version)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """Give a file to write to, which takes the place of `path` when the block ends well.
+
+    Readers see the old file or the new one, also after a power cut: the new one and its name are on the disk when
+    the block is over.
 
     Raises
     ------
@@ -86,14 +102,27 @@ def write_arrays(path: Path, arrays: Mapping[str, Any], *, version: int) -> None
     temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex}.part")
     try:
         with temporary.open("xb") as file:
-            savez(file, arrays, version=version)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
+        sync_folder(path.parent)
     except OSError as error:
         raise StoreError(f"{path} cannot be written: {error.strerror or error}.") from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def sync_folder(folder: Path) -> None:
+    """Bring the names in a folder to the disk: a file that was replaced or moved has its name there only then."""
+    if os.name == "nt":  # which opens no folders, and needs no such call
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def remove_file(path: Path) -> None:
@@ -162,16 +191,28 @@ def read_arrays(
     if foreign is not None and not _is_npz(path, stored):
         raise foreign
     arrays = read_npz(path, stored=stored)
+    check_version(path, arrays, version, foreign)
+    return arrays
+
+
+def check_version(path: Path, arrays: Arrays, newest: int, foreign: StoreError | None = None) -> int:
+    """Take the version out of a file's arrays and return it.
+
+    Raises
+    ------
+    StoreError
+        There is none, or it is above `newest`.
+    """
     try:
         found = int(arrays.pop("version"))
     except DAMAGE as error:
         raise (foreign or damaged(path)) from error
-    if found > version:
+    if found > newest:
         raise StoreError(
             f"{path} was written by a newer version of the program (format {found}, this one reads up to "
-            f"{version}). Update the program."
+            f"{newest}). Update the program."
         )
-    return arrays
+    return found
 
 
 def _is_npz(path: Path, stored: BinaryIO | None) -> bool:

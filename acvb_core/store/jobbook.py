@@ -3,46 +3,23 @@
 from __future__ import annotations
 
 import threading
+import time
 import traceback
 import uuid
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
-from typing import Protocol
+from typing import Any
 
 from acvb_core.engine.executor import Executor
+from acvb_core.engine.handle import Status
 from acvb_core.engine.job import Job
 from acvb_core.engine.problem import Problem
-from acvb_core.engine.result import Result
+from acvb_core.errors import AcvbError
+from acvb_core.store.job_store import AbsentRun, JobStore
+from acvb_core.store.then_save import ThenSave
 
-
-class StoredRow(Protocol):
-    """What the book reads of a stored run before it loads it."""
-
-    @property
-    def job_id(self) -> str:
-        """Id of the job."""
-        ...
-
-
-class JobStore(Protocol):
-    """Where runs are kept for good."""
-
-    def save(self, workspace: str, job_id: str, created: float, result: Result) -> None:
-        """Keep a run, in place of what was kept of it before."""
-        ...
-
-    def runs(self, workspace: str) -> Sequence[StoredRow]:
-        """Return what is kept for a workspace."""
-        ...
-
-    def load(self, job_id: str, executor: Executor) -> Job:
-        """Return the handle of a kept run."""
-        ...
-
-    def delete(self, job_id: str) -> None:
-        """Forget a run; one that is not kept is none to forget."""
-        ...
+_DAY = 24 * 3600.0
 
 
 class _Shelf:
@@ -50,38 +27,17 @@ class _Shelf:
 
     def __init__(self) -> None:
         self.jobs: dict[str, Job] = {}
-        self.unreadable: list[str] = []
+        self.unreadable: dict[str, AbsentRun] = {}
+        self.deleted: dict[str, AbsentRun] = {}
+        self.faults: dict[str, str] = {}
         self.restored = False
         self.lock = threading.Lock()
         self.storing = threading.Lock()
 
-
-class _ThenSave(Executor):
-    """The shared executor, with something to do on the same thread when the work is over.
-
-    A job hands its work to whichever executor it was made with, each time it is started or extended; so this is
-    where its end is noticed without anyone waiting for it.
-    """
-
-    def __init__(self, inner: Executor, begun: Callable[[], None], ended: Callable[[], None]) -> None:
-        self.limit = inner.limit
-        self._inner, self._begun, self._ended = inner, begun, ended
-
-    def submit(self, work: Callable[[], None], name: str) -> None:
-        """Start `work` as soon as there is room."""
-
-        def both() -> None:
-            try:
-                work()
-            finally:
-                self._ended()
-
-        self._begun()
-        self._inner.submit(both, name)
-
-    def stepping_aside(self) -> AbstractContextManager[None]:
-        """Leave the place in the shared executor to whoever waits."""
-        return self._inner.stepping_aside()
+    def find(self, job_id: str) -> Job | None:
+        """Return the handle of a job, also of a deleted one."""
+        absent = self.deleted.get(job_id)
+        return self.jobs.get(job_id) or (None if absent is None else absent.job)
 
 
 class JobBook:
@@ -99,16 +55,26 @@ class JobBook:
         self._executor, self._store = executor, store
         self._shelves: dict[str, _Shelf] = {}
         self._lock = threading.Lock()
-        self._at_work = 0
+        self._at_work = self._waiting = 0  # submitted and not ended; those of them that wait for a place
         self._idle = threading.Condition()
 
     def jobs(self, workspace: str) -> list[Job]:
         """Return the jobs of a workspace, oldest first; stored ones are loaded at the first call."""
         return sorted(self._shelf(workspace).jobs.copy().values(), key=lambda job: (job.created, job.id))
 
-    def unreadable(self, workspace: str) -> list[str]:
-        """Return why stored runs of a workspace could not be loaded, one line each."""
-        return list(self._shelf(workspace).unreadable)
+    def unreadable(self, workspace: str) -> list[AbsentRun]:
+        """Return the stored runs of a workspace that could not be loaded."""
+        return list(self._shelf(workspace).unreadable.copy().values())
+
+    def deleted(self, workspace: str) -> list[AbsentRun]:
+        """Return the deleted runs of a workspace that can be brought back, the last one last."""
+        found = self._shelf(workspace).deleted.copy().values()
+        return [run for run in found if time.time() - run.since < _DAY]
+
+    def unsaved(self, workspace: str) -> dict[str, str]:
+        """Return why runs of a workspace could not be saved, by id; they are gone when the process ends."""
+        shelf = self._shelf(workspace)
+        return {job_id: why for job_id, why in shelf.faults.copy().items() if job_id in shelf.jobs}
 
     def add(self, workspace: str, problem: Problem) -> Job:
         """Start a run and keep its handle."""
@@ -119,27 +85,130 @@ class JobBook:
         return job.start()
 
     def remove(self, workspace: str, job_id: str) -> None:
-        """Stop a job if it goes on, and forget it, stored or not."""
-        shelf = self._shelf(workspace)
-        job = shelf.jobs.pop(job_id, None)
-        if job is None:
-            return
-        job.stop()
-        with shelf.storing:
-            self._store.delete(job_id)
+        """Stop a job if it goes on, and delete it, stored or not; `restore` brings it back for a day.
 
-    def close(self, timeout: float = 5.0) -> bool:
+        Raises
+        ------
+        AcvbError
+            The store does not let it go; nothing has changed.
+        """
+        shelf = self._shelf(workspace)
+        with shelf.storing:
+            job, absent = shelf.jobs.get(job_id), shelf.unreadable.get(job_id)
+            if job is None and absent is None:
+                return
+            stored = self._store.move_to_trash(job_id)
+            # The handle of the last one is kept, to go on with it; those before it come back from the store.
+            filed = {row.job_id for row in self._store.trash(workspace)} - {job_id}
+            for other in filed & shelf.deleted.keys():
+                shelf.deleted[other] = replace(shelf.deleted[other], job=None)
+            if job is not None:
+                shelf.deleted[job_id] = AbsentRun(
+                    job_id, job.problem.settings.to_dict(), "", time.time(), job
+                )
+                job.stop()
+            elif absent is not None and stored:
+                shelf.deleted[job_id] = replace(absent, why="", since=time.time())
+            shelf.jobs.pop(job_id, None)
+            shelf.unreadable.pop(job_id, None)
+            shelf.faults.pop(job_id, None)
+
+    def restore(self, workspace: str, job_id: str) -> None:
+        """Bring a deleted run back as it was; one that was running has stopped.
+
+        Raises
+        ------
+        AcvbError
+            The store cannot be written to, and nothing has changed; or the run is gone by now.
+        """
+        shelf = self._shelf(workspace)
+        with shelf.storing:
+            absent = shelf.deleted.get(job_id)
+            if absent is None:
+                return
+            stored = self._store.take_from_trash(job_id)
+            del shelf.deleted[job_id]
+            if absent.job is None and not stored:
+                raise AcvbError("This run was deleted more than a day ago. It is gone.")
+            if absent.job is not None:
+                shelf.jobs[job_id] = absent.job
+            else:
+                self._load(workspace, shelf, job_id, absent.settings)
+        if absent.job is not None and not stored:
+            self.save_again(workspace, job_id)
+
+    def delete_for_good(self, workspace: str) -> None:
+        """Delete all that `deleted` returns, so that it takes no room any more.
+
+        Raises
+        ------
+        AcvbError
+            The store cannot be written to.
+        """
+        shelf = self._shelf(workspace)
+        with shelf.storing:
+            for job_id in list(shelf.deleted):
+                self._store.delete(job_id)
+                del shelf.deleted[job_id]
+
+    def load_again(self, workspace: str, job_id: str) -> None:
+        """Try once more to load a run that could not be read; a copy may have been put back."""
+        shelf = self._shelf(workspace)
+        with shelf.storing:
+            absent = shelf.unreadable.pop(job_id, None)
+            if absent is not None:
+                self._load(workspace, shelf, job_id, absent.settings)
+
+    def save_again(self, workspace: str, job_id: str) -> None:
+        """Try to save a run that has ended; `unsaved` says if it failed."""
+        shelf = self._shelf(workspace)
+        try:
+            self._save(workspace, job_id)
+        except Exception as error:
+            shelf.faults[job_id] = _why(error)
+            traceback.print_exc()
+        else:
+            shelf.faults.pop(job_id, None)
+
+    def close(self, timeout: float | None = None, tell: Callable[[str], object] = str) -> bool:
         """Stop everything and wait until it is saved; False when that took longer than `timeout` seconds.
 
         A run cut short is saved as stopped; its state is not kept, so it cannot be extended afterwards.
+
+        Parameters
+        ----------
+        timeout : float, optional
+            By default it waits as long as it takes.
+        tell : callable
+            Takes what is going on, in sentences for the user.
         """
         with self._lock:
-            shelves = list(self._shelves.values())
-        for job in [job for shelf in shelves for job in list(shelf.jobs.values())]:
-            if job.inspect().status.active:
-                job.stop()
-        with self._idle:
-            return self._idle.wait_for(lambda: self._at_work == 0, timeout)
+            shelves = dict(self._shelves)
+        jobs = [job for shelf in shelves.values() for job in shelf.jobs.copy().values()]
+        active = {job: status for job in jobs if (status := job.inspect().status).active}
+        stopped = [job for job, status in active.items() if status is not Status.QUEUED]
+        if stopped:
+            tell(f"Saving {_runs(len(stopped), 'running ')}. Press Ctrl-C to leave without saving.")
+        for job in active:
+            job.stop()
+        with (
+            self._idle
+        ):  # what waits for a place has nothing to save, and may never get one in a process that ends
+            done = self._idle.wait_for(lambda: self._at_work == self._waiting, timeout)
+        for workspace, shelf in shelves.items():
+            for job_id in list(shelf.faults):
+                self.save_again(workspace, job_id)
+        faults = {job_id: why for shelf in shelves.values() for job_id, why in shelf.faults.items()}
+        if stopped:
+            saved = [job for job in stopped if job.inspect().verdict is not None and job.id not in faults]
+            tell(f"Saved {_runs(len(saved), 'running ')}.")
+            if empty := sum(job.inspect().snapshot is None for job in stopped):
+                tell(f"{_runs(empty)} stopped before the first sweep: there was nothing to save.")
+        if queued := len(active) - len(stopped):
+            tell(f"{_runs(queued)} had not started.")
+        for job_id, why in faults.items():
+            tell(f"Run {job_id} could not be saved: {why}")
+        return done
 
     def _shelf(self, workspace: str) -> _Shelf:
         with self._lock:
@@ -153,36 +222,49 @@ class JobBook:
     def _restore(self, workspace: str, shelf: _Shelf) -> None:
         """Load every stored run; one that cannot be read does not hide the others."""
         for row in self._store.runs(workspace):
-            try:
-                job = self._store.load(row.job_id, self._saving(workspace, row.job_id))
-            except Exception as error:
-                shelf.unreadable.append(f"{row.job_id}: {type(error).__name__}: {error}")
-            else:
-                shelf.jobs[job.id] = job
+            self._load(workspace, shelf, row.job_id, row.settings)
+        for row in self._store.trash(workspace):
+            shelf.deleted[row.job_id] = AbsentRun(row.job_id, row.settings, "", time.time())
+
+    def _load(self, workspace: str, shelf: _Shelf, job_id: str, settings: Mapping[str, Any]) -> None:
+        try:
+            shelf.jobs[job_id] = self._store.load(job_id, self._saving(workspace, job_id))
+        except Exception as error:
+            shelf.unreadable[job_id] = AbsentRun(job_id, settings, _why(error), time.time())
 
     def _saving(self, workspace: str, job_id: str) -> Executor:
-        return _ThenSave(self._executor, self._count_up, partial(self._ended, workspace, job_id))
+        ended = partial(self._ended, workspace, job_id)
+        return ThenSave(self._executor, partial(self._count, 1, 1), partial(self._count, 0, -1), ended)
 
-    def _count_up(self) -> None:
+    def _count(self, at_work: int, waiting: int) -> None:
         with self._idle:
-            self._at_work += 1
+            self._at_work += at_work
+            self._waiting += waiting
+            self._idle.notify_all()
 
     def _ended(self, workspace: str, job_id: str) -> None:
         try:
-            self._save(workspace, job_id)
-        except Exception:
-            # The run itself is fine and can still be looked at; what went wrong belongs in the server's log.
-            traceback.print_exc()
+            self.save_again(workspace, job_id)
         finally:
-            with self._idle:
-                self._at_work -= 1
-                self._idle.notify_all()
+            self._count(-1, 0)
 
     def _save(self, workspace: str, job_id: str) -> None:
         shelf = self._shelves[workspace]
         with shelf.storing:
-            # Looked up under the lock: a run extended meanwhile is saved as it is now, a removed one not at all.
-            job = shelf.jobs.get(job_id)
+            # Looked up under the lock: a run extended meanwhile is saved as it is now, a deleted one deleted.
+            job = shelf.find(job_id)
             if job is None or job.inspect().verdict is None:
                 return
             self._store.save(workspace, job_id, job.created, job.result())
+            if job_id in shelf.deleted:
+                self._store.move_to_trash(job_id)
+
+
+def _runs(number: int, kind: str = "") -> str:
+    return f"{number:,} {kind}run{'' if number == 1 else 's'}"
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.strerror}."
+    return str(error) if isinstance(error, AcvbError) else f"{type(error).__name__}: {error}"

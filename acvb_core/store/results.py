@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +21,17 @@ from acvb_core.store.files import (
     DAMAGE,
     Arrays,
     StoreError,
+    check_version,
     damaged,
     from_text_bytes,
     read_arrays,
+    read_npz,
     text_bytes,
     write_arrays,
 )
 
-VERSION = 1
+#: Version 2 says which run it holds, and of which data.
+VERSION = 2
 
 # Fields of a snapshot that are plain values; the others are put together below.
 _PLAIN = (
@@ -37,8 +41,43 @@ _PLAIN = (
 )  # fmt: skip
 
 
-def write_result(path: Path, result: Result) -> None:
+@dataclass(frozen=True)
+class RunIdentity:
+    """Which run a file holds: all that the list of runs says of it.
+
+    Attributes
+    ----------
+    job_id : str
+    workspace : str
+        Whose run it is.
+    created : float
+        Seconds since the epoch.
+    kind : str
+        Of the data.
+    dataset : str
+        Key of the data.
+    summary, settings : mapping
+        As `Result.summary` and `Settings.to_dict` give them, in plain values.
+    """
+
+    job_id: str
+    workspace: str
+    created: float
+    kind: str
+    dataset: str
+    summary: Mapping[str, Any]
+    settings: Mapping[str, Any]
+
+
+def write_result(path: Path, result: Result, run: RunIdentity | None = None) -> None:
     """Write everything of a result but its data and the state that a run goes on from.
+
+    Parameters
+    ----------
+    path : Path
+    result : Result
+    run : RunIdentity, optional
+        Which run it is; `read_identity` gives it back. Without it the file is of version 1.
 
     Raises
     ------
@@ -63,9 +102,69 @@ def write_result(path: Path, result: Result) -> None:
             "normalised": posterior.normalised,
         },
     }
+    if run is not None:
+        about["run"] = _own_fields(run)
     arrays: dict[str, Any] = {"about": text_bytes(about), "history": history.to_numpy(dtype=np.float64)}
     arrays |= {f"posterior_{name}": array for name, array in posterior.arrays.items()}
-    write_arrays(path, arrays, version=VERSION)
+    write_arrays(path, arrays, version=1 if run is None else VERSION)
+
+
+def _own_fields(run: RunIdentity) -> dict[str, Any]:
+    """Return what a file says of its run beside the settings, which it has anyway."""
+    return {name: value for name, value in asdict(run).items() if name != "settings"}
+
+
+def read_identity(path: Path) -> RunIdentity | None:
+    """Return which run a file holds; None where an older version wrote it without a name.
+
+    Raises
+    ------
+    StoreError
+        The file is gone, damaged or newer than this program.
+    """
+    arrays = read_npz(path, ("version", "about"))
+    version = check_version(path, arrays, VERSION)
+    try:
+        about = from_text_bytes(arrays["about"])
+        if version < 2:
+            return None
+        run = RunIdentity(**about["run"], settings=about["settings"])
+        texts = (run.job_id, run.workspace, run.kind, run.dataset)
+        if not all(isinstance(text, str) for text in texts) or not isinstance(run.created, int | float):
+            raise ValueError("it does not say which run it holds")
+    except DAMAGE as error:
+        raise damaged(path) from error
+    return run
+
+
+def named_arrays(path: Path, run: RunIdentity) -> Arrays:
+    """Return the arrays of a file of version 1, with the name of the run it is taken for.
+
+    Raises
+    ------
+    StoreError
+        The file holds another run than this, or cannot be read.
+    """
+    arrays = read_arrays(path, version=VERSION)
+    try:
+        about = from_text_bytes(arrays["about"])
+        last = about["snapshot"]
+        # No two runs took the same time to the last digit.
+        told = [run.summary[name] for name in ("sweeps", "cpu_seconds")]
+        same = about["settings"] == run.settings and [last["sweep"], last["cpu_seconds"]] == told
+    except DAMAGE as error:
+        raise damaged(path) from error
+    if not same:
+        raise swapped(path, run.job_id)
+    return arrays | {"about": text_bytes(about | {"run": _own_fields(run)})}
+
+
+def swapped(path: Path, job_id: str) -> StoreError:
+    """Return the error for a file that holds another run than its name says."""
+    return StoreError(
+        f"{path} holds another run than {job_id}. If files were renamed, give them their names back; otherwise put a "
+        "copy back."
+    )
 
 
 def _plain(value: Any) -> Any:

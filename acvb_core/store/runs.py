@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
-import sqlite3
-import time
-import weakref
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,14 +13,31 @@ from typing import Any
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
-from acvb_core.store.datasets import KINDS, STREAMS, Kind, dataset_key, kind_called, kind_of
-from acvb_core.store.files import StoreError, damaged, remove_file
-from acvb_core.store.results import read_result, write_result
-from acvb_core.store.schema import connected, prepare
+from acvb_core.store.data_files import DataFiles
+from acvb_core.store.datasets import KINDS, STREAMS, dataset_key, kind_of
+from acvb_core.store.files import StoreError, remove_file
+from acvb_core.store.results import (
+    RunIdentity,
+    named_arrays,
+    read_identity,
+    read_result,
+    swapped,
+    write_result,
+)
+from acvb_core.store.run_list import RunList
+from acvb_core.store.run_rows import (
+    RUNS,
+    TRASH,
+    UNKNOWN,
+    listed_run,
+    listed_runs,
+    run_path,
+    save_dataset_row,
+    save_row,
+)
 from acvb_core.store.streams import forgotten, new_folder
 from acvb_core.store.topic_names import TopicNames
-
-_STALE = 24 * 3600.0  # seconds; no write takes that long
+from acvb_core.store.trash import Trash, is_stale
 
 
 @dataclass(frozen=True)
@@ -52,7 +65,8 @@ class RunStore:
     """A folder of finished runs and loaded data, safe to use from several threads and processes.
 
     Every call opens a connection of its own. Files are replaced whole; a data set is stored once however
-    many runs were made of it, and goes with the last of them.
+    many runs were made of it, and goes with the last of them. Run files say whose they are, so that the list of
+    runs can be made anew from them. From a folder that cannot be written to, runs can be read.
 
     Parameters
     ----------
@@ -67,18 +81,22 @@ class RunStore:
 
     def __init__(self, folder: Path) -> None:
         self.folder = Path(folder)
-        self._database = self.folder / "runs.sqlite3"
-        # Runs of the same data share one copy of them in memory.
-        self._datasets: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()
-        try:
-            for name in ("runs", *(kind.folder for kind in KINDS)):
-                (self.folder / name).mkdir(parents=True, exist_ok=True)
-            self._sweep_up()
-        except OSError as error:
-            raise StoreError(
-                f"{self.folder} cannot be used to keep runs: {error.strerror or error}."
-            ) from error
-        prepare(self._database)
+        self._list = RunList(self.folder, (RUNS, TRASH, *(kind.folder for kind in KINDS)))
+        self._data, self._trash = DataFiles(self.folder), Trash(self.folder)
+        if self.unwritable is None:
+            with suppress(OSError, StoreError):  # it is tried again with the next start
+                self._sweep_up()
+                self._purge()
+
+    @property
+    def notices(self) -> list[str]:
+        """What became of a list of runs that was damaged or missing, in sentences for the user."""
+        return list(dict.fromkeys(self._list.notices))
+
+    @property
+    def unwritable(self) -> str | None:
+        """Why nothing can be kept at the moment, None where it can; what is kept can be read."""
+        return self._list.unwritable
 
     def save(self, workspace: str, job_id: str, created: float, result: Result) -> None:
         """Keep a run; one of the same id is replaced.
@@ -98,40 +116,38 @@ class RunStore:
         StoreError
             It cannot be written.
         """
-        path = self._run_file(job_id)
+        path = run_path(self.folder, job_id)
         data = result.problem.data
         kind, key = kind_of(data), dataset_key(data)
-        summary, settings = result.summary(), result.problem.settings.to_dict()
-        with connected(self._database, write=True) as connection:
-            before = connection.execute(
-                "SELECT kind, dataset FROM runs WHERE job_id = ?", (job_id,)
-            ).fetchone()
-            self._keep_dataset(kind, key, data)
+        # As they come back from JSON, so that the list and the file say the same.
+        summary, settings = json.loads(json.dumps([result.summary(), result.problem.settings.to_dict()]))
+        run = RunIdentity(job_id, workspace, float(created), kind.name, key, summary, settings)
+        with self._list.writing() as connection:
+            before = listed_run(connection, job_id)
+            self._data.keep(kind, key, data)
             try:
-                write_result(path, result)
+                write_result(path, result, run)
             except StoreError:
-                self._drop_dataset(connection, kind.name, key)
+                self._data.drop(connection, kind.name, key)
                 raise
-            connection.execute(
-                "INSERT OR REPLACE INTO runs (job_id, workspace, created, kind, dataset, summary, settings) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (job_id, workspace, created, kind.name, key, json.dumps(summary), json.dumps(settings)),
-            )
+            save_row(connection, run)
+            self._trash.remove(job_id)
             if before is not None:
-                self._drop_dataset(connection, *before)
+                self._data.drop(connection, before.kind, before.dataset)
 
     def runs(self, workspace: str) -> list[StoredRun]:
         """Return the runs of a workspace, oldest first; no file of theirs is opened."""
-        with connected(self._database) as connection:
-            found = connection.execute(
-                "SELECT job_id, created, summary, settings FROM runs WHERE workspace = ? "
-                "ORDER BY created, job_id",
-                (workspace,),
-            ).fetchall()
-        return [
-            StoredRun(job_id, created, json.loads(summary), json.loads(settings))
-            for job_id, created, summary, settings in found
-        ]
+        deleted = self._trash.job_ids()
+        return [run for run in self._listed(workspace) if run.job_id not in deleted]
+
+    def trash(self, workspace: str) -> list[StoredRun]:
+        """Return the deleted runs of a workspace that can be brought back, oldest first."""
+        deleted = self._trash.job_ids()
+        return [run for run in self._listed(workspace) if run.job_id in deleted]
+
+    def _listed(self, workspace: str) -> list[StoredRun]:
+        found = self._list.read(lambda connection: listed_runs(connection, workspace))
+        return [StoredRun(run.job_id, run.created, dict(run.summary), dict(run.settings)) for run in found]
 
     def load(self, job_id: str, executor: Executor) -> Job:
         """Return the handle of a stored run, which is over and cannot be extended.
@@ -139,29 +155,74 @@ class RunStore:
         Raises
         ------
         StoreError
-            There is no such run, or one of its files is gone or damaged.
+            There is no such run, one of its files is gone or damaged, or its file holds another run.
         """
-        with connected(self._database) as connection:
-            found = connection.execute(
-                "SELECT created, kind, dataset FROM runs WHERE job_id = ?", (job_id,)
-            ).fetchone()
-        if found is None:
+        path = run_path(self.folder, job_id)
+        listed = self._list.read(lambda connection: listed_run(connection, job_id))
+        if listed is None:
             raise StoreError(f"no run {job_id!r} is stored in {self.folder}.")
-        created, kind, key = found
-        result = read_result(self._run_file(job_id), self._read_dataset(kind, key))
-        return Job.restored(result, executor, job_id=job_id, created=created)
+        run = read_identity(path)
+        if run is None:  # an older version wrote the file, and only the list knows more
+            if listed.workspace == UNKNOWN:
+                raise StoreError(
+                    f"{path} is of an older version and does not say which data it is of, and the list of runs that "
+                    "said so is gone. Put a copy of runs.sqlite3 back, and start the program again."
+                )
+            named_arrays(path, listed)
+            run = listed
+        elif run.job_id != job_id:
+            raise swapped(path, job_id)
+        result = read_result(path, self._data.read(run.kind, run.dataset))
+        return Job.restored(result, executor, job_id=job_id, created=run.created)
+
+    def move_to_trash(self, job_id: str) -> bool:
+        """Delete a run so that it can be brought back for a day; return whether it can.
+
+        One that is not stored is no error, and one whose file is gone is forgotten at once.
+
+        Raises
+        ------
+        StoreError
+            Nothing can be deleted in this folder.
+        """
+        if self._list.read(lambda connection: listed_run(connection, job_id)) is None:
+            return False
+        with self._list.writing():
+            there = self._trash.put(job_id)
+        if not there:
+            self.delete(job_id)
+        self._purge()
+        return there
+
+    def take_from_trash(self, job_id: str) -> bool:
+        """Bring a deleted run back, with its topics' names; return whether it is there again.
+
+        Raises
+        ------
+        StoreError
+            The folder cannot be written to.
+        """
+        with self._list.writing():
+            return self._trash.take(job_id)
+
+    def _purge(self) -> None:
+        """Delete for good what was deleted more than a day ago."""
+        for job_id in self._trash.outdated():
+            self.delete(job_id)
 
     def delete(self, job_id: str) -> None:
-        """Forget a run, its topics' names, and its data if nothing else refers to them; an unknown one is no error."""
-        with connected(self._database, write=True) as connection:
-            found = connection.execute(
-                "SELECT kind, dataset FROM runs WHERE job_id = ?", (job_id,)
-            ).fetchone()
-            if found is None:
+        """Forget a run for good, its topics' names, and its data if nothing else refers to them.
+
+        An unknown one is no error.
+        """
+        with self._list.writing() as connection:
+            listed = listed_run(connection, job_id)
+            if listed is None:
                 return
             connection.execute("DELETE FROM runs WHERE job_id = ?", (job_id,))
-            remove_file(self._run_file(job_id))
-            self._drop_dataset(connection, *found)
+            remove_file(run_path(self.folder, job_id))
+            self._trash.remove(job_id)
+            self._data.drop(connection, listed.kind, listed.dataset)
         TopicNames(self.folder).forget(job_id)
 
     def save_dataset(
@@ -185,18 +246,14 @@ class RunStore:
         """
         kind, key = kind_of(data), dataset_key(data)
         row = (workspace, kind.name, key, json.dumps(list(report_lines)), json.dumps(dict(settings)))
-        with connected(self._database, write=True) as connection:
+        with self._list.writing() as connection:
             before = connection.execute(
                 "SELECT kind, dataset FROM datasets WHERE workspace = ?", (workspace,)
             ).fetchone()
-            self._keep_dataset(kind, key, data)
-            connection.execute(
-                "INSERT OR REPLACE INTO datasets (workspace, kind, dataset, report, settings) "
-                "VALUES (?, ?, ?, ?, ?)",
-                row,
-            )
+            self._data.keep(kind, key, data)
+            save_dataset_row(connection, row)
             if before is not None:
-                self._drop_dataset(connection, *before)
+                self._data.drop(connection, *before)
 
     def load_dataset(self, workspace: str) -> tuple[Any, list[str], dict[str, Any]] | None:
         """Return a workspace's data, report lines and settings; None when it has no data.
@@ -204,16 +261,23 @@ class RunStore:
         Raises
         ------
         StoreError
-            The file of the data is gone or damaged.
+            The file of the data is gone or damaged, or what the list says of them.
         """
-        with connected(self._database) as connection:
-            found = connection.execute(
+        found = self._list.read(
+            lambda connection: connection.execute(
                 "SELECT kind, dataset, report, settings FROM datasets WHERE workspace = ?", (workspace,)
             ).fetchone()
+        )
         if found is None:
             return None
         kind, key, report, settings = found
-        return self._read_dataset(kind, key), json.loads(report), json.loads(settings)
+        try:
+            lines, how = list(json.loads(report)), dict(json.loads(settings))
+        except (ValueError, TypeError) as error:
+            raise StoreError(
+                "what the list of runs says of your data is damaged. Load the data again."
+            ) from error
+        return self._data.read(kind, key), lines, how
 
     def new_stream_folder(self) -> Path:
         """Return a folder that a corpus can be read to; once it is kept, it goes with the last that refers to it.
@@ -222,51 +286,11 @@ class RunStore:
         """
         return new_folder(self.folder / STREAMS)
 
-    def _run_file(self, job_id: str) -> Path:
-        if not re.fullmatch(r"[A-Za-z0-9_-]{1,100}", job_id):
-            raise StoreError(f"{job_id!r} is no name of a run; letters, digits, - and _ make one.")
-        return self.folder / "runs" / f"{job_id}.npz"
-
-    def _dataset_file(self, kind: Kind, key: str) -> Path:
-        return self.folder / kind.folder / f"{key}.npz"
-
-    def _keep_dataset(self, kind: Kind, key: str, data: Any) -> None:
-        # Only called by the one writer, so that nobody deletes it before the row that refers to it is there.
-        if kind.elsewhere or not self._dataset_file(kind, key).exists():
-            kind.write(self._dataset_file(kind, key), data)
-
-    def _drop_dataset(self, connection: sqlite3.Connection, kind: str, key: str) -> None:
-        (used,) = connection.execute(
-            "SELECT (SELECT COUNT(*) FROM runs WHERE dataset = ?1) "
-            "+ (SELECT COUNT(*) FROM datasets WHERE dataset = ?1)",
-            (key,),
-        ).fetchone()
-        if not used:
-            found = kind_called(kind)
-            found.remove(self._dataset_file(found, key))
-
-    def _read_dataset(self, name: str, key: str) -> Any:
-        known = self._datasets.get(key)
-        if known is not None:
-            return known
-        kind = kind_called(name)
-        path = self._dataset_file(kind, key)
-        data = kind.read(path)
-        if dataset_key(data) != key:
-            raise damaged(path, f"it is not the {kind.name} it was stored as")
-        self._datasets[key] = data
-        return data
-
     def _sweep_up(self) -> None:
         """Remove what writes that were cut off long ago left behind."""
         for path in self.folder.glob("*/*.part"):
-            with suppress(FileNotFoundError):  # another process has just finished writing it
-                if _is_stale(path):
-                    path.unlink()
+            if is_stale(path):
+                path.unlink(missing_ok=True)
         for folder in forgotten(self.folder / STREAMS):
-            if _is_stale(folder):
+            if is_stale(folder):
                 shutil.rmtree(folder, ignore_errors=True)
-
-
-def _is_stale(path: Path) -> bool:
-    return time.time() - path.stat().st_mtime > _STALE

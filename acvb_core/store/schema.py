@@ -9,6 +9,11 @@ from pathlib import Path
 
 from acvb_core.store.files import StoreError, damaged
 
+
+class DamagedListError(StoreError):
+    """The database is not as this program wrote it."""
+
+
 #: Statements that lead from version i to version i + 1. Never change one that was released; add one.
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
@@ -51,11 +56,15 @@ def connected(path: Path, *, write: bool = False) -> Iterator[sqlite3.Connection
 
     Raises
     ------
+    DamagedListError
+        The file is no database of this program, or is damaged.
     StoreError
-        The file is no database of this program, is damaged, is locked, or cannot be written to.
+        It is locked, or cannot be written to.
     """
     try:
         connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
+        # A damaged letter must not hide its row, let alone the others.
+        connection.text_factory = lambda text: text.decode("utf-8", "replace")
         try:
             if write:
                 connection.execute("BEGIN IMMEDIATE")
@@ -70,9 +79,12 @@ def connected(path: Path, *, write: bool = False) -> Iterator[sqlite3.Connection
         finally:
             connection.close()
     except sqlite3.OperationalError as error:
-        raise StoreError(f"{path} cannot be used: {error}.") from error
-    except sqlite3.DatabaseError as error:
-        raise damaged(path, error) from error
+        # Our own statements are right, so it is the tables that are not as they were made.
+        kind = DamagedListError if error.sqlite_errorcode == sqlite3.SQLITE_ERROR else StoreError
+        raise kind(f"{path} cannot be used: {error}.") from error
+    # SQLite's own words may be of the damaged part.
+    except (sqlite3.DatabaseError, MemoryError, UnicodeDecodeError) as error:
+        raise DamagedListError(str(damaged(path, error))) from error
 
 
 def prepare(path: Path) -> None:
@@ -96,8 +108,28 @@ def prepare(path: Path) -> None:
             connection.execute(f"PRAGMA user_version = {version + 1:d}")
 
 
+def check_whole(path: Path) -> None:
+    """Read the whole database once.
+
+    Raises
+    ------
+    DamagedListError
+        Something in it is not as SQLite wrote it.
+    """
+    with path.open("rb") as file:
+        formats = file.read(20)[18:]
+    if formats not in (b"\1\1", b"\2\2"):  # SQLite would take it for one that may only be read
+        raise DamagedListError(str(damaged(path, "its format")))
+    with connected(path) as connection:
+        found = [line for (line,) in connection.execute("PRAGMA integrity_check(1)")]
+    if found != ["ok"]:
+        raise DamagedListError(str(damaged(path, "; ".join(map(str, found)))))
+
+
 def _checked_version(connection: sqlite3.Connection, path: Path) -> int:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if not 0 <= version < 1000:
+        raise DamagedListError(str(damaged(path, f"version {version}")))
     if version > len(MIGRATIONS):
         raise StoreError(
             f"{path} was written by a newer version of the program (version {version}, this one knows up to "

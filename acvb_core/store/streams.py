@@ -55,6 +55,7 @@ def write_stream(path: Path, corpus: DiskCorpus) -> None:
         "own": own,
         "name": corpus.name,
         "fingerprint": corpus.fingerprint,
+        "words": _words_digest(corpus),
     }
     arrays = {
         "about": text_bytes(about),
@@ -62,6 +63,10 @@ def write_stream(path: Path, corpus: DiskCorpus) -> None:
         "left_out": corpus.left_out,
     }
     write_arrays(path, arrays, version=VERSION)
+
+
+def _words_digest(corpus: DiskCorpus) -> str:
+    return hashlib.sha256(labels_bytes(corpus.vocabulary).tobytes()).hexdigest()
 
 
 def read_stream(path: Path) -> DiskCorpus:
@@ -76,7 +81,7 @@ def read_stream(path: Path) -> DiskCorpus:
     try:
         folder, about = _folder(path, arrays), from_text_bytes(arrays["about"])
         added, left_out = from_labels_bytes(arrays["added"]), arrays["left_out"]
-        name, fingerprint = about["name"], about["fingerprint"]
+        name, told = about["name"], (about["fingerprint"], about.get("words"))
     except DAMAGE as error:
         raise damaged(path) from error
     if not folder.is_dir():
@@ -91,7 +96,8 @@ def read_stream(path: Path) -> DiskCorpus:
             corpus = corpus.without(left_out)
     except AcvbError as error:
         raise StoreError(f"the documents of {name} cannot be read from {folder}: {error}") from error
-    if corpus.fingerprint != fingerprint:
+    # Notes of older versions do not tell of the words; the fingerprint is of the counts alone.
+    if told != (corpus.fingerprint, told[1] and _words_digest(corpus)):
         raise StoreError(f"{folder} holds other documents now than those of {name}. {_AGAIN}")
     return corpus
 

@@ -140,7 +140,7 @@ def _fault(saved: SavedTopics) -> str | None:
     if phi.shape != (len(alpha), len(vocabulary)) or alpha.shape != (len(alpha),):
         return f"{len(alpha)} topics, {len(vocabulary)} words, but probabilities of the shape {phi.shape}"
     # A NaN fails each of these.
-    if not (np.all(phi >= 0) and np.allclose(phi.sum(axis=1), 1.0, atol=1e-3)):
+    if not (np.all(phi >= 0) and np.allclose(phi.sum(axis=1, dtype=np.float64), 1.0, atol=1e-3)):
         return "the words' probabilities do not add up to one"
     if not (np.all(alpha >= 0) and 0 < alpha.sum() < np.inf):
         return "a concentration is below 0, or all are 0"

@@ -7,12 +7,9 @@ their order. So each name is kept with the topic's top words, and given to the t
 from __future__ import annotations
 
 import json
-import os
 import re
 import threading
-import uuid
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +17,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from acvb_core.errors import ParameterError
-from acvb_core.store.files import DAMAGE, StoreError
+from acvb_core.store.files import DAMAGE, StoreError, remove_file, replacing
 
-_VERSION = 1
+#: Version 2 says whose names they are.
+_VERSION = 2
 #: Characters of a name that are kept.
 MOST_CHARACTERS = 60
 #: Share of the top words that a topic must still have to keep its name.
@@ -100,11 +98,7 @@ class TopicNames:
 
     def forget(self, run: str) -> None:
         """Remove the names of a run; one without names is none to forget."""
-        path = self._file(run)
-        try:
-            path.unlink(missing_ok=True)
-        except OSError as error:
-            raise StoreError(f"{path} cannot be deleted: {error.strerror or error}.") from error
+        remove_file(self._file(run))
 
     def _file(self, run: str) -> Path:
         if not re.fullmatch(r"[A-Za-z0-9_-]{1,100}", run):
@@ -120,6 +114,7 @@ class TopicNames:
                 {"topic": int(e["topic"]), "name": str(e["name"]), "words": [int(w) for w in e["words"]]}
                 for e in found
             ]
+            owner = str(stored["run"]) if version > 1 else run
         except FileNotFoundError:
             return []
         except OSError as error:
@@ -130,21 +125,21 @@ class TopicNames:
             ) from error
         if version > _VERSION:
             raise StoreError(f"{path} was written by a newer version of the program. Update the program.")
+        if owner != run:
+            raise StoreError(
+                f"{path} holds the names of the topics of run {owner}. Call it {owner}.json again."
+            )
         return entries
 
     def _write(self, run: str, entries: Sequence[dict[str, Any]]) -> None:
         path = self._file(run)
-        temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex}.part")
-        text = json.dumps({"version": _VERSION, "names": list(entries)})
+        text = json.dumps({"version": _VERSION, "run": run, "names": list(entries)})
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            temporary.write_text(text, encoding="utf-8")
-            os.replace(temporary, path)
         except OSError as error:
             raise StoreError(f"{path} cannot be written: {error.strerror or error}.") from error
-        finally:
-            with suppress(OSError):
-                temporary.unlink(missing_ok=True)
+        with replacing(path) as file:
+            file.write(text.encode())
 
 
 def _given(entries: Sequence[dict[str, Any]], words: NDArray[Any]) -> list[dict[str, Any] | None]:

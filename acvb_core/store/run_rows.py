@@ -1,0 +1,101 @@
+"""Where the files of runs lie, and how the list of runs tells of them."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+from acvb_core.store.files import StoreError
+from acvb_core.store.results import RunIdentity
+
+LIST = "runs.sqlite3"
+#: Where the files of runs lie, and those of deleted runs until they go for good.
+RUNS, TRASH = "runs", "deleted"
+#: In place of the workspace of a run that nothing tells of any more: such a run is shown in all of them.
+UNKNOWN = ""
+
+#: By table; the names of columns that `SAVE` takes in the same order.
+SELECT = {
+    "runs": "SELECT job_id, workspace, created, kind, dataset, summary, settings FROM runs NOT INDEXED",
+    "datasets": "SELECT workspace, kind, dataset, report, settings FROM datasets NOT INDEXED",
+}
+SAVE = {
+    "runs": "INSERT OR REPLACE INTO runs (job_id, workspace, created, kind, dataset, summary, settings) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?)",
+    "datasets": "INSERT OR REPLACE INTO datasets (workspace, kind, dataset, report, settings) "
+    "VALUES (?, ?, ?, ?, ?)",
+}
+
+Row = tuple[Any, ...]
+
+
+def run_path(folder: Path, job_id: str) -> Path:
+    """Return the file of a run, below the store's folder.
+
+    Raises
+    ------
+    StoreError
+        This is no id of a run.
+    """
+    if not re.fullmatch(r"[A-Za-z0-9_-]{1,100}", job_id):
+        raise StoreError(f"{job_id!r} is no name of a run; letters, digits, - and _ make one.")
+    return folder / RUNS / f"{job_id}.npz"
+
+
+def trash_path(folder: Path, job_id: str) -> Path:
+    """Return where the file of a run lies after the run was deleted."""
+    return folder / TRASH / run_path(folder, job_id).name
+
+
+def save_row(connection: sqlite3.Connection, run: RunIdentity) -> None:
+    """Put a run into the list, in place of what the list said of it."""
+    connection.execute(SAVE["runs"], row_of(run))
+
+
+def save_dataset_row(connection: sqlite3.Connection, row: Row) -> None:
+    """Put a workspace's data (workspace, kind, key, report, settings) into the list."""
+    connection.execute(SAVE["datasets"], row)
+
+
+def listed_run(connection: sqlite3.Connection, job_id: str) -> RunIdentity | None:
+    """Return what the list says of a run; None where it is not in it."""
+    found = connection.execute(f"{SELECT['runs']} WHERE job_id = ?", (job_id,)).fetchone()
+    return None if found is None else identity_of(found)
+
+
+def listed_runs(connection: sqlite3.Connection, workspace: str) -> list[RunIdentity]:
+    """Return what the list says of a workspace's runs, oldest first, and of runs that may be any workspace's."""
+    found = connection.execute(
+        f"{SELECT['runs']} WHERE workspace IN (?, ?) ORDER BY created, job_id", (workspace, UNKNOWN)
+    )
+    return [identity_of(row) for row in found]
+
+
+def row_of(run: RunIdentity) -> Row:
+    """Return a run as the list has it."""
+    texts = (json.dumps(run.summary), json.dumps(run.settings))
+    return (run.job_id, run.workspace, run.created, run.kind, run.dataset, *texts)
+
+
+def identity_of(row: Row) -> RunIdentity:
+    """Return a row as what it says; what cannot be read in it is left empty."""
+    job_id, workspace, created, kind, dataset, *texts = row
+    return RunIdentity(
+        str(job_id),
+        str(workspace),
+        float(created) if isinstance(created, int | float) else 0.0,
+        str(kind),
+        str(dataset),
+        *(_mapping(text) for text in texts),
+    )
+
+
+def _mapping(text: Any) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except (ValueError, TypeError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}

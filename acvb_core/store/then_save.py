@@ -1,0 +1,43 @@
+"""An executor that does something more on the thread of each piece of work when that is over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+from acvb_core.engine.executor import Executor
+
+
+class ThenSave(Executor):
+    """The shared executor, with something to do on the same thread when the work is over.
+
+    A job hands its work to whichever executor it was made with, each time it is started or extended; so this is
+    where its end is noticed without anyone waiting for it.
+    """
+
+    def __init__(
+        self,
+        inner: Executor,
+        submitted: Callable[[], None],
+        begun: Callable[[], None],
+        ended: Callable[[], None],
+    ) -> None:
+        self.limit = inner.limit
+        self._inner, self._submitted, self._begun, self._ended = inner, submitted, begun, ended
+
+    def submit(self, work: Callable[[], None], name: str) -> None:
+        """Start `work` as soon as there is room."""
+
+        def both() -> None:
+            self._begun()
+            try:
+                work()
+            finally:
+                self._ended()
+
+        self._submitted()
+        self._inner.submit(both, name)
+
+    def stepping_aside(self) -> AbstractContextManager[None]:
+        """Leave the place in the shared executor to whoever waits."""
+        return self._inner.stepping_aside()
