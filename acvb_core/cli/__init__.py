@@ -50,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except DataError as error:
         return _fail(told(error), WRONG)
     except AcvbError as error:
-        return _fail(str(error), WRONG)
+        return _fail(str(error).replace("check_memory=False", "--no-check-memory"), WRONG)
 
 
 def _fail(message: str, code: int) -> int:

@@ -10,6 +10,7 @@ from typing import NoReturn
 from acvb_core.cli.reading import add_documents, add_reading, add_texts
 from acvb_core.cli.settings import add_method_settings, adder
 from acvb_core.cli.typed import real
+from acvb_core.data.split import MAX_ENTRIES
 from acvb_core.errors import ParameterError
 from acvb_core.registry import METHODS, MODELS
 
@@ -147,12 +148,16 @@ def _add_run(to: Parser, documents: str = "0") -> None:
     to.add_argument(
         "--heldout", type=real, default=0.0, metavar="SHARE",
         help="share of the observed entries, of each document's words, or of a table's known cells, to hold out and "
-        "score (default: 0)",
+        f"score; at most {MAX_ENTRIES:,} entries or cells (default: 0)",
     )  # fmt: skip
     to.add_argument(
         "--heldout-documents", type=real, metavar="SHARE",
         help="corpus: share of whole documents to hold out instead; four fifths of the words of each are seen, "
         f"the others are to be predicted (default: {documents})",
+    )  # fmt: skip
+    to.add_argument(
+        "--check-memory", action=argparse.BooleanOptionalAction, default=True,
+        help="refuse to start a run that needs more memory than is free (default: yes)",
     )  # fmt: skip
     to.add_argument("--heldout-seed", type=int, default=0, help="of the held-out split (default: 0)")
     to.add_argument(

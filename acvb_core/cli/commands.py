@@ -56,6 +56,7 @@ def _fit(arguments: argparse.Namespace, kept: ExitStack) -> int:
         restarts=arguments.restarts,
         heldout_documents=arguments.heldout_documents or 0.0,
         start=start,
+        check_memory=arguments.check_memory,
     )
     lines = [*source.lines, *_added(problem, source)]
     try:
@@ -101,6 +102,7 @@ def _compare(arguments: argparse.Namespace, kept: ExitStack) -> int:
                 heldout=arguments.heldout,
                 heldout_seed=arguments.heldout_seed,
                 heldout_documents=arguments.heldout_documents or 0.0,
+                check_memory=arguments.check_memory,
                 **values,
             )
     except StopRun:

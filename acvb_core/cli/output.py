@@ -16,7 +16,7 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.data.report import plural
 from acvb_core.engine.fitting import Comparison
 from acvb_core.engine.result import Result
-from acvb_core.engine.snapshot import Verdict
+from acvb_core.engine.snapshot import MOTION, Verdict
 from acvb_core.evaluate.completion import Completion
 from acvb_core.store.export import plain, run_dict
 from acvb_core.store.known_labels import known_labels
@@ -248,7 +248,9 @@ def _ending(result: Result) -> str:
         )
     if row.monitored is None and result.verdict is Verdict.MAX_SWEEPS:
         return f"did its {sweeps}"
-    return f"{_ENDED[result.verdict]} after {sweeps}; judged by: {row.converges_by()}"
+    settled = result.snapshot.settled
+    motion = "" if settled is None else f", {MOTION[settled]}"
+    return f"{_ENDED[result.verdict]} after {sweeps}{motion}; judged by: {row.converges_by()}"
 
 
 def _race(result: Result) -> list[tuple[str, str]]:

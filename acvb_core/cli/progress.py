@@ -7,7 +7,7 @@ import time
 from typing import TextIO
 
 from acvb_core.engine.problem import Problem
-from acvb_core.engine.snapshot import Snapshot
+from acvb_core.engine.snapshot import MOTION, Snapshot
 
 _BAR = 20
 
@@ -44,6 +44,11 @@ class Progress:
         self._next = time.monotonic() + self._pause
         _write_line(self._stream, self._text(problem, snapshot), last=snapshot.verdict is not None)
 
+    def compiling(self, problem: Problem) -> None:
+        """Say why nothing moves yet."""
+        if not self._quiet:
+            _write_line(self._stream, f"{problem.label}  compiling, once", last=False)
+
     def _text(self, problem: Problem, snapshot: Snapshot) -> str:
         cap = problem.max_sweeps
         parts = [f"{self._number}/{self._runs}"] if self._runs > 1 else []
@@ -54,6 +59,8 @@ class Progress:
         parts.append(_how_far(problem, snapshot))
         if snapshot.verdict:
             parts.append(str(snapshot.verdict))
+        if snapshot.settled is not None:
+            parts.append(MOTION[snapshot.settled])
         for name, value in (
             ("bound", snapshot.lower_bound),
             ("pseudo-LOO", snapshot.pseudo_loo),

@@ -38,6 +38,7 @@ def _tune(arguments: argparse.Namespace, kept: ExitStack) -> int:
         heldout=arguments.heldout,
         heldout_documents=arguments.heldout_documents,
         heldout_seed=arguments.heldout_seed,
+        check_memory=arguments.check_memory,
         **values,
     )
     progress = Progress(sys.stderr, what.trials, quiet=arguments.quiet)
