@@ -24,9 +24,10 @@ from pages.ui.block_matrix import enlarged_part, matrices, sorted_relation  # no
 from pages.ui.block_members import members  # noqa: E402
 from pages.ui.block_network import network_view  # noqa: E402
 from pages.ui.empty import comparison_button, empty_state  # noqa: E402
+from pages.ui.failures import contain_failure  # noqa: E402
 from pages.ui.known_labels import with_known_labels  # noqa: E402
 from pages.ui.models import FACES, face_of, models_on  # noqa: E402
-from pages.ui.picking import answer, heading, jobs_of, key_of, pick, take_away, wait_for_answer  # noqa: E402
+from pages.ui.picking import heading, key_of, pick, take_away  # noqa: E402
 from pages.ui.workspace import Workspace, current  # noqa: E402
 
 STILL: dict[str, Any] = dict(STILL_CONFIG)
@@ -34,8 +35,8 @@ STILL: dict[str, Any] = dict(STILL_CONFIG)
 STYLE = """
 <style>
 .st-key-matrices, .st-key-summary { display: grid; gap: 1rem 1.5rem; align-items: start; }
-.st-key-matrices { grid-template-columns: repeat(auto-fit, minmax(27rem, 1fr)); }
-.st-key-summary { grid-template-columns: repeat(auto-fit, minmax(25rem, 1fr)); }
+.st-key-matrices { grid-template-columns: repeat(auto-fit, minmax(min(27rem, 100%), 1fr)); }
+.st-key-summary { grid-template-columns: repeat(auto-fit, minmax(min(25rem, 100%), 1fr)); }
 .st-key-matrices > div, .st-key-summary > div { width: 100% !important; min-width: 0; }
 </style>
 """
@@ -102,53 +103,49 @@ def summary(result: Result) -> None:
     with st.container(key="summary"):
         with st.container(key="summary_strengths"):
             st.subheader("Strength of the blocks", anchor=False)
-            st.plotly_chart(
-                strength_figure(result, height=height), key="blocks_strengths", theme=None, config=STILL,
-                alt="Posterior mean of the link probability of every block.",
-            )  # fmt: skip
+            with contain_failure():
+                st.plotly_chart(
+                    strength_figure(result, height=height), key="blocks_strengths", theme=None, config=STILL,
+                    alt="Posterior mean of the link probability of every block.",
+                )  # fmt: skip
         with st.container(key="summary_sizes"):
             st.subheader("Sizes of the clusters", anchor=False)
             for domain in domains:
                 whose = f" of the {SIDES[domain]}" if len(domains) > 1 else ""
-                st.plotly_chart(
-                    size_figure(result, domain, height=242 if len(domains) > 1 else height),
-                    key=f"blocks_sizes_{domain}", theme=None, config=STILL,
-                    alt=f"Number of objects in each cluster{whose}.",
-                )  # fmt: skip
+                with contain_failure():
+                    st.plotly_chart(
+                        size_figure(result, domain, height=242 if len(domains) > 1 else height),
+                        key=f"blocks_sizes_{domain}", theme=None, config=STILL,
+                        alt=f"Number of objects in each cluster{whose}.",
+                    )  # fmt: skip
 
 
 workspace = current()
 st.title("Blocks", anchor=False)
-jobs = [job for job in jobs_of(workspace, *MODELS) if answer(job) is not None]
-if not jobs:
-    if jobs_of(workspace, *MODELS):
-        wait_for_answer("blocks")
-    else:
-        nothing_yet(workspace)
-    st.stop()
 st.html(STYLE)
-job = pick(jobs, "blocks")
-found = answer(job)
-if found is not None:
-    key = key_of(job, found)
-    result = with_known_labels(workspace, key, found)
+job, found = pick(workspace, "blocks", MODELS, nothing_yet)
+key = key_of(job, found)
+result = with_known_labels(workspace, key, found)
+one = "cols" not in result.posterior.n_clusters()
+about(job, result)
+view = "matrix"
+if one:
+    view = st.segmented_control(
+        "View", list(VIEWS), format_func=VIEWS.get, default="matrix", required=True, key="blocks_view",
+        label_visibility="collapsed", persist_state="session",
+    )  # fmt: skip
+if view == "matrix":
+    with contain_failure():
+        matrices(job, sorted_relation(key, result))
+else:
+    network_view(key, result)
+summary(result)
+if one:
+    with contain_failure("table"):
+        clusters(result, sorted_relation(key, result))
+members(result)
+agreement_section(workspace, result)
+link_prediction(key, result)
+with contain_failure("list of files"):
     arrangement = sorted_relation(key, result)
-    one = "cols" not in result.posterior.n_clusters()
-    about(job, result)
-    view = "matrix"
-    if one:
-        view = st.segmented_control(
-            "View", list(VIEWS), format_func=VIEWS.get, default="matrix", required=True, key="blocks_view",
-            label_visibility="collapsed", persist_state="session",
-        )  # fmt: skip
-    if view == "matrix":
-        matrices(job, arrangement)
-    else:
-        network_view(key, result)
-    summary(result)
-    if one:
-        clusters(result, arrangement)
-    members(result)
-    agreement_section(workspace, result)
-    link_prediction(key, result)
     take_away(result, offers(key, result, arrangement, enlarged_part(job, arrangement)))

@@ -29,6 +29,7 @@ from pages.ui import compare_features, compare_topics, feature_view  # noqa: E40
 from pages.ui import format as say  # noqa: E402
 from pages.ui.compare_relation import blocks  # noqa: E402
 from pages.ui.empty import comparison_button, empty_state  # noqa: E402
+from pages.ui.failures import contain_failure  # noqa: E402
 from pages.ui.live import choose_axis, draw_curves, model_in_use  # noqa: E402
 from pages.ui.models import FACES, face_of, models_on  # noqa: E402
 from pages.ui.picking import Key, answer, jobs_of, key_of  # noqa: E402
@@ -41,7 +42,7 @@ STILL: dict[str, Any] = dict(STILL_CONFIG)
 STYLE = """
 <style>
 .st-key-agreement { display: grid; gap: 1rem 1.5rem; align-items: start; }
-.st-key-agreement { grid-template-columns: repeat(auto-fit, minmax(25rem, 1fr)); }
+.st-key-agreement { grid-template-columns: repeat(auto-fit, minmax(min(25rem, 100%), 1fr)); }
 .st-key-agreement > div { width: 100% !important; min-width: 0; }
 </style>
 """
@@ -74,21 +75,27 @@ def agreements_of(
 
 
 def choose(workspace: Workspace, jobs: list[Job], kind: str) -> list[Job]:
+    """Draw the choice of runs: those on the data in use to begin with, and those that have ended since."""
     labels = say.run_labels(jobs)
     by_id = {job.id: job for job in jobs}
     dataset = workspace.dataset
-    newest = (dataset.data if dataset else jobs[-1].problem).fingerprint
-    alike = [job.id for job in jobs if job.problem.fingerprint == newest]
+    wanted = (dataset.data if dataset else jobs[-1].problem).fingerprint
+    alike = [job.id for job in jobs if job.problem.fingerprint == wanted]
     if len(alike) < 2:
         alike = list(by_id)
-    key = f"compare_runs_{kind}"
-    kept = st.session_state.get(key)
-    if kept is not None:  # a run may have been removed since
-        st.session_state[key] = [job_id for job_id in kept if job_id in by_id]
+    key, offered = f"compare_runs_{kind}", f"compare_offered_{kind}"
+    kept, before = st.session_state.get(key), st.session_state.get(offered)
+    st.session_state[offered] = (wanted, alike)
+    if kept is not None and before is not None and before[0] == wanted:
+        new = [job_id for job_id in alike if job_id not in before[1]]
+        still = [job_id for job_id in kept if job_id in by_id]  # a run may have been removed since
+        room = max(MOST_RUNS - len(still), 0)
+        st.session_state[key] = [*still, *(new[-room:] if room else [])]
+    else:
+        st.session_state[key] = alike[-MOST_RUNS:]
     chosen = st.multiselect(
         "Runs",
         list(by_id),
-        default=alike[-MOST_RUNS:] if kept is None else None,
         format_func=lambda job_id: labels.get(job_id, job_id),
         max_selections=MOST_RUNS,
         key=key,
@@ -97,6 +104,7 @@ def choose(workspace: Workspace, jobs: list[Job], kind: str) -> list[Job]:
     return [by_id[job_id] for job_id in by_id if job_id in chosen]
 
 
+@contain_failure()
 def curves(jobs: list[Job], model: str, note: str) -> None:
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.subheader("Curves", anchor=False)
@@ -106,6 +114,7 @@ def curves(jobs: list[Job], model: str, note: str) -> None:
     draw_curves(jobs, x, key="compare_curves", of="compare", first=model)
 
 
+@contain_failure("table")
 def scores(table: ComparisonTable) -> None:
     st.subheader("Scores", anchor=False)
     for note in table.notes:
@@ -122,6 +131,7 @@ def scores(table: ComparisonTable) -> None:
         )
 
 
+@contain_failure("part of the page")
 def memberships(keys: tuple[Key, ...], results: list[Result], labels: list[str], model: str) -> None:
     """Draw how alike the clusterings of the model's objects are, and where the objects of one run are in another."""
     domains = model_row(model).clusterings
@@ -145,21 +155,23 @@ def memberships(keys: tuple[Key, ...], results: list[Result], labels: list[str],
     tables = agreements_of(keys, tuple(labels), domain, results)
     with st.container(key="agreement"):
         for measure, values in tables.items():
-            st.plotly_chart(
-                agreement_figure(values, measure), key=f"agreement_{measure}", theme=None, config=STILL
-            )
+            with contain_failure():
+                st.plotly_chart(
+                    agreement_figure(values, measure), key=f"agreement_{measure}", theme=None, config=STILL
+                )
     what = "objects" if len(domains) > 1 else domains[domain]
     st.subheader(f"Where the {what} go", anchor=False)
     one, other = choose_pair("pair", labels)
     pair = (clusters_of(results[one], domain), clusters_of(results[other], domain))
     names = (labels[one], labels[other])
     flows, counts = st.tabs(["Flow", "Table"])
-    with flows:
+    with flows, contain_failure():
         st.plotly_chart(alluvial_figure(*pair, names), key="alluvial", theme=None, config=STILL)
-    with counts:
+    with counts, contain_failure():
         st.plotly_chart(contingency_figure(*pair, names), key="contingency", theme=None, config=STILL)
 
 
+@contain_failure("part of the page")
 def topics(keys: tuple[Key, ...], jobs: list[Job], results: list[Result], labels: list[str]) -> None:
     """Draw which topics of runs are the same."""
     views = [view_of(job, result) for job, result in zip(jobs, results, strict=True)]
@@ -175,6 +187,7 @@ def topics(keys: tuple[Key, ...], jobs: list[Job], results: list[Result], labels
     compare_topics.returning(keys, views, labels, one)
 
 
+@contain_failure("part of the page")
 def features(keys: tuple[Key, ...], jobs: list[Job], results: list[Result], labels: list[str]) -> None:
     """Draw which features of two runs are the same."""
     views = [feature_view.view_of(job, result) for job, result in zip(jobs, results, strict=True)]

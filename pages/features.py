@@ -12,12 +12,13 @@ from acvb_core.engine.job import Job  # noqa: E402
 from acvb_core.engine.result import Result  # noqa: E402
 from pages.ui import format as say  # noqa: E402
 from pages.ui.empty import comparison_button, empty_state  # noqa: E402
+from pages.ui.failures import contain_failure  # noqa: E402
 from pages.ui.feature_detail import CHOSEN, overview, settings  # noqa: E402
 from pages.ui.feature_files import offers  # noqa: E402
 from pages.ui.feature_parts import OBJECT, all_features, all_objects, course, one_object  # noqa: E402
 from pages.ui.feature_view import FeatureView, view_of  # noqa: E402
 from pages.ui.models import FACES  # noqa: E402
-from pages.ui.picking import answer, heading, jobs_of, key_of, pick, take_away, wait_for_answer  # noqa: E402
+from pages.ui.picking import answer, heading, jobs_of, key_of, pick, take_away  # noqa: E402
 from pages.ui.workspace import Workspace, current  # noqa: E402
 
 FOLLOW_SECONDS = 2.0
@@ -119,33 +120,24 @@ def follow(job: Job, result: Result) -> None:
 
 workspace = current()
 st.title("Features", anchor=False)
-runs = jobs_of(workspace, "lfm")
-jobs = [job for job in runs if answer(job) is not None]
-if not jobs:
-    if runs:
-        wait_for_answer("features")
-    else:
-        nothing_yet(workspace)
-    st.stop()
 st.html(STYLE)
-job = pick(jobs, "features")
-result = answer(job)
-if result is not None:
-    if st.session_state.get("features_shown") != job.id:
-        st.session_state["features_shown"] = job.id
-        st.session_state[CHOSEN] = 1
-        st.session_state[OBJECT] = 0
-    view = view_of(job, result)
-    heading(
-        job,
-        view.data.name,
-        view.data.size_text,
-        say.count(view.n_features, "feature"),
-        say.count(result.snapshot.sweep, "sweep"),
-    )
-    follow(job, result)
-    if view.n_features:
-        body(view, job, result)
-    else:
-        no_feature(view)
+job, result = pick(workspace, "features", ("lfm",), nothing_yet)
+if st.session_state.get("features_shown") != job.id:
+    st.session_state["features_shown"] = job.id
+    st.session_state[CHOSEN] = 1
+    st.session_state[OBJECT] = 0
+view = view_of(job, result)
+heading(
+    job,
+    view.data.name,
+    view.data.size_text,
+    say.count(view.n_features, "feature"),
+    say.count(result.snapshot.sweep, "sweep"),
+)
+follow(job, result)
+if view.n_features:
+    body(view, job, result)
+else:
+    no_feature(view)
+with contain_failure("list of files"):
     take_away(result, offers(result))

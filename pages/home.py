@@ -8,10 +8,13 @@ from pages.ui.guard import guard
 
 guard()
 
+from collections.abc import Collection  # noqa: E402
+
 import pandas as pd  # noqa: E402
 
 from acvb_core.engine.job import Job  # noqa: E402
 from pages.ui import format as say  # noqa: E402
+from pages.ui.absent import deleted_runs, store_notices  # noqa: E402
 from pages.ui.empty import comparison_button  # noqa: E402
 from pages.ui.models import FACES, face_of  # noqa: E402
 from pages.ui.workspace import current  # noqa: E402
@@ -57,8 +60,8 @@ STEPS = (
 )
 
 
-def recent(jobs: list[Job]) -> pd.DataFrame:
-    """Return the newest runs first, one a line."""
+def recent(jobs: list[Job], unsaved: Collection[str]) -> pd.DataFrame:
+    """Return the newest runs first, one a line; those that could not be saved say so."""
     rows = []
     for job in reversed(jobs[-RECENT:]):
         seen = job.inspect()
@@ -68,7 +71,7 @@ def recent(jobs: list[Job]) -> pd.DataFrame:
                 "Method": job.problem.row.label,
                 "Seed": job.problem.settings.seed,
                 "Data": job.problem.data.name,
-                "State": say.state_of(job, seen).text,
+                "State": say.state_of(job, seen).text + (", not saved" if job.id in unsaved else ""),
                 "Passes": 0.0 if last is None else round(last.passes or last.sweep, 2),
                 "Found": "" if last is None else face_of(job).found(last.effective_k),
                 "CPU time": "" if last is None else say.duration(last.cpu_seconds),
@@ -103,9 +106,15 @@ with st.container(key="steps"):
             st.caption(text)
 st.space("small")
 st.subheader("Recent runs", anchor=False)
+store_notices()
+deleted_runs(workspace)
 jobs = workspace.jobs
+if unreadable := len(workspace.unreadable):
+    st.warning(
+        f"{say.count(unreadable, 'run')} could not be read. The Run page says why.", icon=":material/warning:"
+    )
 if jobs:
-    st.dataframe(recent(jobs), hide_index=True, key="recent_runs")
+    st.dataframe(recent(jobs, workspace.unsaved), hide_index=True, key="recent_runs")
     if len(jobs) > RECENT:
         st.caption(f"The newest {RECENT} of {len(jobs):,}; the Run page has them all.")
 else:

@@ -8,6 +8,8 @@ from pages.ui.guard import guard
 
 guard()
 
+from dataclasses import replace  # noqa: E402
+
 import pandas as pd  # noqa: E402
 
 from acvb_core.data.corpus import Corpus  # noqa: E402
@@ -20,23 +22,26 @@ from acvb_core.views.theme import STILL_CONFIG  # noqa: E402
 from acvb_core.views.topic_choice import MEASURES, best_k, choose_k_figure  # noqa: E402
 from pages.ui import format as say  # noqa: E402
 from pages.ui.empty import comparison_button, empty_state  # noqa: E402
+from pages.ui.failures import contain_failure  # noqa: E402
 from pages.ui.how_many_runs import (  # noqa: E402
     USUAL_SWEEPS,
     Plan,
     best_run,
     finished,
     grid_label,
+    grid_labels,
     grids,
     jobs_on,
     most_topics,
     number_of,
     numbers_of,
+    rows_of,
     start,
     table_of,
     usual_numbers,
 )
 from pages.ui.how_many_words import INTRODUCTION, MEASURE_TEXTS  # noqa: E402
-from pages.ui.picking import choose_one  # noqa: E402
+from pages.ui.picking import choose_one, open_run  # noqa: E402
 from pages.ui.workspace import Dataset, Workspace, current  # noqa: E402
 
 METHOD, STREAM = "cvb0", "sdm"
@@ -117,7 +122,10 @@ def form(workspace: Workspace, dataset: Dataset, corpus: Corpus | DiskCorpus) ->
     except ParameterError as error:
         plan = None
         st.text(str(error))
-    allowed = plan is not None and fits(plan, corpus)
+    allowed = False
+    if plan is not None:
+        plan = replace(plan, check_memory=fits(plan, corpus))
+        allowed = plan.check_memory or st.checkbox("Start them nevertheless", key="grid_nevertheless")
     of = "of the documents" if dataset.whole_documents else "of each document's words"
     share = f"{say.percent(dataset.heldout)} {of}" if dataset.heldout else "nothing"
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -142,7 +150,7 @@ def form(workspace: Workspace, dataset: Dataset, corpus: Corpus | DiskCorpus) ->
 
 
 def fits(plan: Plan, corpus: Corpus | DiskCorpus) -> bool:
-    """Warn of runs that will not fit into memory; False until the user wants them nevertheless."""
+    """Return whether the runs fit into memory; warn where they do not."""
     need, free = plan.memory_bytes(corpus), available_memory()
     if free is None or need <= free:
         return True
@@ -150,7 +158,7 @@ def fits(plan: Plan, corpus: Corpus | DiskCorpus) -> bool:
         f"These runs need about {say.size(need)}, and {say.size(free)} is free. Fewer topics need less.",
         icon=":material/memory:",
     )
-    return st.checkbox("Start them nevertheless", key="grid_nevertheless")
+    return False
 
 
 def measures(group: list[Job]) -> None:
@@ -166,14 +174,15 @@ def measures(group: list[Job]) -> None:
             progress(group, active)
         table = table_of(group)
         if len(table):
-            figure = choose_k_figure(table, height=330)
-            st.plotly_chart(
-                figure, key="grid_figure", theme=None, config=dict(STILL_CONFIG),
-                alt="Measures over the number of topics.",
-            )  # fmt: skip
+            with contain_failure():
+                figure = choose_k_figure(table, height=330)
+                st.plotly_chart(
+                    figure, key="grid_figure", theme=None, config=dict(STILL_CONFIG),
+                    alt="Measures over the number of topics.",
+                )  # fmt: skip
             at_the_edge(table)
             explain(group)
-        runs_table(group, table)
+        runs_table(group)
 
     panel()
 
@@ -228,22 +237,22 @@ def columns_of(group: list[Job]) -> dict[str, tuple[str, str, int]]:
     return COLUMNS | ({"sweeps": ("Windows", *COLUMNS["sweeps"][1:])} if streams else {})
 
 
-def runs_table(group: list[Job], table: pd.DataFrame) -> None:
+@contain_failure("table")
+def runs_table(group: list[Job]) -> None:
     """Draw one line a run: what it says where it has ended, how far it is where not."""
-    states = {
-        (number_of(job), job.problem.settings.seed): say.state_of(job, job.inspect()).text for job in group
-    }
-    waiting = []
-    ended = set(zip(table["k"], table["seed"], strict=True))
+    ended, lines = rows_of(group), []
     for job in group:
-        seen, at = job.inspect(), (number_of(job), job.problem.settings.seed)
-        if at not in ended:
-            sweeps = 0 if seen.snapshot is None else seen.snapshot.sweep
-            seconds = 0.0 if seen.snapshot is None else seen.snapshot.cpu_seconds
-            waiting.append({"k": at[0], "seed": at[1], "sweeps": sweeps, "cpu_seconds": seconds})
-    whole = pd.DataFrame([*table.to_dict("records"), *waiting], columns=[*table.columns, "state"])
-    whole["state"] = [states[k, seed] for k, seed in zip(whole["k"], whole["seed"], strict=True)]
-    whole = whole.sort_values(["k", "seed"], ignore_index=True)[list(COLUMNS)]
+        seen = job.inspect()
+        line = ended.get(job.id) or {
+            "k": number_of(job),
+            "seed": job.problem.settings.seed,
+            "sweeps": 0 if seen.snapshot is None else seen.snapshot.sweep,
+            "cpu_seconds": 0.0 if seen.snapshot is None else seen.snapshot.cpu_seconds,
+        }
+        lines.append(line | {"state": say.state_of(job, seen).text})
+    whole = pd.DataFrame(lines, columns=list(COLUMNS)).sort_values(
+        ["k", "seed"], kind="stable", ignore_index=True
+    )
     columns = columns_of(group)
     best = {
         heading: (sign * whole[name].astype(float)).max() * sign
@@ -283,8 +292,7 @@ def go_on(group: list[Job]) -> None:
         if st.button("See the topics", icon=":material/topic:", key="grid_see"):
             chosen = best_run(group, k)
             if chosen is not None:
-                st.session_state["topics_run"] = chosen.id
-                st.switch_page("pages/topics.py")
+                open_run(chosen)
 
 
 STYLE = """
@@ -309,10 +317,12 @@ found = grids(jobs_on(workspace, dataset))
 if not found:
     st.caption("Press Start: the measures appear here as the runs end. They go on when you leave the page.")
     st.stop()
+groups = {group[0].id: group for group in found}
 chosen = found[0]
 if len(found) > 1:
-    labels = [grid_label(group) for group in found]
-    chosen = found[labels.index(choose_one("Runs that differ in nothing else", labels, str, "grid"))]
+    chosen = groups[
+        choose_one("Runs that differ in nothing else", list(groups), grid_labels(found).__getitem__, "grid")
+    ]
 else:
     st.caption(grid_label(chosen))
 measures(chosen)

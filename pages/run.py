@@ -9,6 +9,7 @@ from pages.ui.guard import guard
 guard()
 
 from pages.ui import format as say  # noqa: E402
+from pages.ui.absent import damaged_runs, deleted_runs, store_notices  # noqa: E402
 from pages.ui.empty import comparison_button, empty_state  # noqa: E402
 from pages.ui.explain import explain_curves  # noqa: E402
 from pages.ui.live import live, model_in_use, shown_jobs  # noqa: E402
@@ -46,7 +47,9 @@ def runs(workspace: Workspace) -> None:
                 f"Also {say.count(others, 'run')} on other data", key="every", persist_state="session"
             )
     shown = shown_jobs(workspace, every)
-    if shown:
+    if not shown:
+        deleted_runs(workspace)
+    else:
         live(workspace, every=every)
         with st.container(horizontal=True, gap="medium"):
             faces: dict[str, Face] = {}
@@ -59,12 +62,12 @@ def runs(workspace: Workspace) -> None:
 
 workspace = current()
 st.title("Run", anchor=False)
-for line in workspace.unreadable:
-    st.warning("A stored run could not be read:", icon=":material/warning:")
-    st.text(line)
+store_notices()
+damaged_runs(workspace)
 dataset = workspace.dataset
 jobs = workspace.jobs
 if dataset is None and not jobs:
+    deleted_runs(workspace)
     no_data(workspace)
     st.stop()
 if dataset is not None:
@@ -89,4 +92,5 @@ if dataset is not None:
 if jobs:
     runs(workspace)
 else:
+    deleted_runs(workspace)
     st.caption("Press Start: cards and curves of the runs appear here and grow as they go.")

@@ -17,8 +17,9 @@ from acvb_core.store import export  # noqa: E402
 from pages.ui import format as say  # noqa: E402
 from pages.ui import topic_files  # noqa: E402
 from pages.ui.empty import comparison_button, empty_state  # noqa: E402
+from pages.ui.failures import contain_failure  # noqa: E402
 from pages.ui.models import models_on  # noqa: E402
-from pages.ui.picking import Offer, answer, heading, jobs_of, pick, take_away, wait_for_answer  # noqa: E402
+from pages.ui.picking import Offer, heading, jobs_of, pick, take_away  # noqa: E402
 from pages.ui.topic_documents import documents  # noqa: E402
 from pages.ui.topic_list import all_topics, known_labels, quality  # noqa: E402
 from pages.ui.topic_overview import CHOSEN, overview, settings  # noqa: E402
@@ -111,6 +112,7 @@ def body(view: TopicView) -> None:
         all_topics(view, names, topic, order)
 
 
+@contain_failure("list of files")
 def files(view: TopicView) -> None:
     result = view.result
 
@@ -147,28 +149,18 @@ def _how_far(result: Result) -> str:
 
 workspace = current()
 st.title("Topics", anchor=False)
-runs = jobs_of(workspace, "lda")
-jobs = [job for job in runs if answer(job) is not None]
-if not jobs:
-    if runs:
-        wait_for_answer("topics")
-    else:
-        nothing_yet(workspace)
-    st.stop()
 st.html(STYLE)
-job = pick(jobs, "topics")
-result = answer(job)
-if result is not None:
-    if st.session_state.get("topics_shown") != job.id:
-        st.session_state["topics_shown"] = job.id
-        st.session_state[CHOSEN] = 1
-    view = view_of(job, result)
-    heading(
-        job,
-        result.problem.data.name,
-        result.problem.data.size_text,
-        say.count(view.n_topics, "topic"),
-        _how_far(result),
-    )
-    body(view)
-    files(view)
+job, result = pick(workspace, "topics", ("lda",), nothing_yet)
+if st.session_state.get("topics_shown") != job.id:
+    st.session_state["topics_shown"] = job.id
+    st.session_state[CHOSEN] = 1
+view = view_of(job, result)
+heading(
+    job,
+    result.problem.data.name,
+    result.problem.data.size_text,
+    say.count(view.n_topics, "topic"),
+    _how_far(result),
+)
+body(view)
+files(view)

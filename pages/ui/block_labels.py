@@ -10,6 +10,7 @@ from acvb_core.engine.result import Result
 from acvb_core.evaluate.agreement import LabelAgreement, attribute_agreement
 from acvb_core.views.known_labels import label_figure
 from acvb_core.views.theme import STILL_CONFIG
+from pages.ui.failures import contain_failure
 from pages.ui.known_labels import labels_upload
 from pages.ui.picking import choose_one
 from pages.ui.workspace import Workspace
@@ -17,6 +18,7 @@ from pages.ui.workspace import Workspace
 STILL: dict[str, Any] = dict(STILL_CONFIG)
 
 
+@contain_failure("part of the page")
 def agreement_section(workspace: Workspace, result: Result) -> None:
     """Draw how well the clusters of the row objects go with what is known of them, and where to bring more."""
     relation = result.problem.data

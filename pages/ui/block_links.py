@@ -10,6 +10,7 @@ from acvb_core.engine.result import Result
 from acvb_core.evaluate.links import likely_links, surprising_links
 from acvb_core.store import export
 from pages.ui import format as say
+from pages.ui.failures import contain_failure
 from pages.ui.picking import Key, Offer, download
 
 MOST_PAIRS = 10_000
@@ -44,14 +45,16 @@ def link_prediction(key: Key, result: Result) -> None:
             )  # fmt: skip
     likely, surprising = st.tabs([LIKELY, SURPRISING])
     with likely:
-        if among == "missing" or not_too_many(key, result):
-            show_pairs(likely_table(key, int(number), among, result), result, "likely")
+        with contain_failure("table"):
+            if among == "missing" or not_too_many(key, result):
+                show_pairs(likely_table(key, int(number), among, result), result, "likely")
         st.caption(
             "By the probability of a link, the mean over the clusters of both ends. Pairs of a dense block are all "
             "about equally likely: a run tells which blocks lack links, and hardly which pair of a block does."
         )
     with surprising:
-        show_pairs(surprising_table(key, int(number), result), result, "surprising")
+        with contain_failure("table"):
+            show_pairs(surprising_table(key, int(number), result), result, "surprising")
         st.caption(
             "Links that the clusters explain least: errors perhaps, or the most telling ones. Where the pair is far "
             "less probable than its block, one of the two objects stands between clusters."

@@ -12,6 +12,7 @@ from acvb_core.engine.result import Result
 from acvb_core.views.arrangement import Arrangement, Window, arranged, as_read
 from acvb_core.views.blocks import block_figure
 from acvb_core.views.theme import CHART_CONFIG, STILL_CONFIG, Figure
+from pages.ui.failures import contain_failure
 from pages.ui.picking import Key
 
 CHART: dict[str, Any] = {
@@ -81,9 +82,10 @@ def matrices(job: Job, arrangement: Arrangement) -> None:
             )  # fmt: skip
         with st.container(key="matrix_read"):
             st.subheader("As it was read", anchor=False)
-            relation = arrangement.relation
-            height = int(figure["layout"]["height"])
-            st.plotly_chart(
-                unsorted_figure(relation.fingerprint + relation.name, height, relation), key="blocks_unsorted",
-                theme=None, config=STILL, alt="The same links, with the objects in the order of the file.",
-            )  # fmt: skip
+            with contain_failure():
+                relation = arrangement.relation
+                height = int(figure["layout"]["height"])
+                st.plotly_chart(
+                    unsorted_figure(relation.fingerprint + relation.name, height, relation), key="blocks_unsorted",
+                    theme=None, config=STILL, alt="The same links, with the objects in the order of the file.",
+                )  # fmt: skip

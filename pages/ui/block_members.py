@@ -6,11 +6,13 @@ import streamlit as st
 
 from acvb_core.engine.result import Result
 from pages.ui import format as say
+from pages.ui.failures import contain_failure
 
 _NAMES = {"rows": "Rows", "cols": "Columns"}
 
 
 @st.fragment
+@contain_failure("table")
 def members(result: Result) -> None:
     """Draw the table of the objects and their clusters, to be searched."""
     st.subheader("Who belongs where", anchor=False)

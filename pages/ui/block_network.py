@@ -11,12 +11,14 @@ from acvb_core.evaluate.group_graph import GroupGraph, group_graph
 from acvb_core.views.group_graph import group_graph_figure
 from acvb_core.views.node_link import node_link_figure, too_large
 from acvb_core.views.theme import STILL_CONFIG, Figure
+from pages.ui.failures import contain_failure
 from pages.ui.picking import Key
 
 STILL: dict[str, Any] = dict(STILL_CONFIG)
 VIEWS = {"groups": "Groups", "nodes": "Single nodes"}
 
 
+@contain_failure()
 def network_view(key: Key, result: Result) -> None:
     """Draw the graph of the groups, or of the nodes where they are not too many."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="network_controls"):

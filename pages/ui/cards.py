@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 
 import streamlit as st
 
 from acvb_core.engine.job import Inspection, Job, Status
-from acvb_core.engine.snapshot import Snapshot, Verdict
+from acvb_core.engine.snapshot import MOTION, Snapshot, Verdict
 from acvb_core.views.theme import method_style
 from pages.ui import format as say
 from pages.ui import streams
+from pages.ui.absent import act
 from pages.ui.models import face_of
+from pages.ui.picking import open_run
 from pages.ui.workspace import Workspace
 
 # On and off lengths in pixels, after the dash styles of the figures.
@@ -33,22 +34,26 @@ def cards(workspace: Workspace, jobs: Sequence[Job], seen: Mapping[str, Inspecti
     """Draw a card for each job, as many side by side as there is room for."""
     names = say.run_names(jobs)
     # Beside the method such a name would push the badge to another line: it has a line of its own, in every card.
-    long = any(name.way for name in names.values())
+    long = any(name.way or name.data for name in names.values())
     shown = {job.id: names[job.id].method if long else names[job.id].text for job in jobs}
     # Such names would push the badges of some narrow cards to another line, and not those of others.
     head = "long_head" if any(len(label) > _LONGEST for label in shown.values()) else "head"
+    unsaved = workspace.unsaved
     with st.container(key="run_cards"):
         for job in jobs:
             with st.container(border=True, gap="small", key=f"card_{job.id}", height="stretch"):
                 name = names[job.id]
                 below = _second_line(job, name) if long else None
                 _card(workspace, job, seen[job.id], shown[job.id], below, f"{head}_{job.id}")
+                if job.id in unsaved and not seen[job.id].status.active:
+                    _not_saved(workspace, job, unsaved[job.id])
+                _buttons(workspace, job, seen[job.id], names[job.id].text)
 
 
 def _second_line(job: Job, name: say.RunName) -> str:
-    """Return how many clusterings a run makes of a network, and what else its name has; else a blank, for its room."""
+    """Return what a run's name has beside the method; a blank where it has no more, to keep the room."""
     way = name.way or ("one clustering" if job.problem.settings.model == "network" else "")
-    return " · ".join(part for part in (way, name.number) if part) or "\u00a0"
+    return " · ".join(part for part in (name.data, way, name.number) if part) or "\u00a0"
 
 
 def _card(workspace: Workspace, job: Job, seen: Inspection, label: str, below: str | None, head: str) -> None:
@@ -70,7 +75,19 @@ def _card(workspace: Workspace, job: Job, seen: Inspection, label: str, below: s
     if seen.error is not None:
         st.text(seen.error)
     st.html(_facts(_figures(job, seen)))
-    _buttons(workspace, job, seen)
+
+
+def _not_saved(workspace: Workspace, job: Job, why: str) -> None:
+    with st.container(gap="xsmall", key=f"unsaved_{job.id}"):
+        st.badge(
+            "not saved", icon=":material/error:", color="red",
+            help="It is gone when the app ends. Until then you can look at it and download it.",
+        )  # fmt: skip
+        st.text(why)
+        st.button(
+            "Save again", icon=":material/save:", key=f"save_{job.id}", on_click=act,
+            args=(workspace.save_again, job),
+        )  # fmt: skip
 
 
 def _under_way(seen: Inspection, done: int) -> str:
@@ -81,7 +98,9 @@ def _under_way(seen: Inspection, done: int) -> str:
 
 
 def _over(seen: Inspection, done: int) -> str:
-    return streams.over(seen) if seen.problem.row.streams else f"{say.count(done, 'sweep')} done"
+    text = streams.over(seen) if seen.problem.row.streams else f"{say.count(done, 'sweep')} done"
+    settled = None if seen.snapshot is None else seen.snapshot.settled
+    return text if settled is None else f"{text}, {MOTION[settled]}"
 
 
 def _figures(job: Job, seen: Inspection) -> list[tuple[str, str]]:
@@ -132,26 +151,34 @@ def _swatch(method: str) -> str:
     return f"<span class='run-line' style='background: {pattern}'></span>"
 
 
-def _buttons(workspace: Workspace, job: Job, seen: Inspection) -> None:
+def _buttons(workspace: Workspace, job: Job, seen: Inspection, name: str) -> None:
     """Draw what can be done with a run; three places, so that nothing moves when its state changes."""
     active, paused = seen.status.active, seen.status is Status.PAUSED
-    with st.container(horizontal=True, gap="small"):
-        if not active:
-            more = job.problem.max_sweeps
-            _icon(
-                f"extend_{job.id}",
-                ":material/more_time:",
-                _go_on(job, more) if job.can_extend else _why_not(seen),
-                job.extend,
-                more,
-                disabled=not job.can_extend,
-            )
-        elif paused:
-            _icon(f"resume_{job.id}", ":material/play_arrow:", "Resume", job.resume)
-        else:
-            _icon(f"pause_{job.id}", ":material/pause:", "Pause", job.pause)
-        _icon(f"stop_{job.id}", ":material/stop:", "Stop and keep what it has", job.stop, disabled=not active)
-        _icon(f"remove_{job.id}", ":material/delete:", "Remove this run", workspace.remove, job)
+    with st.container(horizontal=True, horizontal_alignment="distribute", key=f"icons_{job.id}"):
+        with st.container(horizontal=True, gap="small", width="content"):
+            if not active:
+                more = job.problem.max_sweeps
+                told = _go_on(job, more) if job.can_extend else _why_not(seen)
+                _icon_button(
+                    f"extend_{job.id}", "more_time", f"Go on with {name}", told, job.extend, more,
+                    disabled=not job.can_extend,
+                )  # fmt: skip
+            elif paused:
+                _icon_button(f"resume_{job.id}", "play_arrow", f"Resume {name}", "Resume", job.resume)
+            else:
+                _icon_button(f"pause_{job.id}", "pause", f"Pause {name}", "Pause", job.pause)
+            _icon_button(
+                f"stop_{job.id}", "stop", f"Stop {name}", "Stop and keep what it has", job.stop,
+                disabled=not active,
+            )  # fmt: skip
+            face = face_of(job)
+            if st.button(
+                f"Open {name}", icon=face.page_icon, help=f"{face.page_label} of this run", key=f"open_{job.id}",
+                disabled=seen.snapshot is None or not seen.snapshot.sweep, type="tertiary",
+            ):  # fmt: skip
+                open_run(job)
+        told = "Stop and delete; you can undo it" if active else "Delete; you can undo it"
+        _icon_button(f"remove_{job.id}", "delete", f"Delete {name}", told, workspace.remove, job.id)
 
 
 def _go_on(job: Job, more: int) -> str:
@@ -168,22 +195,17 @@ def _why_not(seen: Inspection) -> str:
     return "Only a run that was stopped or reached its limit can go on"
 
 
-def _icon(
-    key: str, icon: str, text: str, action: Callable[..., object], *arguments: object, disabled: bool = False
+def _icon_button(
+    key: str,
+    icon: str,
+    name: str,
+    told: str,
+    action: Callable[..., object],
+    *arguments: object,
+    disabled: bool = False,
 ) -> None:
+    """Draw a button that shows an icon alone; its name is for those who do not see it (`style`)."""
     st.button(
-        "\u200b",
-        icon=icon,
-        help=text,
-        key=key,
-        on_click=_quietly,
-        args=(action, *arguments),
-        disabled=disabled,
-        type="tertiary",
-    )
-
-
-def _quietly(action: Callable[..., object], *arguments: object) -> None:
-    """Do what a button says; a run that ended since the button was drawn refuses, and its card now says why."""
-    with suppress(ValueError):
-        action(*arguments)
+        name, icon=f":material/{icon}:", help=told, key=key, on_click=act, args=(action, *arguments),
+        disabled=disabled, type="tertiary",
+    )  # fmt: skip

@@ -13,6 +13,7 @@ from acvb_core.evaluate.feature_match import FeatureMatch, match_features
 from acvb_core.views.theme import STILL_CONFIG
 from acvb_core.views.topic_pairs import similarity_figure
 from pages.ui import format as say
+from pages.ui.failures import contain_failure
 from pages.ui.feature_view import FeatureView
 from pages.ui.picking import Key
 
@@ -33,6 +34,7 @@ def same_objects(views: Sequence[FeatureView]) -> bool:
     return all(np.array_equal(view.data.rows, first) for view in views[1:])
 
 
+@contain_failure()
 def pairs(keys: tuple[Key, Key], both: tuple[FeatureView, FeatureView], runs: tuple[str, str]) -> None:
     """Draw the features of two runs in pairs: how alike they are, and what they mean."""
     without = [run for run, view in zip(runs, both, strict=True) if not view.n_features]

@@ -11,6 +11,7 @@ from acvb_core.engine.result import Result
 from acvb_core.views.arrangement import arranged
 from acvb_core.views.blocks import block_figures
 from acvb_core.views.theme import STILL_CONFIG, Figure
+from pages.ui.failures import contain_failure
 from pages.ui.picking import Key
 
 STILL: dict[str, Any] = dict(STILL_CONFIG)
@@ -18,7 +19,7 @@ STILL: dict[str, Any] = dict(STILL_CONFIG)
 _STYLE = """
 <style>
 .st-key-compare_matrices { display: grid; gap: 1rem 1.5rem; align-items: start; }
-.st-key-compare_matrices { grid-template-columns: repeat(auto-fit, minmax(22rem, 1fr)); }
+.st-key-compare_matrices { grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 1fr)); }
 .st-key-compare_matrices > div { width: 100% !important; min-width: 0; }
 </style>
 """
@@ -30,6 +31,7 @@ def matrices_of(keys: tuple[Key, ...], _results: Sequence[Result]) -> list[Figur
     return block_figures([arranged(result) for result in _results])
 
 
+@contain_failure()
 def blocks(keys: tuple[Key, ...], results: Sequence[Result], labels: Sequence[str]) -> None:
     """Draw the blocks of some runs beside each other."""
     st.html(_STYLE)

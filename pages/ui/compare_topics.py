@@ -16,6 +16,7 @@ from acvb_core.views.theme import STILL_CONFIG
 from acvb_core.views.topic_labels import plain_name
 from acvb_core.views.topic_pairs import moved_figure, similarity_figure
 from pages.ui import format as say
+from pages.ui.failures import contain_failure
 from pages.ui.picking import Key
 from pages.ui.topic_view import TopicView, names_of
 
@@ -46,6 +47,7 @@ def same_words(views: Sequence[TopicView]) -> bool:
     return all(np.array_equal(view.corpus.vocabulary, first) for view in views[1:])
 
 
+@contain_failure()
 def alignment(keys: tuple[Key, Key], pair: tuple[TopicView, TopicView], runs: tuple[str, str]) -> None:
     """Draw the topics of two runs in pairs: how alike they are, and which moved."""
     found = aligned(keys, *pair)
@@ -119,6 +121,7 @@ def among(views: Sequence[TopicView], reference: int) -> list[int]:
     return seeds if len(seeds) > 1 else list(range(len(views)))
 
 
+@contain_failure("table")
 def returning(keys: Sequence[Key], views: Sequence[TopicView], runs: Sequence[str], reference: int) -> None:
     """Draw which topics of one run come back in others."""
     st.subheader("Which topics come back", anchor=False)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def promises(plan: Plan, dataset: Dataset) -> None:
-    """Say which methods are certain to converge, and within how many sweeps or windows."""
+    """Say within how many sweeps or windows the averaged methods end, at the worst: min(limit, 2 / tolerance)."""
     bounds: dict[tuple[int, int, bool], list[str]] = {}
     for problem in plan.problems(dataset, plan.seeds[:1]):
         if problem.row.averaged and not problem.row.sampled:
@@ -26,13 +26,16 @@ def promises(plan: Plan, dataset: Dataset) -> None:
             bounds.setdefault(key, []).append(problem.row.label)
     for (worst, cap, streams), labels in bounds.items():
         one, many = ("window", "windows") if streams else ("sweep", "sweeps")
-        text = (
-            f"**{say.together(labels)}** will converge within {worst:,} averaged {many} whatever the data "
-            "(2 / tolerance, the worst case); most runs need far fewer."
-        )
+        certain = f"{worst:,} averaged {many} (2 / tolerance)"
         if cap < worst:
             limit = f"{plan.epochs_text(labels)} ({say.count(cap, one)})" if streams else f"{cap:,} {many}"
-            text += f" The limit of {limit} ends a run earlier, and it then says so."
+            text = (
+                f"**{say.together(labels)}** will end within {limit}, the limit, whatever the data. Convergence is "
+                f"certain only within {certain}; a run that ends before it has converged says so. Most converge far "
+                "sooner."
+            )
+        else:
+            text = f"**{say.together(labels)}** will converge within {certain} whatever the data; most need far fewer."
         st.caption(text)
 
 
@@ -58,8 +61,8 @@ def need(plan: Plan, dataset: Dataset) -> str:
     return f"{say.size(needed)} of memory{saved}"
 
 
-def memory_allows(plan: Plan, dataset: Dataset) -> bool:
-    """Warn of runs that will not fit; False until the user wants them nevertheless."""
+def memory_suffices(plan: Plan, dataset: Dataset) -> bool:
+    """Return whether the runs fit; warn where they do not."""
     needed, free = plan.memory_bytes(dataset), available_memory()
     if free is None or needed <= free:
         return True
@@ -70,4 +73,4 @@ def memory_allows(plan: Plan, dataset: Dataset) -> bool:
         f"These runs need about {say.size(needed)}, and {say.size(free)} is free. {less}",
         icon=":material/memory:",
     )
-    return st.checkbox("Start them nevertheless", key="nevertheless")
+    return False

@@ -14,6 +14,7 @@ from acvb_core.views.pictures import image_uri, largest, two_sided
 from acvb_core.views.theme import STILL_CONFIG, Figure, cluster_colour
 from acvb_core.views.topic_labels import ink_on
 from pages.ui import format as say
+from pages.ui.failures import contain_failure
 from pages.ui.feature_view import FeatureView
 from pages.ui.picking import choose_one
 from pages.ui.picture_row import picture_row
@@ -55,7 +56,7 @@ def settings(view: FeatureView) -> tuple[int, Units]:
             (1, "chevron_right", "Next feature"),
         ):
             st.button(
-                "\u200b", icon=f":material/{icon}:", help=text, key=f"feature_step_{step}", on_click=choose,
+                text, icon=f":material/{icon}:", help=text, key=f"feature_step_{step}", on_click=choose,
                 args=((feature - 1 + step) % n + 1,), disabled=n == 1,
             )  # fmt: skip
         units: Units = "table"
@@ -97,6 +98,7 @@ def feature_frame(view: FeatureView, units: Units) -> pd.DataFrame:
     return frame
 
 
+@contain_failure("table")
 def _list(view: FeatureView, units: Units) -> None:
     frame = feature_frame(view, units)
     key = f"feature_table_{view.run}_{turn()}"
@@ -129,6 +131,7 @@ def _list(view: FeatureView, units: Units) -> None:
     )  # fmt: skip
 
 
+@contain_failure("part of the page")
 def _head(view: FeatureView, feature: int) -> None:
     """Draw the feature's number and figures."""
     colour = cluster_colour(feature)
@@ -144,6 +147,7 @@ def _head(view: FeatureView, feature: int) -> None:
     )
 
 
+@contain_failure()
 def _weights(view: FeatureView, feature: int, units: Units) -> None:
     st.plotly_chart(
         weights_figure(view, feature, units), key="feature_weights", theme=None, config=_STILL,
@@ -192,6 +196,7 @@ def carrier_frame(view: FeatureView, feature: int) -> pd.DataFrame:
     return frame
 
 
+@contain_failure("part of the page")
 def _carriers(view: FeatureView, feature: int) -> None:
     """Draw the objects that carry the feature most, and how frequent it is in each known group."""
     st.subheader("Who has it", anchor=False)

@@ -18,6 +18,7 @@ from acvb_core.views.reconstruction_images import reconstruction_images_figure
 from acvb_core.views.theme import CHART_CONFIG, STILL_CONFIG, Figure
 from acvb_core.views.weight_map import weight_map_figure
 from pages.ui import format as say
+from pages.ui.failures import contain_failure
 from pages.ui.feature_detail import CHOSEN, turn
 from pages.ui.feature_view import FeatureView
 from pages.ui.picking import Key, choose_one
@@ -36,6 +37,7 @@ _CLICKS: dict[str, Any] = {
 }
 
 
+@contain_failure()
 def all_features(view: FeatureView, feature: int, units: Units) -> None:
     """Draw all features on one scale: as pictures where the columns are pixels, else as a map of weights."""
     image = view.data.image
@@ -81,6 +83,7 @@ def in_order(columns: Any) -> bool:
     return len(numbers) > 1 and bool((np.diff(numbers) > 0).all())
 
 
+@contain_failure()
 def all_objects(view: FeatureView, key: Key) -> None:
     """Draw who has which feature, sorted."""
     figure, kinds = _matrix(key, view)
@@ -101,6 +104,7 @@ def _matrix(key: Key, _view: FeatureView) -> tuple[Figure, int]:
     return figure, len(np.unique(np.packbits(_view.objects >= 0.5, axis=1), axis=0))
 
 
+@contain_failure()
 def one_object(view: FeatureView) -> None:
     """Draw how the features make up an object that is chosen."""
     row = _chosen_row(view)
@@ -156,6 +160,7 @@ def _chosen_row(view: FeatureView) -> int | None:
     return None
 
 
+@contain_failure()
 def course(view: FeatureView) -> None:
     """Draw how many features there were from sweep to sweep, and what the likelihoods did."""
     result = view.result

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from acvb_core.engine.job import Inspection, Job, Status
+from acvb_core.engine.problem import Problem
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.registry import model_for
-from acvb_core.rows import Method
 
 if TYPE_CHECKING:
     from pages.ui.workspace import Dataset
@@ -54,6 +55,10 @@ VERDICTS: dict[Verdict, State] = {
         "A number stopped being finite. The last answer is shown, but do not trust it.",
     ),
 }
+_MOTION = {
+    True: "The sweeps have settled, too: the last one lies close to the mean.",
+    False: "The sweeps still move around the mean, which stands still because it averages many of them.",
+}
 #: Gibbs sampling has no tolerance to meet: using up its sweeps is how it is meant to end.
 COMPLETE = State(
     "complete",
@@ -83,6 +88,12 @@ STATUSES: dict[Status, State] = {
         ":material/schedule:",
         "Waiting until another run ends; a paused one keeps its place.",
     ),
+    Status.COMPILING: State(
+        "compiling, once",
+        "blue",
+        ":material/build:",
+        "The method's functions are compiled when they are first used on this computer. Its CPU time leaves that out.",
+    ),
     Status.STARTING: State("starting", "blue", ":material/sync:", "Working out where to start."),
     Status.RUNNING: State("running", "blue", ":material/play_arrow:", "Going over the data."),
     Status.PAUSED: State("paused", "orange", ":material/pause:", "Held; resume it whenever you like."),
@@ -101,7 +112,8 @@ def state_of(job: Job, seen: Inspection) -> State:
             return STREAMED if row.monitored is None else EPOCH_LIMIT
         if row.monitored is None:
             return COMPLETE
-    return VERDICTS[seen.verdict]
+    state, settled = VERDICTS[seen.verdict], None if seen.snapshot is None else seen.snapshot.settled
+    return state if settled is None else state._replace(meaning=f"{state.meaning} {_MOTION[settled]}")
 
 
 class RunName(NamedTuple):
@@ -110,6 +122,8 @@ class RunName(NamedTuple):
     Attributes
     ----------
     method : str
+    data : str
+        The data set, where the runs are on several; else empty. Safe to show as Markdown or HTML.
     way : str
         What it takes a network for, where that is no network; else empty.
     number : str
@@ -117,6 +131,7 @@ class RunName(NamedTuple):
     """
 
     method: str
+    data: str
     way: str
     number: str
 
@@ -127,27 +142,53 @@ class RunName(NamedTuple):
 
 
 def run_names(jobs: Sequence[Job]) -> dict[str, RunName]:
-    """Return a name for each job by id, no longer than needed to tell it from others of its model."""
-    # Rows of the registry: those of two models are two, whatever they are called.
-    methods = Counter(job.problem.row for job in jobs)
-    seeded = Counter((job.problem.row, job.problem.settings.seed) for job in jobs)
-    counted: Counter[tuple[Method, int]] = Counter()
+    """Return a name for each job by id, no longer than needed; no two are the same.
+
+    Numbers follow the age of the runs, so that they do not depend on the order in which a page shows them.
+    """
+    by_age = sorted(jobs, key=lambda job: job.created)
+    data = _data_names([job.problem for job in by_age])
     names = {}
-    for job in jobs:
-        row, seed = job.problem.row, job.problem.settings.seed
-        counted[row, seed] += 1
-        number = []
-        if methods[row] > 1 or seed:
-            number.append(f"seed {seed}")
-        if seeded[row, seed] > 1:
-            number.append(f"no. {counted[row, seed]}")
-        way = "" if row.model == model_for(job.problem.data).name else "two clusterings"
-        names[job.id] = RunName(row.label, way, " · ".join(number))
+    for job in by_age:
+        problem = job.problem
+        way = "" if problem.row.model == model_for(problem.data).name else "two clusterings"
+        names[job.id] = RunName(problem.row.label, data[problem.fingerprint], way, "")
+    seeds = {job.id: job.problem.settings.seed for job in jobs}
+    alike = Counter(names.values())
+    seeded = Counter((names[job_id], seed) for job_id, seed in seeds.items())
+    counted: Counter[tuple[RunName, int]] = Counter()
+    numbered = {}
+    for job_id, name in names.items():
+        seed = seeds[job_id]
+        counted[name, seed] += 1
+        number = [f"seed {seed}"] if alike[name] > 1 or seed else []
+        if seeded[name, seed] > 1:
+            number.append(f"no. {counted[name, seed]}")
+        numbered[job_id] = name._replace(number=" · ".join(number))
+    return {job.id: numbered[job.id] for job in jobs}
+
+
+def _data_names(problems: Sequence[Problem]) -> dict[str, str]:
+    """Return a short name for each data set by fingerprint; all are empty where there is one data set."""
+    names = {problem.fingerprint: _harmless(problem.data.name) for problem in problems}
+    if len(names) == 1:
+        return dict.fromkeys(names, "")
+    shared, counted = Counter(names.values()), Counter[str]()
+    for fingerprint, name in names.items():
+        counted[name] += 1
+        if shared[name] > 1:
+            names[fingerprint] = f"{name} ({counted[name]})"
     return names
 
 
+def _harmless(name: str, limit: int = 24) -> str:
+    """Return a name without the characters that Markdown and HTML treat as markup, cut to `limit` characters."""
+    plain = " ".join(re.sub(r"[^\w .,+()-]", " ", name).split()) or "data"
+    return plain if len(plain) <= limit else f"{plain[: limit - 1].rstrip(' .,(+-')}…"
+
+
 def run_labels(jobs: Sequence[Job]) -> dict[str, str]:
-    """Return the name of each job by id on one line: method, what it takes a network for, seed, number."""
+    """Return the name of each job by id on one line: method, data set, what it takes a network for, seed, number."""
     return {job_id: name.text for job_id, name in run_names(jobs).items()}
 
 

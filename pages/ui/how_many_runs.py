@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -40,6 +41,8 @@ class Plan:
         Of a method that streams, nothing.
     epochs : float
         Of a method that streams.
+    check_memory : bool
+        A run does not start where it needs more memory than is free.
     """
 
     method: str
@@ -47,6 +50,7 @@ class Plan:
     seeds: int
     max_sweeps: int
     epochs: float = 1.0
+    check_memory: bool = True
 
     @property
     def length(self) -> dict[str, float]:
@@ -113,7 +117,8 @@ def start(workspace: Workspace, dataset: Dataset, plan: Plan) -> int:
     there = {_identity(job) for job in jobs_on(workspace, dataset)}
     begun = 0
     problems = grid_problems(
-        dataset.data, plan.ks, plan.method, plan.seeds, **{"heldout": 0.0, **dataset.split}, **plan.length
+        dataset.data, plan.ks, plan.method, plan.seeds, check_memory=plan.check_memory,
+        **{"heldout": 0.0, **dataset.split}, **plan.length,
     )  # fmt: skip
     for problem in problems:
         if (but_for_k(problem.settings), problem.settings.values["k"], problem.settings.seed) not in there:
@@ -167,15 +172,31 @@ def grid_label(group: Sequence[Job]) -> str:
     return f"{row.label} · {shown} topics · {whole if settings.heldout_documents else held} · {most}"
 
 
+def grid_labels(groups: Iterable[Sequence[Job]]) -> dict[str, str]:
+    """Return the label of each grid by the id of its first run; those that would read the same are numbered."""
+    labels = {group[0].id: grid_label(group) for group in groups}
+    shared, counted = Counter(labels.values()), Counter[str]()
+    for first, label in labels.items():
+        counted[label] += 1
+        if shared[label] > 1:
+            labels[first] = f"{label} · no. {counted[label]}"
+    return labels
+
+
 def finished(group: Iterable[Job]) -> list[tuple[Job, Result]]:
     """Return the runs that have ended, with their results."""
     ended = [(job, answer(job)) for job in group if job.inspect().verdict is not None]
     return [(job, result) for job, result in ended if result is not None]
 
 
+def rows_of(group: Iterable[Job]) -> dict[str, dict[str, Any]]:
+    """Return what each run that has ended says, a row of `Grid.table` by the id of the run."""
+    return {job.id: _row(key_of(job, result), result) for job, result in finished(group)}
+
+
 def table_of(group: Iterable[Job]) -> pd.DataFrame:
     """Return what the runs that have ended say, as `Grid.table` does."""
-    return grid_table(_row(key_of(job, result), result) for job, result in finished(group))
+    return grid_table(rows_of(group).values())
 
 
 @st.cache_resource(show_spinner=False, max_entries=400)

@@ -11,7 +11,9 @@ from acvb_core.engine.job import Inspection, Job
 from acvb_core.engine.standing import JUDGES
 from acvb_core.views.convergence import RunCurve, XAxis, live_figure
 from pages.ui import format as say
+from pages.ui.absent import deleted_runs
 from pages.ui.cards import cards
+from pages.ui.failures import contain_failure
 from pages.ui.live_plot import live_plot
 from pages.ui.models import by_model
 from pages.ui.sidebar import moving
@@ -49,6 +51,7 @@ def live(workspace: Workspace, *, every: bool) -> None:
             st.rerun()  # begin or end the refreshing, or show the page as it is without runs
         jobs = [job for some in by_model(jobs, model_in_use(workspace)).values() for job in some]
         seen = {job.id: job.inspect() for job in jobs}
+        deleted_runs(workspace)
         cards(workspace, jobs, seen)
         races(jobs, seen)
         # In here, so that switching redraws the panels and not the page around them.
@@ -59,6 +62,7 @@ def live(workspace: Workspace, *, every: bool) -> None:
     panels()
 
 
+@contain_failure("part of the page")
 def races(jobs: Sequence[Job], seen: Mapping[str, Inspection]) -> None:
     """Draw a line for each run of several restarts: how they stand, or how it went."""
     labels = say.run_labels(jobs)
@@ -130,10 +134,11 @@ def draw_curves(jobs: Sequence[Job], x: XAxis, *, key: str, of: str, first: str 
     labels = say.run_labels(jobs)
     for number, (model, some) in enumerate(by_model(jobs, first).items()):
         own = x if model == "lda" or x == "cpu_seconds" else "sweep"
-        figure = live_figure(curves(some, labels), x=own, uirevision=f"{of}-{model}-{own}")
-        live_plot(
-            figure, key=key if number == 0 else f"{key}_{model}", height=int(figure["layout"]["height"])
-        )
+        with contain_failure():
+            figure = live_figure(curves(some, labels), x=own, uirevision=f"{of}-{model}-{own}")
+            live_plot(
+                figure, key=key if number == 0 else f"{key}_{model}", height=int(figure["layout"]["height"])
+            )
 
 
 def curves(jobs: Sequence[Job], labels: Mapping[str, str]) -> list[RunCurve]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from acvb_core.data.split import MAX_ENTRIES
 from acvb_core.engine.job import Job
 from pages.ui import format as say
 from pages.ui.words import ModelWords
@@ -55,12 +56,10 @@ class Face:
         The held-out score that stands on a card: its name, its field, and how it is written.
     held_out : str
         Of what a share is held out.
-    held : (str, str)
-        What is held out, one and many.
-    known : callable
-        data -> how many of those there are.
     about : str
         Said before their number where it is not exact.
+    most : int or None
+        How many are held out at most; None where there is no limit.
     demonstration : Demonstration
     words : ModelWords
         Explanations.
@@ -79,13 +78,12 @@ class Face:
     page_icon: str
     score: tuple[str, str, Callable[[float], str]]
     held_out: str
-    held: tuple[str, str]
-    known: Callable[[Any], int]
     about: str
     demonstration: Demonstration
     words: ModelWords
     way: str = ""
     usual: tuple[str, ...] = ("acvb0", "cvb0", "vb")
+    most: int | None = None
 
     def sizes(self, effective_k: Mapping[str, int]) -> str:
         """Return how many clusters or topics there are, in digits."""
@@ -114,9 +112,8 @@ FACES: dict[str, Face] = {
         page_icon=":material/grid_view:",
         score=("Held-out skill", "skill", say.percent),
         held_out="the known entries",
-        held=("entry", "entries"),
-        known=lambda relation: relation.n_observed,
         about="",
+        most=MAX_ENTRIES,
         demonstration=Demonstration(
             "debtag_games",
             ("acvb0", "cvb0", "vb"),
@@ -138,9 +135,8 @@ FACES: dict[str, Face] = {
         page_icon=":material/hub:",
         score=("Held-out skill", "skill", say.percent),
         held_out="the known pairs",
-        held=("pair", "pairs"),
-        known=lambda network: network.n_known,
         about="",
+        most=MAX_ENTRIES,
         demonstration=Demonstration(
             "les_miserables",
             ("acvb0", "cvb0", "vb"),
@@ -162,8 +158,6 @@ FACES: dict[str, Face] = {
         page_icon=":material/topic:",
         score=("Held-out perplexity", "perplexity", "{:,.0f}".format),
         held_out="each document's words",
-        held=("word", "words"),
-        known=lambda corpus: corpus.n_tokens,
         about="About ",
         demonstration=Demonstration(
             "bible",
@@ -185,9 +179,8 @@ FACES: dict[str, Face] = {
         page_icon=":material/layers:",
         score=("Held-out log lik.", "log_likelihood", "{:.3f}".format),
         held_out="the known cells",
-        held=("cell", "cells"),
-        known=lambda table: table.n_observed,
         about="About ",
+        most=MAX_ENTRIES,
         demonstration=Demonstration(
             "digits",
             ("fab", "em", "vb"),

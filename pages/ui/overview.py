@@ -10,6 +10,7 @@ import streamlit as st
 
 from acvb_core.data.document_split import MOST_DOCUMENTS, OBSERVED
 from acvb_core.engine.free_memory import available_memory
+from acvb_core.registry import model_row
 from pages.ui import format as say
 from pages.ui.glance import Glance
 from pages.ui.models import FACES
@@ -81,7 +82,7 @@ def holding_out(workspace: Workspace, dataset: Dataset) -> None:
         whole = dataset.whole_documents
         if dataset.model == "lda" and not dataset.on_disk:
             whole = _whole_documents(whole)
-        many = "documents" if whole else face.held[1]
+        many = "documents" if whole else model_row(dataset.model).unit[1]
         now = dataset.heldout
         if whole != dataset.whole_documents:  # another kind of share has another usual size
             now = HELDOUT_DOCUMENTS if whole else HELDOUT
@@ -132,11 +133,14 @@ def _hidden(dataset: Dataset, share: float, whole: bool) -> str:
     """Return how much is hidden from runs, in words."""
     face = FACES[dataset.model]
     if not whole:
-        one, many = face.held
+        row = model_row(dataset.model)
+        one, many = row.unit
         if not share:
             return f"No {one} is hidden from new runs: they have no held-out scores."
-        hidden = round(share * face.known(dataset.data))
-        return f"{face.about}{say.count(hidden, one, many)} hidden from each new run."
+        asked = round(share * (row.observed(dataset.data) if row.observed else 0))
+        hidden = asked if face.most is None else min(asked, face.most)
+        most = f" (no more than {hidden:,}: enough for a score)" if hidden < asked else ""
+        return f"{face.about}{say.count(hidden, one, many)} hidden from each new run{most}."
     n = dataset.data.n_documents
     hidden = min(max(1, round(share * n)), MOST_DOCUMENTS, n - 1) if share else 0
     most = f" (no more than {MOST_DOCUMENTS:,}: enough for a score)" if hidden == MOST_DOCUMENTS else ""

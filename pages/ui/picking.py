@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from pathlib import PurePath
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import streamlit as st
 
 from acvb_core.engine.job import Inspection, Job
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.result import Result
-from acvb_core.engine.snapshot import Snapshot
+from acvb_core.engine.snapshot import MOTION, Snapshot
 from acvb_core.engine.standing import Standing
 from acvb_core.store import export
 from pages.ui import format as say
 from pages.ui.models import face_of
+from pages.ui.run_order import order_runs
 from pages.ui.workspace import Workspace
 
+#: Seconds between two looks at the runs under way.
+FOLLOW_SECONDS = 2.0
 Choice = TypeVar("Choice", str, int)
 #: What tells answers apart: the run, its sweep, and whether it goes on, and how far a race is.
 Key = tuple[str, int, str]
@@ -74,15 +78,14 @@ def _key(job: Job, problem: Problem, snapshot: Snapshot, standing: Standing | No
     return job.id, snapshot.sweep, f"{snapshot.verdict}{race}"
 
 
-def wait_for_answer(name: str) -> None:
-    """Say that runs are under way, and nothing can be shown of them yet."""
-    st.info("The first sweep is still under way.", icon=":material/hourglass_top:")
-    if st.button("Refresh", icon=":material/refresh:", key=f"{name}_wait"):
-        st.rerun()
-
-
 def choose_one(
-    label: str, options: Sequence[Choice], shown: Callable[[Choice], str], key: str, **more: Any
+    label: str,
+    options: Sequence[Choice],
+    shown: Callable[[Choice], str],
+    key: str,
+    *,
+    persist_state: Literal["session"] | None = "session",
+    **more: Any,
 ) -> Choice:
     """Draw a selectbox whose choice outlives a change of what the options are called, and return it.
 
@@ -98,40 +101,118 @@ def choose_one(
         The text of an option, shown as it is.
     key : str
         Of the widget; put an option there to choose it.
-    **more
+    persist_state, **more
         For `st.selectbox`.
     """
     kept = f"{key}_kept"
     known = (st.session_state.get(key), st.session_state.get(kept), options[0])
     st.session_state[key] = next(choice for choice in known if choice in options)
-    chosen: Choice = st.selectbox(label, options, format_func=shown, key=key, persist_state="session", **more)
+    chosen: Choice = st.selectbox(
+        label, options, format_func=shown, key=key, persist_state=persist_state, **more
+    )
     st.session_state[kept] = chosen
     return chosen
 
 
-def pick(jobs: Sequence[Job], name: str) -> Job:
-    """Draw the choice of a run, the newest first, and return the one chosen.
+def pick(
+    workspace: Workspace, name: str, models: Sequence[str], nothing_yet: Callable[[Workspace], None]
+) -> tuple[Job, Result]:
+    """Draw the choice of a run, and return the one chosen with its answer; end the script where there is none.
+
+    A run that another page has opened (`open_run`) is shown. Otherwise the page begins with the first run of
+    `order_runs`. A run that the user chose here is shown again until the data in use change or a run is added.
 
     Parameters
     ----------
-    jobs : sequence of Job
-        At least one.
+    workspace : Workspace
     name : str
         The page's; keys of the widgets begin with it.
+    models : sequence of str
+        Models whose runs the page shows.
+    nothing_yet : callable
+        Draws the page without runs.
     """
+    runs = jobs_of(workspace, *models)
+    jobs = [job for job in runs if answer(job) is not None]
+    if not jobs:
+        if runs:
+            _wait_for_answer(workspace, name, models)
+        else:
+            nothing_yet(workspace)
+        st.stop()
+    dataset = workspace.dataset
+    order, reason = order_runs(jobs, None if dataset is None else dataset.data.fingerprint)
+    key, by_id = f"{name}_run", {job.id: job for job in order}
+    _forget_choice(key, (dataset and dataset.data.fingerprint, sorted(job.id for job in runs)))
     labels = say.run_labels(jobs)
     told = {job.id: _told(job) for job in jobs}
-    order = [job.id for job in reversed(jobs)]
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="picker"):
         chosen = choose_one(
-            "Run", order, lambda job_id: f"{labels[job_id]} · {told[job_id]}", f"{name}_run", width=420
-        )
-        job = next(job for job in jobs if job.id == chosen)
+            "Run", list(by_id), lambda job_id: f"{labels[job_id]} · {told[job_id]}", key, width=420,
+            persist_state=None, on_change=_remember_choice, args=(key,),
+        )  # fmt: skip
+        job = by_id[chosen]
         if job.inspect().status.active and st.button(
             "Refresh", icon=":material/refresh:", key=f"{name}_refresh"
         ):
             st.rerun()
-    return job
+    if reason and chosen == order[0].id:
+        st.text(reason)  # it quotes the name of the data
+    _follow_runs(workspace, models)
+    result = answer(job)
+    assert result is not None
+    return job, result
+
+
+def open_run(job: Job) -> None:
+    """Go to the page that shows a run's answer, and show it there."""
+    page = face_of(job).page
+    st.session_state[f"{PurePath(page).stem}_run"] = job.id
+    st.switch_page(page)
+
+
+def _remember_choice(key: str) -> None:
+    st.session_state[f"{key}_by_hand"] = True
+
+
+def _forget_choice(key: str, now: object) -> None:
+    """Forget the run that was shown on an earlier visit, unless the user chose it and nothing has changed since.
+
+    Streamlit drops the widget's own state when the page is left: without it, the page was just entered.
+    """
+    by_hand, seen = f"{key}_by_hand", f"{key}_among"
+    state = st.session_state
+    if key not in state and not (state.get(by_hand) and state.get(seen) == now):
+        state.pop(f"{key}_kept", None)
+        state.pop(by_hand, None)
+    state[seen] = now
+
+
+def _wait_for_answer(workspace: Workspace, name: str, models: Sequence[str]) -> None:
+    """Say that runs are under way, and nothing can be shown of them yet."""
+    st.info("The first sweep is still under way.", icon=":material/hourglass_top:")
+    if st.button("Refresh", icon=":material/refresh:", key=f"{name}_wait"):
+        st.rerun()
+    _follow_runs(workspace, models)
+
+
+def _follow_runs(workspace: Workspace, models: Sequence[str]) -> None:
+    """Have the page drawn anew when a run is added, gives its first answer, ends or is removed."""
+
+    def listed() -> list[tuple[str, str, bool]]:
+        seen = [(job, job.inspect()) for job in jobs_of(workspace, *models)]
+        return [(job.id, say.state_of(job, now).text, now.snapshot is not None) for job, now in seen]
+
+    shown = listed()
+    if not any(job.inspect().status.active for job in jobs_of(workspace, *models)):
+        return
+
+    @st.fragment(run_every=FOLLOW_SECONDS)
+    def watch() -> None:
+        if listed() != shown:
+            st.rerun()
+
+    watch()
 
 
 def _told(job: Job) -> str:
@@ -143,7 +224,10 @@ def _told(job: Job) -> str:
 
 def heading(job: Job, *facts: str) -> None:
     """Draw how a run stands, and facts about it in one line (shown as they are)."""
-    state = say.state_of(job, job.inspect())
+    seen = job.inspect()
+    state, settled = say.state_of(job, seen), None if seen.snapshot is None else seen.snapshot.settled
+    if settled is not None:
+        facts = (MOTION[settled], *facts)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="heading"):
         st.badge(state.text, icon=state.icon, color=state.colour, help=state.meaning)
         st.text(" · ".join(facts), width="content")

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import atexit
 import os
+import signal
+import sys
 import threading
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,8 +46,23 @@ def store() -> RunStore:
 def job_book() -> JobBook:
     """Return the book of jobs; what still runs when the server ends is stopped and saved."""
     book = JobBook(executor(), store())
-    atexit.register(book.close)
+    atexit.register(_save_and_leave, book)
     return book
+
+
+def _save_and_leave(book: JobBook) -> None:
+    # Streamlit's handler is still in place, but there is no server any more that it could stop.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        book.close(tell=_say)
+    except KeyboardInterrupt:
+        _say("Left without saving all runs.")
+
+
+def _say(text: str) -> None:
+    with suppress(OSError, ValueError):  # the terminal may be gone
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()
 
 
 @st.cache_resource(show_spinner=False)
@@ -64,4 +82,10 @@ def kernels() -> threading.Thread:
 @st.cache_resource(show_spinner=False)
 def datasets() -> dict[str, Dataset | None]:
     """Return the data set in use of each workspace that was looked at; None where there is none."""
+    return {}
+
+
+@st.cache_resource(show_spinner=False)
+def data_problems() -> dict[str, str]:
+    """Return why the data of workspaces could not be saved or read, by workspace."""
     return {}

@@ -17,7 +17,7 @@ from acvb_core.parameters import Value
 from acvb_core.registry import MODELS, methods_for, model_row
 from acvb_core.rows import Method
 from pages.ui import format as say
-from pages.ui.costs import memory_allows, need, promises, streaming
+from pages.ui.costs import memory_suffices, need, promises, streaming
 from pages.ui.forms import Field, fields, show_field, show_given, values_of, was_put
 from pages.ui.models import FACES
 from pages.ui.services import executor
@@ -45,6 +45,7 @@ class Plan:
     seeds: range
     restarts: int = 1
     trained: TrainedTopics | None = None
+    check_memory: bool = True
 
     @property
     def n_runs(self) -> int:
@@ -84,6 +85,7 @@ class Plan:
                 seed=seed,
                 restarts=self.restarts,
                 start=self.trained,
+                check_memory=self.check_memory,
                 **dataset.split,
             )
             for seed in (self.seeds if seeds is None else seeds)
@@ -132,9 +134,14 @@ def setup(workspace: Workspace, dataset: Dataset) -> bool:
     plan = _plan(model, chosen, {} if trained is None else {"k": trained.n_topics}, bool(dataset.heldout))
     if trained is not None:
         plan = replace(plan, trained=trained)
-    promises(plan, dataset)
-    streaming(plan, dataset)
-    allowed = memory_allows(plan, dataset)
+    try:
+        promises(plan, dataset)
+        streaming(plan, dataset)
+        plan = replace(plan, check_memory=memory_suffices(plan, dataset))
+    except AcvbError as error:  # these data cannot be run on: nothing would be left to learn from
+        st.text(str(error))
+        return False
+    allowed = plan.check_memory or st.checkbox("Start them nevertheless", key="nevertheless")
     with st.container(horizontal=True, vertical_alignment="center"):
         pressed = st.button(
             f"Start {say.count(plan.n_runs, 'run')}",

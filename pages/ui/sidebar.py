@@ -15,6 +15,17 @@ def moving(workspace: Workspace) -> int:
     return sum(status.active and status is not Status.PAUSED for status in statuses)
 
 
+def _data_problem(workspace: Workspace) -> None:
+    """Draw why the data could not be saved or read, and what can be done."""
+    saved = workspace.dataset is None
+    st.badge("not read" if saved else "not saved", icon=":material/error:", color="red")
+    st.caption("Choose the data again." if saved else "The data are gone when the app ends.")
+    with st.popover("Why", type="tertiary"):
+        st.text(workspace.data_problem)
+    if not saved:
+        st.button("Save again", icon=":material/save:", key="save_data", on_click=workspace.save_dataset)
+
+
 def sidebar(workspace: Workspace) -> None:
     """Draw the part of the sidebar below the navigation."""
     busy = moving(workspace) > 0
@@ -31,6 +42,11 @@ def sidebar(workspace: Workspace) -> None:
             st.badge(f"{say.count(held, 'run')} paused", icon=":material/pause:", color="orange")
         else:
             st.caption("No run under way")
+        if unsaved := len(workspace.unsaved):
+            st.badge(
+                f"{say.count(unsaved, 'run')} not saved", icon=":material/error:", color="red",
+                help="The Run page says why, and can save them again.",
+            )  # fmt: skip
 
     with st.sidebar:
         with st.container(border=True, gap="xsmall", key="sidebar_state"):
@@ -41,5 +57,7 @@ def sidebar(workspace: Workspace) -> None:
                 st.caption("Data")
                 st.text(dataset.name)
                 st.caption(dataset.data.size_text)
+            if workspace.data_problem is not None:
+                _data_problem(workspace)
             jobs()
         remember()

@@ -15,6 +15,12 @@ _STYLE = """
 @container (max-width: 17rem) {
   [class*="st-key-long_head_"] { flex-direction: column !important; align-items: flex-start !important; gap: 0.4rem; }
 }
+[class*="st-key-icons_"] button [data-testid="stMarkdownContainer"],
+[class*="st-key-topic_step_"] button [data-testid="stMarkdownContainer"],
+[class*="st-key-feature_step_"] button [data-testid="stMarkdownContainer"] {
+  position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
+[class*="st-key-unsaved_"] .stText { font-size: 0.8rem; line-height: 1.3; overflow-wrap: anywhere; }
+.st-key-deleted_runs { padding-block: 0.35rem; }
 .st-key-steps { display: grid; grid-template-columns: repeat(6, minmax(0, 1fr)); gap: 0.9rem; }
 @media (max-width: 1250px) { .st-key-steps { grid-template-columns: repeat(3, minmax(0, 1fr)); } }
 @media (max-width: 700px) { .st-key-steps { grid-template-columns: repeat(2, minmax(0, 1fr)); } }

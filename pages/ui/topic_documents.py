@@ -11,6 +11,7 @@ import streamlit as st
 from acvb_core.evaluate.topic_documents import DocumentOrder, top_documents
 from acvb_core.store.topic_names import Names
 from pages.ui import format as say
+from pages.ui.failures import contain_failure
 from pages.ui.topic_overview import choose
 from pages.ui.topic_text import Spans, share_bars, tinted_words
 from pages.ui.topic_view import TopicView, shown_of
@@ -20,6 +21,7 @@ MOST_LISTED = 100
 _BY: dict[DocumentOrder, str] = {"share": "Share of the topic", "tokens": "Words of the topic"}
 
 
+@contain_failure("part of the page")
 def documents(view: TopicView, names: Names, topic: int) -> None:
     """Draw the documents of the chosen topic, or those whose names were searched for, and the one that is open."""
     about = _about(view)
@@ -142,6 +144,7 @@ def _opened(view: TopicView, listed: pd.DataFrame, topic: int, wanted: str) -> i
     return int(listed["document"].iloc[0]) if len(listed) else None
 
 
+@contain_failure("document")
 def document(view: TopicView, names: Names, topic: int, number: int) -> None:
     """Draw one document."""
     corpus = view.corpus

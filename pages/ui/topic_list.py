@@ -14,6 +14,7 @@ from acvb_core.views.theme import STILL_CONFIG
 from acvb_core.views.topic_bars import quality_figure, quality_table, topic_shares_figure
 from acvb_core.views.topic_labels import given_name, plain_name
 from pages.ui import format as say
+from pages.ui.failures import contain_failure
 from pages.ui.picking import choose_one
 from pages.ui.topic_cards import Card, topic_cards
 from pages.ui.topic_overview import choose
@@ -26,6 +27,7 @@ MOST_LABELS = 30
 _STILL: dict[str, Any] = dict(STILL_CONFIG)
 
 
+@contain_failure("part of the page")
 def all_topics(view: TopicView, names: Names, topic: int, order: Order) -> None:
     """Draw a card for each topic; for a searched word, those that have it, with probabilities."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="word_search"):
@@ -105,6 +107,7 @@ def _card(view: TopicView, names: Names, topic: int, words: list[str], note: str
     )
 
 
+@contain_failure("part of the page")
 def quality(view: TopicView, names: Names) -> None:
     """Draw how good the topics are."""
     measures = view.quality
@@ -169,6 +172,7 @@ def _top(view: TopicView, n: int) -> list[list[str]]:
     return [[str(word) for word in view.corpus.vocabulary[row]] for row in chosen]
 
 
+@contain_failure("table")
 def known_labels(view: TopicView, names: Names) -> None:
     """Draw how the words of each known label's documents are divided among the topics."""
     table = view.by_label

@@ -15,6 +15,7 @@ from acvb_core.views.topic_bars import topic_bars
 from acvb_core.views.topic_labels import given_name, ink_on, plain_name
 from acvb_core.views.topic_map import topic_map_figure
 from pages.ui import format as say
+from pages.ui.failures import contain_failure
 from pages.ui.picking import choose_one
 from pages.ui.topic_view import Order, TopicView, decimal, topic_names
 
@@ -61,7 +62,7 @@ def settings(view: TopicView, names: Names) -> tuple[int, Order]:
         )
         for step, icon, text in ((-1, "chevron_left", "Topic before"), (1, "chevron_right", "Next topic")):
             st.button(
-                "\u200b", icon=f":material/{icon}:", help=text, key=f"topic_step_{step}", on_click=choose,
+                text, icon=f":material/{icon}:", help=text, key=f"topic_step_{step}", on_click=choose,
                 args=((topic - 1 + step) % n + 1,), disabled=n == 1,
             )  # fmt: skip
         by = st.segmented_control(
@@ -90,7 +91,7 @@ def overview(view: TopicView, names: Names, topic: int, order: Order) -> None:
     """Draw the map beside the words of the chosen topic."""
     height = max(420, 48 + 21 * order.n)
     with st.container(key="topic_panels"):
-        with st.container(key="topic_map", gap="xsmall"):
+        with st.container(key="topic_map", gap="xsmall"), contain_failure():
             st.subheader("Map of the topics", anchor=False)
             st.caption(
                 "Close together: alike in their words, as far as a plane can show it "
@@ -99,14 +100,15 @@ def overview(view: TopicView, names: Names, topic: int, order: Order) -> None:
             _map(view, names, topic, min(height, 560))
         with st.container(key="topic_words", gap="xsmall"):
             _head(view, names, topic)
-            st.plotly_chart(
-                topic_bars(
-                    view.words(order, [topic - 1]), topic, tokens=float(view.tokens[topic - 1]), labels=names,
-                    n=order.n, title=False, height=height,
-                ),
-                key="topic_bars", theme=None, config=_STILL,
-                alt=f"The words of topic {topic}, the most telling first.",
-            )  # fmt: skip
+            with contain_failure():
+                st.plotly_chart(
+                    topic_bars(
+                        view.words(order, [topic - 1]), topic, tokens=float(view.tokens[topic - 1]), labels=names,
+                        n=order.n, title=False, height=height,
+                    ),
+                    key="topic_bars", theme=None, config=_STILL,
+                    alt=f"The words of topic {topic}, the most telling first.",
+                )  # fmt: skip
 
 
 def _map(view: TopicView, names: Names, topic: int, height: int) -> None:
@@ -137,6 +139,7 @@ def clicked_topic(point: Any) -> int | None:
     return int(number) if isinstance(number, int | float) and number >= 1 else None
 
 
+@contain_failure("part of the page")
 def _head(view: TopicView, names: Names, topic: int) -> None:
     """Draw the topic's number, name and figures, and what renames it."""
     colour, quality = cluster_colour(topic), view.quality

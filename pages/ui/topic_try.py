@@ -7,9 +7,10 @@ import zlib
 import streamlit as st
 
 from acvb_core.data.tokeniser import Tokeniser
-from acvb_core.errors import DataError
+from acvb_core.errors import DataError, ParameterError
 from acvb_core.store.topic_names import Names
 from pages.ui import format as say
+from pages.ui.failures import contain_failure
 from pages.ui.topic_overview import choose
 from pages.ui.topic_text import share_bars, tinted_words
 from pages.ui.topic_view import TopicView
@@ -45,6 +46,7 @@ def try_text(view: TopicView, names: Names, topic: int) -> None:
             _found(view, names, topic, text or "", tokeniser)
 
 
+@contain_failure("part of the page")
 def _found(view: TopicView, names: Names, topic: int, text: str, tokeniser: Tokeniser) -> None:
     if not text.strip():
         st.caption("There is no text yet.")
@@ -53,6 +55,9 @@ def _found(view: TopicView, names: Names, topic: int, text: str, tokeniser: Toke
         table = view.result.transform([text])
     except DataError:
         st.caption("There is no word in this text, once it is cut as the corpus was (stop words, numbers).")
+        return
+    except ParameterError as error:  # the pattern of a word takes too long
+        st.text(str(error))
         return
     known, unknown = (int(table[name].iloc[0]) for name in ("tokens", "unknown"))
     one, many = ("word", "words") if tokeniser.ngrams == 1 else ("word or phrase", "words and phrases")

@@ -8,11 +8,13 @@ from typing import BinaryIO
 
 import streamlit as st
 
+from acvb_core.errors import DataError
 from pages.ui import format as say
 
 #: Environment variable that names the folder.
 FILES = "ACVB_FILES"
 MOST_LISTED = 1000
+MOST_NAMED = 5
 _KEPT, _ON_SERVER = "upload_kept", "upload_server"
 
 #: A file of the server's is known by its path; what is uploaded lies in memory.
@@ -21,7 +23,7 @@ Brought = BinaryIO | Path
 
 def brought_file(help: str) -> Brought | None:
     """Draw the uploader, and the choice of a file on the server; the file stays chosen when the page is left."""
-    listed = server_files()
+    listed, notes = server_files()
     chosen = None
     if listed:
         chosen = st.selectbox(
@@ -32,6 +34,8 @@ def brought_file(help: str) -> Brought | None:
             persist_state="session",
             help=f"Those in the folder that {FILES} names when the server is started: for files too big to upload.",
         )
+    for note in notes:
+        st.text(note)  # names of files: no Markdown
     if chosen is not None:
         return chosen
     given = st.file_uploader("File", key="upload", help=help)
@@ -51,17 +55,41 @@ def forget_file() -> None:
     st.session_state.pop(_KEPT, None)
 
 
-def server_files() -> list[Path]:
-    """Return the files in the folder that the server's environment names, by name; folders within are left out."""
-    named = os.environ.get(FILES)
-    if not named:
-        return []
-    folder = Path(named).expanduser()
+def server_files() -> tuple[list[Path], list[str]]:
+    """List the files in the folder that the server's environment names.
+
+    Returns
+    -------
+    files : list of Path
+        Sorted by name, without hidden files, and without those in folders within.
+    notes : list of str
+        What is not offered, and why.
+    """
+    folder = _folder()
+    if folder is None:
+        return [], []
     try:
-        found = [path for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")]
-    except OSError:
-        return []
-    return sorted(found, key=lambda path: path.name.lower())[:MOST_LISTED]
+        visible = [path for path in folder.iterdir() if not path.name.startswith(".")]
+        links = sorted(path.name for path in visible if path.is_symlink())
+        files = [path for path in visible if not path.is_symlink() and path.is_file()]
+    except OSError as error:
+        return [], [f"The server cannot read the folder that {FILES} names: {error.strerror}."]
+    notes = []
+    if links:
+        named = ", ".join(links[:MOST_NAMED]) + (", …" if len(links) > MOST_NAMED else "")
+        notes.append(
+            f"Links are not offered, as they may lead out of the folder: {named}. "
+            "Copy the files into the folder instead."
+        )
+    if len(files) > MOST_LISTED:
+        notes.append(f"Only the first {MOST_LISTED:,} of {len(files):,} files are listed.")
+    return sorted(files, key=lambda path: path.name.lower())[:MOST_LISTED], notes
+
+
+def _folder() -> Path | None:
+    """Return the folder of the server's files, without links in its own path."""
+    named = os.environ.get(FILES)
+    return Path(named).expanduser().resolve() if named else None
 
 
 def identity(file: Brought) -> str:
@@ -75,9 +103,21 @@ def identity(file: Brought) -> str:
 
 
 def rewound(file: Brought) -> Brought:
-    """Return the file, to be read from its start."""
+    """Return the file, to be read from its start.
+
+    Raises
+    ------
+    DataError
+        Where a file of the server's has become a link, or lies in no folder that the server offers.
+    """
     if not isinstance(file, Path):
         file.seek(0)
+    elif file.parent != _folder() or file.resolve() != file:
+        raise DataError(
+            f"this is a link, or lies outside the folder that {FILES} names",
+            source=file.name,
+            remedy="Copy the file itself into that folder.",
+        )
     return file
 
 

@@ -52,6 +52,12 @@ class RelationReader(Reader):
         choice = partial(column_choice, layout, guess_prefix(prefix, layout))
         places = column_places(layout)
         loading: dict[str, Any] = {}
+        if layout.text_column is not None:
+            st.warning(
+                "A column holds long texts. To find topics in them, choose Texts above. To read links, choose their "
+                "columns here.",
+                icon=":material/help:",
+            )
         if layout.format == "edges":
             loading["row_column"] = choice("Row objects", places, layout.row_column)
             loading["column_column"] = choice("Column objects", places, layout.column_column)

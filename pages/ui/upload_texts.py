@@ -160,7 +160,10 @@ class TextReader(Reader):
             with st.spinner("Reading"):
                 known = key, _texts_to_cut(file, layout, looking, loading)
             st.session_state[_READ] = known
-        return Draft(known[1], tokeniser_form(prefix), loading["where"] == "disk")
+        draft = Draft(known[1], tokeniser_form(prefix), loading["where"] == "disk")
+        if draft.texts is not None:
+            draft.texts.cut(draft.tokeniser)  # a pattern that takes too long is a fault of the draft
+        return draft
 
     def preview(self, draft: Draft | None) -> None:
         """Draw what the tokeniser keeps and drops."""

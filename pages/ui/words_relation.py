@@ -106,7 +106,10 @@ _CONVERGENCE = """
   log likelihood.
 - **ACVB** and **ACVB0** have converged when the averaged cluster probabilities change by less than the tolerance. This
   is certain to happen: the mean over *s* sweeps moves by at most 2/*s* in a sweep, so 2 / tolerance averaged sweeps are
-  always enough.
+  always enough. The sweep limit may end a run before that; it then says so.
+- A mean of many sweeps may stand still while the sweeps circle around it. So a converged averaged run also says which
+  it is. **Settled**: the last sweep is less than 0.01 away from the mean (mean over the objects, L1). **Still moving
+  around its mean**: it is farther away.
 - **Gibbs** sampling runs for the number of sweeps it is told.
 """
 

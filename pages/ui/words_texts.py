@@ -170,7 +170,10 @@ _CONVERGENCE = """
   log likelihood, the logarithm behind LOO perplexity.
 - **ACVB** and **ACVB0** have converged when the averaged topic probabilities change by less than the tolerance. This
   is certain to happen: the mean over *s* sweeps moves by at most 2/*s* in a sweep, so 2 / tolerance averaged sweeps are
-  always enough.
+  always enough. The sweep limit may end a run before that; it then says so.
+- A mean of many sweeps may stand still while the sweeps circle around it. So a converged averaged run also says which
+  it is. **Settled**: the last sweep is less than 0.01 away from the mean (mean over the words, L1). **Still moving
+  around its mean**: it is farther away.
 - **Gibbs** sampling runs for the number of sweeps it is told, and **SDM**, **SCVB0** and **SVB** for the number of
   epochs.
 - The **averaged streams** have converged when the mean of their topics over the windows changes by less than the

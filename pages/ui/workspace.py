@@ -19,7 +19,9 @@ from acvb_core.engine.job import Job
 from acvb_core.engine.problem import Problem
 from acvb_core.registry import model_for
 from acvb_core.store.files import StoreError
+from acvb_core.store.job_store import AbsentRun
 from pages.ui import services
+from pages.ui.serving import REMEMBER
 
 COOKIE = "acvb_ws"
 HELDOUT = 0.1
@@ -117,6 +119,13 @@ class Workspace:
     def set_dataset(self, dataset: Dataset) -> None:
         """Use a data set from now on; runs made before keep theirs."""
         services.datasets()[self.id] = dataset
+        self.save_dataset()
+
+    def save_dataset(self) -> None:
+        """Keep the data set in use for the next start; `data_problem` says why it could not be kept."""
+        dataset = self.dataset
+        if dataset is None:
+            return
         settings = {
             "name": dataset.name,
             "source": dataset.report.source,
@@ -124,7 +133,17 @@ class Workspace:
             "heldout_seed": dataset.heldout_seed,
             "whole_documents": dataset.whole_documents,
         }
-        services.store().save_dataset(self.id, dataset.data, dataset.report.lines(), settings)
+        problems = services.data_problems()
+        problems.pop(self.id, None)
+        try:
+            services.store().save_dataset(self.id, dataset.data, dataset.report.lines(), settings)
+        except StoreError as error:
+            problems[self.id] = str(error)
+
+    @property
+    def data_problem(self) -> str | None:
+        """Why the data in use could not be saved, or stored ones not be read; None if all is well."""
+        return services.data_problems().get(self.id)
 
     @property
     def jobs(self) -> list[Job]:
@@ -132,23 +151,50 @@ class Workspace:
         return services.job_book().jobs(self.id)
 
     @property
-    def unreadable(self) -> list[str]:
-        """Why stored runs could not be loaded, one line each."""
+    def unreadable(self) -> list[AbsentRun]:
+        """Stored runs that could not be loaded."""
         return services.job_book().unreadable(self.id)
+
+    @property
+    def deleted(self) -> list[AbsentRun]:
+        """Deleted runs that can be brought back, the last one last."""
+        return services.job_book().deleted(self.id)
+
+    @property
+    def unsaved(self) -> dict[str, str]:
+        """Why runs could not be saved, by id."""
+        return services.job_book().unsaved(self.id)
 
     def add(self, problem: Problem) -> Job:
         """Start a run."""
         return services.job_book().add(self.id, problem)
 
-    def remove(self, job: Job) -> None:
-        """Stop a run if it goes on, and forget it."""
-        services.job_book().remove(self.id, job.id)
+    def remove(self, job_id: str) -> None:
+        """Stop a run if it goes on, and delete it; `restore` undoes that."""
+        services.job_book().remove(self.id, job_id)
+
+    def restore(self, job_id: str) -> None:
+        """Bring a deleted run back."""
+        services.job_book().restore(self.id, job_id)
+
+    def delete_for_good(self) -> None:
+        """Delete the deleted runs so that they take no room any more."""
+        services.job_book().delete_for_good(self.id)
+
+    def load_again(self, job_id: str) -> None:
+        """Try once more to load a run that could not be read."""
+        services.job_book().load_again(self.id, job_id)
+
+    def save_again(self, job: Job) -> None:
+        """Try once more to save a run."""
+        services.job_book().save_again(self.id, job.id)
 
     def _stored_dataset(self) -> Dataset | None:
         try:
             found = services.store().load_dataset(self.id)
-        except StoreError:
-            return None  # a damaged copy: choosing the data again replaces it
+        except StoreError as error:  # choosing the data again replaces a damaged copy
+            services.data_problems()[self.id] = str(error)
+            return None
         if found is None:
             return None
         data, lines, settings = found
@@ -186,6 +232,7 @@ def enter() -> Workspace:
 
 def remember() -> None:
     """Have the browser keep the workspace's name in a cookie; draws nothing."""
-    # The name is 32 hexadecimal digits, checked above: nothing of a user's gets into the script.
-    script = f"document.cookie='{COOKIE}={st.session_state['ws']};path=/;max-age=31536000;SameSite=Strict'"
-    st.html(f"<script>{script}</script>", unsafe_allow_javascript=True)
+    st.html(
+        f"<script data-cookie='{COOKIE}={st.session_state['ws']}'>{REMEMBER}</script>",
+        unsafe_allow_javascript=True,
+    )

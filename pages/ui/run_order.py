@@ -1,0 +1,85 @@
+"""Which run a page shows first, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from acvb_core.engine.job import Job
+from acvb_core.engine.snapshot import Verdict
+
+
+def order_runs(jobs: Sequence[Job], fingerprint: str | None) -> tuple[list[Job], str]:
+    """Return runs in the order they are offered, and why the first one is first.
+
+    The runs on the data in use come before the others: best held-out score first, else best lower bound among the
+    runs of the newest one's method, else newest first. Scores and bounds are compared within one held-out split.
+
+    Parameters
+    ----------
+    jobs : sequence of Job
+        At least one, oldest first.
+    fingerprint : str or None
+        Of the data in use. Where no run is on them, the data of the newest run take their place.
+
+    Returns
+    -------
+    tuple of list of Job and str
+        The reason is empty where there is one run in all. It quotes the name of the data.
+    """
+    newest_first = list(reversed(jobs))
+    of = next((job for job in newest_first if job.problem.fingerprint == fingerprint), newest_first[0])
+    mine = [job for job in newest_first if job.problem.fingerprint == of.problem.fingerprint]
+    others = [job for job in newest_first if job not in mine]
+    data = f"on {of.problem.data.name}"
+    best, why = _best_first(mine)
+    rest = [job for job in mine if job not in best]
+    if len(mine) > 1:
+        reason = f"Shown first: the {why or f'newest of {len(mine):,} runs'} {data}."
+    else:
+        reason = f"Shown first: the only run {data}." if others else ""
+    return [*best, *rest, *others], reason
+
+
+def _best_first(jobs: Sequence[Job]) -> tuple[list[Job], str]:
+    """Return the runs that can be compared with the newest such run, best first, and by what; none where none can."""
+    ended = [job for job in jobs if job.inspect().verdict not in (None, Verdict.DIVERGED)]
+    scores = {job.id: _last(job, f"heldout_{job.problem.model.score_type._fields[0]}") for job in ended}
+    scored = [job for job in ended if np.isfinite(scores[job.id])]
+    if scored:
+        alike = [job for job in scored if _split(job) == _split(scored[0])]
+        if len(alike) > 1:
+            return _sorted(alike, scores), f"best held-out score of {len(alike):,} runs"
+    if ended and ended[0].problem.model_row.raced_by == "lower_bound":
+        first = ended[0]
+        bounds = {job.id: _last(job, "lower_bound") for job in ended}
+        alike = [
+            job
+            for job in ended
+            if job.problem.row == first.problem.row
+            and _split(job) == _split(first)
+            and np.isfinite(bounds[job.id])
+        ]
+        if len(alike) > 1:
+            return _sorted(
+                alike, bounds
+            ), f"best lower bound of {len(alike):,} {first.problem.row.label} runs"
+    return [], ""
+
+
+def _sorted(jobs: Sequence[Job], values: dict[str, float]) -> list[Job]:
+    return sorted(jobs, key=lambda job: -values[job.id])
+
+
+def _last(job: Job, column: str) -> float:
+    """Return the last value of a diagnostic that was evaluated; NaN where there is none."""
+    values = job.history.column(column)
+    known = values[np.isfinite(values)]
+    return float(known[-1]) if len(known) else float("nan")
+
+
+def _split(job: Job) -> tuple[Any, ...]:
+    settings = job.problem.settings
+    return settings.heldout, settings.heldout_documents, settings.heldout_seed

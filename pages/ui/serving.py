@@ -1,0 +1,182 @@
+"""Who may use the app over the network, and what browsers may do with its answers."""
+
+from __future__ import annotations
+
+import atexit
+import base64
+import hashlib
+import re
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from types import FrameType
+
+import streamlit as st
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.websockets import WebSocketClose
+from streamlit.cli_util import print_to_cli
+from streamlit.file_util import get_static_dir
+from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
+
+from acvb_core.cli.interrupt import lost_terminals
+
+#: The only script that our pages bring themselves; the policy allows it by its hash.
+REMEMBER = "document.cookie=document.currentScript.dataset.cookie+';path=/;max-age=31536000;SameSite=Strict'"
+
+
+def _script_hash(script: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
+
+
+def content_policy() -> str:
+    """Return the Content-Security-Policy: everything comes from this server, and no page may frame the app.
+
+    Streamlit loads the scripts of components from blob: addresses. Its styles and Plotly's stand in the page.
+    """
+    index = Path(get_static_dir(), "index.html").read_text(encoding="utf-8")
+    inline = [
+        _script_hash(script) for script in (REMEMBER, *re.findall("<script>(.*?)</script>", index, re.DOTALL))
+    ]
+    return "; ".join(
+        (
+            "default-src 'self'",
+            f"script-src 'self' blob: {' '.join(inline)}",
+            "style-src 'self' 'unsafe-inline'",
+            "img-src 'self' data: blob:",
+            "font-src 'self' data:",
+            "worker-src 'self' blob:",
+            "object-src 'none'",
+            "base-uri 'none'",
+            "form-action 'none'",
+            "frame-src 'none'",
+            "frame-ancestors 'none'",
+        )
+    )
+
+
+class AccessGuard:
+    """ASGI middleware: serve only the names in `server.allowedHosts`, and only to the app's own pages.
+
+    A page of another site that points its name at this machine sends its own name as the host. A page of another
+    site or port sends its address as the origin. Both are refused before Streamlit sees them: Streamlit checks the
+    host of websockets alone, takes any port of this machine for its own, and asks an outside service for the
+    machine's address when it meets a foreign origin.
+    """
+
+    in_force = False
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+        self.headers = {
+            "Content-Security-Policy": content_policy(),
+            "X-Frame-Options": "DENY",
+            "X-Content-Type-Options": "nosniff",
+            "Referrer-Policy": "no-referrer",
+            "Cross-Origin-Opener-Policy": "same-origin",
+            "Cross-Origin-Resource-Policy": "same-origin",
+        }
+        AccessGuard.in_force = True
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse the request, or pass it on and add the headers to its answer."""
+        if scope["type"] not in ("http", "websocket"):
+            await self.app(scope, receive, send)
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(self.headers)
+            await send(message)
+
+        headers = MutableHeaders(scope=dict(scope, headers=list(scope["headers"])))
+        refusal = refuse(headers)
+        if refusal is not None:
+            # Uvicorn answers 403 to a websocket that is closed before it is accepted.
+            answer = WebSocketClose() if scope["type"] == "websocket" else refusal
+            await answer(scope, receive, send_with_headers)
+            return
+        if "origin" in headers:
+            # A proxy may have another name than the host it asks for. Both are this app, which is all that
+            # Streamlit is to know: it would look up the machine's outside address otherwise.
+            headers["origin"] = f"http://{headers['host']}"
+        await self.app(dict(scope, headers=headers.raw), receive, send_with_headers)
+
+
+def refuse(headers: Headers) -> PlainTextResponse | None:
+    """Return the answer to a request that may not use the app, None for one that may."""
+    host = headers.get("host")
+    if not st.get_option("server.allowedHosts") or not is_host_allowed(host):
+        here = f"http://{st.get_option('browser.serverAddress')}:{st.get_option('server.port')}"
+        return PlainTextResponse(
+            f"This app does not serve the name {host!r}. Open it as {here}. "
+            "If the name is yours, allow it when you start the app: see script/server --help.\n",
+            status_code=421,
+        )
+    for origin in headers.getlist("origin"):
+        same = origin.partition("://")[2].lower() == str(host).lower()
+        if not same and origin not in st.get_option("server.corsAllowedOrigins"):
+            return PlainTextResponse(
+                f"This app does not answer pages of {origin!r}. "
+                "If that is your proxy, allow its name when you start the app: see script/server --help.\n",
+                status_code=403,
+            )
+    return None
+
+
+def require_guard() -> None:
+    """End a session that began without the guard: Streamlit then ran app.py as a plain script."""
+    if st.context.headers and not AccessGuard.in_force:
+        st.error(
+            "The app was started without its access guard. Start it with script/server or streamlit run app.py."
+        )
+        st.stop()
+
+
+@asynccontextmanager
+async def exit_normally(app: st.App) -> AsyncIterator[None]:
+    """Let a signal stop the server and then let Python exit normally, so that running jobs are saved.
+
+    Uvicorn stops at SIGTERM, then sends itself the signal again, which would end the process at once. A second
+    Ctrl-C would make it leave before the app has ended.
+    """
+    signals = {getattr(signal, name, signal.SIGTERM) for name in ("SIGINT", "SIGTERM", "SIGQUIT")}
+    stop = signal.getsignal(signal.SIGTERM)
+
+    def stop_once(number: int, frame: FrameType | None) -> None:
+        for each in signals:
+            signal.signal(each, signal.SIG_IGN)
+        if callable(stop):
+            stop(signal.SIGTERM, frame)
+
+    for number in signals:
+        signal.signal(number, stop_once)
+    stop_on_hangup()
+    yield
+    print_to_cli("  Stopping...")
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+        atexit.register(_drop_signals, signals)
+
+
+def stop_on_hangup() -> None:
+    """Take SIGHUP, which comes when the terminal is closed, for SIGTERM; leave it where it is ignored (nohup)."""
+    if not hasattr(signal, "SIGHUP") or signal.getsignal(signal.SIGHUP) is not signal.SIG_DFL:
+        return
+    silence = lost_terminals()
+
+    def hang_up(*_: object) -> None:
+        silence()
+        signal.raise_signal(signal.SIGTERM)
+
+    signal.signal(signal.SIGHUP, hang_up)
+
+
+def _drop_signals(signals: set[signal.Signals]) -> None:
+    """Drop the signals that wait, and later ones; a second Ctrl-C interrupts what Python does when it exits."""
+    for number in signals:
+        signal.signal(number, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, signals)
