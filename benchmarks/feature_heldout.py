@@ -1,6 +1,6 @@
 """What latent feature methods predict of cells they have not seen.
 
-    python benchmarks/feature_heldout.py [FILE …] [--data digits,wine --methods fab,em,vb,ibp,meibp --seeds 5]
+    python -m benchmarks.feature_heldout [FILE …] [--data digits,wine --methods fab,em,vb,ibp,meibp --seeds 5]
 
 FILE is a table of numbers; `--data` are scikit-learn's own. 30 % of the cells are held out, another set for each seed.
 One line for each table and method, means over the seeds: features, log likelihood of a held-out and of a training cell

@@ -1,6 +1,6 @@
 """Planted latent features found again, and what the acceleration of the shrinkage saves.
 
-    python benchmarks/feature_recovery.py [--trials 10 --methods fab,random,em --cases artificial,blocks,acceleration]
+    python -m benchmarks.feature_recovery [--trials 10 --methods fab,random,em --cases artificial,blocks,acceleration]
 
 "random" is FAB from the paper's random start, with as many features as columns.
 

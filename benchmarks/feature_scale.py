@@ -1,7 +1,7 @@
 """A large table with planted features, run to its stop; and how the time of a sweep grows.
 
-    python benchmarks/feature_scale.py run [--objects 110000 --columns 256 --features 60 --share 0.3 --missing 0]
-    python benchmarks/feature_scale.py growth [--columns 256]
+    python -m benchmarks.feature_scale run [--objects 110000 --columns 256 --features 60 --share 0.3 --missing 0]
+    python -m benchmarks.feature_scale growth [--columns 256]
 
 `run` prints a line every few sweeps (features, lower bound and seconds), and in the end verdict, sweeps, features,
 processor and clock time, peak memory, and how many of the planted features were found (correlation of an activation

@@ -1,6 +1,6 @@
 """Held-out skill of a method on a relation of yours, over several splits.
 
-    python benchmarks/heldout_skill.py FILE [--shape 1892x1892] [--domains one|two] [--method acvb0] [--splits 5]
+    python -m benchmarks.heldout_skill FILE [--shape 1892x1892] [--domains one|two] [--method acvb0] [--splits 5]
                                        [--set k_rows=40 --set split=false]
 
 Skill = 1 - LL / LL of one block, where LL is the mean log likelihood of a held-out entry and the one block predicts

@@ -1,6 +1,6 @@
 """Planted groups of networks found again, and what a start from the truth itself would have given.
 
-    python benchmarks/network_recovery.py [--draws 5 --seeds 5 --method acvb0 --cases net8,sparse,bip]
+    python -m benchmarks.network_recovery [--draws 5 --seeds 5 --method acvb0 --cases net8,sparse,bip]
 
 net8: 2,000 nodes, undirected, 8 groups, density 0.011: six groups linked within (0.07), two linked only with each
 other (0.03), four pairs of groups somewhat linked (0.012), the rest hardly (0.003); 10 % of the pairs held out.

@@ -1,6 +1,6 @@
 """Planted blocks found again: every method on synth2 (1000 x 1500, 7 x 6 blocks), scikit-learn beside them.
 
-    python benchmarks/planted_recovery.py [--draws 3 --clusters 20 --heldout 0.1]
+    python -m benchmarks.planted_recovery [--draws 3 --clusters 20 --heldout 0.1]
 
 For each draw of the data and each method: processor seconds, clusters left, adjusted Rand index of rows and columns,
 held-out log likelihood per entry. scikit-learn's co-clustering is given the true numbers of clusters and the

@@ -1,6 +1,6 @@
 """How fast and in how much memory a long gzipped edge list is read.
 
-    python benchmarks/read_edges.py [--lines 20000000] [--rows 5000] [--columns 50000]
+    python -m benchmarks.read_edges [--lines 20000000] [--rows 5000] [--columns 50000]
 
 The file is made in a temporary folder and removed. Reading runs in a process of its own, whose peak memory is
 compared with what it held before (interpreter, libraries and compiled loops warmed up on a small file).

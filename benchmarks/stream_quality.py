@@ -1,6 +1,6 @@
 """How well streams predict the words of new documents, beside batch CVB0.
 
-    python benchmarks/stream_quality.py FILE [--vocabulary FILE] [--stop-words] [--k 100] [--seeds 3] [--tune 30]
+    python -m benchmarks.stream_quality FILE [--vocabulary FILE] [--stop-words] [--k 100] [--seeds 3] [--tune 30]
 
 A tenth of the documents is held out whole; 80 % of their words are seen, the perplexity is that of the others.
 alpha = beta = 0.01 for every method (`--alpha`, `--beta`), held fast but for the learned priors of the streams. Batch

@@ -1,8 +1,8 @@
 """Memory, rate and growth of streams over a synthetic corpus on disk.
 
-    python benchmarks/stream_scale.py corpus FOLDER [--documents 1000000] [--words 50000] [--topics 100] [--length 60]
-    python benchmarks/stream_scale.py run FOLDER --method sdm [--k 100]       one pass: memory, rate, linearity
-    python benchmarks/stream_scale.py vocabulary [--documents 20000]          cost of a document over the vocabulary
+    python -m benchmarks.stream_scale corpus FOLDER [--documents 1000000] [--words 50000] [--topics 100] [--length 60]
+    python -m benchmarks.stream_scale run FOLDER --method sdm [--k 100]       one pass: memory, rate, linearity
+    python -m benchmarks.stream_scale vocabulary [--documents 20000]          cost of a document over the vocabulary
 
 `run` prints the peak resident memory above that of the process before the pass, the documents per second of each
 tenth of the pass, and the slope of time against documents (1 is linear). `vocabulary` runs A B A B and prints the

@@ -1,6 +1,6 @@
 """Cost of a CVB0 sweep beside the two SciPy products that every sweep must at least do, and the peak memory.
 
-    python benchmarks/sweep_cost.py [--rows 10681 --cols 69878 --ones 10000000 --clusters 20 --sweeps 12]
+    python -m benchmarks.sweep_cost [--rows 10681 --cols 69878 --ones 10000000 --clusters 20 --sweeps 12]
 
 Prints one JSON object. Times are processor seconds of this thread, sweeps and products in turn (A B A B …), so
 that a noisy machine slows both; the ratio is the median over the later sweeps, and that of the first stands beside

@@ -1,6 +1,6 @@
 """Whether leave-one-out perplexity, which needs nothing held out, chooses the number of topics that held-out words do.
 
-    python benchmarks/topic_choice.py reuters395_long.csv.gz --k 20,40,80,160,320,480
+    python -m benchmarks.topic_choice reuters395_long.csv.gz --k 20,40,80,160,320,480
 
 Default settings, CVB0, 10 % of each document's tokens held out; means over the seeds.
 """

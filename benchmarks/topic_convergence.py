@@ -1,6 +1,6 @@
 """Whether ACVB0 stops by itself on a corpus, and how well it then predicts, against CVB0 at its best.
 
-    python benchmarks/topic_convergence.py docword.kos.txt.gz --vocab vocab.kos.txt --k 8,50,200 [--hyper fixed]
+    python -m benchmarks.topic_convergence docword.kos.txt.gz --vocab vocab.kos.txt --k 8,50,200 [--hyper fixed]
 
 Both begin from the same seed, with 10 % of each document's tokens held out and default settings; CVB0 goes on for as
 many sweeps as ACVB0 did, and its best held-out perplexity of all sweeps that were scored (every fifth) is taken.

@@ -1,6 +1,6 @@
 """Held-out log probability per word of every method for LDA, on the same splits of a corpus.
 
-    python benchmarks/topic_heldout.py docword.kos.txt.gz --vocab vocab.kos.txt --k 8 --alpha 0.1 --beta 0.1
+    python -m benchmarks.topic_heldout docword.kos.txt.gz --vocab vocab.kos.txt --k 8 --alpha 0.1 --beta 0.1
 
 Of each document's tokens 10 % are held out, drawn anew for every seed. Concentrations are fixed, all methods do the
 same number of sweeps, Gibbs answers with the mean of its last 20 samples. Prints one JSON object a run, then a table:

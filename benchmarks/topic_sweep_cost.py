@@ -1,6 +1,6 @@
 """What a CVB0 sweep of LDA costs: against the processor's floor, and against tomotopy's Gibbs sampler.
 
-    python benchmarks/topic_sweep_cost.py docword.kos.txt.gz --vocab vocab.kos.txt --k 50
+    python -m benchmarks.topic_sweep_cost docword.kos.txt.gz --vocab vocab.kos.txt --k 50
 
 Floors are kernels on so few documents that everything stays in the processor's cache: `floor` is the kernel of the
 sweep itself, and what is above it the price of fetching responsibilities and counts from memory; `bare floor` does

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 from collections.abc import Generator
 
 import numpy as np
@@ -24,6 +25,13 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 # script/test has compiled before, and keep to themselves what they compile.
 if "PYTEST_XDIST_WORKER" in os.environ:
     Cache.save_overload = lambda *_: None
+
+
+def pytest_configure() -> None:
+    """Take signals as a program in a terminal does: a shell may have started the tests with some of them ignored."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    if hasattr(signal, "SIGHUP"):
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture

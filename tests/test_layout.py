@@ -37,13 +37,15 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 
+APP_SOURCES = ("app.py", "pages")
+
 # Libraries that only some folders may import (relative to the root; a folder stands for all in it).
 RESERVED = {
-    "streamlit": ("app.py", "pages", "tests"),
+    "streamlit": (*APP_SOURCES, "tests"),
     "plotly": (f"{PACKAGE}/views", "tests"),
 }
 # The app is no library: nothing in the package imports it.
-APP = ("app", "pages", "tests", "benchmarks")
+APP = ("app", "main", "pages", "tests", "benchmarks")
 
 
 def sources(*where: str) -> list[Path]:
@@ -177,7 +179,7 @@ def test_a_forward_import_is_let_through(module: str, source: str) -> None:
 def test_only_its_own_folders_import(library: str) -> None:
     wrong = [
         f"{path.relative_to(ROOT)}:{line}"
-        for path in sources(PACKAGE, "app.py", "pages")
+        for path in sources(PACKAGE, *APP_SOURCES)
         if not is_within(path, RESERVED[library])
         for line, name in imported(path.read_text(), dotted_name(path), path.name == "__init__.py")
         if name.split(".")[0] == library
@@ -222,11 +224,11 @@ def test_what_is_imported_is_declared() -> None:
     package = {canonical(line) for line in project["dependencies"]}
     app = package | {canonical(line) for line in project["optional-dependencies"]["app"]}
     missing = []
-    for path in sources(PACKAGE, "app.py", "pages"):
+    for path in sources(PACKAGE, *APP_SOURCES):
         allowed = package if is_within(path, (PACKAGE,)) else app
         for line, name in imported(path.read_text(), dotted_name(path), path.name == "__init__.py"):
             top = name.split(".")[0]
-            if top not in sys.stdlib_module_names and top not in (PACKAGE, "pages", "app"):
+            if top not in sys.stdlib_module_names and top not in (PACKAGE, "pages"):
                 needed = canonical(distribution.get(top, top))
                 if needed not in allowed:
                     missing.append(

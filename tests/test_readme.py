@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -24,8 +27,64 @@ def test_pictures_and_files_exist() -> None:
         assert (ROOT / path).is_file(), path
     for path in re.findall(r"`((?:benchmarks|script|sample_data)/[\w./]+)", README):
         assert (ROOT / path).exists(), path
-    for name in re.findall(r"python (benchmarks/\w+\.py)", README):
-        assert (ROOT / name).is_file(), name
+
+
+#: Takes commands, runs each as far as its arguments are read, and fails with the first one that cannot be run so.
+START = """
+import argparse, runpy, shlex, sys
+
+class Started(BaseException):
+    pass
+
+read = argparse.ArgumentParser.parse_args
+
+def parse_args(self, *given):
+    read(self, *given)
+    raise Started
+
+argparse.ArgumentParser.parse_args = parse_args
+for command in sys.argv[1:]:
+    module, *sys.argv[1:] = shlex.split(command)
+    try:
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+    except Started:
+        continue
+    except BaseException as error:
+        sys.exit(f"{command}: {error!r}")
+    sys.exit(f"{command}: its arguments are not read")
+"""
+
+
+def printed_commands() -> list[str]:
+    """Return what the README prints after ``python -m``, optional arguments included."""
+    found = re.findall(r"(?:`|^ {4})python -m ((?:acvb_core|benchmarks)[^`\n]*)", README, re.MULTILINE)
+    return [re.sub(r"[][]", "", command) for command in found]
+
+
+def test_printed_commands_start() -> None:
+    commands = printed_commands()
+    benchmarks = {path.stem for path in (ROOT / "benchmarks").glob("*.py")}
+    assert {command.split()[0] for command in commands} == {
+        "acvb_core",
+        *(f"benchmarks.{b}" for b in benchmarks),
+    }
+    bare = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(
+        [sys.executable, "-c", START, *commands],
+        cwd=ROOT,
+        env=bare,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "benchmarks").glob("*.py")), ids=lambda path: path.stem)
+def test_benchmarks_say_how_they_are_run(path: Path) -> None:
+    """A file run by its path does not see the package: only as a module does it start in a fresh checkout."""
+    assert f"\n    python -m benchmarks.{path.stem}" in path.read_text()
+    assert f"benchmarks/{path.name}" not in path.read_text() + README
 
 
 def test_python_example_runs(

@@ -66,6 +66,13 @@ def test_help(name: str, flag: str) -> None:
         (["--port", "0"], "from 1 to 65535"),
         (["--port", "65536"], "from 1 to 65535"),
         (["--port=eight"], "found 'eight'"),
+        (["--host"], "needs a name"),
+        (["--host", "127.0.0.1:8502"], "found '127.0.0.1:8502'"),
+        (["--host=0.0.0.0"], "also needs --allow"),
+        (["--host", "192.0.2.1"], "cannot listen on 192.0.2.1, port 8501"),
+        (["--allow"], "needs a name"),
+        (["--allow", "https://example.org"], "found 'https://example.org'"),
+        (["--allow=*"], "found '*'"),
         (["--colour"], "unknown argument '--colour'"),
     ],
 )
@@ -134,3 +141,30 @@ def test_server_says_that_pip_failed(bare_checkout: Path) -> None:
     assert result.returncode == 1
     assert "pip could not install requirements.txt" in result.stderr.splitlines()[-1]
     assert not (bare_checkout / ".venv/installed-requirements.txt").exists()
+
+
+def test_server_serves_the_names_it_is_given(bare_checkout: Path) -> None:
+    """A stand-in for Python answers everything with success and prints how the app would be started."""
+    python = bare_checkout / ".venv/bin/python"
+    python.parent.mkdir(parents=True)
+    python.write_text('#!/bin/sh\n[ "$2" = streamlit ] && printf "%s " "$@"\nexit 0\n')
+    python.chmod(0o755)
+    shutil.copy(ROOT / "requirements.txt", bare_checkout / ".venv/installed-requirements.txt")
+    (bare_checkout / "app.py").touch()
+    server = bare_checkout / "script/server"
+    usual = "-m streamlit run app.py --server.port 8501 --server.address 127.0.0.1 --browser.serverAddress 127.0.0.1"
+    hosts = "".join(f" --server.allowedHosts {name}" for name in ("127.0.0.1", "localhost", "::1"))
+    assert run(server).stdout.strip() == usual + hosts
+    shared = run(
+        server, "--host", "box.local", "--allow=example.org:8443", "--allow", "example.net"
+    ).stdout.strip()
+    assert shared == usual.replace("127.0.0.1", "box.local") + "".join(
+        f" --server.corsAllowedOrigins {scheme}://{name}"
+        for name in ("example.org:8443", "example.net")
+        for scheme in ("http", "https")
+    ) + hosts + "".join(
+        f" --server.allowedHosts {name}" for name in ("box.local", "example.org", "example.net")
+    )
+    everywhere = run(server, "--host", "0.0.0.0", "--allow", "box.local").stdout
+    assert "--server.address 0.0.0.0 --browser.serverAddress 127.0.0.1" in everywhere
+    assert "--server.allowedHosts 0.0.0.0" not in everywhere

@@ -19,11 +19,12 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Dialog, Page, Playwright, expect, sync_playwright
 
+from tests.browser.steps import WAIT_MS
+
 ROOT = Path(__file__).resolve().parents[2]
 OUTPUT = ROOT / "test-output"
 CALL_REPORT = pytest.StashKey[pytest.TestReport]()
 START_SECONDS = 60.0
-WAIT_MS = 15_000
 
 # No sandbox, as tests may run as root in a container; the rest keeps Chromium from talking to anyone but the app.
 CHROMIUM_FLAGS = [

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
+from typing import Any
 
 from playwright.sync_api import Locator, Page, TimeoutError, expect
 
@@ -33,6 +35,18 @@ SETTLED = """() => new Promise((done, fail) => {
   look();
 })"""
 OVERFLOW = "() => { const m = document.querySelector('.stMain'); return m.scrollWidth - m.clientWidth; }"
+
+
+def wait_for(page: Page, script: str, arg: Any = None) -> Any:
+    """Wait until a script gives something true, and return that.
+
+    Playwright's own `wait_for_function` needs eval in the page, which the app's content policy refuses.
+    """
+    deadline = time.monotonic() + WAIT_MS / 1000
+    while not (value := page.evaluate(script, arg)):
+        assert time.monotonic() < deadline, f"never true: {script}"
+        page.wait_for_timeout(20)
+    return value
 
 
 def visit(page: Page, name: str) -> None:
@@ -95,7 +109,8 @@ def cards_that_say(page: Page, text: str) -> Locator:
 def plot(page: Page, key: str) -> Locator:
     """The figure with a key, once it is drawn, and the one before it is gone."""
     one = f".st-key-{key} .js-plotly-plot"
-    page.wait_for_function(
+    wait_for(
+        page,
         "one => { const [plot, ...more] = document.querySelectorAll(one); return plot?._fullData && !more.length; }",
         arg=one,
     )

@@ -24,6 +24,7 @@ from tests.browser.steps import (
     screenshot,
     take,
     visit,
+    wait_for,
 )
 
 LAST_X = """() => {
@@ -67,7 +68,7 @@ def start_endless(page: Page) -> None:
     page.get_by_role("button", name="Start 3 runs").click()
     expect(cards(page)).to_have_count(3)
     expect(cards_that_say(page, "running")).to_have_count(3)
-    page.wait_for_function(f"({POINTS})() > 5")
+    wait_for(page, f"({POINTS})() > 5")
 
 
 # Seconds from a click until its effect is in the page, measured in the page itself.
@@ -118,15 +119,15 @@ def test_upload_run_zoom_stop_and_come_back(page: Page, server: str, tmp_path: P
 
     # The curves grow, and the axis with them.
     before = page.evaluate(LAST_X)
-    page.wait_for_function(f"before => ({LAST_X})() > before + 10", arg=before)
-    page.wait_for_function(f"({RANGE})()[1] > {before + 9}")
+    wait_for(page, f"before => ({LAST_X})() > before + 10", arg=before)
+    wait_for(page, f"({RANGE})()[1] > {before + 9}")
 
     # One node from first to last, and the zoom stays while they go on growing.
     page.evaluate("document.querySelector('.st-key-curves .js-plotly-plot').mark = 'same'")
     zoomed = zoom(page)
     assert zoomed[1] < page.evaluate(LAST_X)
     before = page.evaluate(LAST_X)
-    page.wait_for_function(f"before => ({LAST_X})() > before + 10", arg=before)
+    wait_for(page, f"before => ({LAST_X})() > before + 10", arg=before)
     assert page.evaluate(RANGE) == zoomed
     assert page.evaluate("document.querySelector('.st-key-curves .js-plotly-plot').mark") == "same"
 
@@ -140,7 +141,11 @@ def test_upload_run_zoom_stop_and_come_back(page: Page, server: str, tmp_path: P
     expect(cards_that_say(page, "running")).to_have_count(2)
 
     # A tab closed and opened again.
+    frames: list[object] = []
     page.goto("about:blank")
+    page.on(
+        "websocket", lambda socket: socket.on("framereceived", lambda frame: frames.append(frame))
+    )  # of those opened from now on
     page.goto(server)
     visit(page, "Run")
     expect(cards(page)).to_have_count(3)
@@ -149,13 +154,13 @@ def test_upload_run_zoom_stop_and_come_back(page: Page, server: str, tmp_path: P
         card = cards(page).filter(has=page.get_by_text(method, exact=True))
         stop(card)
 
-    # Nothing moves any more, so nothing is sent any more.
-    page.wait_for_timeout(1500)
-    frames: list[object] = []
-    page.on("websocket", lambda socket: socket.on("framereceived", frames.append))
-    seen = page.evaluate("performance.now()")
-    page.wait_for_timeout(1200)
-    assert page.evaluate("performance.now()") > seen
+    assert frames
+    # Nothing moves any more, so soon nothing is sent any more: there comes a second without a frame.
+    for _ in range(WAIT_MS // 1200):
+        frames.clear()
+        page.wait_for_timeout(1200)
+        if not frames:
+            break
     assert not frames
 
 
@@ -173,10 +178,11 @@ def test_clicks_answer_while_three_runs_compute(
         median, worst = statistics.median(seconds), max(seconds)
         record_property(what, round(median, 3))
         print(f"{what}: median {median:.2f} s, worst {worst:.2f} s over {len(seconds)} clicks")  # noqa: T201
-        # 0.5 s is what it should be; a loaded machine gets more.
-        assert median < 1.5, (what, seconds)
     for n in range(3):
         stop(cards(page).nth(n))
+    idle = statistics.median(page.evaluate(SWITCH_AXIS, n % 2) for n in range(8))
+    for what, seconds in times.items():
+        assert statistics.median(seconds) < 5 * idle, f"{what}: {seconds}; {idle:.2f} s with no run"
 
 
 def test_runs_are_found_after_a_restart_and_by_their_own_browser_only(
@@ -201,7 +207,7 @@ def test_runs_are_found_after_a_restart_and_by_their_own_browser_only(
             page.get_by_text("Also 3 runs on other data").click()
             expect(cards(page)).to_have_count(6)
             expect(cards_that_say(page, "converged")).to_have_count(3)
-            page.wait_for_function(f"({POINTS})() > 5")
+            wait_for(page, f"({POINTS})() > 5")
             with open_page() as other:
                 other.goto(url)
                 visit(other, "Run")
@@ -231,7 +237,7 @@ def test_reload_and_direct_address_of_a_page(browser: Browser, server: str) -> N
         expect(cards_that_say(page, "converged")).to_have_count(3)
         page.reload()
         expect(cards_that_say(page, "converged")).to_have_count(3)
-        page.wait_for_function(f"({POINTS})() > 5")
+        wait_for(page, f"({POINTS})() > 5")
     finally:
         context.close()
     assert not errors
@@ -240,7 +246,7 @@ def test_reload_and_direct_address_of_a_page(browser: Browser, server: str) -> N
 def test_blocks_and_compare_show_the_runs_and_files_can_be_taken(page: Page, tmp_path: Path) -> None:
     page.get_by_role("button", name="Run the sample comparison").click()
     expect(cards_that_say(page, "converged")).to_have_count(3, timeout=WAIT_MS)
-    page.wait_for_function(f"({POINTS})() > 5")
+    wait_for(page, f"({POINTS})() > 5")
     page.set_viewport_size({"width": 1440, "height": 1250})
     page.wait_for_timeout(1000)
     screenshot(page, "run.png")

@@ -27,6 +27,7 @@ from tests.browser.steps import (
     table,
     take,
     visit,
+    wait_for,
 )
 
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -68,7 +69,7 @@ def run_methods(page: Page, *others: str) -> None:
     page.get_by_role("button", name=f"Start {n} run{'s' * (n > 1)}", exact=True).click()
     expect(cards(page)).to_have_count(n)
     expect(cards_that_say(page, "converged")).to_have_count(n, timeout=WAIT_MS)
-    page.wait_for_function(f"({POINTS})() > 5")
+    wait_for(page, f"({POINTS})() > 5")
 
 
 def head(page: Page) -> Locator:
@@ -148,8 +149,9 @@ def test_pictures_of_features_are_clicked(page: Page) -> None:
     settled(page)
     tiles = page.locator("[class*='st-key-feature_images_'] .js-plotly-plot")
     tiles.scroll_into_view_if_needed()
-    page.wait_for_function(
-        "() => document.querySelector('[class*=st-key-feature_images_] .js-plotly-plot')?._fullData"
+    wait_for(
+        page,
+        "() => document.querySelector('[class*=st-key-feature_images_] .js-plotly-plot')?._fullData !== undefined",
     )
     settled(page)
     box: Any = tiles.bounding_box()

@@ -28,6 +28,7 @@ from tests.browser.steps import (
     table,
     take,
     visit,
+    wait_for,
 )
 
 HOUSES = ("north", "south", "east", "west")
@@ -71,7 +72,7 @@ def run_three(page: Page) -> None:
     visit(page, "Run")
     page.get_by_role("button", name="Start 3 runs").click()
     expect(cards(page)).to_have_count(3)
-    page.wait_for_function(f"({POINTS})() > 5")
+    wait_for(page, f"({POINTS})() > 5")
     expect(cards_that_say(page, "converged")).to_have_count(3, timeout=WAIT_MS)
 
 

@@ -24,6 +24,7 @@ from tests.browser.steps import (
     settled,
     take,
     visit,
+    wait_for,
 )
 
 N = 4000
@@ -62,12 +63,12 @@ def test_from_a_file_to_a_model_and_on(page: Page, lines: Path, tmp_path: Path) 
     page.get_by_role("button", name="Start 1 run").click()
     expect(cards_that_say(page, "running")).to_have_count(1, timeout=WAIT_MS)
     plot(page, "curves")
-    before = page.wait_for_function(f"() => {{ const n = ({POINTS})(); return n > 3 ? n : 0; }}").json_value()
-    page.wait_for_function(f"before => ({POINTS})() > before || ({POINTS})() >= 380", arg=before)
+    before = wait_for(page, f"() => {{ const n = ({POINTS})(); return n > 3 ? n : 0; }}")
+    wait_for(page, f"before => ({POINTS})() > before || ({POINTS})() >= 380", arg=before)
     expect(cards(page)).to_contain_text(re.compile(r"[\d,.]+ of 100,000 epochs"))
     expect(cards(page)).to_contain_text("documents/s")
     press(page, "Against documents")
-    page.wait_for_function(f"() => ({AXES})().includes('documents seen')")
+    wait_for(page, f"() => ({AXES})().includes('documents seen')")
     cards(page).locator("[class*='st-key-stop_']").get_by_role("button").first.click()
     expect(cards_that_say(page, "stopped")).to_have_count(1, timeout=WAIT_MS)
 

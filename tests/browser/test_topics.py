@@ -32,6 +32,7 @@ from tests.browser.steps import (
     table,
     take,
     visit,
+    wait_for,
     write,
 )
 
@@ -98,14 +99,14 @@ def sample(open_page: OpenPage, server: str) -> str:
         page.get_by_role("button", name="Find topics in the Bible").click()
         expect(cards(page)).to_have_count(3)
         expect(cards_that_say(page, "converged")).to_have_count(3, timeout=LONG_MS)
-        page.wait_for_function(f"({POINTS})() > 5")
+        wait_for(page, f"({POINTS})() > 5")
         expect(page.get_by_role("link", name="See the topics")).to_be_visible()
         return f"{server}/?{re.findall('ws=[0-9a-f]{32}', page.url)[0]}"
 
 
 def bars(page: Page, unlike: list[str] | None = None) -> dict[str, list[Any]]:
     """The words of the chosen topic, with their tokens in the topic and in the corpus; once they are others."""
-    return page.wait_for_function(BARS, arg=unlike).json_value()
+    return wait_for(page, BARS, arg=unlike)
 
 
 def chosen(page: Page, number: int, name: str | None = None) -> None:

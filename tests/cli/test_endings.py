@@ -83,14 +83,16 @@ def test_a_folder_that_cannot_be_made_is_an_error_before_the_run(run: Run, tmp_p
     assert failed.err.count("\n") == 1
 
 
-def press_ctrl_c_at(sweep: int, monkeypatch: pytest.MonkeyPatch, times: int = 1) -> None:
+def press_ctrl_c_at(
+    sweep: int, monkeypatch: pytest.MonkeyPatch, times: int = 1, number: int = signal.SIGINT
+) -> None:
     watch = Progress.__call__
 
     def watched(self: Progress, problem: Problem, snapshot: Snapshot) -> None:
         watch(self, problem, snapshot)
         if snapshot.sweep == sweep and snapshot.verdict is None:
             for _ in range(times):
-                signal.raise_signal(signal.SIGINT)
+                signal.raise_signal(number)
 
     monkeypatch.setattr(Progress, "__call__", watched)
 
@@ -104,6 +106,34 @@ def test_ctrl_c_keeps_what_there_is(run: Run, monkeypatch: pytest.MonkeyPatch, t
     assert stopped.json["heldout"]["log_likelihood"] < 0
     assert len(pd.read_csv(tmp_path / "history.csv")) == 3
     assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=["SIGTERM", "SIGHUP"])
+def test_a_closed_terminal_or_a_request_to_end_keeps_what_there_is(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, number: int
+) -> None:
+    # Without the program's own handler the signal would end pytest.
+    reached: list[int] = []
+    before = signal.signal(number, lambda *_: reached.append(1))
+    try:
+        press_ctrl_c_at(3, monkeypatch, number=number)
+        stopped = run("fit", WOMEN, "--json", "--out", tmp_path, *SMALL)
+        assert (stopped.code, stopped.json["verdict"], stopped.json["sweeps"]) == (130, "STOPPED", 3)
+        assert len(pd.read_csv(tmp_path / "history.csv")) == 3
+        signal.raise_signal(number)
+        assert reached == [1], "afterwards the handler is the one it was before"
+    finally:
+        signal.signal(number, before)
+
+
+def test_nohup_keeps_a_run_going(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        press_ctrl_c_at(3, monkeypatch, number=signal.SIGHUP)
+        done = run("fit", WOMEN, "--json", *SMALL)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert (done.code, done.json["sweeps"]) == (0, 6)
 
 
 def test_ctrl_c_ends_a_comparison_with_the_run_it_is_in(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -353,3 +353,11 @@ def test_what_is_read_is_not_removed(run: Run, karate: Path, tmp_path: Path) -> 
     flags = ("--row-column", "row", "--column-column", "column", "--out", tmp_path, "--max-sweeps", 2, *FEW)
     told = run("fit", likely, "--json", *flags).json
     assert (likely.exists(), told["removed"]) == (True, [str(tmp_path / "surprising.csv")])
+
+
+def test_a_network_whose_only_pair_is_held_out_is_refused(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "pair.csv"
+    path.write_text("x,y,1\n")
+    done = run("fit", path, "--domains", "one", "--undirected", "--heldout", "0.9", *FEW)
+    assert done.code != 0
+    assert "there is no pair to learn from: of 1 known pair, none is left" in done.err

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from acvb_core.data import text_lines
 from acvb_core.data.corpus_readers import inspect_corpus, load_corpus, read_texts
+from acvb_core.data.disk_readers import read_to_disk
 from acvb_core.data.tokeniser import Tokeniser
 from acvb_core.errors import DataError, ParameterError
 
@@ -226,3 +227,12 @@ def test_damage_is_an_error_in_the_users_terms_or_none(source, changes, wanted):
         source = source[:at] + put_in + source[at + cut :]
     with contextlib.suppress(DataError):
         load_corpus(source, format=wanted)
+
+
+@pytest.mark.parametrize("format", ["auto", "counts", "lines", "table", "docword"])
+def test_a_sparse_matrix_is_no_corpus(format, tmp_path):
+    matrix = b"%%MatrixMarket matrix coordinate integer general\n3 3 2\n1 2 4\n2 3 1\n"
+    with pytest.raises(DataError, match="this is a sparse matrix"):
+        load_corpus(matrix, format=format)
+    with pytest.raises(DataError, match="this is a sparse matrix"):
+        read_to_disk(matrix, tmp_path / "disk", format=format)

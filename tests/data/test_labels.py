@@ -8,7 +8,7 @@ import pytest
 
 from acvb_core.data.labels import load_labels
 from acvb_core.data.relation import Relation
-from acvb_core.errors import DataError
+from acvb_core.errors import DataError, ParameterError
 
 RELATION = Relation.build([[0, 1], [1, 0], [1, 1]], row_labels=["Ann", "Bob", "3"])
 
@@ -70,3 +70,16 @@ def test_tables_that_are_none():
         load_labels(b"", RELATION)
     with pytest.raises(DataError, match="no labels"):
         load_labels(b"name,club\n", RELATION)
+
+
+@pytest.mark.parametrize("column", [False, None])
+def test_names_need_a_column(column):
+    relation = Relation.build([[0, 1], [1, 0]], row_labels=["Ann", "Bob"])
+    with pytest.raises(ParameterError, match="name_column"):
+        load_labels(b"name,club\nBob,chess\nAnn,go\n", relation, name_column=column)
+
+
+def test_a_sparse_matrix_holds_no_labels():
+    matrix = b"%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 2\n"
+    with pytest.raises(DataError, match="a MatrixMarket file"):
+        load_labels(matrix, Relation.build([[0, 1], [1, 0]]))

@@ -386,3 +386,11 @@ def test_damage_is_an_error_in_the_users_terms_or_none(source, changes, wanted):
 def test_threshold_without_values():
     with pytest.raises(ParameterError, match="column of values"):
         load_relation(b"row,col\na,x\n", threshold=2)
+
+
+@pytest.mark.parametrize("format", ["edges", "matrix", "npz", "gml"])
+def test_a_matrix_market_file_is_not_read_as_something_else(format):
+    matrix = b"%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 2\n"
+    with pytest.raises(DataError, match=f"a MatrixMarket file, but it was to be read as {format}"):
+        load_relation(matrix, format=format)
+    assert load_relation(matrix, format="matrix-market").relation.shape == (2, 2)

@@ -10,8 +10,8 @@ from acvb_core.data.relation import Network, Relation
 from acvb_core.errors import DataError
 
 
-def test_anything_non_zero_is_a_link_and_the_pattern_is_canonical():
-    messy = sparse.coo_array(([2, 1, 0, -1], ([1, 1, 0, 0], [2, 2, 0, 1])), shape=(2, 3))
+def test_a_link_given_twice_is_one_link_and_the_pattern_is_canonical():
+    messy = sparse.coo_array(([1, 1, 0, 1], ([1, 1, 0, 0], [2, 2, 0, 1])), shape=(2, 3))
     ones = Relation.build(messy).ones
     assert ones.dtype == np.bool_
     assert (ones.indices.dtype, ones.indptr.dtype) == (np.int32, np.int32)

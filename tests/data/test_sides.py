@@ -172,9 +172,9 @@ def test_nodes_without_links_and_the_shape():
     with pytest.raises(ParameterError, match="square"):
         loaded("0,1\n1,0\n", domains="one", shape=(4, 3))
     with pytest.raises(ParameterError, match="one node list"):
-        loaded("a,b\n", domains="one", row_nodes=["a", "b"], column_nodes=["b", "a"])
+        loaded("a,b\nb,a\n", domains="one", row_nodes=["a", "b"], column_nodes=["b", "a"])
     with pytest.raises(DataError, match="not in the node list"):
-        loaded("a,b\n", domains="one", row_nodes=["a"])
+        loaded("a,b\nb,a\n", domains="one", row_nodes=["a"])
 
 
 def test_size_and_missing_pairs_of_a_network_are_told_once():
@@ -279,3 +279,19 @@ def test_a_network_may_stand_behind_another_column():
 )
 def test_objects_named_by_letters_and_numbers_are_no_heading(text):
     assert not loaded(text).layout.header
+
+
+def test_two_kinds_of_objects_are_not_linked_to_themselves() -> None:
+    found = loaded("userID,artistID\n1,1\n2,2\n3,1\n3,4\n")
+    assert found.relation.network is None
+    said = " ".join(found.report.lines())
+    assert "itself" not in said
+    assert "themselves" not in said
+    assert "2 names occur on both sides." in said
+
+
+def test_self_links_of_the_same_objects_are_told_in_the_right_number() -> None:
+    one = loaded("source,target\na,b\nc,c\n", same_nodes=True, domains="two").report.lines()
+    two = loaded("source,target\na,a\nc,c\n", same_nodes=True, domains="two").report.lines()
+    assert "1 object is linked to itself." in one
+    assert "2 objects are linked to themselves." in two

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -14,6 +12,7 @@ from scipy import sparse, stats
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.word_split import hold_out_tokens
 from acvb_core.errors import ParameterError
+from tests.costs import units_of
 
 
 def dense(split, corpus):
@@ -124,9 +123,8 @@ def test_everything_known_of_the_documents_is_kept():
 def test_huge_counts_take_no_longer():
     most = 2**31 - 1
     corpus = Corpus.build([[most, most, 1], [0, most, 3]])
-    start = time.process_time()
+    assert units_of(lambda: hold_out_tokens(corpus, 0.3, 1)) < 50
     split = hold_out_tokens(corpus, 0.3, 1)
-    assert time.process_time() - start < 2
     np.testing.assert_array_equal(
         split.train.counts.toarray() + dense(split, corpus), corpus.counts.toarray()
     )
@@ -137,15 +135,14 @@ def test_huge_counts_take_no_longer():
     assert abs(words[0] - words[1]) < 8 * np.sqrt(2 * most * 0.3 * 0.7)
 
 
-def test_a_million_tokens_take_well_under_a_second():
+def test_a_million_tokens_take_little_time():
     rng = np.random.default_rng(0)
     counts = sparse.random_array((10_000, 13_000), density=0.005, rng=rng, format="csr")
     counts.data = rng.geometric(0.65, counts.nnz).astype(np.int32)
     corpus = Corpus.build(counts)
     hold_out_tokens(Corpus.build([[5, 5]]), 0.5, 0)  # compiled
-    start = time.process_time()
+    assert units_of(lambda: hold_out_tokens(corpus, 0.1, 0)) < 50
     split = hold_out_tokens(corpus, 0.1, 0)
-    assert time.process_time() - start < 1
     assert abs(split.heldout.n / corpus.n_tokens - 0.1) < 0.001
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from acvb_core.engine.executor import Executor
-from acvb_core.engine.job import Job
+from acvb_core.engine.job import Job, Status
 from acvb_core.engine.problem import Problem
 from acvb_core.protocols import Checkpoint, SweepInfo
 from tests.engine.fakes import Wrapped, small_problem, with_inference
@@ -38,6 +38,14 @@ def started(jobs: list[Job], problem: Problem, executor: Executor | None = None)
 def sweeps(job: Job) -> int:
     snapshot = job.inspect().snapshot
     return 0 if snapshot is None else snapshot.sweep
+
+
+def until_held(job: Job, executor: Executor) -> None:
+    """Wait until a paused job has left its place: work of another's runs on the executor's only thread."""
+    held = threading.Event()
+    executor.submit(held.set, "another's")
+    assert held.wait(PATIENCE)
+    assert job.inspect().status is Status.PAUSED
 
 
 class Gate:

@@ -57,6 +57,13 @@ def test_the_planted_number_predicts_better_than_too_few(found: Grid) -> None:
     assert (means.loc[10] < means.loc[2]).all()
 
 
+def test_documents_are_held_out_in_place_of_words() -> None:
+    (problem,) = grid_problems(CORPUS, [2], heldout_documents=0.2, heldout_seed=3)
+    settings = problem.settings
+    assert (settings.heldout, settings.heldout_documents, settings.heldout_seed) == (0.0, 0.2, 3)
+    assert problem.train.n_documents == round(0.8 * CORPUS.n_documents)
+
+
 def test_nothing_held_out_is_not_known() -> None:
     table = grid(CORPUS, [3], heldout=0.0, max_sweeps=2).table()
     assert np.isnan(table["heldout_perplexity"][0])

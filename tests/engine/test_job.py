@@ -16,8 +16,9 @@ from acvb_core.engine.job import Job, Status
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.protocols import Checkpoint, SweepInfo
+from tests.costs import reference_seconds
 from tests.engine.fakes import Wrapped, all_snapshots, bits, small_problem, with_inference
-from tests.engine.jobs import PATIENCE, endless, gated, started, sweeps, until
+from tests.engine.jobs import PATIENCE, endless, gated, started, sweeps, until, until_held
 
 
 def test_runs_to_its_end_like_a_run_in_the_foreground(jobs: list[Job]) -> None:
@@ -65,16 +66,16 @@ def test_goes_through_its_states(jobs: list[Job]) -> None:
 
 def test_pause_holds_the_run_in_the_middle_of_a_sweep(jobs: list[Job]) -> None:
     problem, gate = gated(endless())
-    job = started(jobs, problem)
+    executor = Executor(1)
+    job = started(jobs, problem, executor)
     for _ in range(3):
         gate.tickets.release()
     until(lambda: sweeps(job) == 3)
     assert gate.waiting.wait(PATIENCE)
     job.pause()
     gate.tickets.release(50)  # plenty, but the checkpoint behind the gate holds
-    time.sleep(0.2)
+    until_held(job, executor)
     assert sweeps(job) == 3
-    assert job.inspect().status is Status.PAUSED
     assert len(job.history) == 3
     job.resume()
     until(lambda: sweeps(job) >= 10)
@@ -84,21 +85,24 @@ def test_pause_holds_the_run_in_the_middle_of_a_sweep(jobs: list[Job]) -> None:
 
 def test_pause_holds_a_real_run_and_takes_no_time(jobs: list[Job]) -> None:
     begun = time.monotonic()
-    job = started(jobs, endless())
+    executor = Executor(1)
+    job = started(jobs, endless(), executor)
     until(lambda: sweeps(job) >= 3)
     job.pause()
-    until(lambda: job.inspect().status is Status.PAUSED)
-    time.sleep(0.2)
+    until_held(job, executor)
     held = sweeps(job)
-    cpu = time.process_time()
-    time.sleep(0.3)
+    (thread,) = (thread for thread in threading.enumerate() if thread.name == f"acvb-{job.id}")
+    clock = time.pthread_getcpuclockid(thread.ident or 0)
+    paused = time.monotonic()
+    # What is blocked takes no time at all: its thread's clock stands while this thread works.
+    until(lambda: time.clock_gettime(clock) == (reference_seconds(), time.clock_gettime(clock))[1])
     assert sweeps(job) == held
-    assert time.process_time() - cpu < 0.2
+    paused = time.monotonic() - paused
     job.resume()
     until(lambda: sweeps(job) >= held + 3)
     job.stop()
     assert job.wait(PATIENCE)
-    assert job.inspect().snapshot.wall_seconds < time.monotonic() - begun - 0.3
+    assert job.inspect().snapshot.wall_seconds < time.monotonic() - begun - paused
     # The pause has left no trace: sweeps of the same seed, as if there had been none.
     number = sweeps(job)
     whole = all_snapshots(endless(), max_sweeps=number)[-1]
@@ -307,7 +311,7 @@ def test_failure_makes_room_for_the_next(jobs: list[Job], capsys: pytest.Capture
 
 def test_many_jobs_share_two_threads(jobs: list[Job]) -> None:
     executor = Executor(2)
-    at_once, most, lock = [0], [0], threading.Lock()
+    at_once, most, lock, pair = [0], [0], threading.Lock(), threading.Barrier(2)
 
     def counting(number: int) -> Problem:
         problem = small_problem("cvb0", seed=number % 3, max_sweeps=3, tol=1e-12)
@@ -317,7 +321,7 @@ def test_many_jobs_share_two_threads(jobs: list[Job]) -> None:
                 with lock:
                     at_once[0] += 1
                     most[0] = max(most[0], at_once[0])
-                time.sleep(0.02)
+                pair.wait(PATIENCE)  # two at once, or none
                 return super().init(rng, checkpoint)
 
         def after(state: Any, info: SweepInfo, checkpoint: Checkpoint) -> tuple[Any, SweepInfo]:
@@ -334,6 +338,40 @@ def test_many_jobs_share_two_threads(jobs: list[Job]) -> None:
     for number, job in enumerate(many):
         assert job.inspect().verdict is Verdict.MAX_SWEEPS
         assert bits(job.inspect().snapshot) == bits(many[number % 3].inspect().snapshot)
+
+
+class WatchedExecutor(Executor):
+    """An executor that notes whenever its number of running jobs is touched without its lock."""
+
+    unlocked = 0
+
+    @property
+    def _running(self) -> int:
+        self.unlocked += not self._lock.locked()
+        return self._number
+
+    @_running.setter
+    def _running(self, number: int) -> None:
+        if number:
+            self.unlocked += not self._lock.locked()
+        self._number = number
+
+
+def test_places_are_counted_under_the_lock() -> None:
+    """Two threads that count at once would lose a place for good, or give one away twice."""
+    executor = WatchedExecutor(1)
+    executor.unlocked = 0
+    done = threading.Event()
+
+    def work() -> None:
+        with executor.stepping_aside():
+            pass
+        done.set()
+
+    executor.submit(work, "one")
+    assert done.wait(PATIENCE)
+    until(lambda: executor._number == 0)
+    assert executor.unlocked == 0
 
 
 def test_first_come_first_served() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +14,7 @@ from acvb_core.engine.job import Job, Status
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.snapshot import Verdict
 from tests.engine.fakes import all_snapshots, bits, small_problem
-from tests.engine.jobs import PATIENCE, gated, started, until
+from tests.engine.jobs import PATIENCE, gated, started, until, until_held
 
 
 def race_of(restarts: int, method: str = "gibbs", **values: Any) -> Problem:
@@ -50,14 +49,20 @@ def test_a_race_is_one_job_and_ends_as_its_winner(jobs: list[Job]) -> None:
 
 
 def test_readers_see_one_run_at_a_time_of_a_race(jobs: list[Job]) -> None:
-    problem = race_of(6, max_sweeps=120)
+    problem = race_of(6)
     curves = {
         seed: [snapshot.lower_bound for snapshot in all_snapshots(problem.alone(seed))]
         for seed in range(3, 9)
     }
+    problem, gate = gated(problem)
     job = started(jobs, problem)
     looks, leaders, sizes = 0, set(), set()
-    while job.inspect().status.active:
+    while True:
+        until(lambda: gate.waiting.is_set() or not job.inspect().status.active)
+        if not job.inspect().status.active:
+            break
+        gate.waiting.clear()
+        gate.tickets.release()  # no sweep without a look, which is taken while it is under way
         seen = job.inspect()
         if seen.snapshot is None:
             continue
@@ -78,12 +83,13 @@ def test_readers_see_one_run_at_a_time_of_a_race(jobs: list[Job]) -> None:
 
 def test_a_race_is_paused_and_stopped_and_its_leader_goes_on(jobs: list[Job]) -> None:
     problem, gate = gated(race_of(4))
-    job = started(jobs, problem)
+    executor = Executor(1)
+    job = started(jobs, problem, executor)
     gate.tickets.release(29)  # the first run at its rung, the second at its ninth sweep
     until(lambda: job.standing is not None and job.standing.sweeps == 29 and gate.waiting.is_set())
     job.pause()
     gate.tickets.release(100)
-    time.sleep(0.1)
+    until_held(job, executor)
     seen = job.inspect()
     assert (seen.status, seen.standing.sweeps, seen.standing.running) == (Status.PAUSED, 29, 4)
     job.resume()

@@ -22,8 +22,10 @@ from acvb_core.engine.result import Result
 from acvb_core.engine.stream_pieces import cut
 from acvb_core.engine.streaming import StreamingLda
 from acvb_core.errors import DataError, ParameterError
+from acvb_core.lda.growing import grown
 from acvb_core.lda.trained import TrainedTopics, trained_topics
 from acvb_core.lda.transform import onto_vocabulary
+from acvb_core.registry import method_row
 
 #: More documents than alpha is held fast for.
 PLANTED = planted_topics(1300, 80, 4, 12, 0.1, 0.05, 0)
@@ -189,6 +191,16 @@ def test_words_of_a_fixed_vocabulary_alone_are_learned_and_the_others_counted(me
     model.partial_fit(["zebra and gnu", "emu"])
     assert model.unknown_tokens == CORPUS.frequencies[1::2].sum() + 3
     assert model.documents_seen == 1302
+
+
+@pytest.mark.parametrize("method", STREAMS)
+def test_words_that_are_new_are_in_the_totals(method: str) -> None:
+    row = method_row("lda", method)
+    inference = row.build(CORPUS, row.values({"k": 4, "window": 100}))
+    state, _ = inference.sweep(inference.init(np.random.default_rng(0)), np.random.default_rng(1))
+    longer = grown(state, np.full((3, 4), [0.5, 1.0, 2.0, 4.0], dtype=np.float32))
+    assert longer.by_word.shape == (len(state.by_word) + 3, 4)
+    np.testing.assert_allclose(longer.totals, longer.by_word.sum(axis=0, dtype=np.float64), rtol=1e-5)
 
 
 @pytest.mark.parametrize("method", STREAMS)

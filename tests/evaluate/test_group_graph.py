@@ -74,6 +74,19 @@ def test_what_chance_would_bring_is_no_edge() -> None:
     assert np.isfinite(graph.positions).all()
 
 
+@pytest.mark.parametrize(("links", "edges"), [(61.0, [(0, 1)]), (59.0, [])])
+def test_an_edge_begins_two_standard_deviations_of_a_binomial_above_the_mean(
+    links: float, edges: list[tuple[int, int]]
+) -> None:
+    """With 150 links of 300 entries between groups a block of 100 has 50 on average, give or take 5."""
+    relation, posterior = network_of(np.repeat([0, 1, 2], 10), directed=False)
+    rest = (150.0 - links) / 2
+    ones = np.array([[90.0, links, rest], [links, 90.0, rest], [rest, rest, 90.0]])
+    graph = group_graph(relation, posterior, blocks_of(ones, np.full((3, 3), 100.0), upper=True))
+    assert graph.between == pytest.approx(0.5)
+    assert [(item.source, item.target) for item in graph.edges] == edges
+
+
 def test_clusters_without_members_are_no_nodes() -> None:
     relation, posterior = network_of(np.repeat([0, 2], 5), directed=True)
     ones = np.array([[1.0, 0.0, 9.0], [0.0, 0.0, 0.0], [1.0, 0.0, 1.0]])

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from acvb_core.evaluate.heldout import mean_log_likelihood, score_links
+from acvb_core.evaluate.heldout import mean_log_likelihood, score_cells, score_links, score_words
 
 P = np.array([0.9, 0.6, 0.5, 0.2])
 TRUTH = np.array([True, False, True, False])
@@ -59,3 +59,19 @@ def test_single_entry() -> None:
     found = score_links(np.array([0.25]), np.array([True]), 0.5)
     assert found.log_likelihood == pytest.approx(math.log(0.25))
     assert found.skill == pytest.approx(-1.0)
+
+
+def test_a_word_counts_as_often_as_it_was_held_out() -> None:
+    found = score_words(np.array([0.5, 0.25, 0.1]), np.array([1, 4, 3], dtype=np.int32))
+    expected = (math.log(0.5) + 4 * math.log(0.25) + 3 * math.log(0.1)) / 8
+    assert found.log_likelihood == pytest.approx(expected, rel=1e-14)
+    assert found.perplexity == pytest.approx(math.exp(-expected), rel=1e-14)
+
+
+def test_cells_by_hand() -> None:
+    """The mean of a column is 0 on the standardised scale, whatever the mean of the held-out cells."""
+    truth, mean, density = np.array([1.0, 2.0, 3.0]), np.array([1.5, 2.0, 1.0]), np.array([0.5, 0.25, 0.125])
+    found = score_cells(np.stack([density, mean], axis=1).astype(np.longdouble), truth)
+    assert found.log_likelihood == pytest.approx(-2.0 * math.log(2.0), rel=1e-14)
+    assert found.rmse == pytest.approx(math.sqrt((0.25 + 4.0) / 3), rel=1e-14)
+    assert found.explained == pytest.approx(1 - 4.25 / 14, rel=1e-14)

@@ -177,7 +177,7 @@ def test_memory_does_not_grow_with_the_cells(monkeypatch: pytest.MonkeyPatch) ->
     """No band is larger than what is held at a time."""
     n = 400
     ones = sparse.random_array((n, n), density=0.02, rng=np.random.default_rng(0), format="csr")
-    relation = Relation.build(ones)
+    relation = Relation.build(ones, threshold=0)
     rng = np.random.default_rng(0)
     q = rng.dirichlet(np.ones(3), n)
     sizes = []

@@ -35,6 +35,9 @@ CASES = [
     ),
     pytest.param({"seed": 5, "shape": (6, 11), "sizes": (1, 4), "missing": 0.1}, id="one row cluster"),
     pytest.param({"seed": 6, "shape": (13, 8), "sizes": (4, 4), "missing": 0.9}, id="mostly missing"),
+    pytest.param(
+        {"seed": 7, "shape": (20, 30), "sizes": (3, 3), "missing": 0.1, "decided": True}, id="decided"
+    ),
 ]
 
 

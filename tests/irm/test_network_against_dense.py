@@ -51,6 +51,7 @@ SETTINGS = {
     "per-block": {"seed": 4, "n": 9, "size": 3, "missing": 0.2, "per_block": True},
     "one cluster": {"seed": 5, "n": 7, "size": 1, "missing": 0.1},
     "mostly missing": {"seed": 6, "n": 10, "size": 3, "missing": 0.9},
+    "decided": {"seed": 8, "n": 18, "size": 3, "missing": 0.1, "decided": True},
     "more clusters than objects": {"seed": 7, "n": 4, "size": 6, "missing": 0.1},
 }
 each_setting = pytest.mark.parametrize("setting", SETTINGS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +20,7 @@ from acvb_core.irm.split import _Side, cut_in_two, promising_splits, split_clust
 from acvb_core.irm.state import IrmState, block_counts, lower_bound, observed_sums, tidy
 from acvb_core.irm.subspace import leading_vectors
 from acvb_core.protocols import no_checkpoint
+from tests.costs import Gaps
 from tests.irm.moves_adapters import RELATIONS, mixed_network, small_relation, state_with
 
 
@@ -354,10 +354,10 @@ def test_refused_knows_what_is_about_the_same() -> None:
 @pytest.mark.parametrize("kind", ["undirected", "two domains"])
 def test_splits_of_a_large_relation_can_be_stopped_at_any_time(kind: str) -> None:
     small, large = ((mixed_network(0, n) if kind == "undirected" else large_relation(n)) for n in (120, 1998))
-    processor_times(*small)  # compiles
-    gaps = processor_times(*large)
-    assert max(gaps) < 0.15
-    assert len(gaps) > 50
+    gaps_of_splits(*small)  # compiles
+    gaps = gaps_of_splits(*large)
+    assert gaps.longest < 10
+    assert len(gaps.seconds) > 50
 
 
 def large_relation(n: int) -> tuple[Relation, dict[str, np.ndarray]]:
@@ -365,15 +365,11 @@ def large_relation(n: int) -> tuple[Relation, dict[str, np.ndarray]]:
     return found.relation, {"rows": found.row_clusters, "cols": found.column_clusters}
 
 
-def processor_times(relation: Relation, truth: dict[str, np.ndarray]) -> list[float]:
-    """Return seconds of processor time between checkpoints while clusters of joined groups are split."""
+def gaps_of_splits(relation: Relation, truth: dict[str, np.ndarray]) -> Gaps:
+    """Return the gaps between checkpoints while clusters of joined groups are split."""
     state = state_with(relation, pairs_joined(truth))
-    times = [time.thread_time()]
-
-    def checkpoint() -> None:
-        times.append(time.thread_time())
-
-    _, count, _ = split_clusters(state, relation, {}, Refused(), np.random.default_rng(0), checkpoint)
+    gaps = Gaps()
+    _, count, _ = split_clusters(state, relation, {}, Refused(), np.random.default_rng(0), gaps)
     assert count > 0
-    checkpoint()
-    return np.diff(times).tolist()
+    gaps()
+    return gaps

@@ -224,3 +224,24 @@ def test_gamma_that_does_not_move_says_so() -> None:
         case = with_gamma(case, gamma)
         _, info = collapsed(case, order).sweep(state_of(case, order), RNG)
         assert info.change < 1e-4
+
+
+@pytest.mark.parametrize("which", [*ORDERS, "vb"])
+def test_concentrations_stay_with_their_topics_when_one_is_dropped(which: Any) -> None:
+    case = small_case(0)
+    case = case._replace(alpha=0.1 * np.arange(1.0, case.size + 1))
+
+    def sweep(shrink: float) -> Any:
+        if which == "vb":
+            return variational(case, shrink=shrink).sweep(variational_state(case), RNG)
+        return collapsed(case, which, shrink=shrink).sweep(state_of(case, which), RNG)
+
+    whole, _ = sweep(0.0)
+    first_out = int(np.argmin(whole.counts.totals))
+    # The first topic must go: later ones would leave the others where they are.
+    order = np.concatenate([[first_out], np.delete(np.arange(case.size), first_out)])
+    case = case._replace(gamma=case.gamma[:, order], alpha=case.alpha[order])
+    shares = np.sort(whole.counts.totals) / whole.counts.totals.sum()
+    state, info = sweep(float(shares[:2].mean()))
+    assert info.order["topics"].tolist() == list(range(1, case.size))
+    np.testing.assert_allclose(state.hyper.alpha, case.alpha[1:])

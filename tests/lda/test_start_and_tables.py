@@ -7,6 +7,7 @@ import pytest
 
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.synthetic_topics import planted_topics
+from acvb_core.lda import start
 from acvb_core.lda.hyper import Concentrations
 from acvb_core.lda.start import noisy_counts, random_responsibilities, warm_responsibilities
 from acvb_core.lda.state import Tokens
@@ -16,7 +17,7 @@ from acvb_core.lda.transform import fold_in
 CORPUS = planted_topics(30, 90, 4, 25, 0.2, 0.1, 1).corpus
 
 
-@pytest.mark.parametrize("n_pairs", [1, 300, 70_000])  # the last is drawn in two pieces
+@pytest.mark.parametrize("n_pairs", [1, 300, 70_000])
 def test_random_responsibilities(n_pairs: int) -> None:
     q = random_responsibilities(n_pairs, 5, np.random.default_rng(0))
     assert q.shape == (n_pairs, 5)
@@ -28,6 +29,16 @@ def test_random_responsibilities(n_pairs: int) -> None:
         np.testing.assert_allclose(q.mean(axis=0), 0.2, atol=0.03)
     again = random_responsibilities(n_pairs, 5, np.random.default_rng(0))
     assert again.tobytes() == q.tobytes()
+
+
+def test_random_responsibilities_are_drawn_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The draw can be stopped between pieces, and the size of a piece does not change what is drawn."""
+    whole = random_responsibilities(300, 5, np.random.default_rng(0))
+    monkeypatch.setattr(start, "_NUMBERS", 37)
+    calls = []
+    pieces = random_responsibilities(300, 5, np.random.default_rng(0), lambda: calls.append(1))
+    assert pieces.tobytes() == whole.tobytes()
+    assert len(calls) >= 300 * 5 / 37
 
 
 def test_responsibilities_from_topics_trained_before() -> None:

@@ -23,6 +23,8 @@ from acvb_core.lda.stream_state import StreamState
 from acvb_core.registry import method_row
 from tests.contract.cases import arrays_in, bits_of
 from tests.engine.fakes import bits
+from tests.lda.streams import stream
+from tests.reference.lda_cases import small_case
 
 METHODS = ("sdm", "scvb0", "svb")
 CORPUS = planted_topics(47, 60, 4, 15, 0.2, 0.1, 3).corpus
@@ -274,6 +276,14 @@ def test_a_window_larger_than_the_corpus_is_an_epoch(method: str) -> None:
     assert wide.snapshot.sweep == exact.snapshot.sweep == 3
     assert wide.snapshot.passes == 3
     assert bits_of(wide.snapshot.posterior) == bits_of(exact.snapshot.posterior)
+
+
+def test_divergence_minimisation_starts_with_all_tokens_but_one_of_each_word() -> None:
+    case = small_case(0)
+    counts = stream("sdm", case, known=True).start_counts(np.random.default_rng(0))
+    frequencies = case.corpus.frequencies
+    assert frequencies.max() > 1
+    np.testing.assert_allclose(counts.sum(axis=1), np.maximum(frequencies - 1.0, 0.0), rtol=1e-6)
 
 
 def test_a_minibatch_of_empty_documents_says_nothing() -> None:

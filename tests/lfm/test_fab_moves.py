@@ -14,7 +14,7 @@ from acvb_core.engine.run import run
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.lfm.cells import Cells
 from acvb_core.lfm.fab import Fab
-from acvb_core.lfm.fab_moves import INDIFFERENT, find_move, turn
+from acvb_core.lfm.fab_moves import INDIFFERENT, _candidates, find_move, turn
 from acvb_core.lfm.state import FabState
 from tests.reference.dense_lfm import Features, predictive_moments
 
@@ -83,6 +83,19 @@ def test_a_feature_that_explains_nothing_is_left_out(mode: str) -> None:
     assert move.kept.tolist() == []
     assert move.state.n_features == 0
     assert move.state.bound > state.bound
+
+
+def test_the_feature_that_makes_least_variance_is_left_out_first() -> None:
+    """A feature that nearly all objects have makes as little as one that hardly any has."""
+    fab = Fab(CELLS, 3, PENALTIES["paper"])
+    mu = np.zeros((3, 80))
+    for row, objects in zip(mu, (76, 40, 6), strict=True):
+        row[:objects] = 1.0
+    state = started(fab, mu)
+    state = replace(state, fit=replace(state.fit, weights=np.ones_like(state.fit.weights)))
+    assert [kept.tolist() for _, kept, kind in _candidates(state) if kind == "dropped"] == [
+        [1, 2], [0, 1], [0, 2],
+    ]  # fmt: skip
 
 
 @EVERY_CRITERION

@@ -81,6 +81,15 @@ def test_samples_are_those_of_the_exact_posterior() -> None:
     np.testing.assert_allclose(by_width, wanted, atol=0.015)
 
 
+@pytest.mark.parametrize(("n", "harmonic"), [(1, 1.0), (3, 11 / 6), (4, 25 / 12)])
+def test_alpha_is_drawn_given_the_number_of_features(n: int, harmonic: float) -> None:
+    """p(alpha | Z) is Gamma(shape + K, rate + H_n), H_n = 1 + 1/2 + … + 1/n (Griffiths and Ghahramani, JMLR 2011)."""
+    sampler = IbpGibbs(cells_of(np.arange(2.0 * n).reshape(n, 2)))
+    shape, rate = ALPHA_PRIOR
+    drawn = sampler._draw_alpha(5, np.random.default_rng(0))
+    assert drawn == pytest.approx(np.random.default_rng(0).gamma(shape + 5) / (rate + harmonic), rel=1e-12)
+
+
 def test_features_of_the_same_objects_are_no_fault_where_units_differ() -> None:
     """The prior's variance is of the column with the largest unit: in the smallest it says next to nothing."""
     rng = np.random.default_rng(0)

@@ -27,6 +27,14 @@ def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     gc.collect()
 
 
+@pytest.fixture(autouse=True)
+def _no_hidden_failure(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """Fail where a page showed an error in place of one of its parts, and went on."""
+    yield
+    failures = [record for record in caplog.get_records("call") if record.name == "pages.ui.failures"]
+    assert not failures, failures
+
+
 @pytest.fixture
 def open_app() -> Callable[..., AppTest]:
     """Open a page of the app in a session of its own."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from acvb_core.data.relation import Network, Relation
 from acvb_core.data.samples import load_sample
 from acvb_core.engine.fitting import fit
+from acvb_core.engine.problem import pose
 from acvb_core.engine.result import Result
 from pages.ui import services
 from tests.pages.session import WORKSPACE, Open
@@ -83,3 +86,40 @@ def test_domain_and_pair_can_be_switched(open_app: Open, survey: list[Result]) -
             group.set_value("cols")
     app.run()
     assert not app.exception
+
+
+def test_runs_on_two_data_sets_of_one_name_are_told_apart(open_app: Open) -> None:
+    """A relation and a network: both models call the method VB."""
+    ones = np.triu(np.random.default_rng(0).random((12, 12)) < 0.4, 1)
+    one = fit(Relation.build(ones, name="same"), "vb", k_rows=3, k_cols=3)
+    network = Relation.build(ones | ones.T, name="same", network=Network(directed=False))
+    app = opened(open_app, one, fit(network, "vb", k_rows=3))
+    assert not app.exception
+    assert app.dataframe[0].value.index.tolist() == ["VB · same (1)", "VB · same (2)"]
+    assert app.multiselect(key="compare_runs_irm").options == ["VB · same (1)", "VB · same (2)"]
+
+
+def test_runs_that_end_later_are_added(open_app: Open, survey: list[Result]) -> None:
+    app = opened(open_app, *survey[:2])
+    app.switch_page("pages/home.py").run()
+    job = services.job_book().add(WORKSPACE, survey[2].problem)
+    assert job.wait(60)
+    app.switch_page("pages/compare.py").run()
+    assert app.multiselect(key="compare_runs_irm").value == [f"{0:012x}", f"{1:012x}", job.id]
+
+
+def test_a_choice_of_runs_is_kept_on_the_same_data_only(open_app: Open, survey: list[Result]) -> None:
+    app = opened(open_app, *survey)
+    wanted = [f"{0:012x}", f"{2:012x}"]
+    app.multiselect(key="compare_runs_irm").set_value(wanted).run()
+    app.switch_page("pages/home.py").run()
+    app.switch_page("pages/compare.py").run()
+    assert app.multiselect(key="compare_runs_irm").value == wanted
+    women = load_sample("southern_women").relation
+    for _ in range(2):
+        assert services.job_book().add(WORKSPACE, pose(women, "vb")).wait(60)
+    services.datasets().clear()
+    services.store().save_dataset(WORKSPACE, women, [], {"name": "women"})
+    app.switch_page("pages/home.py").run()
+    app.switch_page("pages/compare.py").run()
+    assert not set(wanted) & set(app.multiselect(key="compare_runs_irm").value)

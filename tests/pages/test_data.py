@@ -1,16 +1,29 @@
 from __future__ import annotations
 
 import gzip
+from dataclasses import replace
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from acvb_core.data.split import MAX_ENTRIES
+from acvb_core.registry import model_row
 from pages.ui import services
 from pages.ui.workspace import Workspace
 from tests.pages.session import WORKSPACE, Open, press, texts
 
 EDGES = b"person,event,times\nAnn,Fair,2\nBob,Fair,0\nBob,Ball,1\nCyd,Ball,5\n"
 REMOTE = "![x](http://example.invalid/x.png)"
+
+
+def test_no_more_is_promised_than_is_held_out(open_app: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    large = replace(model_row("irm"), observed=lambda _: 540_000_000)
+    monkeypatch.setattr("pages.ui.overview.model_row", lambda _: large)
+    app = open_app("data")
+    app.selectbox(key="sample").select("southern_women").run()
+    press(app, "use_sample")
+    assert f"{MAX_ENTRIES:,} entries hidden from each new run (no more than {MAX_ENTRIES:,}" in texts(app)
+    assert "54,000,000" not in texts(app)
 
 
 def upload(app: AppTest, name: str, content: bytes) -> AppTest:
@@ -82,6 +95,8 @@ def test_same_columns_twice_are_refused_and_the_form_stays(open_app: Open) -> No
         ("empty.csv", b"", "empty"),
         ("one.csv", b"a\nb\nc\n", "one field only"),
         ("book.pdf", b"%PDF-1.7 ...", "PDF document"),
+        ("names.csv", b"person,place\n", "no rows below it"),
+        ("text.npz", EDGES, "name says that this is a NumPy archive"),
         ("cut.csv.gz", gzip.compress(EDGES * 500, mtime=0)[:60], "truncated"),
     ],
 )
@@ -185,3 +200,18 @@ def test_a_column_at_the_left_may_hold_the_values(open_app: Open) -> None:
     dataset = Workspace(WORKSPACE).dataset
     assert dataset is not None
     assert (dataset.data.shape, dataset.data.n_ones) == ((2, 2), 2)
+
+
+def test_a_column_of_long_texts_is_warned_of(open_app: Open) -> None:
+    line = "The quick brown fox number {} jumps over a lazy dog by the river bank"
+    notes = "who,note\n" + "".join(f"p{n},{line.format(n)}\n" for n in range(12))
+    app = upload(open_app("data"), "notes.csv", notes.encode())
+    assert "A column holds long texts" in texts(app)
+    press(app, "load")
+    assert Workspace(WORKSPACE).dataset is not None, "the columns on the page are a choice"
+
+
+def test_a_page_of_html_is_refused_by_name(open_app: Open) -> None:
+    page = b"<!DOCTYPE html><html><body><p>Some text</p>\n<p>And more</p></body></html>"
+    app = upload(open_app("data"), "page.txt", page)
+    assert "is an HTML page" in texts(app)

@@ -10,6 +10,7 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.data.samples import load_sample
 from acvb_core.data.synthetic_topics import bars
 from acvb_core.engine.grid import grid
+from acvb_core.engine.problem import pose
 from acvb_core.errors import ParameterError
 from pages.ui import services
 from pages.ui.how_many_runs import most_topics, numbers_of, usual_numbers
@@ -163,3 +164,34 @@ def test_numbers_are_sorted_and_unique() -> None:
 def test_usual_numbers_fit_the_corpus() -> None:
     assert usual_numbers(CORPUS) == (5, 10, 20)
     assert usual_numbers(Corpus.build(np.ones((3, 9)))) == (2, 3)
+
+
+def test_grids_that_read_the_same_are_told_apart(open_app: Open) -> None:
+    """They differ in a setting that their label does not name."""
+    app = opened(open_app)
+    for beta in (0.01, 0.5):
+        for k in (2, 3):
+            values = {"k": k, "beta": beta, "max_sweeps": 5}
+            assert services.job_book().add(WORKSPACE, pose(CORPUS, "cvb0", values)).wait(60)
+    app.run()
+    box = app.selectbox(key="grid")
+    assert len(set(box.options)) == 2
+    shown = app.dataframe[0].value["LOO perplexity"].tolist()
+    box.select_index(1).run()
+    assert app.dataframe[0].value["LOO perplexity"].tolist() != shown
+
+
+def test_two_runs_of_one_number_and_seed_have_a_line_each(open_app: Open) -> None:
+    app = opened(open_app)
+    jobs = []
+    for k in (2, 3, 3):
+        jobs.append(
+            services.job_book().add(WORKSPACE, pose(CORPUS, "gibbs", {"k": k, "max_sweeps": 1_000_000}))
+        )
+        until(app, lambda: jobs[-1].inspect().snapshot is not None)
+    for job in jobs[:2]:
+        job.stop()
+        assert job.wait(60)
+    app.run()
+    assert app.dataframe[0].value["Topics"].tolist() == [2, 3, 3]
+    assert app.dataframe[0].value["State"].tolist() == ["stopped", "stopped", "running"]

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import errno
+import os
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +17,8 @@ from acvb_core.engine.job import Job
 from acvb_core.engine.problem import Problem, pose
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import Verdict
+from acvb_core.errors import AcvbError
+from acvb_core.store.files import StoreError
 from acvb_core.store.jobbook import JobBook
 from acvb_core.store.runs import RunStore
 
@@ -23,6 +28,7 @@ SECONDS = 30
 @dataclass(frozen=True)
 class Row:
     job_id: str
+    settings: dict[str, Any] = field(default_factory=dict)
 
 
 class MemoryStore:
@@ -30,6 +36,7 @@ class MemoryStore:
 
     def __init__(self) -> None:
         self.kept: dict[str, tuple[str, float, Result]] = {}
+        self.aside: dict[str, tuple[str, float, Result]] = {}
         self.saved: list[str] = []
         self.loads = 0
         self.slow = threading.Event()
@@ -43,13 +50,28 @@ class MemoryStore:
     def runs(self, workspace: str) -> list[Row]:
         return [Row(job_id) for job_id, (owner, _, _) in self.kept.items() if owner == workspace]
 
+    def trash(self, workspace: str) -> list[Row]:
+        return [Row(job_id) for job_id, (owner, _, _) in self.aside.items() if owner == workspace]
+
     def load(self, job_id: str, executor: Executor) -> Job:
         self.loads += 1
         _, created, result = self.kept[job_id]
         return Job.restored(result, executor, job_id=job_id, created=created)
 
+    def move_to_trash(self, job_id: str) -> bool:
+        if job_id not in self.kept:
+            return False
+        self.aside[job_id] = self.kept.pop(job_id)
+        return True
+
+    def take_from_trash(self, job_id: str) -> bool:
+        if job_id in self.aside:
+            self.kept[job_id] = self.aside.pop(job_id)
+        return job_id in self.kept
+
     def delete(self, job_id: str) -> None:
         self.kept.pop(job_id, None)
+        self.aside.pop(job_id, None)
 
 
 @pytest.fixture
@@ -153,7 +175,13 @@ def test_closing_stops_and_saves_what_still_runs(never_ending: Problem) -> None:
     running, queued = book.add("mine", never_ending), book.add("mine", never_ending)
     while running.inspect().snapshot is None:
         time.sleep(0.01)
-    assert book.close(SECONDS)
+    said: list[str] = []
+    assert book.close(SECONDS, said.append)
+    assert said == [
+        "Saving 1 running run. Press Ctrl-C to leave without saving.",
+        "Saved 1 running run.",
+        "1 run had not started.",
+    ]
     assert store.saved == [running.id]
     assert store.kept[running.id][2].verdict is Verdict.STOPPED
     assert queued.inspect().snapshot is None
@@ -177,20 +205,186 @@ def test_a_run_that_cannot_be_read_does_not_hide_the_others(relation: Relation, 
     again = JobBook(Executor(2), RunStore(tmp_path))
     assert [job.id for job in again.jobs("mine")] == [good.id]
     (told,) = again.unreadable("mine")
-    assert bad.id in told
+    assert told.job_id == bad.id
+    assert told.settings["method"] == "cvb0"
+    assert f"{bad.id}.npz is damaged" in told.why
+    again.remove("mine", bad.id)
+    assert again.unreadable("mine") == []
+    again.restore("mine", bad.id)
+    assert again.unreadable("mine")[0].why == told.why
 
 
-def test_failing_to_save_keeps_the_run(
-    relation: Relation, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+class FullDisk:
+    """The files of a store cannot be written for want of room until there is some."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.full = True
+        savez = np.savez
+
+        def write(*args: Any, **kwargs: Any) -> None:
+            if self.full:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            savez(*args, **kwargs)
+
+        monkeypatch.setattr(np, "savez", write)
+
+
+def test_a_run_that_could_not_be_saved_says_so_until_it_is(
+    relation: Relation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    store = MemoryStore()
-    monkeypatch.setattr(store, "save", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
-    book = JobBook(Executor(1), store)
+    disk = FullDisk(monkeypatch)
+    book = JobBook(Executor(1), RunStore(tmp_path))
     job = book.add("mine", short(relation))
     assert finished(book)
     assert book.jobs("mine") == [job]
     assert job.result().snapshot.sweep
-    assert "disk full" in capsys.readouterr().err
+    ((job_id, why),) = book.unsaved("mine").items()
+    assert job_id == job.id
+    assert "No space left on device" in why
+    assert "No space left on device" in capsys.readouterr().err
+    book.save_again("mine", job.id)
+    assert list(book.unsaved("mine")) == [job.id]
+    disk.full = False
+    book.save_again("mine", job.id)
+    assert book.unsaved("mine") == {}
+    assert [run.job_id for run in RunStore(tmp_path).runs("mine")] == [job.id]
+
+
+def test_closing_saves_what_could_not_be_saved_before(
+    relation: Relation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk, said = FullDisk(monkeypatch), []
+    book = JobBook(Executor(1), RunStore(tmp_path))
+    job = book.add("mine", short(relation))
+    assert finished(book)
+    assert book.close(SECONDS, said.append)
+    (line,) = said
+    assert line.startswith(f"Run {job.id} could not be saved: ")
+    disk.full = False
+    said.clear()
+    assert book.close(SECONDS, said.append)
+    assert said == []
+    assert [run.job_id for run in RunStore(tmp_path).runs("mine")] == [job.id]
+
+
+def test_any_failure_to_save_is_told(relation: Relation, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = MemoryStore()
+    monkeypatch.setattr(store, "save", lambda *_: (_ for _ in ()).throw(RuntimeError("odd")))
+    book = JobBook(Executor(1), store)
+    job = book.add("mine", short(relation))
+    assert finished(book)
+    assert book.unsaved("mine") == {job.id: "RuntimeError: odd"}
+
+
+def test_a_deleted_run_comes_back_and_can_go_on(relation: Relation) -> None:
+    store = MemoryStore()
+    book = JobBook(Executor(2), store)
+    job, other = (book.add("mine", short(relation, tol=1e-12)) for _ in range(2))
+    assert finished(book)
+    book.remove("mine", job.id)
+    (gone,) = book.deleted("mine")
+    assert (gone.job_id, gone.settings) == (job.id, job.problem.settings.to_dict())
+    assert book.jobs("mine") == [other]
+    book.restore("mine", job.id)
+    assert book.jobs("mine") == [job, other]
+    assert book.deleted("mine") == []
+    assert job.can_extend
+    assert set(store.kept) == {job.id, other.id}
+    book.remove("mine", job.id)
+    book.remove("mine", other.id)
+    book.restore("mine", job.id)
+    (found,) = book.jobs("mine")
+    assert found is not job, "only the last one's handle is kept in memory"
+    assert found.inspect().verdict is job.inspect().verdict
+
+
+def test_a_deleted_run_comes_back_after_a_restart(relation: Relation, tmp_path: Path) -> None:
+    book = JobBook(Executor(2), RunStore(tmp_path))
+    job = book.add("mine", short(relation))
+    assert finished(book)
+    book.remove("mine", job.id)
+    again = JobBook(Executor(2), RunStore(tmp_path))
+    assert again.jobs("mine") == []
+    assert [run.job_id for run in again.deleted("mine")] == [job.id]
+    again.restore("mine", job.id)
+    assert [found.id for found in again.jobs("mine")] == [job.id]
+    again.remove("mine", job.id)
+    last = JobBook(Executor(2), RunStore(tmp_path))
+    assert len(last.deleted("mine")) == 1
+    again.delete_for_good("mine")
+    with pytest.raises(AcvbError, match="It is gone"):
+        last.restore("mine", job.id)
+    again.delete_for_good("mine")
+    assert again.deleted("mine") == []
+    assert list((tmp_path / "relations").iterdir()) == []
+
+
+def test_a_running_run_that_is_deleted_stops_and_comes_back_stopped(never_ending: Problem) -> None:
+    store = MemoryStore()
+    book = JobBook(Executor(1), store)
+    job = book.add("mine", never_ending)
+    while job.inspect().snapshot is None:
+        time.sleep(0.01)
+    book.remove("mine", job.id)
+    assert finished(book)
+    assert set(store.aside) == {job.id}
+    book.restore("mine", job.id)
+    assert book.jobs("mine") == [job]
+    assert job.inspect().verdict is Verdict.STOPPED
+    assert set(store.kept) == {job.id}
+
+
+def test_a_run_that_was_not_saved_comes_back_too(
+    relation: Relation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = FullDisk(monkeypatch)
+    book = JobBook(Executor(1), RunStore(tmp_path))
+    job = book.add("mine", short(relation))
+    assert finished(book)
+    book.remove("mine", job.id)
+    assert book.unsaved("mine") == {}
+    book.restore("mine", job.id)
+    assert list(book.unsaved("mine")) == [job.id]
+    book.remove("mine", job.id)
+    disk.full = False
+    book.restore("mine", job.id)
+    assert book.unsaved("mine") == {}
+    assert book.jobs("mine") == [job]
+
+
+def test_a_run_that_the_store_does_not_let_go_stays(
+    relation: Relation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = MemoryStore()
+    book = JobBook(Executor(1), store)
+    job = book.add("mine", short(relation))
+    assert finished(book)
+
+    def refuse(job_id: str) -> bool:
+        raise StoreError("read only")
+
+    monkeypatch.setattr(store, "move_to_trash", refuse)
+    with pytest.raises(StoreError, match="read only"):
+        book.remove("mine", job.id)
+    assert book.jobs("mine") == [job]
+    assert book.deleted("mine") == []
+
+
+def test_a_copy_that_was_put_back_is_loaded(relation: Relation, tmp_path: Path) -> None:
+    book = JobBook(Executor(1), RunStore(tmp_path))
+    job = book.add("mine", short(relation))
+    assert finished(book)
+    path = tmp_path / "runs" / f"{job.id}.npz"
+    whole = path.read_bytes()
+    path.write_bytes(b"")
+    again = JobBook(Executor(1), RunStore(tmp_path))
+    assert again.jobs("mine") == []
+    again.load_again("mine", job.id)
+    assert len(again.unreadable("mine")) == 1
+    path.write_bytes(whole)
+    again.load_again("mine", job.id)
+    assert again.unreadable("mine") == []
+    assert [found.id for found in again.jobs("mine")] == [job.id]
 
 
 def test_many_threads_share_a_book(relation: Relation) -> None:

@@ -10,9 +10,10 @@ from acvb_core.engine.result import Result
 from acvb_core.registry import methods_of
 from acvb_core.views.comparison_table import clusters_of, comparison_table
 from pages.ui import format as say
+from pages.ui import services
 from pages.ui.models import FACES
 from tests.pages.networks import fitted, friends, in_use, stored
-from tests.pages.session import Open, jobs_of, press, texts, until
+from tests.pages.session import WORKSPACE, Open, jobs_of, keys, press, texts, until
 
 
 def run_page(open_app: Open, *, directed: bool = False) -> AppTest:
@@ -140,3 +141,11 @@ def test_the_guide_opens_at_networks(open_app: Open) -> None:
         assert heading in said
     for rest in ("Row and column", "an object's", "entries set aside"):
         assert rest not in said
+
+
+def test_a_network_whose_only_pair_is_held_out_cannot_be_started(open_app: Open) -> None:
+    pair = Relation.build([[0, 1], [1, 0]], name="pair", network=Network(directed=False))
+    services.store().save_dataset(WORKSPACE, pair, [], {"name": "pair", "heldout": 0.9, "heldout_seed": 0})
+    app = open_app("run")
+    assert "there is no pair to learn from" in texts(app)
+    assert "start" not in keys(app)

@@ -99,6 +99,29 @@ def test_too_little_memory_is_warned_of_first(with_sample: AppTest, monkeypatch:
     assert not with_sample.button(key="start").disabled
 
 
+def test_a_run_goes_ahead_without_room_only_where_the_user_wants_it(
+    with_sample: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = with_sample
+    enter(app, max_sweeps=3)
+    monkeypatch.setattr("acvb_core.engine.free_memory.available_memory", lambda: 1000)
+    press(app, "start")  # there was room when the page was drawn
+    until(app, lambda: not any(job.inspect().status.active for job in jobs_of(app)))
+    refused = jobs_of(app)
+    assert refused
+    assert all("GB of memory, and" in (job.inspect().error or "") for job in refused)
+    assert "GB of memory, and" in texts(app.run())
+
+    monkeypatch.setattr(costs, "available_memory", lambda: 1000)
+    app.run()
+    app.checkbox(key="nevertheless").check().run()
+    press(app, "start")
+    until(app, lambda: not any(job.inspect().status.active for job in jobs_of(app)))
+    begun = [job for job in jobs_of(app) if job not in refused]
+    assert begun
+    assert all(job.inspect().error is None for job in begun)
+
+
 def test_available_memory_is_plausible() -> None:
     free = costs.available_memory()
     assert free is None or free > 1_000_000

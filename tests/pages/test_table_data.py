@@ -34,6 +34,16 @@ def upload(app: AppTest, name: str, content: bytes | str) -> AppTest:
     return app
 
 
+@pytest.mark.parametrize(("index", "said"), [(99_999_999, "99,999,999"), (-1, "index -1")])
+def test_a_sparse_file_whose_index_points_outside_is_refused(open_app: Open, index: int, said: str) -> None:
+    out = io.BytesIO()
+    parts = {"shape": [2, 2], "data": [1.0, 1.0], "indices": [0, index], "indptr": [0, 1, 2]}
+    np.savez(out, format=np.array("csr"), **{name: np.array(part) for name, part in parts.items()})
+    app = upload(open_app("data"), "broken.npz", out.getvalue())
+    assert "This file cannot be read so" in texts(app)
+    assert said in texts(app)
+
+
 def box(app: AppTest, label: str) -> Any:
     return next(found for found in app.selectbox if found.label == label)
 

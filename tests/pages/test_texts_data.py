@@ -164,6 +164,18 @@ def test_a_pattern_that_is_none_is_refused_in_words(open_app: Open) -> None:
     assert app.button(key="load").disabled
 
 
+def test_a_pattern_that_would_never_end_is_refused_in_words(
+    open_app: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("acvb_core.data.own_pattern.SECONDS", 0.2)
+    app = upload(open_app("data"), "notes.csv", f"{TABLE}t9,{'a' * 40},a\n".encode())
+    pattern = next(found for found in app.text_input if found.label == "What a word is")
+    pattern.set_value(r"(?:a+)+\b\d").run()
+    assert not app.exception
+    assert "on text 6" in texts(app)
+    assert app.button(key="load").disabled
+
+
 def archive() -> bytes:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as files:

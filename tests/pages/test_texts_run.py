@@ -157,10 +157,10 @@ def test_the_curves_are_those_of_the_model(bars: list[Result], open_app: Open) -
         assert title in titles
 
 
-def test_runs_of_two_models_share_no_numbers(bars: list[Result], open_app: Open) -> None:
+def test_runs_on_two_data_sets_are_named_by_their_data(bars: list[Result], open_app: Open) -> None:
     relation = fit(load_sample("survey").relation, "cvb0")
     app = compare(open_app, bars[0], relation)
-    assert list(say.run_labels(jobs_of(app)).values()) == ["CVB0", "CVB0"]
+    assert list(say.run_labels(jobs_of(app)).values()) == ["CVB0 · bars", "CVB0 · survey"]
     assert list(by_model(jobs_of(app), "lda")) == ["lda", "irm"]
     assert list(by_model(jobs_of(app), "irm")) == ["irm", "lda"]
 

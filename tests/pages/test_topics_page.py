@@ -18,7 +18,6 @@ from acvb_core.engine.result import Result
 from acvb_core.evaluate.ranking import top_words
 from acvb_core.lda.topics import Topics
 from pages.ui import services
-from pages.ui.picking import pick
 from pages.ui.topic_documents import OPENED
 from pages.ui.topic_list import word_notes
 from pages.ui.topic_view import KNOWN_BY, TopicView, topic_names
@@ -265,8 +264,3 @@ def test_names_and_words_never_become_markup(open_app: Open) -> None:
         assert not any("example.org" in str(element.value) for element in marked)
         assert "<b>x" not in "".join(element.proto.body for element in app.get("html"))
         assert not any("<b>x" in element.proto.spec for element in app.get("plotly_chart"))
-
-
-def test_the_choice_of_a_run_needs_runs() -> None:
-    with pytest.raises(IndexError):
-        pick([], "topics")

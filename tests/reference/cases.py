@@ -55,6 +55,18 @@ def hard_rows(rng: np.random.Generator, n: int, size: int) -> Array:
     return np.eye(size)[rng.integers(size, size=n)]
 
 
+def blocks_apart(n_rows: int, n_columns: int) -> Array:
+    """Strengths that tell any two clusters apart: nearly all links on the diagonal, and nearly none beside it."""
+    return 0.01 + 0.98 * np.eye(n_rows, n_columns)
+
+
+def with_some_astray(rng: np.random.Generator, q: Array) -> Array:
+    """One-hot rows with a tenth or so in another cluster, and one undecided."""
+    q = np.where(rng.random((len(q), 1)) < 0.1, hard_rows(rng, *q.shape), q)
+    q[rng.integers(len(q))] = soft_rows(rng, 1, q.shape[1])
+    return q
+
+
 def random_case(
     seed: int,
     shape: tuple[int, int] = (3, 3),
@@ -62,12 +74,23 @@ def random_case(
     missing: float = 0.2,
     hard: bool = False,
     per_block: bool = False,
+    decided: bool = False,
 ) -> Case:
-    """A case drawn from ``seed``; ``per_block`` gives every block its own a and b."""
+    """A case drawn from ``seed``; ``per_block`` gives every block its own a and b.
+
+    With ``decided`` links follow blocks that differ much, and most objects are in their own cluster: to them all
+    other clusters are next to impossible.
+    """
     rng = np.random.default_rng(seed)
     data = random_data(rng, shape, missing, density=rng.uniform(0.2, 0.8))
     rows = hard_rows if hard else soft_rows
     q1, q2 = rows(rng, shape[0], sizes[0]), rows(rng, shape[1], sizes[1])
-    a, b = (rng.uniform(0.2, 3.0, sizes if per_block else None) for _ in range(2))
+    if decided:
+        q1, q2 = hard_rows(rng, shape[0], sizes[0]), hard_rows(rng, shape[1], sizes[1])
+        links = rng.random(shape) < q1 @ blocks_apart(*sizes) @ q2.T
+        data = DenseData(np.where(data.observed, links, np.nan), data.observed)
+        q1, q2 = with_some_astray(rng, q1), with_some_astray(rng, q2)
+    least, most = (0.05, 0.2) if decided else (0.2, 3.0)
+    a, b = (rng.uniform(least, most, sizes if per_block else None) for _ in range(2))
     alpha1, alpha2 = rng.uniform(0.3, 4.0, 2)
     return Case(data, q1, q2, a, b, float(alpha1), float(alpha2))

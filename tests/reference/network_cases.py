@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .cases import hard_rows, soft_rows
+from .cases import blocks_apart, hard_rows, soft_rows, with_some_astray
 from .dense_network_stats import NetworkData, network
 from .dense_stats import Array
 
@@ -59,12 +59,22 @@ def random_network_case(
     missing: float = 0.2,
     hard: bool = False,
     per_block: bool = False,
+    decided: bool = False,
 ) -> NetworkCase:
-    """A case drawn from ``seed``; ``per_block`` gives every block its own a and b, symmetric when undirected."""
+    """A case drawn from ``seed``; ``per_block`` gives every block its own a and b, symmetric when undirected.
+
+    ``decided``: as for `random_case`.
+    """
     rng = np.random.default_rng(seed)
     data = random_network(rng, n, kind, missing, density=rng.uniform(0.2, 0.8))
     q = (hard_rows if hard else soft_rows)(rng, n, size)
-    a, b = (rng.uniform(0.2, 3.0, (size, size) if per_block else None) for _ in range(2))
+    if decided:
+        q = hard_rows(rng, n, size)
+        links = (rng.random((n, n)) < q @ blocks_apart(size, size) @ q.T).astype(float)
+        data = network(links, rng.random((n, n)) >= missing, *KINDS[kind])
+        q = with_some_astray(rng, q)
+    least, most = (0.05, 0.2) if decided else (0.2, 3.0)
+    a, b = (rng.uniform(least, most, (size, size) if per_block else None) for _ in range(2))
     if per_block and not data.directed:
         a, b = (np.triu(part) + np.triu(part, 1).T for part in (a, b))
     return NetworkCase(data, q, a, b, float(rng.uniform(0.3, 4.0)))

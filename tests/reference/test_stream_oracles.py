@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.special import psi
 
 from acvb_core.lda import kernels_prior
 from acvb_core.lda.sdm import uniform
@@ -169,6 +170,15 @@ def test_left_to_right_gains_are_the_gradient_of_the_predictive_likelihood(seed:
     np.testing.assert_allclose(gains / step / alpha - scalars[0] / step, wanted, rtol=1e-6, atol=1e-7)
     np.testing.assert_allclose(n.sum(), alpha.sum() + counts.sum())
     assert scalars[1] == 1
+
+
+def test_many_tokens_of_a_word_are_counted_like_one_after_another() -> None:
+    """They are taken some at a time: sum 1 / (A + j) over the tokens, and A grows by all of them."""
+    alpha, gains, scalars, sums = np.array([0.2, 0.5, 0.1]), np.zeros(3), np.zeros(2), np.zeros(3)
+    counts, p = np.array([100_000.0], dtype=np.float32), np.array([[0.3, 0.1, 0.2]])
+    kernels_prior.left_to_right(1, 0, counts, p, alpha, np.zeros(3), sums, gains, scalars)
+    one_by_one = psi(alpha.sum() + 100_000) - psi(alpha.sum())
+    np.testing.assert_allclose(scalars[0] / 2**-0.7, one_by_one, rtol=1e-5)
 
 
 def test_left_to_right_settles_where_the_likelihood_is_highest() -> None:

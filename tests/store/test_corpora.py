@@ -158,6 +158,15 @@ def test_a_corpus_in_the_place_of_another_is_noticed(store: RunStore) -> None:
         RunStore(store.folder).load_dataset("mine")
 
 
+def test_texts_cut_in_another_place_have_another_key() -> None:
+    parts = [{"a": b"fire", "b": b"fly"}, {"a": b"fir", "b": b"efly"}, {"a": b"firefly", "b": b""}]
+    keys = {
+        files.texts_key("same", {name: np.frombuffer(text, np.uint8) for name, text in part.items()})
+        for part in parts
+    }
+    assert len(keys) == len(parts)
+
+
 def test_a_key_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     corpus = odd_corpus()
     key = datasets.dataset_key(corpus)

@@ -109,10 +109,10 @@ def test_a_run_of_an_unknown_method_is_refused_by_name(
 ) -> None:
     store.save("mine", "run", 0.0, women)
     path = store.folder / "runs" / "run.npz"
-    arrays = files.read_arrays(path, version=1)
+    arrays = files.read_arrays(path, version=2)
     about = files.from_text_bytes(arrays["about"])
     about["settings"]["method"] = "magic"
-    files.write_arrays(path, arrays | {"about": files.text_bytes(about)}, version=1)
+    files.write_arrays(path, arrays | {"about": files.text_bytes(about)}, version=2)
     with pytest.raises(StoreError, match=r"run\.npz holds a run .* no method 'magic'"):
         store.load("run", executor)
 
@@ -136,10 +136,13 @@ def test_a_newer_database_is_refused(store: RunStore) -> None:
         RunStore(store.folder)
 
 
-def test_a_damaged_database_is_named(tmp_path: Path) -> None:
-    (tmp_path / "runs.sqlite3").write_bytes(b"this is no database, though long enough to be read as one" * 50)
-    with pytest.raises(StoreError, match=r"runs\.sqlite3 is damaged"):
-        RunStore(tmp_path)
+def test_a_file_that_is_no_database_is_put_aside(tmp_path: Path) -> None:
+    noise = b"this is no database, though long enough to be read as one" * 50
+    (tmp_path / "runs.sqlite3").write_bytes(noise)
+    (notice,) = RunStore(tmp_path).notices
+    (aside,) = tmp_path.glob("runs.sqlite3.damaged-*")
+    assert str(aside) in notice
+    assert aside.read_bytes() == noise
 
 
 def test_an_older_database_is_brought_up_to_date(

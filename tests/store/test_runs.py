@@ -20,6 +20,7 @@ from acvb_core.engine.problem import pose
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.store import relations, schema
+from acvb_core.store.files import StoreError
 from acvb_core.store.runs import RunStore
 from tests.store.support import (
     SMALL,
@@ -118,6 +119,33 @@ def test_a_relation_is_stored_once_and_goes_with_its_last_user(store: RunStore, 
     assert_same_relation(loaded[0], SURVEY)
     assert list((store.folder / "runs").iterdir()) == []
     store.delete("two")  # is no error
+
+
+def test_a_relation_goes_when_its_last_run_is_replaced_by_one_of_other_data(
+    store: RunStore, women: Result, survey: Result
+) -> None:
+    store.save("mine", "run", 0.0, women)
+    (old,) = (store.folder / "relations").iterdir()
+    store.save("mine", "run", 1.0, survey)
+    (new,) = (store.folder / "relations").iterdir()
+    assert new != old
+
+
+def test_a_relation_of_a_run_that_cannot_be_written_does_not_stay(
+    store: RunStore, women: Result, survey: Result, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.save("mine", "run", 0.0, women)
+    before = sorted((store.folder / "relations").iterdir())
+
+    def full(*_: object) -> None:
+        raise StoreError("no space left")
+
+    monkeypatch.setattr("acvb_core.store.runs.write_result", full)
+    for result in (women, survey):  # the first one's data are still in use
+        with pytest.raises(StoreError, match="no space left"):
+            store.save("mine", "other", 1.0, result)
+    assert sorted((store.folder / "relations").iterdir()) == before
+    assert [run.job_id for run in store.runs("mine")] == ["run"]
 
 
 def test_equal_links_with_other_labels_are_kept_apart(store: RunStore) -> None:

@@ -179,6 +179,26 @@ def test_a_folder_with_another_corpus_is_named(store: RunStore, folder: Path, ex
         RunStore(store.folder).load("run", executor)
 
 
+def test_a_folder_with_the_same_counts_of_other_words_is_named(
+    store: RunStore, folder: Path, executor: Executor
+) -> None:
+    store.save("mine", "run", 1.0, streamed(kept(folder)))
+    shutil.rmtree(folder)
+    kept(folder, replace(BARS, vocabulary=BARS.vocabulary[::-1]))
+    with pytest.raises(StoreError, match="holds other documents now than those of bars"):
+        RunStore(store.folder).load("run", executor)
+
+
+def test_a_note_of_an_older_version_is_read(store: RunStore, folder: Path) -> None:
+    store.save_dataset("mine", kept(folder), [], {})
+    (note,) = (store.folder / "streams").glob("*.npz")
+    arrays = read_arrays(note, version=1)
+    about = json.loads(arrays["about"].tobytes())
+    del about["words"]
+    write_arrays(note, arrays | {"about": np.frombuffer(json.dumps(about).encode(), np.uint8)}, version=1)
+    assert RunStore(store.folder).load_dataset("mine") is not None
+
+
 def test_a_user_who_moved_the_folder_and_keeps_it_again_has_it_back(
     store: RunStore, tmp_path: Path, executor: Executor
 ) -> None:

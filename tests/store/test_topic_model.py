@@ -17,7 +17,7 @@ from acvb_core.engine.result import Result
 from acvb_core.registry import method_row, methods_of
 from acvb_core.store.export import write_run
 from acvb_core.store.files import StoreError, labels_bytes
-from acvb_core.store.topic_model import load_topics
+from acvb_core.store.topic_model import SavedTopics, _fault, load_topics
 from tests.store.support import SMALL, WOMEN
 
 TOKENISER = Tokeniser(
@@ -147,3 +147,11 @@ def test_arrays_that_are_no_topics(folder: Path, wrong: dict[str, Any]) -> None:
         arrays = dict(file) | wrong
     np.savez(path, **{name: array for name, array in arrays.items() if array is not None})
     assert refused(folder).startswith(f"{path} is damaged and cannot be read")
+
+
+def test_topics_over_many_words_are_no_damage() -> None:
+    """Adding up this many probabilities in single precision would miss one by more than a thousandth."""
+    n_words = 300_000
+    phi = np.full((n_words, 2), 1.0 / n_words, dtype=np.float32).T
+    words = np.array([str(word) for word in range(n_words)], dtype=object)
+    assert _fault(SavedTopics(phi, np.ones(2), words, None, "many")) is None

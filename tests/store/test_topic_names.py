@@ -44,6 +44,20 @@ def test_a_name_goes_with_the_words_of_its_topic(names: TopicNames) -> None:
     assert names.names("run", [[3, 2, 90, 91], [10, 70, 71, 72]]) == ("low", None)
 
 
+def test_a_name_is_written_under_the_lock_it_was_read_under(
+    names: TopicNames, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two people who name topics at once neither must lose a name."""
+    locked: list[bool] = []
+    read, write = names._read, names._write
+    monkeypatch.setattr(names, "_read", lambda *given: (locked.append(names._lock.locked()), read(*given))[1])
+    monkeypatch.setattr(
+        names, "_write", lambda *given: (locked.append(names._lock.locked()), write(*given))[1]
+    )
+    names.rename("run", WORDS, 1, "low")
+    assert locked[:2] == [True, True]
+
+
 def test_a_name_of_a_topic_that_is_gone_is_kept(names: TopicNames) -> None:
     names.rename("run", WORDS, 3, "high")
     names.rename("run", WORDS[:2], 1, "low")

@@ -1,0 +1,69 @@
+"""What the command line says to a file of another kind, an endless pattern, or a run that does not fit."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from acvb_core.engine import free_memory
+from tests.cli.support import SMALL, WOMEN, Run
+
+TEXT = "The quick brown fox number {} jumps over a lazy dog by the river bank"
+
+
+def test_json_lines_are_refused_by_name(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "posts.jsonl"
+    path.write_text("".join(json.dumps({"text": TEXT.format(n)}) + "\n" for n in range(9)))
+    for more in ((), ("--model", "lda"), ("--model", "lfm"), ("--model", "lda", "--format", "lines")):
+        found = run("fit", path, *more)
+        assert (found.code, found.out) == (2, "")
+        assert "this is a JSON Lines file" in found.err
+
+
+def test_a_column_of_texts_is_asked_about_in_flags(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "notes.csv"
+    path.write_text("who,the note\n" + "".join(f"p{n},{TEXT.format(n)}\n" for n in range(12)))
+    found = run("fit", path)
+    assert (found.code, found.out) == (2, "")
+    assert "--model lda (--text-column 'the note')" in found.err
+    assert "(--row-column who) (--column-column 'the note')" in found.err
+    either = (
+        ("--row-column", "who", "--column-column", "the note", *SMALL),
+        ("--model", "lda", "--text-column", "the note", "--max-sweeps", "2", "--max-share", "1"),
+    )
+    for answer in either:
+        assert run("fit", path, *answer).code == 0
+
+
+@pytest.mark.parametrize("command", ["fit", "read"])
+def test_a_sparse_matrix_as_counts_is_one_clear_line(run: Run, tmp_path: Path, command: str) -> None:
+    path = tmp_path / "m.mtx"
+    path.write_text("%%MatrixMarket matrix coordinate pattern general\n3 3 2\n1 2\n2 3\n")
+    more = ("--model", "lda") if command == "fit" else (tmp_path / "disk",)
+    found = run(command, path, *more, "--format", "counts")
+    assert found.code == 2
+    assert "this is a sparse matrix" in found.err
+    assert "Traceback" not in found.err
+
+
+def test_an_endless_pattern_ends(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("acvb_core.data.own_pattern.SECONDS", 0.2)
+    path = tmp_path / "notes.txt"
+    path.write_text(f"a fox\n{'a' * 40}\n")
+    found = run("fit", path, "--model", "lda", "--token-pattern", r"(?:a+)+\b\d")
+    assert found.code == 2
+    assert "on text 2" in found.err
+
+
+@pytest.mark.parametrize("command", ["fit", "compare"])
+def test_a_run_that_does_not_fit_is_refused_unless_told(
+    run: Run, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.setattr(free_memory, "available_memory", lambda: 100)
+    found = run(command, WOMEN, *SMALL, "--quiet")
+    assert (found.code, found.out) == (2, "")
+    assert "GB of memory" in found.err
+    assert "--no-check-memory" in found.err
+    assert run(command, WOMEN, *SMALL, "--quiet", "--no-check-memory").code == 0

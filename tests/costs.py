@@ -1,0 +1,62 @@
+"""Processor time in units of a loop that is timed beside it: slow or busy processors slow both."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+
+import numba as nb
+
+
+@nb.njit(nogil=True)
+def _logarithms(n: int) -> float:
+    total = 0.0
+    for i in range(n):
+        total += math.log(1.0 + i)
+    return total
+
+
+def reference_seconds() -> float:
+    """Return the seconds of processor time of one unit of work, some 20 ms: the median of three."""
+    _logarithms(1)  # compiles
+    seconds = []
+    for _ in range(3):
+        before = time.thread_time()
+        _logarithms(6_000_000)
+        seconds.append(time.thread_time() - before)
+    return sorted(seconds)[1]
+
+
+def units_of(work: Callable[[], object]) -> float:
+    """Return the processor time that this thread takes for some work, in units of the loop."""
+    before = time.thread_time()
+    work()
+    return (time.thread_time() - before) / reference_seconds()
+
+
+class Gaps:
+    """A checkpoint that keeps the processor time of this thread since its last call.
+
+    Attributes
+    ----------
+    seconds : list of float
+    """
+
+    def __init__(self) -> None:
+        self.seconds: list[float] = []
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin to count anew: what was done since the last call does not matter."""
+        self._last = time.thread_time()
+
+    def __call__(self) -> None:
+        now = time.thread_time()
+        self.seconds.append(now - self._last)
+        self._last = now
+
+    @property
+    def longest(self) -> float:
+        """The longest gap, in units of work."""
+        return max(self.seconds) / reference_seconds()

@@ -1,0 +1,148 @@
+"""JSON, HTML, XML and RTF are refused by name wherever plain text is read; prose and tables that hold such go on."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import zipfile
+
+import pytest
+
+from acvb_core.data.corpus_readers import inspect_corpus, load_corpus, read_texts
+from acvb_core.data.disk_readers import read_to_disk
+from acvb_core.data.labels import load_labels
+from acvb_core.data.readers import inspect_source, load_relation
+from acvb_core.data.relation import Relation
+from acvb_core.data.table_readers import load_table
+from acvb_core.data.tokeniser import Tokeniser
+from acvb_core.errors import DataError
+
+WORDS = "the quick brown fox and a lazy dog by the old river bank"
+RECORDS = [{"id": n, "text": f"{WORDS}, {n}"} for n in range(30)]
+LINES = "".join(json.dumps(record) + "\n" for record in RECORDS)
+BODY = "".join(f"<p>{WORDS}</p>\n" for _ in range(5))
+
+FORMATS = {
+    "JSON": (json.dumps(RECORDS), "a JSON file"),
+    "JSON of one object": (json.dumps({"docs": RECORDS}), "a JSON file"),
+    "JSON over several lines": (json.dumps(RECORDS, indent=2), "a JSON file"),
+    "JSON whose end is not seen": (json.dumps(RECORDS * 800), "a JSON file"),
+    "JSON over several lines whose end is not seen": (json.dumps(RECORDS * 800, indent=1), "a JSON file"),
+    "JSON of texts": (json.dumps([WORDS] * 5), "a JSON file"),
+    "JSON Lines": (LINES, "a JSON Lines file"),
+    "JSON Lines behind blank lines": ("\n \n" + LINES, "a JSON Lines file"),
+    "JSON Lines of lists": ("".join(json.dumps([n, WORDS]) + "\n" for n in range(9)), "a JSON Lines file"),
+    "JSON Lines whose end is not seen": (LINES * 600, "a JSON Lines file"),
+    "HTML": (f"<!DOCTYPE html>\n<html><body>\n{BODY}</body></html>", "an HTML page"),
+    "HTML without a type": (f"\n<HTML lang='en'>\n{BODY}</HTML>\n", "an HTML page"),
+    "HTML behind comments": ("<!-- a -->\n" * 40 + f"<!-- b --><html>{BODY}</html>", "an HTML page"),
+    "XML": (f'<?xml version="1.0"?>\n<docs>{BODY}</docs>', "an XML file"),
+    "XML without a declaration": (f"<docs year='1'>\n{BODY}</docs>\n", "an XML file"),
+    "SGML": (f"<!DOCTYPE lewis SYSTEM 'lewis.dtd'>\n{BODY}", "an XML file"),
+    "RTF": (r"{\rtf1\ansi {\fonttbl {\f0 Times;}}" + "\n" + rf"\par {WORDS}" + "\n}", "an RTF document"),
+    "PDF behind a blank line": ("\n%PDF-1.4\nstream", "a PDF document"),
+}  # fmt: skip
+
+PROSE = {
+    "a bracket": f"[1] First, {WORDS}\n[2] Second, {WORDS}\n",
+    "a brace": f"{{curly}} {WORDS}\n{{braces}} {WORDS}\n",
+    "a tag": f"<b>Bold</b> {WORDS}\n{WORDS}\n",
+    "lines of one tag": f"<p>{WORDS}</p>\n<p>{WORDS}</p>\n",
+    "a sign": f"< 5 {WORDS}\n> 6 {WORDS}\n",
+    "LaTeX": "\\documentclass{article}\n\\begin{document}\n" + f"{WORDS}\n{WORDS}\n",
+    "a quoted word": f'["{WORDS}"] said the fox\n{WORDS}\n',
+    "one line of JSON": f'{{"a": 1}}\n{WORDS}\n{WORDS}\n',
+}
+
+formats = pytest.mark.parametrize(("content", "kind"), FORMATS.values(), ids=FORMATS.keys())
+EVERY_WORD = Tokeniser(min_documents=1, max_share=1.0)
+
+
+def archive(content: str) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as files:
+        files.writestr("fine.txt", WORDS)
+        files.writestr("other.txt", content)
+    return packed.getvalue()
+
+
+READERS = {
+    "corpus": load_corpus,
+    "one text a line": lambda data: load_corpus(data, format="lines"),
+    "counts": lambda data: load_corpus(data, format="counts"),
+    "texts": read_texts,
+    "a look at a corpus": inspect_corpus,
+    "a vocabulary": lambda data: load_corpus(b"0 0:1\n1 0:2", format="ldac", vocabulary=data),
+    "a table": load_table,
+    "a node list": lambda data: load_relation(b"a,b\nb,c\n", row_nodes=data),
+    "a gzipped file": lambda data: load_corpus(gzip.compress(data)),
+}  # fmt: skip
+
+
+@formats
+@pytest.mark.parametrize("read", READERS.values(), ids=READERS.keys())
+def test_it_is_refused_by_name(read, content, kind):
+    with pytest.raises(DataError, match=f"this is {kind}"):
+        read(content.encode())
+
+
+@formats
+def test_it_is_refused_on_its_way_to_disk(content, kind, tmp_path):
+    for broken in ("refuse", "skip"):
+        with pytest.raises(DataError, match=f"this is {kind}"):
+            read_to_disk(content.encode(), tmp_path / "disk", broken=broken)
+    assert list(tmp_path.iterdir()) == []
+
+
+@formats
+def test_it_is_refused_inside_an_archive_of_texts(content, kind):
+    with pytest.raises(DataError, match=rf"other.txt: this is {kind}"):
+        load_corpus(archive(content))
+
+
+def test_on_disk_such_files_of_an_archive_can_be_left_out(tmp_path):
+    disk = read_to_disk(archive(LINES), tmp_path / "disk", broken="skip", tokeniser=EVERY_WORD)
+    assert disk.corpus.n_documents == 1
+    assert "1 broken file left out" in disk.report.lines()[0]
+
+
+@formats
+def test_it_is_no_relation(content, kind):
+    with pytest.raises(DataError, match=f"this is {kind}|this is XML, but no GraphML"):
+        load_relation(content.encode(), filename="data.txt")
+    if not content.startswith(("<?xml", "<!--")):  # which the reader of GraphML looks into
+        with pytest.raises(DataError, match=f"this is {kind}"):
+            inspect_source(content.encode())
+
+
+def test_labels_are_no_json():
+    with pytest.raises(DataError, match="this is a JSON Lines file"):
+        load_labels(LINES.encode(), Relation.build([[0, 1], [1, 0]], row_labels=["Ann", "Bob"]))
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_a_byte_order_mark_hides_nothing(encoding):
+    with pytest.raises(DataError, match="this is a JSON Lines file"):
+        load_corpus(LINES.encode(encoding))
+
+
+@pytest.mark.parametrize("text", PROSE.values(), ids=PROSE.keys())
+def test_prose_that_begins_alike_is_read(text):
+    found = load_corpus(text.encode(), tokeniser=EVERY_WORD)
+    assert found.layout.format == "lines"
+    assert found.corpus.n_documents == text.count("\n")
+    load_corpus(archive(text), tokeniser=EVERY_WORD)
+
+
+@pytest.mark.parametrize("header", [True, False])
+@pytest.mark.parametrize("cell", [json.dumps({"text": WORDS}), f"<p>{WORDS}</p>", f"[{WORDS}]"])
+def test_cells_may_hold_such_formats(cell, header):
+    out = io.StringIO()
+    rows = [[cell, f"d{n}", "ab"[n % 2]] for n in range(12)]
+    csv.writer(out).writerows([["text", "id", "label"], *rows] if header else rows)
+    found = load_corpus(
+        out.getvalue().encode(), tokeniser=EVERY_WORD, header=header, format="table", text_column=0
+    )
+    assert found.corpus.n_documents == 12

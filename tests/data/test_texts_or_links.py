@@ -1,0 +1,60 @@
+"""A table with a column of long texts is not taken for links unless somebody says so."""
+
+from __future__ import annotations
+
+import pytest
+
+from acvb_core.data.corpus_readers import load_corpus
+from acvb_core.data.readers import inspect_source, load_relation
+from acvb_core.data.tokeniser import Tokeniser
+from acvb_core.errors import DataError
+
+EVERY_WORD = Tokeniser(min_documents=1, max_share=1.0)
+TEXT = "The quick brown fox number {} jumps over a lazy dog by the river bank"
+REVIEWS = "author,date,review\n" + "".join(
+    f"a{n % 3},2020-01-{n + 1:02},{TEXT.format(n)}\n" for n in range(25)
+)
+NOTES = "".join(f"p{n},{TEXT.format(n)}\n" for n in range(12))
+TITLES = "".join(
+    f"author {n},On the Convergence of Variational Bayes for Blocks {n % 4}\n" for n in range(20)
+)
+
+
+@pytest.mark.parametrize(
+    ("table", "text", "row", "column"),
+    [(REVIEWS, "review", "author", "date"), (NOTES, "column 2", "column 1", "column 2")],
+)
+def test_it_asks_and_names_both_ways_to_read_it(table, text, row, column):
+    with pytest.raises(DataError) as caught:
+        load_relation(table.encode(), filename="notes.csv")
+    message = str(caught.value)
+    assert "documents or links" in message
+    assert f"load_corpus (text_column={text!r})" in message
+    assert f"(row_column={row!r}) (column_column={column!r})" in message
+    assert "The quick brown fox number 0" in message
+
+
+def test_both_answers_are_taken():
+    source = REVIEWS.encode()
+    for answer in ({"row_column": "author", "column_column": "date"}, {"format": "edges"}, {"row_column": 0}):
+        assert load_relation(source, **answer).relation.shape == (3, 25)
+    assert load_corpus(source, text_column="review", tokeniser=EVERY_WORD).corpus.n_documents == 25
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        TITLES,
+        "".join(f"person {n},A Town Meeting {n}\n" for n in range(20)),
+        "".join(f"user{n},item{n % 5},{n % 3}\n" for n in range(20)),
+        "".join(f"https://example.org/a/very/long/path/to/the/page/number/{n},b{n % 3}\n" for n in range(20)),
+    ],
+    ids=["long titles that come again", "short names", "numbers", "addresses"],
+)
+def test_names_of_objects_are_no_texts(table):
+    assert inspect_source(table.encode()).text_column is None
+    load_relation(table.encode())
+
+
+def test_the_look_at_a_file_says_which_column_it_is():
+    assert inspect_source(REVIEWS.encode()).text_column == 2

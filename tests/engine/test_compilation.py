@@ -1,0 +1,194 @@
+"""Compiled functions are ready before a run's clock starts, whoever starts the run."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acvb_core.cli.progress import Progress
+from acvb_core.engine import compilation, run
+from acvb_core.engine.compilation import compile_for, compile_method
+from acvb_core.engine.executor import Executor
+from acvb_core.engine.fitting import compare, fit
+from acvb_core.engine.handle import Status
+from acvb_core.engine.job import Job
+from acvb_core.engine.race import race
+from acvb_core.engine.run import run as run_problem
+from acvb_core.registry import method_row, model_row
+
+from .fakes import QUICK, small_problem, small_relation
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def events(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A process in which nothing is ready; what is made ready, and when a clock starts, is written down."""
+    seen: list[str] = []
+
+    class Clock(run._Clock):
+        def __init__(self) -> None:
+            super().__init__()
+            seen.append("clock")
+
+    def run_tiny(model: Any, row: Any, choices: Any, goes_on: bool) -> None:
+        seen.append(f"compile {row.name}")
+
+    monkeypatch.setattr(compilation, "_ready", set())
+    monkeypatch.setattr(compilation, "_run_tiny", run_tiny)
+    monkeypatch.setattr(run, "_Clock", Clock)
+    return seen
+
+
+def in_a_job(**options: Any) -> None:
+    job = Job(small_problem("vb", max_sweeps=2), Executor(1)).start()
+    assert job.wait(60)
+
+
+WAYS: dict[str, Callable[[], object]] = {
+    "run": lambda: list(run_problem(small_problem("vb", max_sweeps=2))),
+    "fit": lambda: fit(small_relation(), "vb", **QUICK["vb"] | {"max_sweeps": 2}),
+    "race": lambda: list(race(small_problem("vb", max_sweeps=2).alone(0))) or fit(
+        small_relation(), "vb", restarts=2, **QUICK["vb"] | {"max_sweeps": 2}
+    ),
+    "job": in_a_job,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_method_is_compiled_once_before_the_first_clock(way: str, events: list[str]) -> None:
+    WAYS[way]()
+    assert events[:2] == ["compile vb", "clock"]
+    assert events.count("compile vb") == 1
+    WAYS[way]()
+    assert events.count("compile vb") == 1
+
+
+def test_each_method_of_a_comparison_is_compiled_before_its_own_clock(events: list[str]) -> None:
+    compare(small_relation(), ["vb", "cvb0"], k_rows=3, k_cols=3, max_sweeps=2)
+    assert events.index("compile cvb0") > events.index("clock") > events.index("compile vb")
+    assert events[events.index("compile cvb0") + 1] == "clock"
+
+
+def test_a_run_that_is_gone_on_with_compiles_too(events: list[str]) -> None:
+    """Its first part may have been done in another process."""
+    problem = small_problem("vb", max_sweeps=1)
+    last = list(run_problem(problem))[-1]
+    compilation._ready.clear()
+    events.clear()
+    list(run_problem(problem, resume=last, max_sweeps=2))
+    assert events[:2] == ["compile vb", "clock"]
+
+
+def test_choices_decide_what_is_compiled_and_numbers_do_not(events: list[str]) -> None:
+    compile_for(small_problem("vb"))
+    compile_for(small_problem("vb", k_rows=7, tol=1e-3))
+    assert events == ["compile vb"]
+    compile_for(small_problem("vb", init="random"))
+    assert events == ["compile vb"] * 2
+
+
+def test_a_tiny_run_that_fails_stops_nothing(
+    events: list[str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(compilation, "_run_tiny", fail)
+    with caplog.at_level(logging.ERROR):
+        assert fit(small_relation(), "vb", **QUICK["vb"]).snapshot.sweep
+    assert "could not be made ready" in caplog.text
+
+
+def test_compiling_is_said_where_something_is_compiled(
+    monkeypatch: pytest.MonkeyPatch, events: list[str]
+) -> None:
+    def compiles(*_: object) -> None:
+        with (
+            compilation.event.trigger_event("numba:compile"),
+            compilation.event.trigger_event("numba:compile"),
+        ):
+            pass
+
+    said: list[str] = []
+    row = method_row("irm", "vb")
+    compile_method(model_row("irm"), row, row.values({}), announce=lambda: said.append("read from the cache"))
+    assert said == []
+    monkeypatch.setattr(compilation, "_run_tiny", compiles)
+    problem = small_problem("vb", init="random", max_sweeps=2)
+    statuses: list[Status] = []
+    job = Job(problem, Executor(1))
+    publish = job._publish
+    monkeypatch.setattr(
+        job, "_publish", lambda status, **more: (statuses.append(status), publish(status, **more))
+    )
+    assert job.start().wait(60)
+    assert statuses[:4] == [Status.QUEUED, Status.STARTING, Status.COMPILING, Status.STARTING]
+    compilation._ready.clear()
+    stream = io.StringIO()
+    fit(small_relation(), "vb", watch=Progress(stream), **QUICK["vb"] | {"max_sweeps": 2})
+    assert stream.getvalue().splitlines()[0] == "VB · seed 0  compiling, once"
+    assert stream.getvalue().count("compiling") == 1
+
+
+# In a process of its own: in this one, other tests have compiled what they like.
+CODE = r"""
+import json, sys, tempfile
+from numba.core.dispatcher import Dispatcher
+import acvb_core
+from acvb_core.engine import compilation, run
+from acvb_core.lda.trained import trained_topics
+from acvb_core.registry import MODELS, methods_of
+
+def compiled():
+    found = set()
+    for name, module in list(sys.modules.items()):
+        if name.startswith("acvb_core."):
+            for value in vars(module).values():
+                if isinstance(value, Dispatcher):
+                    found |= {f"{value.py_func.__module__}.{value.__name__} {s}" for s in value.nopython_signatures}
+    return found
+
+class Clock(run._Clock):
+    def __init__(self):
+        before.append(compiled())
+        super().__init__()
+
+run._Clock = Clock
+data = {"irm": "survey", "network": "karate", "lda": "bars", "lfm": "fertility"}
+sizes = {"irm": {"k_rows": 4, "k_cols": 3}, "network": {"k_rows": 4}, "lda": {"k": 4}, "lfm": {"k_max": 4}}
+late = []
+def check(model, given, method, **more):
+    global before
+    before = []
+    length = {"epochs": 0.1} if method.streams else {"max_sweeps": 13} | ({"burn_in": 1} if method.averaged else {})
+    result = acvb_core.fit(given, method.name, model=model, **sizes[model], **length, **more)
+    late.extend(f"{method.name}: {name}" for name in compiled() - before[0])
+    return result
+
+for model in sys.argv[1:]:
+    given = acvb_core.load_sample(data[model]).data
+    for method in methods_of(model):
+        result = check(model, given, method, heldout=0.1)
+        if method.goes_on is not None:
+            check(model, given, method, start=trained_topics(result))
+print(json.dumps(late))
+"""
+
+
+@pytest.mark.parametrize("models", [["network", "irm"], ["lfm"], ["lda"]])
+def test_nothing_is_compiled_or_read_while_a_clock_runs(models: list[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", CODE, *models], capture_output=True, text=True, timeout=300, cwd=ROOT
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == []
+    assert "could not be made ready" not in done.stderr

@@ -1,0 +1,165 @@
+"""A run that needs more memory than is free is refused before it begins, with the figures and what to do."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import acvb_core
+from acvb_core.data.corpus import Corpus
+from acvb_core.data.relation import Relation
+from acvb_core.data.synthetic import planted
+from acvb_core.data.synthetic_features import planted_features
+from acvb_core.data.synthetic_topics import planted_topics
+from acvb_core.engine import free_memory
+from acvb_core.engine.executor import Executor
+from acvb_core.engine.free_memory import available_memory
+from acvb_core.engine.grid import grid
+from acvb_core.engine.handle import Status
+from acvb_core.engine.job import Job
+from acvb_core.engine.problem import pose
+from acvb_core.engine.run import run
+from acvb_core.engine.streaming import StreamingLda
+from acvb_core.engine.tuning import tune
+from acvb_core.errors import ParameterError
+
+RELATION = planted(20, 30, 2, 2, seed=1).relation
+CORPUS = planted_topics(25, 30, 3, 12, 0.2, 0.1, 4).corpus
+TABLE = planted_features(40, 10, 3, seed=1).table
+TEXTS = ["a cat and a dog", "dogs chase cats"]
+
+STARTS = {
+    "fit, relation": lambda **o: acvb_core.fit(RELATION, "acvb0", k_rows=3, k_cols=3, max_sweeps=2, **o),
+    "fit, topics": lambda **o: acvb_core.fit(CORPUS, "gibbs", k=3, burn_in=1, max_sweeps=2, **o),
+    "fit, stream": lambda **o: acvb_core.fit(CORPUS, "sdm", k=3, epochs=0.1, **o),
+    "fit, table": lambda **o: acvb_core.fit(TABLE, "fab", k_max=4, max_sweeps=2, **o),
+    "race": lambda **o: acvb_core.fit(CORPUS, "vb", k=3, max_sweeps=2, restarts=3, **o),
+    "compare": lambda **o: acvb_core.compare(CORPUS, ["vb", "cvb0"], k=3, max_sweeps=2, **o),
+    "grid": lambda **o: grid(CORPUS, [2, 3], "vb", max_sweeps=2, **o),
+    "tune": lambda **o: tune(CORPUS, "scvb0", 1, k=3, heldout=0.1, **o),
+    "stream": lambda **o: StreamingLda("sdm", k=3, **o).partial_fit(TEXTS),
+}
+
+
+def free(monkeypatch: pytest.MonkeyPatch, amount: int) -> None:
+    monkeypatch.setattr(free_memory, "available_memory", lambda: amount)
+
+
+@pytest.mark.parametrize("start", STARTS.values(), ids=STARTS.keys())
+def test_what_does_not_fit_is_refused_unless_the_check_is_off(start, monkeypatch):
+    free(monkeypatch, 100)
+    with pytest.raises(
+        ParameterError, match=r"needs about \S+ GB of memory, and 9.31e-08 GB is free. Choose fewer"
+    ):
+        start()
+    start(check_memory=False)
+
+
+def test_no_figure_no_refusal(monkeypatch):
+    free(monkeypatch, None)
+    STARTS["fit, topics"]()
+
+
+def test_a_token_of_every_count_is_counted(monkeypatch):
+    """Four lines of counts can hold more tokens than any machine has room for."""
+    free(monkeypatch, 32 << 30)
+    corpus = Corpus.build(sparse.csr_array(np.diag([2_147_483_647] * 4)))
+    acvb_core.fit(corpus, "cvb0", k=2, max_sweeps=1)
+    tracemalloc.start()
+    try:
+        with pytest.raises(ParameterError, match=r"Gibbs needs about 104 GB.*sdm"):
+            acvb_core.fit(corpus, "gibbs", k=2)
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_gibbs_refuses_counts_that_single_precision_cannot_count():
+    corpus = Corpus.build(np.array([[1 << 24, 1], [1, 1]]))
+    with pytest.raises(ParameterError, match="16,777,21"):
+        acvb_core.fit(corpus, "gibbs", k=2, burn_in=1, max_sweeps=2)
+
+
+def test_a_large_sparse_relation_is_refused(monkeypatch):
+    free(monkeypatch, 1 << 30)
+    n = 100_000
+    ones = sparse.csr_array(([True], ([0], [1])), shape=(n, n))
+    relation = Relation.build(ones)
+    with pytest.raises(ParameterError, match="row clusters or column clusters"):
+        acvb_core.fit(relation, "cvb0", k_rows=500, k_cols=500)
+
+
+def test_the_states_of_a_race_are_counted(monkeypatch):
+    alone, race = (pose(CORPUS, "vb", {"k": 3, "max_sweeps": 2}, restarts=n) for n in (1, 4))
+    free(monkeypatch, alone.memory_bytes)
+    list(run(alone))
+    with pytest.raises(ParameterError, match="GB"):
+        acvb_core.fit(CORPUS, "vb", k=3, max_sweeps=2, restarts=4)
+    assert race.memory_bytes == 3 * alone.memory_bytes
+
+
+@pytest.mark.parametrize("what", ["compare", "grid"])
+def test_nothing_is_run_where_a_later_run_does_not_fit(what, monkeypatch):
+    problems = [pose(CORPUS, method, {"k": k}) for method, k in (("vb", 2), ("vb", 9), ("gibbs", 2))]
+    small, many, gibbs = (problem.memory_bytes for problem in problems)
+    begun = []
+    free(monkeypatch, (small + min(many, gibbs)) // 2)
+    several = {
+        "grid": lambda watch: grid(CORPUS, [9, 2], "vb", heldout=0.0, max_sweeps=2, watch=watch),
+        "compare": lambda watch: acvb_core.compare(CORPUS, ["vb", "gibbs"], k=2, watch=watch),
+    }
+    with pytest.raises(ParameterError, match="GB"):
+        several[what](lambda *seen: begun.append(seen))
+    assert not begun
+
+
+def test_a_queued_run_is_checked_when_its_turn_comes(monkeypatch, capsys):
+    problem = pose(CORPUS, "vb", {"k": 3, "max_sweeps": 2})
+    free(monkeypatch, 1000)
+    job = Job(problem, Executor(1)).start()
+    assert job.wait(30)
+    seen = job.inspect()
+    assert seen.status is Status.FAILED
+    assert seen.error is not None
+    assert seen.error.startswith("VB needs about ")
+    assert capsys.readouterr().err == ""
+
+
+def test_a_run_that_goes_on_is_not_checked_again(monkeypatch):
+    problem = pose(CORPUS, "vb", {"k": 3, "max_sweeps": 4})
+    first = next(iter(run(problem)))
+    free(monkeypatch, 1000)
+    assert [snapshot.sweep for snapshot in run(problem, resume=first)] == [2, 3, 4]
+
+
+GROUPS = {
+    "version 2": ("0::/a/b\n", "a", "memory.max", "memory.current", "inactive_file", "5000"),
+    "version 2, seen from inside": ("0::/x/y\n", "", "memory.max", "memory.current", "inactive_file", "5000"),
+    "version 1": ("4:cpu,memory:/a\n0::/\n", "memory/a", "memory.limit_in_bytes", "memory.usage_in_bytes",
+                  "total_inactive_file", "5000"),
+    "no limit": ("0::/\n", "", "memory.max", "memory.current", "inactive_file", "max"),
+    "no memory group": ("3:cpu:/a\n", "", "memory.max", "memory.current", "inactive_file", "5000"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("own", "at", "limit", "used", "cached", "most"), GROUPS.values(), ids=GROUPS.keys())
+def test_the_limit_of_a_container_counts(own, at, limit, used, cached, most, tmp_path):
+    (tmp_path / "own").write_text(own)
+    group = tmp_path / "root" / at
+    group.mkdir(parents=True)
+    (group / limit).write_text(f"{most}\n")
+    (group / used).write_text("3000\n")
+    (group / "memory.stat").write_text(f"anon 2000\n{cached} 700\n")
+    found = free_memory._container_memory(tmp_path / "own", tmp_path / "root")
+    assert found == (2700 if most == "5000" and "cpu:" not in own else None)
+
+
+def test_the_lower_of_both_figures_counts(monkeypatch):
+    monkeypatch.setattr(free_memory, "_system_memory", lambda: 500)
+    monkeypatch.setattr(free_memory, "_container_memory", lambda: 300)
+    assert available_memory() == 300
+    monkeypatch.setattr(free_memory, "_container_memory", lambda: None)
+    assert available_memory() == 500

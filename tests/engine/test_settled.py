@@ -1,0 +1,102 @@
+"""A converged averaged run says whether its sweeps stay close to the mean, or move around it."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from acvb_core.averaging import Averaged
+from acvb_core.cli.output import result_text
+from acvb_core.cli.progress import Progress
+from acvb_core.engine.executor import Executor
+from acvb_core.engine.fitting import Comparison, fit
+from acvb_core.engine.job import Job
+from acvb_core.engine.result import Result
+from acvb_core.engine.snapshot import SETTLED, Verdict
+from acvb_core.store.export import run_json
+from acvb_core.views.comparison_table import comparison_table
+from tests.engine.fakes import Script, Scripted, small_relation, soft
+
+
+@pytest.fixture(scope="module")
+def moving(still: Result) -> Result:
+    """The same run, had its sweeps gone on moving."""
+    return replace(still, snapshot=replace(still.snapshot, scaled_change=0.3))
+
+
+@pytest.fixture(scope="module")
+def still() -> Result:
+    return fit(small_relation(), "acvb0", k_rows=6, k_cols=5, max_sweeps=400)
+
+
+def test_the_mean_of_a_circling_method_stands_still_and_its_sweeps_do_not() -> None:
+    """To and fro between two answers: each sweep is half their distance away from the mean."""
+    rng = np.random.default_rng(0)
+    one, other, cols = soft(rng, 40, 6), soft(rng, 40, 6), soft(rng, 30, 5)
+    method = Averaged(
+        Scripted([Script(one if sweep % 2 else other, cols) for sweep in range(601)]), burn_in=1
+    )
+    state = method.init(rng)
+    for _ in range(600):
+        state, _ = method.sweep(state, rng)
+    phase = method.phase(state)
+    assert phase.mean_change is not None
+    assert phase.mean_change < 2e-3
+    half = np.abs(one - other).sum() / 2 / 70
+    assert phase.samples * phase.mean_change == pytest.approx(half, rel=1e-2)
+    assert half > SETTLED
+
+
+def test_a_run_that_comes_to_rest_has_settled(still: Result) -> None:
+    assert still.verdict is Verdict.CONVERGED
+    assert still.snapshot.settled is True
+
+
+@pytest.mark.parametrize("verdict", [None, Verdict.MAX_SWEEPS, Verdict.STOPPED, Verdict.DIVERGED])
+def test_only_a_converged_mean_says_so(still: Result, verdict: Verdict | None) -> None:
+    assert replace(still.snapshot, verdict=verdict).settled is None
+    assert replace(still.snapshot, scaled_change=None).settled is None
+
+
+def test_results_and_files_say_it(moving: Result, still: Result) -> None:
+    for result, settled in ((moving, False), (still, True)):
+        for told in (result.summary(), json.loads(run_json(result))):
+            assert told["settled"] is settled
+            assert told["scaled_change"] == pytest.approx(result.snapshot.scaled_change)
+    alone = fit(small_relation(), "vb", k_rows=3, k_cols=3, max_sweeps=5)
+    assert alone.summary()["settled"] is None
+    settled = Comparison([moving, still, alone]).table()["settled"]
+    assert settled.isna().tolist() == [False, False, True]
+    assert settled[:2].tolist() == [False, True]
+
+
+def test_the_command_line_says_it(moving: Result, still: Result) -> None:
+    assert "sweeps, still moving around its mean; judged by" in result_text(moving, [], None)
+    assert "sweeps, settled; judged by" in result_text(still, [], None)
+    stream = io.StringIO()
+    Progress(stream)(moving.problem, moving.snapshot)
+    assert "CONVERGED  still moving around its mean" in stream.getvalue()
+
+
+def test_the_compare_table_says_it(moving: Result, still: Result) -> None:
+    frame = comparison_table([moving, still], ["one", "other"]).frame
+    assert frame["Sweeps and mean"].tolist() == ["still moving around its mean", "settled"]
+    alone = fit(small_relation(), "vb", k_rows=3, k_cols=3, max_sweeps=5)
+    assert "Sweeps and mean" not in comparison_table([alone, alone], ["one", "other"]).frame
+
+
+def test_time_left_ends_where_convergence_is_certain(still: Result) -> None:
+    """At a tolerance of 0.1, 20 averaged sweeps are enough, whatever the limit."""
+    problem: Any = replace(still.problem, settings=replace(still.problem.settings, values={
+        **still.problem.settings.values, "tol": 0.1, "max_sweeps": 1_000_000,
+    }))  # fmt: skip
+    last = replace(still.snapshot, sweep=100, samples=12, wall_seconds=10.0)
+    job = Job.restored(
+        Result(problem, still.diagnostics, last, 1_000_000), Executor(1), job_id="a", created=0.0
+    )
+    assert job.inspect().seconds_left == pytest.approx(8 / 10.0)

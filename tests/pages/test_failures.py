@@ -1,0 +1,98 @@
+"""A figure that cannot be drawn leaves the rest of its page as it is."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+import streamlit as st
+from streamlit.runtime.scriptrunner_utils.exceptions import RerunException, StopException
+from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
+
+from acvb_core.data.samples import load_sample
+from acvb_core.engine.fitting import fit
+from acvb_core.errors import ParameterError
+from pages.ui.failures import contain_failure
+from tests.pages import tables
+from tests.pages.session import Open, texts
+from tests.pages.test_compare_page import opened as compared
+from tests.pages.topics import fitted, opened
+
+HERE = "pages.ui.failures"
+
+
+def broken(*_: Any, **__: Any) -> Any:
+    raise ParameterError("no figure for <b>you</b>.")
+
+
+def check_contained(app: Any, caplog: pytest.LogCaptureFixture, *still_there: str) -> None:
+    """Assert that one part failed, plainly, and that what follows is there."""
+    assert not app.exception
+    said = texts(app)
+    assert said.count("no figure for <b>you</b>. The rest of the page is complete.") == 1
+    for text in still_there:
+        assert text in said
+    failures = [record for record in caplog.records if record.name == HERE]
+    assert failures
+    assert all(record.exc_info for record in failures)
+    caplog.clear()
+
+
+def test_topics_without_their_map(
+    open_app: Open, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("pages.ui.topic_view.topic_map", broken)
+    app = opened(open_app, fitted())
+    check_contained(app, caplog, "Take it away", "exclusivity")
+
+
+def test_blocks_without_their_matrix(
+    open_app: Open, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("pages.ui.block_matrix.block_figure", broken)
+    compared(open_app, fit(load_sample("southern_women").relation, "vb"))
+    app = open_app("blocks")
+    check_contained(app, caplog, "Strength of the blocks", "Link prediction", "Take it away")
+
+
+def test_compare_without_its_flow(
+    open_app: Open, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("acvb_core.views.comparison.alluvial_figure", broken)
+    relation = load_sample("southern_women").relation
+    app = compared(open_app, fit(relation, "vb"), fit(relation, "cvb0"))
+    check_contained(app, caplog, "Where the objects go")
+    assert any("contingency" in chart.proto.id for chart in app.get("plotly_chart"))
+
+
+def test_features_without_their_weights(
+    open_app: Open, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("pages.ui.feature_detail.weights_figure", broken)
+    app = tables.opened(open_app, tables.fitted())
+    check_contained(app, caplog, "Who has it", "Take it away")
+
+
+@pytest.mark.parametrize("signal", [StopException(), RerunException(RerunData())])
+def test_what_streamlit_raises_passes(signal: BaseException) -> None:
+    with pytest.raises(type(signal)), contain_failure():
+        raise signal
+
+
+def test_a_fault_of_the_program_is_named_and_logged(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(st, "text", said.append)
+
+    @contain_failure("table")
+    def draw() -> None:
+        raise KeyError("secret")
+
+    with caplog.at_level(logging.ERROR):
+        draw()
+        draw()  # a guard can be used again
+    assert said == ["KeyError (the terminal says more). The rest of the page is complete."] * 2
+    assert "secret" in caplog.text
+    caplog.clear()

@@ -1,0 +1,206 @@
+"""What is saved, what is not, what is damaged and what was deleted: the pages say so, and what can be done."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from acvb_core.engine.job import Job
+from acvb_core.engine.problem import pose
+from pages.ui import services
+from pages.ui.workspace import Workspace
+from tests.pages.session import OTHER, Open, jobs_of, keys, press, texts, until
+
+
+def no_room(*_: Any, **__: Any) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.fixture
+def full_disk() -> Iterator[pytest.MonkeyPatch]:
+    """No array can be written until `undo` is called."""
+    with pytest.MonkeyPatch.context() as disk:
+        disk.setattr(np, "savez", no_room)
+        yield disk
+
+
+def run_all(app: AppTest, seeds: int = 1) -> list[Job]:
+    workspace = Workspace(app.session_state["ws"])
+    assert workspace.dataset is not None
+    for seed in range(seeds):
+        workspace.add(
+            pose(workspace.dataset.data, "cvb0", {"k_rows": 3, "k_cols": 3, "max_sweeps": 3}, seed=seed)
+        )
+    app.run()
+    until(app, lambda: not any(job.inspect().status.active for job in jobs_of(app)))
+    until(app, lambda: services.job_book()._at_work == 0)
+    app.run()
+    return jobs_of(app)
+
+
+def restart(open_app: Open, page: str = "run") -> AppTest:
+    """Open the app as after the end of its process."""
+    for shared in (services.job_book, services.datasets, services.data_problems, services.store):
+        shared.clear()
+    return open_app(page)
+
+
+def labels(app: AppTest) -> dict[str, str]:
+    return {str(button.key): button.label for button in app.button}
+
+
+def test_a_run_that_was_not_saved_says_why_and_can_be_saved_again(
+    with_sample: AppTest, open_app: Open, full_disk: pytest.MonkeyPatch
+) -> None:
+    app = with_sample
+    (job,) = run_all(app)
+    said = texts(app)
+    assert "not saved" in said
+    assert "No space left on device" in said
+    press(app, f"save_{job.id}")
+    assert "No space left on device" in texts(app)
+    home = open_app()
+    assert "1 run not saved" in texts(home), "in the sidebar"
+    assert list(home.dataframe[0].value["State"]) == ["sweep limit, not saved"]
+    app.switch_page("pages/blocks.py").run()
+    assert not app.exception
+    assert any("download" in element.type for element in app.get("download_button")), "from memory"
+    full_disk.undo()
+    app.switch_page("pages/run.py").run()
+    press(app, f"save_{job.id}")
+    assert "not saved" not in texts(app)
+    assert f"save_{job.id}" not in keys(app)
+    assert [found.id for found in jobs_of(restart(open_app))] == [job.id]
+
+
+def test_data_that_were_not_saved_say_why_and_can_be_saved_again(
+    open_app: Open, full_disk: pytest.MonkeyPatch
+) -> None:
+    app = open_app("data")
+    app.selectbox(key="sample").select("survey").run()
+    press(app, "use_sample")
+    for _ in range(2):
+        app = open_app()  # AppTest knows the sidebar of the first run alone
+        said = texts(app)
+        assert "not saved" in said
+        assert "No space left on device" in said
+        press(app, "save_data")
+    app = open_app()
+    full_disk.undo()
+    press(app, "save_data")
+    app = open_app()
+    assert "not saved" not in texts(app)
+    assert "save_data" not in keys(app)
+    again = restart(open_app, "data")
+    assert Workspace(again.session_state["ws"]).dataset is not None
+
+
+def test_stored_data_that_cannot_be_read_say_why(with_sample: AppTest, open_app: Open) -> None:
+    for path in (services.home() / "relations").iterdir():
+        path.write_bytes(b"")
+    app = restart(open_app, "home")
+    said = texts(app)
+    assert "not read" in said
+    assert "is damaged and cannot be read" in said
+    press(open_app("data"), "use_sample")
+    assert "not read" not in texts(open_app())
+
+
+def test_a_deleted_run_comes_back_with_undo(with_sample: AppTest, open_app: Open) -> None:
+    app = with_sample
+    one, two = run_all(app, 2)
+    press(app, f"remove_{one.id}")
+    assert "Deleted CVB0 · seed 0." in texts(app)
+    assert jobs_of(app) == [two]
+    press(app, f"undo_{one.id}")
+    assert jobs_of(app) == [one, two]
+    assert "Deleted" not in texts(app)
+    press(app, f"remove_{one.id}")
+    press(app, f"remove_{two.id}")
+    app.run()
+    assert "Deleted CVB0 · seed 1." in texts(app), "also where no run is left"
+    press(app, f"undo_listed_{one.id}")
+    assert [job.id for job in jobs_of(app)] == [one.id]
+    again = restart(open_app, "home")
+    assert "Deleted CVB0 · seed 1." in texts(again)
+    press(again, f"undo_{two.id}")
+    assert {job.id for job in jobs_of(again)} == {one.id, two.id}
+    assert "Deleted" not in texts(open_app("run", OTHER))
+
+
+def test_deleted_runs_can_be_deleted_for_good(with_sample: AppTest) -> None:
+    app = with_sample
+    (job,) = run_all(app)
+    press(app, f"remove_{job.id}")
+    app.run()
+    press(app, "delete_for_good")
+    assert "Deleted" not in texts(app)
+    assert not list((services.home() / "deleted").iterdir())
+
+
+def test_a_damaged_run_says_why_and_hides_no_other(with_sample: AppTest, open_app: Open) -> None:
+    bad, good = run_all(with_sample, 2)
+    path = services.home() / "runs" / f"{bad.id}.npz"
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    app = restart(open_app)
+    said = texts(app)
+    assert "damaged]" in said
+    assert "CVB0 · seed 0" in said
+    assert f"{path} is damaged and cannot be read" in said
+    assert [job.id for job in jobs_of(app)] == [good.id]
+    assert "1 run could not be read" in texts(open_app("home"))
+    path.write_bytes(whole)
+    press(app, f"again_{bad.id}")
+    assert len(jobs_of(app)) == 2
+
+
+def test_a_repaired_list_is_told_and_nothing_is_gone(with_sample: AppTest, open_app: Open) -> None:
+    (job,) = run_all(with_sample)
+    for path in services.home().glob("runs.sqlite3*"):
+        path.unlink()
+    (services.home() / "runs.sqlite3").write_bytes(b"no database" * 900)
+    for page in ("run", "home"):
+        app = restart(open_app, page) if page == "run" else open_app(page)
+        assert "The list of runs was damaged" in texts(app)
+        assert [found.id for found in jobs_of(app)] == [job.id]
+
+
+def test_a_folder_that_cannot_be_written_to_is_told(
+    with_sample: AppTest, open_app: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (job,) = run_all(with_sample)
+    monkeypatch.setattr(Path, "touch", no_room)
+    app = restart(open_app)
+    assert "Nothing can be saved" in texts(app)
+    press(app, f"remove_{job.id}")
+    assert "That could not be done" in "".join(error.value for error in app.error)
+    assert len(jobs_of(app)) == 1
+
+
+def test_a_folder_that_cannot_be_used_is_told(
+    open_app: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("ACVB_HOME", str(tmp_path / "file"))
+    app = open_app()
+    assert "ACVB_HOME" in app.error[0].value
+    assert "file cannot be used to keep runs" in texts(app)
+    monkeypatch.setenv("ACVB_HOME", str(tmp_path / "home"))
+    services.store.clear()
+
+
+def test_buttons_without_text_have_names(with_sample: AppTest) -> None:
+    one, _ = run_all(with_sample, 2)
+    named = labels(with_sample)
+    assert named[f"stop_{one.id}"] == "Stop CVB0 · seed 0"
+    assert named[f"remove_{one.id}"] == "Delete CVB0 · seed 0"
+    assert named[f"extend_{one.id}"] == "Go on with CVB0 · seed 0"
+    assert "\u200b" not in named.values()

@@ -1,0 +1,88 @@
+"""Files on the server: those of one folder are offered, and nothing that a link in it leads to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from acvb_core.errors import DataError
+from pages.ui.upload_files import MOST_LISTED, rewound, server_files
+from pages.ui.workspace import Workspace
+from tests.pages.session import WORKSPACE, Open, keys, texts
+
+TABLE = "a,b\n1,2\n3,4\n5,6\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the server's files, with one file, and a secret beside it."""
+    (tmp_path / "secret.csv").write_text(TABLE)
+    offered = tmp_path / "offered"
+    offered.mkdir()
+    (offered / "own.csv").write_text(TABLE)
+    monkeypatch.setenv("ACVB_FILES", str(offered))
+    return offered
+
+
+def upload_page(open_app: Open) -> AppTest:
+    app = open_app("data")
+    app.segmented_control(key="source").set_value("Upload").run()
+    return app
+
+
+def test_links_are_not_offered_and_the_page_says_so(open_app: Open, folder: Path) -> None:
+    (folder / "link.csv").symlink_to(folder.parent / "secret.csv")
+    (folder / "within").mkdir()
+    (folder / ".hidden.csv").write_text(TABLE)
+    app = upload_page(open_app)
+    assert [option.split(" ")[0] for option in app.selectbox(key="upload_server").options] == [
+        "none:",
+        "own.csv",
+    ]
+    assert "Links are not offered, as they may lead out of the folder: link.csv." in texts(app)
+
+
+def test_file_that_becomes_a_link_is_not_read(open_app: Open, folder: Path) -> None:
+    app = upload_page(open_app)
+    app.selectbox(key="upload_server").select_index(1).run()
+    assert "load" in keys(app)
+    (folder / "own.csv").unlink()
+    (folder / "own.csv").symlink_to(folder.parent / "secret.csv")
+    app.button(key="load").click().run()
+    assert not app.exception
+    assert Workspace(WORKSPACE).dataset is None
+    assert "Links are not offered" in texts(app)
+
+
+@pytest.mark.parametrize("path", ["../secret.csv", "within/x.csv", "link.csv"])
+def test_only_files_of_the_folder_itself_are_read(folder: Path, path: str) -> None:
+    (folder / "within").mkdir()
+    (folder / "within/x.csv").write_text(TABLE)
+    (folder / "link.csv").symlink_to(folder / "own.csv")
+    with pytest.raises(DataError, match="this is a link, or lies outside the folder"):
+        rewound(folder / path)
+
+
+def test_folder_may_be_reached_by_a_link(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder.parent / "alias").symlink_to(folder)
+    monkeypatch.setenv("ACVB_FILES", str(folder.parent / "alias"))
+    files, notes = server_files()
+    assert [rewound(file) for file in files] == [folder / "own.csv"]
+    assert not notes
+
+
+def test_what_is_left_out_is_said(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(MOST_LISTED):
+        (folder / f"{number}.csv").touch()
+    files, notes = server_files()
+    assert len(files) == MOST_LISTED
+    assert notes == ["Only the first 1,000 of 1,001 files are listed."]
+    monkeypatch.setenv("ACVB_FILES", str(folder / "nowhere"))
+    assert server_files() == (
+        [],
+        ["The server cannot read the folder that ACVB_FILES names: No such file or directory."],
+    )
+    monkeypatch.delenv("ACVB_FILES")
+    assert server_files() == ([], [])

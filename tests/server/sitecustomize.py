@@ -1,0 +1,36 @@
+"""Python imports this file by its name when it starts: the server's calls to other machines go into a file."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import signal
+import sys
+from typing import Any
+
+
+def note_outside_call(event: str, arguments: tuple[Any, ...]) -> None:
+    if event in ("socket.connect", "socket.sendto"):
+        address = arguments[1]
+        host = address[0] if isinstance(address, tuple) else None  # a path is a socket of this machine
+    elif event in ("socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyname_ex"):
+        host = arguments[0]
+    else:
+        return
+    if host not in (None, "127.0.0.1", "localhost", "::1"):
+        with open(os.environ["OUTSIDE_CALLS"], "a") as log:
+            log.write(f"{event} {host}\n")
+
+
+def note_exit() -> None:
+    """Say that Python exits, and what a second SIGTERM and a second Ctrl-C do meanwhile."""
+    try:
+        os.kill(os.getpid(), signal.SIGTERM)
+        os.write(1, b"Python exits normally\n")
+        os.kill(os.getpid(), signal.SIGINT)
+    except KeyboardInterrupt:
+        os.write(1, b"and can be interrupted\n")
+
+
+sys.addaudithook(note_outside_call)
+atexit.register(note_exit)

@@ -1,0 +1,100 @@
+"""A deleted run can be brought back for a day, with all that belongs to it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+
+from acvb_core.engine.executor import Executor
+from acvb_core.engine.result import Result
+from acvb_core.store.runs import RunStore
+from acvb_core.store.topic_names import TopicNames
+from tests.store.support import assert_same_result
+
+WORDS = [[1, 2, 3], [4, 5, 6]]
+
+
+def ids(store: RunStore) -> tuple[list[str], list[str]]:
+    runs, trash = ([run.job_id for run in found] for found in (store.runs("mine"), store.trash("mine")))
+    return runs, trash
+
+
+@pytest.fixture
+def deleted(store: RunStore, women: Result) -> RunStore:
+    store.save("mine", "run", 1.0, women)
+    TopicNames(store.folder).rename("run", WORDS, 2, "a name")
+    assert store.move_to_trash("run")
+    return store
+
+
+def age(store: RunStore, job_id: str = "run") -> None:
+    moment = time.time() - 25 * 3600
+    os.utime(store.folder / "deleted" / f"{job_id}.npz", (moment, moment))
+
+
+def test_it_is_out_of_the_list_and_comes_back(deleted: RunStore, executor: Executor, women: Result) -> None:
+    assert ids(deleted) == ids(RunStore(deleted.folder)) == ([], ["run"])
+    again = RunStore(deleted.folder)
+    assert again.take_from_trash("run")
+    assert ids(again) == (["run"], [])
+    assert_same_result(women, again.load("run", executor).result())
+    assert TopicNames(again.folder).names("run", WORDS) == (None, "a name")
+    assert again.take_from_trash("run"), "twice is no error"
+
+
+def test_after_a_day_it_goes_for_good(deleted: RunStore) -> None:
+    RunStore(deleted.folder)
+    age(deleted)
+    store = RunStore(deleted.folder)
+    assert ids(store) == ([], [])
+    assert not store.take_from_trash("run")
+    left = [path.name for path in store.folder.rglob("*") if path.is_file()]
+    assert left == ["runs.sqlite3"]
+
+
+def test_the_day_begins_with_the_deletion(store: RunStore, women: Result) -> None:
+    store.save("mine", "run", 1.0, women)
+    os.utime(store.folder / "runs" / "run.npz", (0, 0))
+    assert store.move_to_trash("run")
+    assert ids(RunStore(store.folder)) == ([], ["run"])
+
+
+def test_a_long_running_process_removes_it_too(deleted: RunStore, survey: Result) -> None:
+    age(deleted)
+    deleted.save("mine", "other", 2.0, survey)
+    deleted.move_to_trash("other")
+    assert ids(deleted) == ([], ["other"])
+
+
+def test_a_run_saved_anew_is_not_deleted_with_the_old_one(deleted: RunStore, women: Result) -> None:
+    aside = deleted.folder / "deleted" / "run.npz"
+    copy = aside.with_suffix(".copy")
+    shutil.copy(aside, copy)
+    deleted.save("mine", "run", 1.0, women)
+    assert ids(deleted) == (["run"], [])
+    copy.rename(aside)  # as a power cut may leave it
+    age(deleted)
+    assert ids(RunStore(deleted.folder)) == (["run"], [])
+
+
+def test_the_list_can_be_made_anew_and_still_knows_what_is_deleted(deleted: RunStore) -> None:
+    (deleted.folder / "runs.sqlite3").unlink()
+    assert ids(RunStore(deleted.folder)) == ([], ["run"])
+
+
+def test_a_run_whose_file_is_gone_is_forgotten(store: RunStore, women: Result) -> None:
+    store.save("mine", "run", 1.0, women)
+    (store.folder / "runs" / "run.npz").unlink()
+    assert not store.move_to_trash("run")
+    assert ids(store) == ([], [])
+    assert not store.move_to_trash("unknown")
+
+
+def test_a_run_deleted_for_good_leaves_nothing(deleted: RunStore, tmp_path: Path) -> None:
+    deleted.delete("run")
+    assert ids(deleted) == ([], [])
+    assert list((deleted.folder / "relations").iterdir()) == []

@@ -1,0 +1,153 @@
+"""Files are on the disk when a call returns; a folder that cannot be written to can be read."""
+
+from __future__ import annotations
+
+import codecs
+import ctypes
+import errno
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from acvb_core.engine.executor import Executor
+from acvb_core.engine.result import Result
+from acvb_core.store import files
+from acvb_core.store.files import StoreError
+from acvb_core.store.runs import RunStore
+from acvb_core.store.topic_names import TopicNames
+from tests.store.support import SURVEY, assert_same_result
+
+
+@pytest.mark.parametrize("what", ["arrays", "names"])
+def test_a_file_is_on_the_disk_before_it_takes_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    """After a power cut the place must hold the old file or the whole new one."""
+    (tmp_path / "topic_names").mkdir()
+    steps: list[tuple[str, int]] = []
+    sync, replace = os.fsync, os.replace
+
+    def noted_sync(descriptor: int) -> None:
+        sync(descriptor)
+        about = os.fstat(descriptor)
+        steps.append(("folder", 0) if stat.S_ISDIR(about.st_mode) else ("file", about.st_size))
+
+    def noted_replace(old: Path, new: Path) -> None:
+        steps.append(("replace", Path(old).stat().st_size))
+        replace(old, new)
+
+    monkeypatch.setattr(os, "fsync", noted_sync)
+    monkeypatch.setattr(os, "replace", noted_replace)
+    if what == "arrays":
+        files.write_arrays(tmp_path / "a.npz", {"numbers": np.arange(1000)}, version=1)
+    else:
+        TopicNames(tmp_path).rename("run", [[1, 2]], 1, "name")
+    size = steps[0][1]
+    assert size > 0
+    assert steps == [("file", size), ("replace", size), ("folder", 0)]
+
+
+def test_names_of_topics_of_another_run_are_refused(tmp_path: Path) -> None:
+    names = TopicNames(tmp_path)
+    names.rename("one", [[1, 2]], 1, "first")
+    (tmp_path / "topic_names" / "one.json").rename(tmp_path / "topic_names" / "two.json")
+    with pytest.raises(StoreError, match=r"two\.json holds the names of the topics of run one"):
+        names.names("two", [[1, 2]])
+
+
+def test_names_of_topics_of_an_older_version_are_read(tmp_path: Path) -> None:
+    (tmp_path / "topic_names").mkdir()
+    old = '{"version": 1, "names": [{"topic": 1, "name": "first", "words": [1, 2]}]}'
+    (tmp_path / "topic_names" / "one.json").write_text(old)
+    assert TopicNames(tmp_path).names("one", [[1, 2]]) == ("first",)
+
+
+@contextmanager
+def read_only(folder: Path) -> Iterator[None]:
+    """Take the right to write to a folder away, from the administrator as well."""
+    places = [folder, *folder.rglob("*")]
+    for path in places:
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    # The rights of the administrator to every file go with this thread's user for files, and come back with it.
+    # Python's own files may then be out of reach, so zipfile's encoding is loaded before.
+    codecs.lookup("cp437")
+    setfsuid = ctypes.CDLL(None).setfsuid if os.geteuid() == 0 else lambda user: None
+    setfsuid(65534)
+    try:
+        yield
+    finally:
+        setfsuid(0)
+        for path in places:
+            path.chmod(0o755 if path.is_dir() else 0o644)
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A folder that other users can read; pytest's own cannot be."""
+    made = Path(tempfile.mkdtemp(prefix="acvb-test-"))
+    made.chmod(0o755)
+    yield made / "kept"
+    shutil.rmtree(made)
+
+
+def test_a_folder_that_may_only_be_read_is_read(
+    folder: Path, executor: Executor, women: Result, survey: Result
+) -> None:
+    RunStore(folder).save("mine", "run", 1.0, women)
+    with read_only(folder):
+        store = RunStore(folder)
+        assert [run.job_id for run in store.runs("mine")] == ["run"]
+        assert_same_result(women, store.load("run", executor).result())
+        assert store.unwritable is not None
+        assert "Permission denied" in store.unwritable
+        for attempt in (
+            lambda: store.save("mine", "new", 2.0, survey),
+            lambda: store.save_dataset("mine", SURVEY, [], {}),
+            lambda: store.move_to_trash("run"),
+            lambda: store.delete("run"),
+        ):
+            with pytest.raises(StoreError, match=r"Nothing can be saved in .*Permission denied"):
+                attempt()
+        assert not store.move_to_trash("never-saved")
+    store.save("mine", "new", 2.0, survey)  # it may be written to again
+    assert store.unwritable is None
+    assert [run.job_id for run in RunStore(folder).runs("mine")] == ["run", "new"]
+
+
+def test_a_damaged_list_in_such_a_folder_hides_nothing(
+    folder: Path, executor: Executor, women: Result
+) -> None:
+    RunStore(folder).save("mine", "run", 1.0, women)
+    for path in folder.glob("runs.sqlite3*"):
+        path.unlink()
+    (folder / "runs.sqlite3").write_bytes(b"no database" * 1000)
+    with read_only(folder):
+        store = RunStore(folder)
+        assert_same_result(women, store.load("run", executor).result())
+        assert [run.job_id for run in store.runs("mine")] == ["run"]
+
+
+def test_a_full_disk_at_the_start_hides_nothing(
+    store: RunStore, executor: Executor, women: Result, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.save("mine", "run", 1.0, women)
+
+    def full(self: Path, *_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "touch", full)
+    again = RunStore(store.folder)
+    assert again.unwritable is not None
+    assert "No space left on device" in again.unwritable
+    assert_same_result(women, again.load("run", executor).result())
+    with pytest.raises(StoreError, match="No space left on device"):
+        again.save("mine", "other", 1.0, women)
+    monkeypatch.undo()
+    again.save("mine", "other", 1.0, women)
