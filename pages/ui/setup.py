@@ -125,13 +125,13 @@ def setup(workspace: Workspace, dataset: Dataset) -> bool:
         )
     # In the registry's order, whatever the order of the clicks.
     chosen = [method for name, method in methods.items() if name in (names or [])]
+    # Without a method too: a file that was chosen there would be lost where its uploader is not drawn.
+    trained, able = start_from(workspace, dataset, model, chosen)
     if not chosen:
         st.info("Choose at least one method.", icon=":material/arrow_upward:")
+    if not able:
         return False
-    trained, chosen = start_from(workspace, dataset, model, chosen)
-    if not chosen:
-        return False
-    plan = _plan(model, chosen, {} if trained is None else {"k": trained.n_topics}, bool(dataset.heldout))
+    plan = _plan(model, able, {} if trained is None else {"k": trained.n_topics}, bool(dataset.heldout))
     if trained is not None:
         plan = replace(plan, trained=trained)
     try:

@@ -344,6 +344,11 @@ def test_a_run_starts_from_a_file(open_app: Open, stream: Result) -> None:
     assert not app.exception
     assert "The new runs have 5 topics" in texts(app)
     assert "start" in keys(app)
+    app.pills(key="methods_lda").set_value([]).run()  # on the way to another method
+    assert "Choose at least one method." in texts(app)
+    assert "The new runs have 5 topics" in texts(app)
+    app.pills(key="methods_lda").set_value(["scvb0"]).run()
+    assert "start" in keys(app)
 
 
 def test_steps_are_tuned_and_used(open_app: Open) -> None:
