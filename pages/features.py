@@ -19,6 +19,7 @@ from pages.ui.feature_parts import OBJECT, all_features, all_objects, course, on
 from pages.ui.feature_view import FeatureView, view_of  # noqa: E402
 from pages.ui.models import FACES  # noqa: E402
 from pages.ui.picking import answer, heading, jobs_of, key_of, pick, take_away  # noqa: E402
+from pages.ui.refresh import refresh  # noqa: E402
 from pages.ui.workspace import Workspace, current  # noqa: E402
 
 FOLLOW_SECONDS = 2.0
@@ -109,13 +110,12 @@ def follow(job: Job, result: Result) -> None:
         return
     shown = key_of(job, result)
 
-    @st.fragment(run_every=FOLLOW_SECONDS)
     def watch() -> None:
         now = answer(job)
         if now is not None and key_of(job, now) != shown:
             st.rerun()
 
-    watch()
+    refresh(watch, FOLLOW_SECONDS)
 
 
 workspace = current()

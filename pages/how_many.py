@@ -42,6 +42,7 @@ from pages.ui.how_many_runs import (  # noqa: E402
 )
 from pages.ui.how_many_words import INTRODUCTION, MEASURE_TEXTS  # noqa: E402
 from pages.ui.picking import choose_one, open_run  # noqa: E402
+from pages.ui.refresh import refresh  # noqa: E402
 from pages.ui.workspace import Dataset, Workspace, current  # noqa: E402
 
 METHOD, STREAM = "cvb0", "sdm"
@@ -165,7 +166,6 @@ def measures(group: list[Job]) -> None:
     """Draw how far the runs are and what they say, again and again while they go on."""
     busy = any(job.inspect().status.active for job in group)
 
-    @st.fragment(run_every=REFRESH_SECONDS if busy else None)
     def panel() -> None:
         active = [job for job in group if job.inspect().status.active]
         if busy and not active:
@@ -184,7 +184,7 @@ def measures(group: list[Job]) -> None:
             explain(group)
         runs_table(group)
 
-    panel()
+    refresh(panel, REFRESH_SECONDS if busy else None)
 
 
 def progress(group: list[Job], active: list[Job]) -> None:

@@ -235,3 +235,9 @@ def test_what_is_imported_is_declared() -> None:
                         f"{path.relative_to(ROOT)}:{line} imports {top}, which pyproject.toml does not list"
                     )
     assert not missing, "\n".join(missing)
+
+
+def test_parts_that_refresh_are_drawn_by_one_function() -> None:
+    """Without the container around it, a part that refreshes can take the place of what comes after it."""
+    users = [path for path in sources(*APP_SOURCES) if "run_every" in path.read_text()]
+    assert [path.name for path in users] == ["refresh.py"]

@@ -16,6 +16,7 @@ from pages.ui.cards import cards
 from pages.ui.failures import contain_failure
 from pages.ui.live_plot import live_plot
 from pages.ui.models import by_model
+from pages.ui.refresh import refresh
 from pages.ui.sidebar import moving
 from pages.ui.workspace import Workspace
 
@@ -43,7 +44,6 @@ def live(workspace: Workspace, *, every: bool) -> None:
     """Draw cards and curves, and keep them fresh while a run moves."""
     busy = moving(workspace) > 0
 
-    @st.fragment(run_every=REFRESH_SECONDS if busy else None)
     def panels() -> None:
         now_busy = moving(workspace) > 0
         jobs = shown_jobs(workspace, every)
@@ -59,7 +59,7 @@ def live(workspace: Workspace, *, every: bool) -> None:
             jobs, choose_axis("x_axis", jobs), key="curves", of=workspace.id, first=model_in_use(workspace)
         )
 
-    panels()
+    refresh(panels, REFRESH_SECONDS if busy else None)
 
 
 @contain_failure("part of the page")

@@ -17,6 +17,7 @@ from acvb_core.engine.standing import Standing
 from acvb_core.store import export
 from pages.ui import format as say
 from pages.ui.models import face_of
+from pages.ui.refresh import refresh
 from pages.ui.run_order import order_runs
 from pages.ui.workspace import Workspace
 
@@ -207,12 +208,11 @@ def _follow_runs(workspace: Workspace, models: Sequence[str]) -> None:
     if not any(job.inspect().status.active for job in jobs_of(workspace, *models)):
         return
 
-    @st.fragment(run_every=FOLLOW_SECONDS)
     def watch() -> None:
         if listed() != shown:
             st.rerun()
 
-    watch()
+    refresh(watch, FOLLOW_SECONDS)
 
 
 def _told(job: Job) -> str:

@@ -6,6 +6,7 @@ import streamlit as st
 
 from acvb_core.engine.job import Status
 from pages.ui import format as say
+from pages.ui.refresh import refresh
 from pages.ui.workspace import Workspace, remember
 
 
@@ -30,7 +31,6 @@ def sidebar(workspace: Workspace) -> None:
     """Draw the part of the sidebar below the navigation."""
     busy = moving(workspace) > 0
 
-    @st.fragment(run_every=2.0 if busy else None)
     def jobs() -> None:
         now = moving(workspace)
         if busy and not now:
@@ -59,5 +59,5 @@ def sidebar(workspace: Workspace) -> None:
                 st.caption(dataset.data.size_text)
             if workspace.data_problem is not None:
                 _data_problem(workspace)
-            jobs()
+            refresh(jobs, 2.0 if busy else None)
         remember()

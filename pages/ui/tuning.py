@@ -16,6 +16,7 @@ from acvb_core.views.tuning import tuning_figure
 from pages.ui import format as say
 from pages.ui import forms, services
 from pages.ui.live_plot import live_plot
+from pages.ui.refresh import refresh
 from pages.ui.setup import methods_key
 from pages.ui.workspace import Dataset, Workspace
 
@@ -99,7 +100,6 @@ def _search(dataset: Dataset, job: TuningJob) -> None:
     """Draw how a search goes, again and again while it does."""
     busy = _moves(job)
 
-    @st.fragment(run_every=REFRESH_SECONDS if busy else None)
     def panel() -> None:
         seen = job.inspect()
         if _moves(job) != busy:
@@ -115,7 +115,7 @@ def _search(dataset: Dataset, job: TuningJob) -> None:
         elif seen.status.active:
             st.caption("The first trial is that of the usual steps.")
 
-    panel()
+    refresh(panel, REFRESH_SECONDS if busy else None)
     seen = job.inspect()
     if not seen.status.active and seen.tuning.best_trial is not None:
         _answer(dataset, job, seen)
