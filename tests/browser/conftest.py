@@ -208,4 +208,4 @@ def page(browser: Browser, server: str, request: pytest.FixtureRequest) -> Itera
             OUTPUT.mkdir(exist_ok=True)
             opened.screenshot(path=OUTPUT / f"{request.node.name}.png", full_page=True)
             # Where only the log is kept, its words say what the picture would show.
-            print(f"The page said:\n{opened.locator('body').inner_text()}")
+            report.sections.append(("What the page said", opened.locator("body").inner_text()))
