@@ -20,19 +20,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
+    from acvb_core.data.corpora.disk_readers import read_to_disk
+    from acvb_core.data.corpora.disk_writer import write_disk_corpus
+    from acvb_core.data.corpora.readers import load_corpus
+    from acvb_core.data.corpora.tokeniser import Tokeniser
     from acvb_core.data.corpus import Corpus
-    from acvb_core.data.corpus_readers import load_corpus
     from acvb_core.data.disk_corpus import DiskCorpus
-    from acvb_core.data.disk_readers import read_to_disk
-    from acvb_core.data.disk_writer import write_disk_corpus
-    from acvb_core.data.labels import load_labels
-    from acvb_core.data.networks import as_network, as_two_sided, with_attributes
-    from acvb_core.data.readers import load_relation
     from acvb_core.data.relation import Network, Relation
+    from acvb_core.data.relations.labels import load_labels
+    from acvb_core.data.relations.networks import as_network, as_two_sided, with_attributes
+    from acvb_core.data.relations.readers import load_relation
     from acvb_core.data.samples import load_sample
     from acvb_core.data.table import Table
-    from acvb_core.data.table_readers import load_table
-    from acvb_core.data.tokeniser import Tokeniser
+    from acvb_core.data.tables.readers import load_table
     from acvb_core.engine.fitting import compare, fit
     from acvb_core.engine.grid import grid
     from acvb_core.engine.result import Result
@@ -82,25 +82,25 @@ _HOME = {
     "Result": "acvb_core.engine.result",
     "StreamingLda": "acvb_core.engine.streaming",
     "Table": "acvb_core.data.table",
-    "Tokeniser": "acvb_core.data.tokeniser",
+    "Tokeniser": "acvb_core.data.corpora.tokeniser",
     "TrainedTopics": "acvb_core.lda.trained",
-    "as_network": "acvb_core.data.networks",
-    "as_two_sided": "acvb_core.data.networks",
+    "as_network": "acvb_core.data.relations.networks",
+    "as_two_sided": "acvb_core.data.relations.networks",
     "compare": "acvb_core.engine.fitting",
     "fit": "acvb_core.engine.fitting",
     "grid": "acvb_core.engine.grid",
-    "load_corpus": "acvb_core.data.corpus_readers",
-    "load_labels": "acvb_core.data.labels",
+    "load_corpus": "acvb_core.data.corpora.readers",
+    "load_labels": "acvb_core.data.relations.labels",
     "load_model": "acvb_core.store.trained",
-    "load_relation": "acvb_core.data.readers",
+    "load_relation": "acvb_core.data.relations.readers",
     "load_sample": "acvb_core.data.samples",
-    "load_table": "acvb_core.data.table_readers",
-    "read_to_disk": "acvb_core.data.disk_readers",
+    "load_table": "acvb_core.data.tables.readers",
+    "read_to_disk": "acvb_core.data.corpora.disk_readers",
     "save_model": "acvb_core.store.trained",
     "trained_topics": "acvb_core.lda.trained",
     "tune": "acvb_core.engine.tuning",
-    "with_attributes": "acvb_core.data.networks",
-    "write_disk_corpus": "acvb_core.data.disk_writer",
+    "with_attributes": "acvb_core.data.relations.networks",
+    "write_disk_corpus": "acvb_core.data.corpora.disk_writer",
 }
 
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from acvb_core.data.corpus_readers import load_corpus
-from acvb_core.data.disk_readers import read_to_disk
-from acvb_core.data.readers import load_relation
+from acvb_core.data.corpora.disk_readers import read_to_disk
+from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.relation import Relation
-from acvb_core.data.table_readers import load_table
+from acvb_core.data.relations.readers import load_relation
+from acvb_core.data.tables.readers import load_table
 from acvb_core.engine.compilation import compile_method
 from acvb_core.engine.threads import one_thread
 from acvb_core.evaluate.topic_map import topic_map

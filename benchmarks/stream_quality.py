@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 import acvb_core
+from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.tokeniser import Tokeniser
 
 EPOCHS = (1, 5)
 #: Name of a line -> method and its settings.

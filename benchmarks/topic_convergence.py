@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import os
 
-from acvb_core.data.corpus_readers import load_corpus
+from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.engine.fitting import fit
 
 

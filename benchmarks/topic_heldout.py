@@ -14,7 +14,7 @@ import argparse
 import json
 import statistics
 
-from acvb_core.data.corpus_readers import load_corpus
+from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.engine.fitting import fit
 from acvb_core.registry import methods_of
 

@@ -21,8 +21,8 @@ from collections.abc import Callable
 import numba as nb
 import numpy as np
 
+from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.corpus_readers import load_corpus
 from acvb_core.engine.threads import one_thread
 from acvb_core.lda.collapsed_state import counted
 from acvb_core.lda.kernels import OPTIONS, zeroth_order

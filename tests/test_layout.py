@@ -152,7 +152,7 @@ def test_imports_run_one_way(path: Path) -> None:
         ("acvb_core.irm.cvb", "from acvb_core import fit"),
         ("acvb_core.irm.cvb", "def f():\n    from acvb_core.registry import METHODS"),
         ("acvb_core.views.blocks", "if TYPE_CHECKING:\n    import acvb_core.cli"),
-        ("acvb_core.data.readers", "import pages.run"),
+        ("acvb_core.data.relations.readers", "import pages.run"),
         ("acvb_core.cli", "from app import main"),
     ],
 )

@@ -14,8 +14,8 @@ from typing import Any
 from acvb_core.cli.kept import kept_in, origin_of
 from acvb_core.cli.progress import ReadingProgress
 from acvb_core.cli.reading import Reading, check_as_it_is, reader_options
+from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.disk_corpus import DiskCorpus
-from acvb_core.data.tokeniser import Tokeniser
 from acvb_core.errors import ParameterError
 
 #: A file of less is never looked at twice: it fits into memory.
@@ -85,7 +85,7 @@ def load_documents(
 
 def read_file(file: str, folder: Path, *, quiet: bool, **options: Any) -> tuple[DiskCorpus, list[str]]:
     """Read a file to disk, telling how far it is."""
-    from acvb_core.data.disk_readers import read_to_disk
+    from acvb_core.data.corpora.disk_readers import read_to_disk
 
     progress = ReadingProgress(sys.stderr, Path(file).name, quiet=quiet)
     loaded = read_to_disk(file, folder, progress=progress, **options)
@@ -95,7 +95,7 @@ def read_file(file: str, folder: Path, *, quiet: bool, **options: Any) -> tuple[
 def _in_memory(
     arguments: argparse.Namespace, options: dict[str, Any], broken: str, kept: ExitStack
 ) -> tuple[Any, list[str]]:
-    from acvb_core.data.corpus_readers import load_corpus
+    from acvb_core.data.corpora.readers import load_corpus
 
     if broken == "refuse":
         documents = load_corpus(arguments.file, **options)
@@ -140,7 +140,7 @@ def _quiet(arguments: argparse.Namespace) -> bool:
 
 
 def _has_texts(file: str, options: dict[str, Any]) -> bool:
-    from acvb_core.data.corpus_readers import inspect_corpus
+    from acvb_core.data.corpora.readers import inspect_corpus
 
     seen = {name: options[name] for name in _LOOKED_AT if name in options}
     return inspect_corpus(file, **seen).has_texts
@@ -151,8 +151,8 @@ def _is_large(file: str, options: dict[str, Any]) -> bool:
     path = Path(file)
     if not path.is_file() or path.stat().st_size < SMALL:
         return False
-    from acvb_core.data.corpus_readers import inspect_corpus
-    from acvb_core.data.disk_estimate import estimate
+    from acvb_core.data.corpora.disk_estimate import estimate
+    from acvb_core.data.corpora.readers import inspect_corpus
     from acvb_core.engine.free_memory import available_memory
 
     seen = {name: options[name] for name in _LOOKED_AT if name in options}
@@ -172,7 +172,7 @@ def _check_streamed(asked: str | None, streamed: bool) -> None:
 
 def kept_sample(arguments: argparse.Namespace, corpus: Any, streamed: bool) -> tuple[DiskCorpus, list[str]]:
     """Return a sample's documents, kept in the folder that was asked for."""
-    from acvb_core.data.disk_writer import write_disk_corpus
+    from acvb_core.data.corpora.disk_writer import write_disk_corpus
 
     _check_streamed(arguments.on_disk, streamed)
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.disk_corpus import META, DiskCorpus
-from acvb_core.data.tokeniser import Tokeniser
 from acvb_core.errors import ParameterError
 
 #: Beside the corpus: which file it was read from, how, and what was found.

@@ -10,11 +10,11 @@ from typing import Any
 from acvb_core.cli.reading_tables import add_table
 from acvb_core.cli.settings import Add, add_setting, adder, setting_help, typed_value
 from acvb_core.cli.typed import column, real, shape, words
-from acvb_core.data.corpus_layout import CORPUS_FORMATS
-from acvb_core.data.layout import FORMATS
-from acvb_core.data.sides import DOMAINS
-from acvb_core.data.stop_words import STOP_WORD_LANGUAGES
-from acvb_core.data.tokeniser import TOKENISER_PARAMETERS, Tokeniser
+from acvb_core.data.corpora.layout import CORPUS_FORMATS
+from acvb_core.data.corpora.stop_words import STOP_WORD_LANGUAGES
+from acvb_core.data.corpora.tokeniser import TOKENISER_PARAMETERS, Tokeniser
+from acvb_core.data.relations.layout import FORMATS
+from acvb_core.data.relations.sides import DOMAINS
 from acvb_core.errors import ParameterError
 
 #: In front of the names of a tokeniser's settings in the parsed arguments, to keep them apart from everything else.

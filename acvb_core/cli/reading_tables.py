@@ -7,8 +7,8 @@ from typing import get_args
 
 from acvb_core.cli.settings import Add
 from acvb_core.cli.typed import column, columns, words
-from acvb_core.data.table_categories import CategoryPolicy
-from acvb_core.data.table_settle import ConstantPolicy
+from acvb_core.data.tables.categories import CategoryPolicy
+from acvb_core.data.tables.settle import ConstantPolicy
 
 
 def add_table(add: Add) -> None:

@@ -18,11 +18,11 @@ from acvb_core.cli.reading import (
     reader_options,
     reading_of,
 )
-from acvb_core.data.networks import as_network, as_two_sided, with_attributes
+from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.relation import Relation
-from acvb_core.data.sides import Domains
+from acvb_core.data.relations.networks import as_network, as_two_sided, with_attributes
+from acvb_core.data.relations.sides import Domains
 from acvb_core.data.table import Table
-from acvb_core.data.tokeniser import Tokeniser
 from acvb_core.errors import ParameterError
 from acvb_core.registry import MODELS, methods_of, model_row
 from acvb_core.rows import ModelRow
@@ -141,7 +141,7 @@ def load(
         data, lines = load_documents(arguments, reading, cutter, streamed, kept)
         return Source(data, models[0], lines)
     options = reader_options(arguments, reading)
-    from acvb_core.data.readers import load_relation
+    from acvb_core.data.relations.readers import load_relation
 
     domains: Domains = "auto" if len(models) > 1 else "one" if models[0].name == _ONE else "two"
     kind = {name: getattr(arguments, name) for name in ONE_DOMAIN}
@@ -152,7 +152,7 @@ def load(
 
 def _table(arguments: argparse.Namespace, reading: Reading, model: ModelRow) -> Source:
     """Return the table of FILE."""
-    from acvb_core.data.table_readers import load_table
+    from acvb_core.data.tables.readers import load_table
 
     found = load_table(arguments.file, **reader_options(arguments, reading))
     return _as_asked(arguments, found.table, model, found.report.lines())
@@ -199,7 +199,7 @@ def _with_domains(
 def _relation(arguments: argparse.Namespace, relation: Relation, lines: list[str]) -> Source:
     """Return a relation with the labels that were given, and the model for as many domains as it has."""
     if arguments.labels is not None:
-        from acvb_core.data.labels import load_labels
+        from acvb_core.data.relations.labels import load_labels
 
         found = load_labels(arguments.labels, relation)
         relation, lines = with_attributes(relation, found), [*lines, *found.report.lines()]

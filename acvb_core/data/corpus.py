@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from acvb_core.data.matrix_checks import to_sparse
 from acvb_core.data.names import unique_names
 from acvb_core.data.report import plural
+from acvb_core.data.sources.matrix_checks import to_sparse
 from acvb_core.errors import DataError
 
 if TYPE_CHECKING:
-    from acvb_core.data.tokeniser import Tokeniser
+    from acvb_core.data.corpora.tokeniser import Tokeniser
 
 _MAX_COUNT = 2**31 - 1
 

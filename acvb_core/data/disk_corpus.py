@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from acvb_core.data.corpora.disk_format import META as META
+from acvb_core.data.corpora.disk_format import check_words, chosen_pairs, damaged, read_meta, stored_shard
+from acvb_core.data.corpora.disk_strings import StringFile
+from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus, further_words
-from acvb_core.data.disk_format import META as META
-from acvb_core.data.disk_format import check_words, chosen_pairs, damaged, read_meta, stored_shard
-from acvb_core.data.disk_strings import StringFile
 from acvb_core.data.report import plural
-from acvb_core.data.tokeniser import Tokeniser
 from acvb_core.errors import ParameterError
 
 

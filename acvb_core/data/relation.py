@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from acvb_core.data.link_values import as_pattern, read_links, read_marks
 from acvb_core.data.names import unique_names
+from acvb_core.data.relations.link_values import as_pattern, read_links, read_marks
 from acvb_core.errors import DataError
 
 

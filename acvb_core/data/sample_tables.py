@@ -21,8 +21,8 @@ def digits() -> TableAndReport:
     import pandas as pd
     from sklearn.datasets import load_digits
 
-    from acvb_core.data.table_arrays import pixel_names
-    from acvb_core.data.table_readers import load_table
+    from acvb_core.data.tables.arrays import pixel_names
+    from acvb_core.data.tables.readers import load_table
 
     found = load_digits()
     frame = pd.DataFrame(found.data, columns=pixel_names(_DIGITS_SIDE, _DIGITS_SIDE))
@@ -39,7 +39,7 @@ def digits() -> TableAndReport:
 
 def from_file(file: Path, name: str) -> TableAndReport:
     """Return the table of a sample's file."""
-    from acvb_core.data.table_readers import load_table
+    from acvb_core.data.tables.readers import load_table
 
     loaded = load_table(file, name=name)
     return loaded.table, loaded.report

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.data import sample_tables, synthetic, synthetic_networks, synthetic_topics
-from acvb_core.data.assemble import object_facts
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.labels import load_labels
-from acvb_core.data.networks import with_attributes
-from acvb_core.data.readers import load_relation
 from acvb_core.data.relation import Relation
+from acvb_core.data.relations.assemble import object_facts
+from acvb_core.data.relations.labels import load_labels
+from acvb_core.data.relations.networks import with_attributes
+from acvb_core.data.relations.readers import load_relation
 from acvb_core.data.report import Fact, ReadReport, plural
 from acvb_core.data.synthetic_features import PlantedFeatures
 from acvb_core.data.synthetic_networks import PlantedNetwork
@@ -257,8 +257,8 @@ def _drawn_network(
 def _corpus_from_file(name: str, **tokeniser: Any) -> Callable[[], LoadedSample]:
     def load() -> LoadedSample:
         # What cuts texts takes a while to import: only who reads some waits for it.
-        from acvb_core.data.corpus_readers import load_corpus
-        from acvb_core.data.tokeniser import Tokeniser
+        from acvb_core.data.corpora.readers import load_corpus
+        from acvb_core.data.corpora.tokeniser import Tokeniser
 
         loaded = load_corpus(
             _find(f"{name}.csv.gz"),
@@ -276,7 +276,7 @@ def _corpus_from_file(name: str, **tokeniser: Any) -> Callable[[], LoadedSample]
 
 def _drawn_topics(draw: Callable[[], PlantedTopics]) -> Callable[[], LoadedSample]:
     def load() -> LoadedSample:
-        from acvb_core.data.corpus_texts import corpus_facts
+        from acvb_core.data.corpora.texts import corpus_facts
 
         drawn = draw()
         told = f"Drawn from {drawn.n_topics} planted topics."

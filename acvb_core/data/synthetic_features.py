@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.data.table import Table
-from acvb_core.data.table_image import Image
+from acvb_core.data.tables.image import Image
 from acvb_core.errors import ParameterError
 
 #: The blocks, each in its quarter of a picture of 6 x 6 pixels.

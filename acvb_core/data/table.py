@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from acvb_core.data.matrix_checks import to_array, to_dense
 from acvb_core.data.names import unique_names
 from acvb_core.data.report import plural
-from acvb_core.data.table_image import Image
+from acvb_core.data.sources.matrix_checks import to_array, to_dense
+from acvb_core.data.tables.image import Image
 from acvb_core.errors import DataError
 
 Floats = NDArray[np.float64]

@@ -9,10 +9,10 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
+from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.data.names import unique_names
-from acvb_core.data.tokeniser import Tokeniser
 from acvb_core.engine.stream_course import Course, checked_row, checked_total, checked_values, values_of
 from acvb_core.engine.stream_pieces import Documents, Piece, cut, pieces
 from acvb_core.errors import ParameterError

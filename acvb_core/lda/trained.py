@@ -12,8 +12,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from acvb_core.clusters import order_by_size, rearrange
+from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.tokeniser import Tokeniser
 from acvb_core.errors import ParameterError
 from acvb_core.evaluate.completion import Completion
 from acvb_core.lda.hyper import Concentrations

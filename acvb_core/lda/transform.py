@@ -12,9 +12,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
+from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
-from acvb_core.data.tokeniser import Tokeniser
 from acvb_core.errors import DataError, ParameterError
 from acvb_core.evaluate.completion import Completion, document_completion
 from acvb_core.lda.kernels import OPTIONS, Floats, Integers, Singles, workspace

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.tokeniser import Tokeniser
 from acvb_core.errors import DataError, ParameterError
 from acvb_core.store.files import (
     DAMAGE,

@@ -10,11 +10,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.data.relation import Relation
 from acvb_core.data.samples import SAMPLES, load_sample
 from acvb_core.data.table import Table
-from acvb_core.data.tokeniser import Tokeniser
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.registry import model_for

@@ -7,7 +7,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from acvb_core.data.tokeniser import Tokeniser
+from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.errors import ParameterError
 from acvb_core.lda.trained import TrainedTopics, trained_topics
 from acvb_core.protocols import Posterior

@@ -25,7 +25,7 @@ from acvb_core.views.strengths import percent
 from acvb_core.views.theme import LINE, TEXT, Figure, b64, base_layout, cluster_colour, escape
 
 if TYPE_CHECKING:
-    from acvb_core.data.table_image import Image
+    from acvb_core.data.tables.image import Image
 
 Floats = NDArray[np.float64]
 _UNITS = {"sd": "weight (sd)", "table": "weight"}

@@ -13,7 +13,7 @@ from PIL import Image as Pillow
 from acvb_core.views.theme import INK, LINE, MUTED, Figure
 
 if TYPE_CHECKING:
-    from acvb_core.data.table_image import Image
+    from acvb_core.data.tables.image import Image
 
 Floats = NDArray[np.float64]
 Colours = NDArray[np.uint8]

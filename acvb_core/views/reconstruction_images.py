@@ -26,7 +26,7 @@ from acvb_core.views.strengths import percent
 from acvb_core.views.theme import LINE, MUTED, TEXT, Figure, base_layout, cluster_colour
 
 if TYPE_CHECKING:
-    from acvb_core.data.table_image import Image
+    from acvb_core.data.tables.image import Image
 
 Floats = NDArray[np.float64]
 _PAGE, _GAP, _WORDS = 900, 0.14, 0.3

@@ -7,9 +7,9 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from acvb_core.data.stop_words import STOP_WORD_LANGUAGES
-from acvb_core.data.text_cut import DROP_REASONS, TokeniserPreview
-from acvb_core.data.tokeniser import TOKEN_PATTERN, TOKENISER_PARAMETERS, Tokeniser
+from acvb_core.data.corpora.stop_words import STOP_WORD_LANGUAGES
+from acvb_core.data.corpora.text_cut import DROP_REASONS, TokeniserPreview
+from acvb_core.data.corpora.tokeniser import TOKEN_PATTERN, TOKENISER_PARAMETERS, Tokeniser
 from pages.ui import format as say
 from pages.ui.forms import parameter_input
 

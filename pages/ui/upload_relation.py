@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import streamlit as st
 
-from acvb_core.data.layout import GRAPH_FORMATS, Layout
-from acvb_core.data.readers import inspect_source, load_relation
 from acvb_core.data.relation import Relation
+from acvb_core.data.relations.layout import GRAPH_FORMATS, Layout
+from acvb_core.data.relations.readers import inspect_source, load_relation
 from acvb_core.data.report import ReadReport
 from pages.ui.reading import Reader, column_choice, column_places, guess_prefix
 from pages.ui.sides import SIDES, keep_guess, sides_choice

@@ -10,8 +10,8 @@ import streamlit as st
 
 from acvb_core.data.report import ReadReport
 from acvb_core.data.table import Table
-from acvb_core.data.table_layout import TableLayout
-from acvb_core.data.table_readers import inspect_table, load_table
+from acvb_core.data.tables.layout import TableLayout
+from acvb_core.data.tables.readers import inspect_table, load_table
 from acvb_core.errors import AcvbError
 from pages.ui.overview_table import rows_tab
 from pages.ui.reading import Reader, column_choice, column_places, guess_prefix

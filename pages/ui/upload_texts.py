@@ -10,15 +10,15 @@ from typing import Any, ClassVar
 
 import streamlit as st
 
+from acvb_core.data.corpora.disk_estimate import head_texts
+from acvb_core.data.corpora.disk_readers import read_to_disk
+from acvb_core.data.corpora.layout import CORPUS_FORMATS, CorpusLayout
+from acvb_core.data.corpora.readers import inspect_corpus, load_corpus, read_texts, with_columns
+from acvb_core.data.corpora.texts import Texts, corpus_of_texts
+from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.corpus_layout import CORPUS_FORMATS, CorpusLayout
-from acvb_core.data.corpus_readers import inspect_corpus, load_corpus, read_texts, with_columns
-from acvb_core.data.corpus_texts import Texts, corpus_of_texts
 from acvb_core.data.disk_corpus import DiskCorpus
-from acvb_core.data.disk_estimate import head_texts
-from acvb_core.data.disk_readers import read_to_disk
 from acvb_core.data.report import ReadReport
-from acvb_core.data.tokeniser import Tokeniser
 from acvb_core.errors import AcvbError, DataError
 from pages.ui import services
 from pages.ui.reading import Reader, column_choice, column_places, guess_prefix

@@ -7,10 +7,10 @@ from typing import Any, Literal, NamedTuple
 
 import streamlit as st
 
-from acvb_core.data.corpus_layout import CorpusLayout
-from acvb_core.data.corpus_readers import with_columns
-from acvb_core.data.disk_estimate import Estimate, estimate
-from acvb_core.data.text_lines import MAX_TEXT_BYTES
+from acvb_core.data.corpora.disk_estimate import Estimate, estimate
+from acvb_core.data.corpora.layout import CorpusLayout
+from acvb_core.data.corpora.readers import with_columns
+from acvb_core.data.sources.text_lines import MAX_TEXT_BYTES
 from acvb_core.engine.free_memory import available_memory
 from acvb_core.errors import AcvbError
 from acvb_core.registry import method_row, model_row

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from acvb_core.data.corpora.disk_format import shard_file
+from acvb_core.data.corpora.disk_shards import ShardWriter
+from acvb_core.data.corpora.disk_writer import write_disk_corpus
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
-from acvb_core.data.disk_format import shard_file
-from acvb_core.data.disk_shards import ShardWriter
-from acvb_core.data.disk_writer import write_disk_corpus
 from acvb_core.errors import DataError, ParameterError
 
 N, V = 60, 40

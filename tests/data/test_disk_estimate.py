@@ -9,10 +9,10 @@ import zipfile
 import numpy as np
 import pytest
 
-from acvb_core.data import disk_estimate
-from acvb_core.data.corpus_readers import inspect_corpus, load_corpus
-from acvb_core.data.disk_estimate import estimate, head_texts
-from acvb_core.data.tokeniser import Tokeniser
+from acvb_core.data.corpora import disk_estimate
+from acvb_core.data.corpora.disk_estimate import estimate, head_texts
+from acvb_core.data.corpora.readers import inspect_corpus, load_corpus
+from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.errors import DataError
 
 N = 2000

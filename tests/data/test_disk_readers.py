@@ -15,11 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import acvb_core
-from acvb_core.data import disk_broken, disk_readers, disk_texts, text_lines
-from acvb_core.data.corpus_readers import load_corpus
-from acvb_core.data.disk_readers import read_to_disk
-from acvb_core.data.disk_spool import EntrySpool
-from acvb_core.data.tokeniser import Tokeniser
+from acvb_core.data.corpora import disk_broken, disk_readers, disk_texts
+from acvb_core.data.corpora.disk_readers import read_to_disk
+from acvb_core.data.corpora.disk_spool import EntrySpool
+from acvb_core.data.corpora.readers import load_corpus
+from acvb_core.data.corpora.tokeniser import Tokeniser
+from acvb_core.data.sources import text_lines
 from acvb_core.errors import DataError, ParameterError
 
 EVERYTHING = Tokeniser(stop_words=(), numbers=True, min_documents=1, max_share=1.0)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from acvb_core.data.corpora.disk_writer import write_disk_corpus
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.disk_writer import write_disk_corpus
 from acvb_core.data.document_split import MOST_DOCUMENTS, HeldOutDocuments, hold_out_documents, take_documents
 from acvb_core.data.synthetic_topics import planted_topics
 from acvb_core.data.word_split import HeldOutWords

@@ -10,9 +10,9 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from acvb_core.data import graph
-from acvb_core.data.readers import inspect_source, load_relation
 from acvb_core.data.relation import Network
+from acvb_core.data.relations import graph
+from acvb_core.data.relations.readers import inspect_source, load_relation
 from acvb_core.errors import DataError, ParameterError
 
 WRITERS = {"graphml": nx.write_graphml, "gml": nx.write_gml, "pajek": nx.write_pajek}

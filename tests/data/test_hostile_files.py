@@ -12,9 +12,9 @@ import pytest
 from numpy.lib import format as npy
 from scipy import sparse
 
-from acvb_core.data.corpus_readers import load_corpus
-from acvb_core.data.readers import load_relation
-from acvb_core.data.table_readers import load_table
+from acvb_core.data.corpora.readers import load_corpus
+from acvb_core.data.relations.readers import load_relation
+from acvb_core.data.tables.readers import load_table
 from acvb_core.errors import DataError
 
 BOTH = pytest.mark.parametrize("load", [load_relation, load_table], ids=["relation", "table"])
@@ -166,14 +166,14 @@ def test_a_small_archive_that_unpacks_to_gigabytes_is_refused() -> None:
 
 
 def test_small_cells_count_as_the_numbers_that_they_become(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("acvb_core.data.byte_source.ROOM", 100_000)
+    monkeypatch.setattr("acvb_core.data.sources.byte_source.ROOM", 100_000)
     content = npz(packed=True, x=np.zeros((200, 100), dtype=np.uint8))
     with pytest.raises(DataError, match="unpacks to more than 100,000"):
         load_table(content, filename="upload.npz")
 
 
 def test_a_gzip_file_that_unpacks_to_gigabytes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("acvb_core.data.byte_source.ROOM", 100_000)
+    monkeypatch.setattr("acvb_core.data.sources.byte_source.ROOM", 100_000)
     content = gzip.compress(header((400, 100), held=bytes(320_000)), mtime=0)
     with pytest.raises(DataError, match="unpacks to more than 100,000"):
         load_table(content, filename="upload.npy.gz")
@@ -205,7 +205,7 @@ def test_a_size_that_the_user_gives_too_is_believed(monkeypatch: pytest.MonkeyPa
     def refuse(number: int, what: str, *_: object) -> None:
         raise AssertionError(f"{number:,} {what} were doubted")
 
-    monkeypatch.setattr("acvb_core.data.sparse_files.check_size", refuse)
+    monkeypatch.setattr("acvb_core.data.relations.sparse_files.check_size", refuse)
     text = (BANNER + "general\n3 2 1\n1 1 1\n").encode()
     assert load_relation(text, filename="upload.mtx", shape=(3, 2)).relation.n_ones == 1
     with pytest.raises(AssertionError, match="doubted"):

@@ -11,12 +11,12 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
+from acvb_core.data.corpora.disk_writer import write_disk_corpus
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.disk_writer import write_disk_corpus
-from acvb_core.data.networks import as_network
 from acvb_core.data.relation import Relation
+from acvb_core.data.relations.networks import as_network
 from acvb_core.data.table import Table
-from acvb_core.data.table_readers import load_table
+from acvb_core.data.tables.readers import load_table
 from acvb_core.errors import DataError, ParameterError
 
 CELLS = [[1.0, np.nan, 0.0], [0.0, 1.0, 1.0]]

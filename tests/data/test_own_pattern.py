@@ -7,12 +7,12 @@ import zipfile
 
 import pytest
 
-from acvb_core.data import own_pattern
+from acvb_core.data.corpora import own_pattern
+from acvb_core.data.corpora.disk_readers import read_to_disk
+from acvb_core.data.corpora.own_pattern import find_spans
+from acvb_core.data.corpora.readers import load_corpus
+from acvb_core.data.corpora.tokeniser import TOKEN_PATTERN, Tokeniser
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.corpus_readers import load_corpus
-from acvb_core.data.disk_readers import read_to_disk
-from acvb_core.data.own_pattern import find_spans
-from acvb_core.data.tokeniser import TOKEN_PATTERN, Tokeniser
 from acvb_core.engine.streaming import StreamingLda
 from acvb_core.errors import ParameterError
 from acvb_core.lda.transform import corpus_like
@@ -98,7 +98,7 @@ def test_every_way_to_cut_texts_refuses_it(read, tmp_path):
 
 
 def test_on_disk_the_number_is_that_of_the_document(tmp_path, monkeypatch):
-    monkeypatch.setattr("acvb_core.data.disk_texts._BATCH_TEXTS", 2)
+    monkeypatch.setattr("acvb_core.data.corpora.disk_texts._BATCH_TEXTS", 2)
     lines = "a1\na1\na1\n" + LONG
     with pytest.raises(ParameterError, match="text 4"):
         read_to_disk(lines.encode(), tmp_path / "disk", tokeniser=TOKENISER)

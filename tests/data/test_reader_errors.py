@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from acvb_core.data.readers import inspect_source, load_relation
+from acvb_core.data.relations.readers import inspect_source, load_relation
 from acvb_core.errors import DataError, ParameterError
 
 

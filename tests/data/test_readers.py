@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from acvb_core.data.readers import inspect_source, load_relation
 from acvb_core.data.relation import Relation
+from acvb_core.data.relations.readers import inspect_source, load_relation
 from acvb_core.errors import DataError
 
 # Anything a person can type, quotes, commas, line breaks and blanks inside included. Without quotes around it, a

@@ -8,12 +8,12 @@ import zipfile
 import numpy as np
 import pytest
 
-from acvb_core.data.corpus_readers import inspect_corpus
-from acvb_core.data.disk_estimate import estimate
-from acvb_core.data.labels import load_labels
-from acvb_core.data.readers import inspect_source
+from acvb_core.data.corpora.disk_estimate import estimate
+from acvb_core.data.corpora.readers import inspect_corpus
 from acvb_core.data.relation import Relation
-from acvb_core.data.table_readers import inspect_table
+from acvb_core.data.relations.labels import load_labels
+from acvb_core.data.relations.readers import inspect_source
+from acvb_core.data.tables.readers import inspect_table
 from acvb_core.errors import DataError
 
 REST = bytes(range(256))

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acvb_core.data import pairs as pairs_module
-from acvb_core.data.label_table import LabelTable
-from acvb_core.data.pairs import Pairs
-from acvb_core.data.readers import load_relation
+from acvb_core.data.relations import pairs as pairs_module
+from acvb_core.data.relations.pairs import Pairs
+from acvb_core.data.relations.readers import load_relation
+from acvb_core.data.sources.label_table import LabelTable
 from acvb_core.errors import DataError
 from benchmarks.read_edges import write_edges
 
@@ -82,7 +82,7 @@ def test_many_labels_keep_their_codes():
 
 
 def test_values_that_never_repeat(monkeypatch):
-    monkeypatch.setattr("acvb_core.data.values._MAX_REMEMBERED", 50)
+    monkeypatch.setattr("acvb_core.data.sources.values._MAX_REMEMBERED", 50)
     numbers = np.random.default_rng(2).random(3000)
     text = "row,col,value\n" + "".join(f"{i},x,{number!r}\n" for i, number in enumerate(numbers.tolist()))
     relation = load_relation(text.encode(), threshold=0.5, block_bytes=512).relation

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from acvb_core.data.table import Table, same_valued
-from acvb_core.data.table_image import Image
+from acvb_core.data.tables.image import Image
 from acvb_core.errors import DataError
 
 NAN = np.nan

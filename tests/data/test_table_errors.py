@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from acvb_core.data.corpus_readers import load_corpus
-from acvb_core.data.readers import load_relation
-from acvb_core.data.table_readers import inspect_table, load_table
+from acvb_core.data.corpora.readers import load_corpus
+from acvb_core.data.relations.readers import load_relation
+from acvb_core.data.tables.readers import inspect_table, load_table
 from acvb_core.errors import DataError, ParameterError
 
 
@@ -151,7 +151,7 @@ def test_arrays_that_are_no_tables(data, words):
 
 
 def test_a_network_still_refuses_arrays():
-    from acvb_core.data.readers import load_relation
+    from acvb_core.data.relations.readers import load_relation
 
     with pytest.raises(DataError, match="this is a NumPy array"):
         load_relation(saved(np.save, np.eye(2)))

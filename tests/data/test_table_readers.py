@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from acvb_core.data.table_readers import inspect_table, load_table
+from acvb_core.data.tables.readers import inspect_table, load_table
 from acvb_core.errors import DataError
 
 NAN = np.nan

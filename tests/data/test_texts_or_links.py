@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from acvb_core.data.corpus_readers import load_corpus
-from acvb_core.data.readers import inspect_source, load_relation
-from acvb_core.data.tokeniser import Tokeniser
+from acvb_core.data.corpora.readers import load_corpus
+from acvb_core.data.corpora.tokeniser import Tokeniser
+from acvb_core.data.relations.readers import inspect_source, load_relation
 from acvb_core.errors import DataError
 
 EVERY_WORD = Tokeniser(min_documents=1, max_share=1.0)

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 import acvb_core
+from acvb_core.data.corpora.disk_writer import write_disk_corpus
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
-from acvb_core.data.disk_writer import write_disk_corpus
 from acvb_core.data.document_split import take_documents
 from acvb_core.data.synthetic_topics import planted_topics
 from acvb_core.engine.fitting import compare, fit

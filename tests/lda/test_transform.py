@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from acvb_core.data.corpora.disk_writer import write_disk_corpus
+from acvb_core.data.corpora.readers import read_texts
+from acvb_core.data.corpora.texts import corpus_of_texts
+from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.corpus_readers import read_texts
-from acvb_core.data.corpus_texts import corpus_of_texts
-from acvb_core.data.disk_writer import write_disk_corpus
 from acvb_core.data.synthetic import planted
 from acvb_core.data.synthetic_topics import planted_topics
-from acvb_core.data.tokeniser import Tokeniser
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from acvb_core.errors import DataError, ParameterError

@@ -9,7 +9,7 @@ import numpy as np
 from streamlit.testing.v1 import AppTest
 
 from acvb_core.data.table import Table
-from acvb_core.data.table_image import Image
+from acvb_core.data.tables.image import Image
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from pages.ui import services

@@ -8,8 +8,8 @@ import zipfile
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.tokeniser import Tokeniser
 from pages.ui import services, upload_texts
 from pages.ui.workspace import Dataset, Workspace
 from tests.pages.session import WORKSPACE, Open, press, texts
@@ -167,7 +167,7 @@ def test_a_pattern_that_is_none_is_refused_in_words(open_app: Open) -> None:
 def test_a_pattern_that_would_never_end_is_refused_in_words(
     open_app: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("acvb_core.data.own_pattern.SECONDS", 0.2)
+    monkeypatch.setattr("acvb_core.data.corpora.own_pattern.SECONDS", 0.2)
     app = upload(open_app("data"), "notes.csv", f"{TABLE}t9,{'a' * 40},a\n".encode())
     pattern = next(found for found in app.text_input if found.label == "What a word is")
     pattern.set_value(r"(?:a+)+\b\d").run()

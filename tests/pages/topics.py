@@ -6,8 +6,8 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
+from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.tokeniser import Tokeniser
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from pages.ui import services

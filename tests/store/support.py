@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.relation import Network, Relation
 from acvb_core.data.samples import load_sample
-from acvb_core.data.tokeniser import Tokeniser
 from acvb_core.engine.result import Result
 
 WOMEN = load_sample("southern_women").relation

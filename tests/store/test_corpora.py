@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.tokeniser import Tokeniser
 from acvb_core.store import corpora, datasets, files
 from acvb_core.store.corpora import corpus_key, read_corpus, write_corpus
 from acvb_core.store.files import StoreError

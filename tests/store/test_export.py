@@ -14,8 +14,8 @@ import pandas as pd
 import pytest
 
 from acvb_core.clusters import rearrange
-from acvb_core.data.readers import load_relation
 from acvb_core.data.relation import Relation
+from acvb_core.data.relations.readers import load_relation
 from acvb_core.data.samples import load_sample
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit

@@ -13,10 +13,10 @@ import pandas as pd
 import pytest
 
 from acvb_core.clusters import rearrange
+from acvb_core.data.corpora.readers import load_corpus
+from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.corpus_readers import load_corpus
 from acvb_core.data.samples import load_sample
-from acvb_core.data.tokeniser import Tokeniser
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from acvb_core.data.readers import load_relation
 from acvb_core.data.relation import Network, Relation
+from acvb_core.data.relations.readers import load_relation
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result

@@ -16,9 +16,9 @@ import pandas as pd
 import pytest
 
 import acvb_core
+from acvb_core.data.corpora.disk_writer import write_disk_corpus
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
-from acvb_core.data.disk_writer import write_disk_corpus
 from acvb_core.data.samples import load_sample
 from acvb_core.data.synthetic_topics import planted_topics
 from acvb_core.engine.executor import Executor

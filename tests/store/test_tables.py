@@ -12,7 +12,7 @@ import pytest
 from acvb_core.data.cell_split import HeldOutCells
 from acvb_core.data.synthetic_features import block_images
 from acvb_core.data.table import Table
-from acvb_core.data.table_image import Image
+from acvb_core.data.tables.image import Image
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result

@@ -1,0 +1,302 @@
+"""How large a corpus a file holds, from its size and its head: enough to tell whether it fits into memory."""
+
+from __future__ import annotations
+
+import io
+import math
+import tempfile
+import zipfile
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from acvb_core.data.corpora.disk_readers import read_to_disk
+from acvb_core.data.corpora.docword import read_sizes
+from acvb_core.data.corpora.layout import ROLES, CorpusLayout
+from acvb_core.data.corpora.readers import inspect_source
+from acvb_core.data.corpora.texts import Texts
+from acvb_core.data.corpora.tokeniser import Tokeniser
+from acvb_core.data.corpora.zip import chosen_files
+from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.data.report import plural
+from acvb_core.data.sources.byte_source import ByteSource, FileLike, Utf8Stream
+from acvb_core.errors import DataError
+
+_HEAD_COUNTS = 4 << 20
+_HEAD_TEXTS = 2 << 20
+_BLOCK = 1 << 18
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The size that a corpus on file is expected to have; no promise.
+
+    Attributes
+    ----------
+    documents, words, pairs, tokens : int
+        Documents, words of the vocabulary, different (document, word) pairs, words with repetitions.
+    known : tuple of str
+        Which of these are no estimates: the file says them, or was read to its end.
+    file_bytes : int
+        Size of the file as it is (packed where it is).
+    text_bytes : int
+        The same unpacked, estimated where it is packed.
+    head_bytes : int
+        How much of it was looked at, unpacked.
+    """
+
+    documents: int
+    words: int
+    pairs: int
+    tokens: int
+    known: tuple[str, ...]
+    file_bytes: int
+    text_bytes: int
+    head_bytes: int
+
+    @property
+    def sentence(self) -> str:
+        """The estimate in words, with what it rests on."""
+        sizes = (
+            f"{plural(self.documents, 'document')}, {plural(self.words, 'word')} in the vocabulary, "
+            f"{plural(self.tokens, 'token')}"
+        )
+        if len(self.known) == len(_Sizes._fields):
+            return f"{sizes[0].upper()}{sizes[1:]}."
+        return f"About {sizes}: an estimate from the first {self.head_bytes / 1e6:.1f} MB of the file."
+
+
+class _Sizes(NamedTuple):
+    documents: int
+    words: int
+    pairs: int
+    tokens: int
+
+
+class _Head(NamedTuple):
+    text: bytes
+    share: float  # of the whole file
+
+
+def estimate(
+    source: FileLike,
+    layout: CorpusLayout | None = None,
+    *,
+    filename: str | None = None,
+    tokeniser: Tokeniser | None = None,
+    encoding: str | None = None,
+) -> Estimate:
+    """Return the size to expect of a corpus, reading a few megabytes of it.
+
+    Documents, pairs and tokens are taken to go on as they do in the second half of the head. Words come again: with
+    each doubling of the text their number grows by a smaller factor, by the law that three lengths of the head show.
+    In a list of counts whose lines are mixed the documents come again too: each line is taken to be of any of them
+    alike. A file whose end is unlike its head is misjudged.
+
+    Parameters
+    ----------
+    source : path, bytes or binary file object
+    layout : CorpusLayout, optional
+        Default: as `inspect_corpus` proposes.
+    filename : str, optional
+    tokeniser : Tokeniser, optional
+        For texts; default: `Tokeniser()`.
+    encoding : str, optional
+
+    Raises
+    ------
+    DataError
+        The head cannot be read, or there is no word in it.
+    """
+    with ByteSource(source, filename, accepts=("zip",), patient=True) as opened:
+        size = opened.size()
+        layout = layout or inspect_source(opened, "auto", encoding, None, "auto")
+        encoding = encoding or layout.encoding
+        head = _head_of(opened, layout, encoding)
+        if layout.format == "docword":
+            found, known = _docword(opened, encoding, head)
+        else:
+            found, known = _grown(head, layout, tokeniser)
+    unpacked = round(len(head.text) / head.share) if layout.format != "zip" else size
+    return Estimate(*found, known, size, unpacked, len(head.text))
+
+
+def head_texts(
+    source: FileLike,
+    layout: CorpusLayout | None = None,
+    *,
+    filename: str | None = None,
+    encoding: str | None = None,
+) -> Texts:
+    """Return the texts that a file begins with, some megabytes of them: to try how they are cut.
+
+    The arguments are those of `estimate`.
+
+    Raises
+    ------
+    DataError
+        The file holds counts and no texts, the head cannot be read, or there is no word in it.
+    """
+    with ByteSource(source, filename, accepts=("zip",), patient=True) as opened:
+        layout = layout or inspect_source(opened, "auto", encoding, None, "auto")
+        if not layout.has_texts:
+            raise DataError(
+                f"this is read as {layout.format}, which holds counts and no texts",
+                source=opened.name,
+                remedy="Say which format it is.",
+            )
+        head = _head_of(opened, layout, encoding or layout.encoding)
+    every_word = Tokeniser().without_limits()
+    with tempfile.TemporaryDirectory() as folder:
+        corpus = _read(head.text, layout, every_word, Path(folder), keep_texts=True).in_memory()
+    return Texts(corpus.texts or (), corpus.documents, None, corpus.name, layout, ())
+
+
+def _head_of(source: ByteSource, layout: CorpusLayout, encoding: str | None) -> _Head:
+    """Return as much of a file as is looked at."""
+    limit = _HEAD_TEXTS if layout.has_texts else _HEAD_COUNTS
+    return _zip_head(source, limit) if layout.format == "zip" else _head(source, encoding, limit)
+
+
+def _head(source: ByteSource, encoding: str | None, limit: int) -> _Head:
+    """Return the first megabytes as UTF-8, up to a line end, and their share of the file."""
+    size = source.size()
+    stream = Utf8Stream(source, encoding)
+    pieces: list[bytes] = []
+    length = 0
+    while length < limit and (chunk := stream.read(_BLOCK)):
+        pieces.append(chunk)
+        length += len(chunk)
+    text = b"".join(pieces)
+    share = source.position() / size
+    if not stream.read(1):
+        return _Head(text, 1.0)
+    whole = text[: _last_line_end(text)] or text
+    return _Head(whole, min(share * len(whole) / len(text), 1.0))
+
+
+def _last_line_end(text: bytes) -> int:
+    return max(text.rfind(b"\n"), text.rfind(b"\r")) + 1
+
+
+def _zip_head(source: ByteSource, limit: int) -> _Head:
+    """Return an archive of the first files."""
+    files = chosen_files(source).files
+    sizes = np.cumsum([file.file_size for file in files])
+    taken = min(int(np.searchsorted(sizes, limit)) + 1, len(files))
+    with zipfile.ZipFile(source.seekable()) as archive:
+        return _Head(_repacked(archive, files[:taken]), taken / len(files))
+
+
+def _first_files(packed: bytes, share: float) -> bytes:
+    """Return an archive of the first files of an archive."""
+    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+        files = archive.infolist()
+        return _repacked(archive, files[: math.ceil(len(files) * share)])
+
+
+def _repacked(archive: zipfile.ZipFile, files: list[zipfile.ZipInfo]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as packed:
+        for file in files:
+            with suppress(
+                Exception
+            ):  # an encrypted or damaged file makes zipfile raise all sorts; reading will tell
+                packed.writestr(file.filename, archive.read(file))
+    return out.getvalue()
+
+
+def _docword(source: ByteSource, encoding: str | None, head: _Head) -> tuple[_Sizes, tuple[str, ...]]:
+    (n_documents, n_words, n_lines), delimiter = read_sizes(source, encoding, None)
+    mark = None if delimiter == " " else delimiter.encode()
+    counts = []
+    for line in head.text.splitlines()[3:]:
+        fields = line.split(mark)
+        if len(fields) == 3 and fields[2].strip().isdigit():
+            counts.append(int(fields[2]))
+    mean = sum(counts) / max(len(counts), 1)
+    known = ("documents", "words", "pairs", *(("tokens",) if head.share == 1.0 else ()))
+    return _Sizes(n_documents, n_words, n_lines, round(mean * n_lines)), known
+
+
+def _grown(head: _Head, layout: CorpusLayout, tokeniser: Tokeniser | None) -> tuple[_Sizes, tuple[str, ...]]:
+    found = _measured(head.text, layout, tokeniser)
+    if head.share == 1.0:
+        return found, _Sizes._fields
+    parts = [_part(head.text, layout, tokeniser, share) for share in (0.5, 0.25)]
+    half, quarter = parts
+    scale = 1.0 / head.share
+    known = ("documents",) if layout.format == "zip" else ()
+    if half is None:
+        return _Sizes(*(round(size * scale) for size in found)), known
+    # What the second half of the head adds is nearer to what is to come: numbers get longer, words are met again.
+    ahead = 2.0 * (scale - 1.0)
+    sizes = _Sizes(*(round(size + ahead * (size - before)) for size, before in zip(found, half, strict=True)))
+    mixed = half.documents * found.pairs > 1.05 * found.documents * half.pairs
+    if layout.format == "counts" and mixed:
+        sizes = sizes._replace(documents=_met_again(found.documents, found.pairs, scale))
+    if known:
+        sizes = sizes._replace(documents=round(found.documents * scale))
+    words = _words(found.words, half.words, half.words if quarter is None else quarter.words, scale)
+    if tokeniser is not None and tokeniser.max_words is not None:
+        words = min(words, tokeniser.max_words)
+    return sizes._replace(words=words), known
+
+
+def _part(text: bytes, layout: CorpusLayout, tokeniser: Tokeniser | None, share: float) -> _Sizes | None:
+    """Return the sizes of the first lines of the head, None where there is nothing to count."""
+    if layout.format == "zip":
+        return _measured(_first_files(text, share), layout, tokeniser)
+    try:
+        return _measured(text[: _last_line_end(text[: int(len(text) * share)])], layout, tokeniser)
+    except DataError:
+        return None
+
+
+def _words(whole: int, half: int, quarter: int, scale: float) -> int:
+    """Return how many words `scale` times the text holds.
+
+    Twice the text holds 2^e times the words; e falls with every doubling by as much as it fell with the last one.
+    """
+    power = math.log2(whole / max(half, 1))
+    fall = max(math.log2(max(half, 1) / max(quarter, 1)) - power, 0.0)
+    words, left = float(whole), math.log2(scale)
+    while left > 0.0:
+        power = min(max(power - fall, 0.0), 1.0)
+        words *= 2.0 ** (power * min(left, 1.0))
+        left -= 1.0
+    return round(words)
+
+
+def _met_again(found: int, lines: int, scale: float) -> int:
+    """Return how many documents `scale` times the lines show, if each line is of any of them alike."""
+    low, high = float(found), 1e3 * lines
+    for _ in range(60):
+        number = math.sqrt(low * high)
+        low, high = (number, high) if number * -math.expm1(-lines / number) < found else (low, number)
+    return round(low * -math.expm1(-lines * scale / low))
+
+
+def _measured(text: bytes, layout: CorpusLayout, tokeniser: Tokeniser | None) -> _Sizes:
+    """Return the sizes of the head."""
+    with tempfile.TemporaryDirectory() as folder:
+        corpus = _read(text, layout, tokeniser, Path(folder), keep_texts=False)
+    return _Sizes(corpus.n_documents, corpus.n_words, corpus.n_pairs, corpus.n_tokens)
+
+
+def _read(
+    text: bytes, layout: CorpusLayout, tokeniser: Tokeniser | None, folder: Path, *, keep_texts: bool
+) -> DiskCorpus:
+    """Read the head as the file would be read, broken lines left out."""
+    options: dict[str, Any] = {"format": layout.format, "tokeniser": tokeniser}
+    for role in (role for roles in ROLES.get(layout.format, ()) for role in roles if role != "label_column"):
+        at = getattr(layout, role)
+        options[role] = False if at is None else at
+    if layout.delimiter is not None:
+        options |= {"delimiter": layout.delimiter, "header": layout.header}
+    return read_to_disk(
+        text, folder / "head", filename=layout.filename, broken="skip", keep_texts=keep_texts, **options
+    ).corpus

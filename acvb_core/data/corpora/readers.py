@@ -1,0 +1,251 @@
+"""Load a corpus from what people have: word counts in three forms, and texts in three."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import numpy as np
+from scipy import sparse
+
+from acvb_core.data.corpora.counts import GivenCounts, read_counts
+from acvb_core.data.corpora.docword import read_docword
+from acvb_core.data.corpora.layout import CORPUS_FORMATS, ROLES, ColumnChoice, CorpusFormat, CorpusLayout
+from acvb_core.data.corpora.ldac import read_ldac
+from acvb_core.data.corpora.sniff import inspect_documents
+from acvb_core.data.corpora.texts import (
+    LoadedCorpus,
+    Texts,
+    corpus_facts,
+    corpus_of_texts,
+    read_table,
+    read_text_lines,
+    read_zip_texts,
+)
+from acvb_core.data.corpora.tokeniser import Tokeniser
+from acvb_core.data.corpus import Corpus
+from acvb_core.data.report import Fact, ReadReport, plural
+from acvb_core.data.sources.byte_source import ByteSource, FileLike
+from acvb_core.data.sources.text_lines import read_vocabulary
+from acvb_core.errors import DataError, ParameterError
+
+_TEXT_READERS: dict[str, Callable[[ByteSource, CorpusLayout, str | None, str], Texts]] = {
+    "table": read_table,
+    "lines": read_text_lines,
+    "zip": read_zip_texts,
+}
+
+
+def inspect_corpus(
+    source: FileLike,
+    filename: str | None = None,
+    *,
+    format: CorpusFormat | Literal["auto"] = "auto",
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    header: Literal["auto"] | bool = "auto",
+) -> CorpusLayout:
+    """Look at the head of a file and propose how to read it.
+
+    Parameters
+    ----------
+    source : path, bytes or binary file object
+    filename : str, optional
+        The name the user knows it by.
+    format, encoding, delimiter, header
+        As in `load_corpus`: what is given is not guessed.
+
+    Raises
+    ------
+    DataError
+        Nothing that is read: empty, binary, a foreign format.
+    """
+    with ByteSource(source, filename, accepts=("zip",)) as opened:
+        return inspect_source(opened, format, encoding, delimiter, header)
+
+
+def read_texts(
+    source: FileLike,
+    *,
+    filename: str | None = None,
+    format: CorpusFormat | Literal["auto"] = "auto",
+    name: str | None = None,
+    text_column: ColumnChoice = None,
+    name_column: ColumnChoice = None,
+    label_column: ColumnChoice = None,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    header: Literal["auto"] | bool = "auto",
+) -> Texts:
+    """Read the texts of a file once; `corpus_of_texts` cuts them as often as the tokeniser changes.
+
+    The arguments are those of `load_corpus`.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read as asked, or holds counts and no texts.
+    ParameterError
+        An argument makes no sense for any file, or for this format.
+    """
+    with ByteSource(source, filename, accepts=("zip",)) as opened:
+        layout = inspect_source(opened, format, encoding, delimiter, header)
+        if not layout.has_texts:
+            raise DataError(
+                f"this is read as {layout.format}, which holds counts and no texts",
+                source=opened.name,
+                remedy="Use load_corpus, or say which format it is.",
+            )
+        choices = {"text_column": text_column, "name_column": name_column, "label_column": label_column}
+        return _texts_of(opened, with_columns(layout, choices), encoding, name)
+
+
+def load_corpus(
+    source: FileLike,
+    *,
+    filename: str | None = None,
+    format: CorpusFormat | Literal["auto"] = "auto",
+    name: str | None = None,
+    vocabulary: FileLike | None = None,
+    tokeniser: Tokeniser | None = None,
+    text_column: ColumnChoice = None,
+    name_column: ColumnChoice = None,
+    label_column: ColumnChoice = None,
+    document_column: ColumnChoice = None,
+    word_column: ColumnChoice = None,
+    count_column: ColumnChoice = None,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    header: Literal["auto"] | bool = "auto",
+) -> LoadedCorpus:
+    r"""Read a corpus; gzip is recognised by itself.
+
+    Empty documents keep their row and unused words of a vocabulary their column. A pair given more than once is
+    added up. Documents of the same name get a number appended. The report tells each of these.
+
+    Parameters
+    ----------
+    source : path, bytes or binary file object
+    filename : str, optional
+        The name the user knows the source by.
+    format : "auto", "counts", "docword", "ldac", "table", "lines" or "zip"
+    name : str, optional
+        Name of the corpus (default: the file's name without extensions).
+    vocabulary : path, bytes or binary file object, optional
+        One word a line: what the numbers of docword and ldac stand for; for counts, all words in order.
+    tokeniser : Tokeniser, optional
+        How texts are cut into words (default: `Tokeniser()`).
+    text_column, name_column, label_column : str or int, optional
+        Table: the columns of the texts, their names and their groups, by header name or by 0-based position.
+        None: guessed. False: there is none.
+    document_column, word_column, count_column : str or int, optional
+        Counts: the same for document, word and count. `count_column=False`: each line is one token.
+    encoding : str, optional
+        Default: UTF-8, or UTF-16 / UTF-32 when a byte order mark says so.
+    delimiter : str, optional
+        One character; guessed among tab ; | and the comma.
+    header : "auto" or bool
+        Whether the first line holds names.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read as asked; the message names file, line, column, value and a remedy.
+    ParameterError
+        An argument makes no sense for any file, or for this format.
+
+    Examples
+    --------
+    >>> loaded = load_corpus(b"doc,word,count\na,cat,2\na,dog,1\nb,cat,1\n", name="pets")
+    >>> loaded.corpus.size_text
+    '2 documents · 2 words · 4 tokens'
+    """
+    with ByteSource(source, filename, accepts=("zip",)) as opened:
+        layout = inspect_source(opened, format, encoding, delimiter, header)
+        choices = {
+            "text_column": text_column,
+            "name_column": name_column,
+            "label_column": label_column,
+            "document_column": document_column,
+            "word_column": word_column,
+            "count_column": count_column,
+        }
+        layout = with_columns(layout, choices)
+        if not layout.has_texts:
+            if tokeniser is not None:
+                raise ParameterError(f"A tokeniser is for texts; {opened.name} is read as {layout.format}.")
+            return _counts_of(opened, layout, encoding, vocabulary, name)
+        if vocabulary is not None:
+            raise ParameterError(
+                f"A vocabulary is for word counts; {opened.name} is read as {layout.format}."
+            )
+        return corpus_of_texts(_texts_of(opened, layout, encoding, name), tokeniser)
+
+
+def inspect_source(
+    source: ByteSource,
+    format: CorpusFormat | Literal["auto"],
+    encoding: str | None,
+    delimiter: str | None,
+    header: Literal["auto"] | bool,
+) -> CorpusLayout:
+    """Propose how to read an open source; the arguments are those of `load_corpus`."""
+    if format != "auto" and format not in CORPUS_FORMATS:
+        raise ParameterError(f"There is no format {format!r}; choose auto, {', '.join(CORPUS_FORMATS)}.")
+    return inspect_documents(
+        source,
+        format=None if format == "auto" else format,
+        encoding=encoding,
+        delimiter=delimiter,
+        header=None if header == "auto" else header,
+    )
+
+
+def with_columns(layout: CorpusLayout, choices: dict[str, ColumnChoice]) -> CorpusLayout:
+    """Return the layout with the user's columns; a column for another format is a ParameterError."""
+    needed, optional = ROLES.get(layout.format, ((), ()))
+    for role, choice in choices.items():
+        if choice is not None and role not in (*needed, *optional):
+            raise ParameterError(f"{role} does not apply: {layout.filename} is read as {layout.format}.")
+    return layout.with_columns(choices) if needed and any(c is not None for c in choices.values()) else layout
+
+
+def _texts_of(source: ByteSource, layout: CorpusLayout, encoding: str | None, name: str | None) -> Texts:
+    return _TEXT_READERS[layout.format](source, layout, encoding, name or source.stem)
+
+
+def _counts_of(
+    source: ByteSource,
+    layout: CorpusLayout,
+    encoding: str | None,
+    vocabulary: FileLike | None,
+    name: str | None,
+) -> LoadedCorpus:
+    words = None if vocabulary is None else read_vocabulary(vocabulary)
+    if layout.format == "counts":
+        given = read_counts(source, layout, encoding, words)
+    else:
+        given = {"docword": read_docword, "ldac": read_ldac}[layout.format](source, encoding, words)
+    return _of_counts(given, layout, name or source.stem)
+
+
+def _of_counts(given: GivenCounts, layout: CorpusLayout, name: str) -> LoadedCorpus:
+    shape = len(given.documents), len(given.words)
+    if not given.counts.any():
+        raise DataError(
+            "the corpus has no words",
+            source=layout.filename,
+            remedy="Give at least one document with a word.",
+        )
+    counts = sparse.csr_array((given.counts, (given.rows, given.columns)), shape=shape, dtype=np.int64)
+    corpus = Corpus.build(counts, vocabulary=given.words, documents=given.documents, name=name)
+    facts = list(given.facts)
+    repeated = len(given.counts) - counts.nnz
+    if repeated:
+        told = f"{plural(repeated, 'entry', 'entries')} for a document and word given before: added up."
+        facts.append(Fact("repeated_pairs", repeated, told))
+    zeros = int(np.count_nonzero(given.counts == 0))
+    if zeros:
+        facts.append(Fact("zero_counts", zeros, f"{plural(zeros, 'count')} of 0: not stored."))
+    facts.extend(corpus_facts(corpus))
+    return LoadedCorpus(corpus, ReadReport(layout.filename, tuple(facts)), layout)

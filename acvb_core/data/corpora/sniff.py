@@ -1,0 +1,198 @@
+"""A cheap look at the head of a file of documents: recognise its format and propose how to read it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from acvb_core.data.corpora import guess
+from acvb_core.data.corpora.layout import PREVIEW_CHARACTERS, PREVIEW_ROWS, CorpusFormat, CorpusLayout
+from acvb_core.data.corpora.zip import zip_files
+from acvb_core.data.relations.sniff import inspect, one_line_only, sparse_format
+from acvb_core.data.sources.byte_source import ByteSource
+from acvb_core.data.sources.records import delimiter_code
+from acvb_core.data.sources.text_formats import refuse_text_format
+from acvb_core.data.sources.text_lines import TextRecords, open_lines
+from acvb_core.errors import DataError
+
+_HEAD_CHARACTERS = 1 << 22
+_HEAD_LINES = 5_000
+_GUESS_RECORDS = 200
+# A comma also stands inside text, so the others are believed first.
+_CANDIDATES = ("\t", ";", "|", ",")
+
+
+class _Table(NamedTuple):
+    records: list[list[str]]  # those with as many fields as the first
+    delimiter: str
+    share: float  # their share of all
+
+
+def inspect_documents(
+    source: ByteSource,
+    *,
+    format: CorpusFormat | None = None,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    header: bool | None = None,
+) -> CorpusLayout:
+    """Look at the head of `source`; arguments that are not None are taken as given.
+
+    Raises
+    ------
+    DataError
+        The head is no plain text (JSON, HTML, … is none), or not of the format asked for.
+    """
+    if source.is_zip or format == "zip":
+        return _zip_layout(source, format, encoding)
+    refuse_text_format(source)
+    if sparse_format(source) is not None:
+        raise DataError(
+            "this is a sparse matrix (MatrixMarket), not documents",
+            source=source.name,
+            remedy="Give word counts as lines of document, word and count, or load it as a relation.",
+        )
+    if delimiter is not None:
+        delimiter_code(delimiter)
+    lines, found_encoding = _head(source, encoding)
+    blank = CorpusLayout("lines", source.name, source.gzipped, found_encoding)
+    if format == "docword" or (format is None and guess.is_docword(lines)):
+        return _plain(blank, "docword", lines)
+    if format == "ldac" or (format is None and guess.is_ldac(lines)):
+        return _plain(blank, "ldac", lines)
+    if format == "lines":
+        return _plain(blank, "lines", lines)
+    if format == "counts":
+        return _counts_layout(source, blank, encoding, delimiter, header)
+    table = _best_table(lines, delimiter, source.name)
+    given = format is not None or delimiter is not None
+    if not given and (table is None or not guess.is_table(*table, source.name)):
+        if table is not None and len(lines) == 1 and guess.may_be_heading(table.records[0]):
+            raise one_line_only(table.records[0], source.name, "choose the format lines")
+        return _plain(blank, "lines", lines)
+    if table is None:
+        raise _first_fault(lines, delimiter or ",", source.name)
+    if format is None and guess.is_counts(table.records):
+        return _counts_layout(source, blank, encoding, table.delimiter, header)
+    return _table_layout(blank, table, header)
+
+
+def _zip_layout(source: ByteSource, format: CorpusFormat | None, encoding: str | None) -> CorpusLayout:
+    if not source.is_zip or format not in (None, "zip"):
+        raise DataError(
+            "this is a zip archive" if source.is_zip else "this is no zip archive",
+            source=source.name,
+            remedy="Let the format be recognised, or choose the other one.",
+        )
+    files = zip_files(source)
+    rows = tuple((file.filename, f"{file.file_size:,}") for file in files[:PREVIEW_ROWS])
+    return CorpusLayout(
+        "zip", source.name, source.gzipped, encoding, column_names=("file", "bytes"), rows=rows
+    )
+
+
+def _plain(blank: CorpusLayout, format: CorpusFormat, lines: Sequence[str]) -> CorpusLayout:
+    rows = tuple((line.rstrip("\r\n")[:PREVIEW_CHARACTERS],) for line in lines[:PREVIEW_ROWS])
+    return replace(blank, format=format, column_names=("line",), rows=rows)
+
+
+def _counts_layout(
+    source: ByteSource, blank: CorpusLayout, encoding: str | None, delimiter: str | None, header: bool | None
+) -> CorpusLayout:
+    # A list of (document, word, count) is a list of links with values: the same look, the same reader.
+    found = inspect(source, format="edges", encoding=encoding, delimiter=delimiter, header=header)
+    return replace(
+        blank,
+        format="counts",
+        encoding=found.encoding,
+        delimiter=found.delimiter,
+        header=found.header,
+        column_names=found.column_names,
+        rows=found.rows,
+        document_column=found.row_column,
+        word_column=found.column_column,
+        count_column=found.value_column,
+    )
+
+
+def _table_layout(blank: CorpusLayout, table: _Table, header: bool | None) -> CorpusLayout:
+    records = table.records
+    width = len(records[0])
+    has_header = guess.has_text_header(records) if header is None else header
+    body = records[has_header:]
+    given = [name.strip() for name in records[0]] if has_header else [""] * width
+    names = given if has_header else [f"column {i + 1}" for i in range(width)]
+    text = guess.text_column(given, body)
+    label = guess.label_column(given, body, {text})
+    name = guess.name_column(given, body, {text, label})
+    cut = tuple(tuple(field[:PREVIEW_CHARACTERS] for field in record) for record in body[:PREVIEW_ROWS])
+    return replace(
+        blank,
+        format="table",
+        delimiter=table.delimiter,
+        header=has_header,
+        column_names=tuple(names),
+        rows=cut,
+        text_column=text,
+        name_column=name,
+        label_column=label,
+    )
+
+
+def _head(source: ByteSource, encoding: str | None) -> tuple[list[str], str]:
+    """Return the first lines, two at least if the file has so many."""
+    lines, found = open_lines(source, encoding)
+    head: list[str] = []
+    size = 0
+    for line in itertools.islice(lines, _HEAD_LINES):
+        head.append(line)
+        size += len(line)
+        if size > _HEAD_CHARACTERS and len(head) > 1:
+            break
+    if not any(line.strip() for line in head):
+        raise DataError(
+            "the file holds no data, only blank lines",
+            source=source.name,
+            remedy="Load a file with data in it.",
+        )
+    return head, found
+
+
+def _best_table(lines: Sequence[str], delimiter: str | None, name: str) -> _Table | None:
+    """Return the head as a table, None when its first record cannot be read at any delimiter."""
+    best: _Table | None = None
+    for candidate in _CANDIDATES if delimiter is None else (delimiter,):
+        records = _records(lines, candidate, name)
+        if not records:
+            continue
+        alike = [record for record in records if len(record) == len(records[0])]
+        found = _Table(alike, candidate, len(alike) / len(records))
+        if best is None or _rank(found) > _rank(best):
+            best = found
+    return best
+
+
+def _rank(table: _Table) -> float:
+    return table.share if len(table.records[0]) > 1 else 0.0
+
+
+def _records(lines: Sequence[str], delimiter: str, name: str) -> list[list[str]]:
+    """Return the first records; a fault ends them (the reader names it, should this be the delimiter)."""
+    found: list[list[str]] = []
+    try:
+        for _, fields in itertools.islice(TextRecords(lines, delimiter, name), _GUESS_RECORDS):
+            found.append(fields)
+    except DataError:
+        return found
+    return found
+
+
+def _first_fault(lines: Sequence[str], delimiter: str, name: str) -> DataError:
+    """Return what keeps the first record from being read."""
+    try:
+        next(iter(TextRecords(lines, delimiter, name)))
+    except DataError as fault:
+        return fault
+    raise AssertionError("the first record can be read")

@@ -1,0 +1,354 @@
+"""Where the bytes come from: a path, bytes or a file object, unpacked when gzipped and decoded to UTF-8."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import io
+import os
+import sys
+import zipfile
+import zlib
+from collections.abc import Collection
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from acvb_core.data.sources import signatures
+from acvb_core.errors import DataError, ParameterError
+
+FileLike = str | os.PathLike[str] | bytes | BinaryIO
+
+#: Bytes that any source may unpack to where it is needed as a whole; a large one may take 8 times its own size.
+ROOM = 800_000_000
+
+
+class ByteSource:
+    """A source that can be read from its start more than once.
+
+    Parameters
+    ----------
+    source : path, bytes or binary file object
+        A file object that cannot seek is read into memory.
+    filename : str, optional
+        The name the user knows the source by; taken from the path or the file object when it has one.
+    accepts : collection of "npy", "npz" and "zip"
+        Kinds of binary files that the reader unpacks; the others are refused.
+    patient : bool
+        For a reader that leaves out what is broken: bytes that the encoding does not allow, and the place where a
+        damaged gzip file ends, are read as NUL characters, which no text holds.
+
+    Attributes
+    ----------
+    cut_short : DataError or None
+        Why a patient source ends before its end.
+
+    Raises
+    ------
+    DataError
+        The path does not exist or is a directory, the file is empty, or its first bytes are of a foreign
+        format.
+    """
+
+    def __init__(
+        self,
+        source: FileLike,
+        filename: str | None = None,
+        *,
+        accepts: Collection[str] = (),
+        patient: bool = False,
+    ) -> None:
+        self._accepts = accepts
+        self.patient = patient
+        self.cut_short: DataError | None = None
+        self._owned = False
+        if isinstance(source, bytes | bytearray | memoryview):
+            self._handle: BinaryIO = io.BytesIO(source)
+        elif isinstance(source, str | os.PathLike):
+            self._handle = _opened(Path(source))
+            self._owned = True
+            filename = filename or Path(source).name
+        elif not hasattr(source, "read"):
+            raise ParameterError(
+                f"A source is a path, bytes or a binary file, where tables are read also an array or a DataFrame, not "
+                f"a {type(source).__name__}."
+            )
+        else:
+            self._handle = source if source.seekable() else io.BytesIO(source.read())
+            filename = filename or _own_name(source)
+        self.name = filename or "the data"
+        try:
+            self.head = self._rewound().read(512)
+            self.gzipped = self.head.startswith(signatures.GZIP)
+            if self.gzipped:
+                self.head = self.open().read(512)
+            if not self.head:
+                raise DataError("the file is empty", source=self.name, remedy="Load a file with data in it.")
+            self._refuse_foreign()
+        except DataError:
+            self.close()
+            raise
+
+    def __enter__(self) -> ByteSource:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file if it was opened here (a file object stays the caller's)."""
+        if self._owned:
+            self._handle.close()
+
+    @property
+    def stem(self) -> str:
+        """The name without its last extensions (.gz, .csv, …)."""
+        name = self.name[:-3] if self.name.lower().endswith(".gz") else self.name
+        return Path(name).stem or self.name
+
+    @property
+    def is_array(self) -> bool:
+        """Whether the (unpacked) content is a NumPy array."""
+        return self.head.startswith(signatures.NPY)
+
+    @property
+    def is_zip(self) -> bool:
+        """Whether the (unpacked) content is a zip archive: an .npz, or something to refuse."""
+        return self.head.startswith(signatures.ZIP)
+
+    def open(self) -> BinaryIO:
+        """Return the content from its start, unpacked when it is gzipped; earlier streams are void."""
+        raw = self._rewound()
+        return cast(BinaryIO, _Unzipping(raw, self.name)) if self.gzipped else raw
+
+    def seekable(self) -> BinaryIO:
+        """Return the content as a stream that can seek (a gzipped one is unpacked into memory).
+
+        Raises
+        ------
+        DataError
+            It unpacks to more bytes than there is room for.
+        """
+        if not self.gzipped:
+            return self._rewound()
+        content = self.open().read(self.room + 1)
+        self.check_room(len(content))
+        return io.BytesIO(content)
+
+    @property
+    def room(self) -> int:
+        """The most bytes that the content may unpack to in memory: a small file can claim any size."""
+        return max(ROOM, 8 * self.size())
+
+    def check_room(self, n_bytes: int) -> None:
+        """Raise DataError where the content unpacks, or claims to unpack, to more bytes than there is room for."""
+        if n_bytes > self.room:
+            raise DataError(
+                f"the file has {self.size():,} bytes and unpacks to more than {self.room:,}",
+                source=self.name,
+                remedy="Check how it was made; save a part of it, or save it without compression.",
+            )
+
+    def size(self) -> int:
+        """Return the bytes of the source as it is (packed when it is gzipped)."""
+        at = self._handle.tell()
+        end = self._handle.seek(0, io.SEEK_END)
+        self._handle.seek(at)
+        return end
+
+    def position(self) -> int:
+        """Return how many bytes of the source as it is were read since it was opened."""
+        return self._handle.tell()
+
+    def zip_names(self) -> list[str]:
+        """Return the names inside a zip archive, [] when its table of contents cannot be read."""
+        try:
+            with zipfile.ZipFile(self.seekable()) as archive:
+                return archive.namelist()
+        except DataError:
+            raise
+        except Exception:  # a damaged archive makes zipfile raise all sorts
+            return []
+
+    def _rewound(self) -> BinaryIO:
+        self._handle.seek(0)
+        return self._handle
+
+    def _refuse_foreign(self) -> None:
+        signatures.refuse_binary(self.head, self.name)
+        if self.is_array and "npy" not in self._accepts:
+            raise DataError(
+                "this is a NumPy array (npy)",
+                source=self.name,
+                remedy="Save it as CSV (UTF-8) and load that.",
+            )
+        if not self.is_zip:
+            return
+        names = self.zip_names()
+        signatures.refuse_archive(names, self.name)
+        if all(name.endswith(".npy") for name in names):
+            if "npz" not in self._accepts:
+                raise DataError(
+                    "this is a NumPy archive (npz)",
+                    source=self.name,
+                    remedy="Save it as CSV (UTF-8) and load that.",
+                )
+        elif "zip" not in self._accepts:
+            raise DataError(
+                f"this is a zip archive of {len(names):,} files, the first is {names[0]!r}",
+                source=self.name,
+                remedy="Unpack it and load one file; gzip is understood.",
+            )
+
+
+def _opened(path: Path) -> BinaryIO:
+    try:
+        return path.open("rb")
+    except IsADirectoryError:
+        raise DataError("this is a directory", source=str(path), remedy="Give one file.") from None
+    except OSError as problem:
+        raise DataError(
+            f"the file cannot be opened ({problem.strerror})",
+            source=str(path),
+            remedy="Check the path and the right to read it.",
+        ) from None
+
+
+class _Unzipping:
+    """A gzip stream whose faults are told in the user's terms."""
+
+    def __init__(self, raw: BinaryIO, name: str) -> None:
+        self._stream = gzip.GzipFile(fileobj=raw, mode="rb")
+        self._name = name
+        self._fault: DataError | None = None
+
+    def read(self, size: int = -1) -> bytes:
+        """Return what comes before a fault first, and raise the fault when there is nothing else to give."""
+        pieces = []
+        left = size if size >= 0 else sys.maxsize
+        while left and self._fault is None:
+            try:
+                piece = self._stream.read1(min(left, 1 << 20))
+            except EOFError:
+                self._fault = self._told("the gzip file ends before its end mark: it is truncated")
+                break
+            except (gzip.BadGzipFile, zlib.error) as problem:
+                self._fault = self._told(f"the gzip file is damaged ({problem})")
+                break
+            if not piece:
+                break
+            pieces.append(piece)
+            left -= len(piece)
+        if self._fault is not None and (not pieces or size < 0):
+            raise self._fault
+        return b"".join(pieces)
+
+    def _told(self, what: str) -> DataError:
+        return DataError(what, source=self._name, remedy="Copy or download it again.")
+
+
+def _as_nul(problem: UnicodeError) -> tuple[str, int]:
+    assert isinstance(problem, UnicodeDecodeError)
+    return "\0", problem.end
+
+
+_AS_NUL = "acvb_core.as_nul"
+codecs.register_error(_AS_NUL, _as_nul)
+
+
+class Utf8Stream:
+    """The content as checked UTF-8 bytes, whatever its encoding.
+
+    Parameters
+    ----------
+    source : ByteSource
+    encoding : str, optional
+        None: UTF-8 with or without a byte order mark, or UTF-16/32 when the mark says so.
+
+    A patient source's faults come as NUL characters.
+    """
+
+    def __init__(self, source: ByteSource, encoding: str | None = None) -> None:
+        self._name = source.name
+        self._source = source
+        self._stream = source.open()
+        self.encoding = encoding or _marked_encoding(source.head)
+        try:
+            if not codecs.lookup(self.encoding)._is_text_encoding:
+                raise LookupError
+            errors = _AS_NUL if source.patient else "strict"
+            self._decoder = codecs.getincrementaldecoder(self.encoding)(errors)
+        except LookupError:
+            raise ParameterError(
+                f"There is no text encoding called {self.encoding!r}. Try utf-8, latin-1, cp1252 or utf-16."
+            ) from None
+        self._is_utf8 = codecs.lookup(self.encoding).name in ("utf-8", "utf-8-sig")
+        self._line = 1
+        self._bytes = 0
+        self._ended = False
+
+    def read(self, size: int) -> bytes:
+        """Return at most about `size` bytes of UTF-8; b"" at the end.
+
+        Raises
+        ------
+        DataError
+            Bytes that the encoding does not allow, with their line.
+        """
+        while True:
+            first = self._bytes == 0
+            chunk = self._chunk(max(size, 4))  # a byte order mark comes in one piece
+            try:
+                text = self._decoder.decode(chunk, final=not chunk)
+            except UnicodeDecodeError as problem:
+                raise self._undecodable(problem, len(chunk)) from None
+            self._bytes += len(chunk)
+            if self._is_utf8 and not self._source.patient:
+                # The bytes pass through unchanged: decoding them only proved that they are UTF-8.
+                found = chunk.removeprefix(codecs.BOM_UTF8) if first else chunk
+            else:
+                found = (text.removeprefix("\ufeff") if first else text).encode("utf-8")
+            self._line += _line_ends(found)
+            if found or not chunk:
+                return found
+
+    def _chunk(self, size: int) -> bytes:
+        if self._ended:
+            return b""
+        try:
+            return self._stream.read(size)
+        except DataError as fault:
+            if not self._source.patient:
+                raise
+            # The last line may be half a line: with a NUL in it, it is left out like other broken ones.
+            self._source.cut_short = fault
+            self._ended = True
+            return b"\0" * 4
+
+    def _undecodable(self, problem: UnicodeDecodeError, chunk_size: int) -> DataError:
+        # The decoder sees the chunk behind the bytes it had kept back, or without the mark it has stripped.
+        start = self._bytes + chunk_size - len(problem.object) + problem.start
+        before = problem.object[: problem.start].decode(self.encoding, errors="ignore")
+        return DataError(
+            f"byte {start + 1:,} is not {'UTF-8' if self._is_utf8 else self.encoding} text",
+            source=self._name,
+            line=self._line + _line_ends(before.encode("utf-8")),
+            value=problem.object[problem.start : problem.start + 8].hex(" "),
+            remedy="Choose the file's encoding (often cp1252, latin-1 or utf-16), or save it as UTF-8.",
+        )
+
+
+def _line_ends(text: bytes) -> int:
+    return text.count(b"\n") or text.count(b"\r")
+
+
+def _marked_encoding(head: bytes) -> str:
+    if head.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        return "utf-32"
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    return "utf-8-sig"
+
+
+def _own_name(source: BinaryIO) -> str | None:
+    name = getattr(source, "name", None)
+    return Path(name).name if isinstance(name, str) else None
