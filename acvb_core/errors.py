@@ -18,10 +18,14 @@ class DataError(AcvbError):
         What the user can do about it, in one sentence.
     source : str, optional
         File name (or another name the user knows it by).
-    line, column : int, optional
-        1-based position inside the source.
+    line : int, optional
+        1-based line, or row, inside the source.
+    column : int or str, optional
+        1-based position, or name, of the column.
     value : str, optional
         The offending value; long ones are cut for display.
+    unit : "line" or "row"
+        What `line` counts: the rows of a workbook or a data frame are no lines.
     """
 
     def __init__(
@@ -31,23 +35,27 @@ class DataError(AcvbError):
         remedy: str,
         source: str | None = None,
         line: int | None = None,
-        column: int | None = None,
+        column: int | str | None = None,
         value: str | None = None,
+        unit: str = "line",
     ) -> None:
         self.what = what
         self.remedy = remedy
         self.source = source
         self.line = line
         self.column = column
+        self.unit = unit
         self.value = None if value is None else shorten(value)
         super().__init__(self._text())
 
     def _text(self) -> str:
         place = [self.source] if self.source else []
         if self.line is not None:
-            place.append(f"line {self.line:,}")
+            place.append(f"{self.unit} {self.line:,}")
         if self.column is not None:
-            place.append(f"column {self.column:,}")
+            place.append(
+                f"column {self.column:,}" if isinstance(self.column, int) else f"column {self.column!r}"
+            )
         where = ", ".join(place)
         found = f" (found {self.value!r})" if self.value is not None else ""
         head = f"{where}: {self.what}" if where else self.what

@@ -50,7 +50,7 @@ def test_a_binary_file_is_named_whatever_it_is_called(content: bytes, name: str)
     for door in DOORS:
         with pytest.raises(DataError, match=r"this is") as caught:
             door(content, name)
-        assert caught.value.what == f"this is {KNOWN[content]}"
+        assert caught.value.what.startswith(f"this is {KNOWN[content]}")
         assert (caught.value.source, bool(caught.value.remedy)) == (name, True)
 
 
@@ -76,7 +76,7 @@ def test_documents_of_programs_are_named(names: list[str], what: str) -> None:
     for door in DOORS:
         with pytest.raises(DataError) as caught:
             door(packed(*names), "upload.csv")
-        assert caught.value.what == f"this is {what}"
+        assert caught.value.what.startswith(f"this is {what}")
 
 
 @pytest.mark.parametrize("ending", [".zip", ".npz", ".npy", ".xlsx", ".parquet", ".npz.gz"])

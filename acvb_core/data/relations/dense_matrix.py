@@ -12,14 +12,15 @@ from acvb_core.data.relations.layout import Layout
 from acvb_core.data.relations.nodes import Side, side_as_found, side_by_position, side_from_list
 from acvb_core.data.relations.options import ReadOptions
 from acvb_core.data.relations.sparse_files import checked_shape
-from acvb_core.data.sources.byte_source import ByteSource, Utf8Stream
-from acvb_core.data.sources.records import RecordBatch, RecordReader
+from acvb_core.data.sources.byte_source import ByteSource
+from acvb_core.data.sources.frames import FrameSource, open_records
+from acvb_core.data.sources.records import RecordBatch
 from acvb_core.data.sources.text_facts import reading_facts
 from acvb_core.data.sources.values import ValueReader
 from acvb_core.errors import DataError, shorten
 
 
-def read_matrix(source: ByteSource, layout: Layout, options: ReadOptions) -> Assembled:
+def read_matrix(source: ByteSource | FrameSource, layout: Layout, options: ReadOptions) -> Assembled:
     """Read a dense matrix: every cell is a value, a blank or NA cell is missing.
 
     Raises
@@ -27,11 +28,10 @@ def read_matrix(source: ByteSource, layout: Layout, options: ReadOptions) -> Ass
     DataError
         A cell holds no value, a label is blank or stands twice, or the shape is not the given one.
     """
-    assert layout.delimiter is not None
-    reader = RecordReader(
-        Utf8Stream(source, options.encoding),
-        source.name,
+    reader = open_records(
+        source,
         layout.delimiter,
+        encoding=options.encoding,
         header=layout.header,
         block_bytes=options.block_bytes,
     )
@@ -79,7 +79,7 @@ def read_matrix(source: ByteSource, layout: Layout, options: ReadOptions) -> Ass
         column_kind="column",
     )
     # Every cell was given: what is no link and not missing is known to be 0.
-    return found._replace(facts=reading_facts(reader, layout) + found.facts, zeros=None)
+    return found._replace(facts=reading_facts(reader, layout, source) + found.facts, zeros=None)
 
 
 def _add_cells(entries: Entries, batch: RecordBatch, values: ValueReader, first_row: int, skip: int) -> None:

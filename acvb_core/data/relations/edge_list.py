@@ -12,7 +12,8 @@ from acvb_core.data.relations.assemble import Assembled, ContradictionError, Ent
 from acvb_core.data.relations.layout import Layout
 from acvb_core.data.relations.nodes import Side, side_as_found, side_from_list, side_from_size
 from acvb_core.data.relations.options import ReadOptions
-from acvb_core.data.sources.byte_source import ByteSource, Utf8Stream
+from acvb_core.data.sources.byte_source import ByteSource
+from acvb_core.data.sources.frames import FrameRecords, FrameSource, open_records
 from acvb_core.data.sources.label_table import LabelTable
 from acvb_core.data.sources.records import RecordBatch, RecordReader
 from acvb_core.data.sources.text_facts import reading_facts
@@ -25,13 +26,13 @@ class EdgeListReader:
 
     Parameters
     ----------
-    source : ByteSource
+    source : ByteSource or FrameSource
     layout : Layout
         With `row_column`, `column_column` and `value_column` settled.
     options : ReadOptions
     """
 
-    def __init__(self, source: ByteSource, layout: Layout, options: ReadOptions) -> None:
+    def __init__(self, source: ByteSource | FrameSource, layout: Layout, options: ReadOptions) -> None:
         assert layout.row_column is not None
         assert layout.column_column is not None
         self._source = source
@@ -80,19 +81,23 @@ class EdgeListReader:
             )
         except ContradictionError as clash:
             raise self._contradiction(clash, rows_side, columns_side) from None
-        return found._replace(facts=reading_facts(reader, self._layout) + found.facts)
+        return found._replace(facts=reading_facts(reader, self._layout, self._source) + found.facts)
 
-    def _records(self) -> RecordReader:
-        assert self._layout.delimiter is not None
-        return RecordReader(
-            Utf8Stream(self._source, self._options.encoding),
-            self._source.name,
-            self._layout.delimiter,
-            header=self._layout.header,
+    def _records(self) -> RecordReader | FrameRecords:
+        layout = self._layout
+        used = (self._row_column, self._column_column, layout.value_column)
+        return open_records(
+            self._source,
+            layout.delimiter,
+            encoding=self._options.encoding,
+            header=layout.header,
             block_bytes=self._options.block_bytes,
+            used=[column for column in used if column is not None],
         )
 
-    def _coded(self, reader: RecordReader) -> Iterator[tuple[Any, Any, Any, Any, NDArray[np.int64]]]:
+    def _coded(
+        self, reader: RecordReader | FrameRecords
+    ) -> Iterator[tuple[Any, Any, Any, Any, NDArray[np.int64]]]:
         """Yield row codes, column codes, verdicts and numbers (None without values), and lines, by batch."""
         for batch in reader:
             if batch.n_fields <= max(self._row_column, self._column_column, self._layout.value_column or 0):

@@ -23,6 +23,8 @@ class Layout:
     format : "edges", "matrix", "matrix-market", "npz", "graphml", "gml" or "pajek"
     filename : str
     gzipped : bool
+    container : str
+        What holds the columns: "text", or that of a `Frame` ("parquet", "excel", …).
     encoding, delimiter : str or None
         None for the sparse formats and those of graphs.
     header : bool
@@ -57,6 +59,7 @@ class Layout:
     value_column: int | None = None
     value_kind: str = "none"
     sides: Sides | None = None
+    container: str = "text"
 
     @property
     def text_column(self) -> int | None:

@@ -21,6 +21,7 @@ from acvb_core.data.relations.sparse_files import read_matrix_market, read_npz
 from acvb_core.data.report import Fact, ReadReport
 from acvb_core.data.sources.byte_source import ByteSource, FileLike
 from acvb_core.data.sources.columns import column_list, column_position, refuse_texts
+from acvb_core.data.sources.frames import FrameChoices, FrameSource, open_source
 from acvb_core.data.sources.matrix_checks import MAX_SIDE
 from acvb_core.data.sources.records import BLOCK_BYTES
 from acvb_core.data.sources.values import value_kind
@@ -46,15 +47,20 @@ def inspect_source(
     encoding: str | None = None,
     delimiter: str | None = None,
     header: Literal["auto"] | bool = "auto",
+    sheet: str | int | None = None,
+    table: str | None = None,
+    query: str | None = None,
 ) -> Layout:
     """Look at the head of a file and propose how to read it.
 
     Parameters
     ----------
-    source : path, bytes or binary file object
+    source : path, bytes, binary file object or data frame
+        Delimited text, MatrixMarket, .npz, GraphML, GML, Pajek, Parquet, Arrow, Feather, Excel, ODS, JSON Lines,
+        SQLite; a frame of pandas, polars, pyarrow, duckdb or another library with the Arrow stream protocol.
     filename : str, optional
         The name the user knows it by.
-    format, encoding, delimiter, header
+    format, encoding, delimiter, header, sheet, table, query
         As in `load_relation`: what is given is not guessed.
 
     Raises
@@ -62,7 +68,8 @@ def inspect_source(
     DataError
         Nothing that is read: empty, binary, a foreign format, one column only.
     """
-    with ByteSource(source, filename, accepts=("npz",)) as opened:
+    choices = FrameChoices(sheet, table, query)
+    with open_source(source, filename, accepts=("npz",), choices=choices) as opened:
         return _inspect(opened, format, encoding, delimiter, header)
 
 
@@ -87,9 +94,12 @@ def load_relation(
     encoding: str | None = None,
     delimiter: str | None = None,
     header: Literal["auto"] | bool = "auto",
+    sheet: str | int | None = None,
+    table: str | None = None,
+    query: str | None = None,
     block_bytes: int = BLOCK_BYTES,
 ) -> LoadedRelation:
-    r"""Read a relation; gzip is recognised by itself.
+    r"""Read a relation from a file or a data frame; gzip is recognised by itself.
 
     Pairs that an edge list does not show, and entries that a sparse file does not store, are observed zeros. A
     pair given more than once: counts are added up; other values must agree (a link and an observed 0 are an
@@ -97,7 +107,9 @@ def load_relation(
 
     Parameters
     ----------
-    source : path, bytes or binary file object
+    source : path, bytes, binary file object or data frame
+        Delimited text, MatrixMarket, .npz, GraphML, GML, Pajek, Parquet, Arrow, Feather, Excel, ODS, JSON Lines,
+        SQLite; a frame of pandas, polars, pyarrow, duckdb or another library with the Arrow stream protocol.
     filename : str, optional
         The name the user knows the source by.
     format : "auto", "edges", "matrix", "matrix-market", "npz", "graphml", "gml" or "pajek"
@@ -135,6 +147,10 @@ def load_relation(
         One character; guessed among tab ; | , and, for columns of numbers, space.
     header : "auto" or bool
         Whether the first line holds names.
+    sheet : str or int, optional
+        Of a workbook: the sheet, by name or by 0-based position (default: the first with data).
+    table, query : str, optional
+        Of a database: the name of the table, or a SELECT that only reads (default: its only table).
     block_bytes : int
         Bytes read at a time.
 
@@ -155,7 +171,8 @@ def load_relation(
         raise ParameterError(f"unlisted is 'zero' or 'missing', not {unlisted!r}.")
     _check_shape(shape)
     _check_domains(domains, directed, self_links)
-    with ByteSource(source, filename, accepts=("npz",)) as opened:
+    choices = FrameChoices(sheet, table, query)
+    with open_source(source, filename, accepts=("npz",), choices=choices) as opened:
         layout = _inspect(opened, format, encoding, delimiter, header)
         if format == "auto" and row_column is None and column_column is None:
             refuse_texts(layout)
@@ -186,12 +203,14 @@ def load_relation(
             if row_column is not None:
                 layout = replace(layout, row_column=column_position(layout, row_column))
             found = read_matrix(opened, layout, options)
-        elif layout.format == "matrix-market":
-            found = read_matrix_market(opened, options)
-        elif layout.format == "npz":
-            found = read_npz(opened, options)
         else:
-            found = read_graph(opened, layout.format, replace(options, weight=_weight(value_column)))
+            assert isinstance(opened, ByteSource)  # a frame is a list of links or a matrix
+            if layout.format == "matrix-market":
+                found = read_matrix_market(opened, options)
+            elif layout.format == "npz":
+                found = read_npz(opened, options)
+            else:
+                found = read_graph(opened, layout.format, replace(options, weight=_weight(value_column)))
         relation, facts, sides = settled(found, layout, options, opened)
         report = ReadReport(
             opened.name, (*list_facts, *facts, *object_facts(relation, same_objects=same_nodes))
@@ -200,7 +219,7 @@ def load_relation(
 
 
 def _inspect(
-    source: ByteSource,
+    source: ByteSource | FrameSource,
     format: FileFormat | Literal["auto"],
     encoding: str | None,
     delimiter: str | None,

@@ -14,11 +14,12 @@ from acvb_core.data.relations.options import ReadOptions
 from acvb_core.data.relations.sides import Sides, guess_sides
 from acvb_core.data.report import Fact, plural
 from acvb_core.data.sources.byte_source import ByteSource
+from acvb_core.data.sources.frames import FrameSource
 from acvb_core.errors import DataError
 
 
 def settled(
-    found: Assembled, layout: Layout, options: ReadOptions, source: ByteSource
+    found: Assembled, layout: Layout, options: ReadOptions, source: ByteSource | FrameSource
 ) -> tuple[Relation, list[Fact], Sides]:
     """Return the relation with one domain or two, what reading it found, and why it is taken so.
 
@@ -173,7 +174,7 @@ def _unnamed(layout: Layout, options: ReadOptions) -> set[str]:
     return found
 
 
-def _heading(layout: Layout, source: ByteSource) -> Heading:
+def _heading(layout: Layout, source: ByteSource | FrameSource) -> Heading:
     """Return what the names of the columns say; a comment above them may name them too."""
     if layout.format != "edges" or layout.row_column is None or layout.column_column is None:
         return Heading(False, False)

@@ -14,6 +14,7 @@ from acvb_core.data.relations.layout import PREVIEW_FIELDS, PREVIEW_ROWS, FileFo
 from acvb_core.data.report import plural
 from acvb_core.data.sources import csv_kernel as kernel
 from acvb_core.data.sources.byte_source import ByteSource, Utf8Stream
+from acvb_core.data.sources.frames import FrameSource
 from acvb_core.data.sources.records import Workspace, delimiter_code, field_error, new_state
 from acvb_core.data.sources.text_formats import refuse_text_format
 from acvb_core.data.sources.values import read_value, value_kind
@@ -49,7 +50,7 @@ class Head(NamedTuple):
 
 
 def inspect(
-    source: ByteSource,
+    source: ByteSource | FrameSource,
     *,
     format: FileFormat | None = None,
     encoding: str | None = None,
@@ -63,6 +64,8 @@ def inspect(
     DataError
         The head is no table, or a table of one column, or the file is of a format for texts (JSON, HTML, …).
     """
+    if isinstance(source, FrameSource):
+        return _frame_layout(source, format, header)
     sparse = sparse_format(source)
     if sparse is not None:
         if format not in (None, sparse):
@@ -110,6 +113,32 @@ def inspect(
     if header is None and len(head.records) == 1 and guess.may_be_heading(records[0]):
         raise one_line_only(records[0], source.name)
     return _edge_layout(found, records, header)
+
+
+def _frame_layout(source: FrameSource, format: FileFormat | None, header: bool | None) -> Layout:
+    """Propose how to read columns that are no text."""
+    frame = source.frame
+    if format not in (None, "edges", "matrix"):
+        raise DataError(
+            f"this is {frame.what}, but it was to be read as {format}",
+            source=source.name,
+            remedy="Let the format be recognised, or choose edges or matrix.",
+        )
+    records = source.first_rows(_GUESS_RECORDS)
+    if len(frame.names) < 2:
+        raise DataError(
+            f"{frame.what} has one column only",
+            source=source.name,
+            value=frame.names[0] if frame.names else None,
+            remedy="Give two columns of labels.",
+        )
+    named = True if frame.named else header
+    found = Layout("edges", source.name, container=frame.container, n_fields=len(frame.names))
+    # An index before columns of 0 and 1: a frame as crosstab or pivot gives it, however few its columns.
+    crossed = frame.has_index and value_kind(cell for row in records[1:] for cell in row[1:]) == "0/1"
+    if format == "matrix" or (format is None and (crossed or guess.is_matrix(records))):
+        return _matrix_layout(found, records, named)
+    return _edge_layout(found, records, named)
 
 
 def one_line_only(

@@ -31,7 +31,7 @@ class ByteSource:
         A file object that cannot seek is read into memory.
     filename : str, optional
         The name the user knows the source by; taken from the path or the file object when it has one.
-    accepts : collection of "npy", "npz" and "zip"
+    accepts : collection of "npy", "npz", "zip" and "frames"
         Kinds of binary files that the reader unpacks; the others are refused.
     patient : bool
         For a reader that leaves out what is broken: bytes that the encoding does not allow, and the place where a
@@ -39,6 +39,8 @@ class ByteSource:
 
     Attributes
     ----------
+    path : Path or None
+        Where the file lies, if it was given so.
     cut_short : DataError or None
         Why a patient source ends before its end.
 
@@ -61,10 +63,12 @@ class ByteSource:
         self.patient = patient
         self.cut_short: DataError | None = None
         self._owned = False
+        self.path: Path | None = None
         if isinstance(source, bytes | bytearray | memoryview):
             self._handle: BinaryIO = io.BytesIO(source)
         elif isinstance(source, str | os.PathLike):
-            self._handle = _opened(Path(source))
+            self.path = Path(source)
+            self._handle = _opened(self.path)
             self._owned = True
             filename = filename or Path(source).name
         elif not hasattr(source, "read"):
@@ -109,6 +113,11 @@ class ByteSource:
     def is_array(self) -> bool:
         """Whether the (unpacked) content is a NumPy array."""
         return self.head.startswith(signatures.NPY)
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether the first bytes are not those of text."""
+        return signatures.is_binary(self.head)
 
     @property
     def is_zip(self) -> bool:
@@ -174,6 +183,8 @@ class ByteSource:
         return self._handle
 
     def _refuse_foreign(self) -> None:
+        if "frames" in self._accepts and signatures.holds_columns(self.head):
+            return
         signatures.refuse_binary(self.head, self.name)
         if self.is_array and "npy" not in self._accepts:
             raise DataError(
@@ -184,6 +195,8 @@ class ByteSource:
         if not self.is_zip:
             return
         names = self.zip_names()
+        if "frames" in self._accepts and signatures.is_workbook(names):
+            return
         signatures.refuse_archive(names, self.name)
         if all(name.endswith(".npy") for name in names):
             if "npz" not in self._accepts:

@@ -99,6 +99,22 @@ _NAMED = {
 }
 
 
+def is_binary(head: bytes) -> bool:
+    """Whether the first bytes of a file are not those of text."""
+    return len(head.translate(None, delete=_CONTROL)) < len(head)
+
+
+def holds_columns(head: bytes) -> bool:
+    """Whether a file is of a binary kind whose columns are read (`columnar`); zip archives apart."""
+    starts = (b"PAR1", b"ARROW1", b"FEA1", b"SQLite format 3\x00", b"\xd0\xcf\x11\xe0")
+    return head.startswith(starts) and is_binary(head)
+
+
+def is_workbook(names: Sequence[str]) -> bool:
+    """Whether a zip archive of these names is a workbook (or another OpenDocument file, which its reader refuses)."""
+    return any(name.startswith("xl/") for name in names) or "content.xml" in names
+
+
 def refuse_binary(head: bytes, name: str) -> None:
     """Refuse a file that its first bytes show to be binary and none of the formats that are read.
 
@@ -114,7 +130,7 @@ def refuse_binary(head: bytes, name: str) -> None:
     DataError
         The content is of a known binary kind, or the name promises another kind of file than the content is.
     """
-    binary = len(head.translate(None, delete=_CONTROL)) < len(head)
+    binary = is_binary(head)
     for magic, kind, remedy, at, wordy in _SIGNATURES:
         if head.startswith(magic, at) and (binary or not wordy):
             raise DataError(f"this is {kind}", source=name, remedy=remedy)

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from acvb_core.data.relations.layout import Layout
 from acvb_core.data.report import Fact, plural
+from acvb_core.data.sources.byte_source import ByteSource
+from acvb_core.data.sources.frames import FrameRecords, FrameSource, frame_facts
 from acvb_core.data.sources.records import RecordReader
 
 
-def reading_facts(reader: RecordReader, layout: Layout) -> list[Fact]:
-    """Return the facts about the text itself, once it has been read to its end."""
+def reading_facts(
+    reader: RecordReader | FrameRecords, layout: Layout, source: ByteSource | FrameSource | None = None
+) -> list[Fact]:
+    """Return the facts about reading the columns, once they have been read to their end."""
+    if isinstance(source, FrameSource) and isinstance(reader, FrameRecords):
+        return [*frame_facts(source, reader), *_unused_columns(layout)]
     first = "names" if layout.header else "data"
     facts = [
         Fact(
@@ -31,14 +37,17 @@ def reading_facts(reader: RecordReader, layout: Layout) -> list[Fact]:
         facts.append(
             Fact("trimmed", reader.trimmed, f"{plural(reader.trimmed, 'field')} lost blanks around the text.")
         )
+    return [*facts, *_unused_columns(layout)]
+
+
+def _unused_columns(layout: Layout) -> list[Fact]:
     used = {layout.row_column, layout.column_column, layout.value_column}
     unused = [i for i in range(layout.n_fields) if i not in used] if layout.format == "edges" else []
-    if unused:
-        names = ", ".join(
-            layout.column_names[i] if i < len(layout.column_names) else f"column {i + 1}" for i in unused[:5]
-        )
-        more = ", …" if len(unused) > 5 else ""
-        facts.append(
-            Fact("unused_columns", len(unused), f"{plural(len(unused), 'column')} not used: {names}{more}.")
-        )
-    return facts
+    if not unused:
+        return []
+    names = ", ".join(
+        layout.column_names[i] if i < len(layout.column_names) else f"column {i + 1}" for i in unused[:5]
+    )
+    more = ", …" if len(unused) > 5 else ""
+    told = f"{plural(len(unused), 'column')} not used: {names}{more}."
+    return [Fact("unused_columns", len(unused), told)]

@@ -1,0 +1,463 @@
+"""Files of columns as frames: Parquet, Arrow and Feather, workbooks, JSON Lines, SQLite databases."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from acvb_core.data.report import Fact, plural
+from acvb_core.data.sources.byte_source import ByteSource, Utf8Stream
+from acvb_core.data.sources.frames import LINES, Frame, FrameChoices
+from acvb_core.errors import DataError, ParameterError
+
+#: Rows that are turned into Arrow at a time, where a library gives Python values.
+_ROWS = 1 << 14
+#: Lines of JSON that are looked at for the names of the fields.
+_JSON_HEAD = 10_000
+_JSON_BLOCK = 1 << 20
+#: Seconds that a user's query may take between two rows.
+_SHOWN = 8
+
+
+class Container(NamedTuple):
+    """A kind of file that holds columns.
+
+    Attributes
+    ----------
+    name, title : str
+    endings : tuple of str
+    recognise : callable
+        Takes the open file, and tells whether it is one.
+    read : callable
+        Takes the open file and the choices, and returns the frame.
+    choices : tuple of str
+        The choices that it has.
+    """
+
+    name: str
+    title: str
+    endings: tuple[str, ...]
+    recognise: Callable[[ByteSource], bool]
+    read: Callable[[ByteSource, FrameChoices], Frame]
+    choices: tuple[str, ...] = ()
+
+
+def open_file(source: ByteSource, choices: FrameChoices) -> Frame | None:
+    """Return the columns of a file that holds such; None for every other kind of file.
+
+    Raises
+    ------
+    DataError
+        The file is damaged, or which sheet or table is meant has to be said.
+    ParameterError
+        A choice that this kind of file does not have.
+    """
+    for container in CONTAINERS:
+        if container.recognise(source):
+            for option, value in choices._asdict().items():
+                if value is not None and option not in container.choices:
+                    raise ParameterError(
+                        f"{source.name} is {container.title}: it has no choice {option}={value!r}."
+                    )
+            return container.read(source, choices)
+    return None
+
+
+def _damaged(source: ByteSource, what: str, problem: object) -> DataError:
+    return DataError(
+        f"this is {what} that cannot be read ({str(problem).splitlines()[0] if str(problem) else type(problem).__name__})",
+        source=source.name,
+        remedy="It may be damaged or truncated: save, copy or download it again.",
+    )
+
+
+def _read_parquet(source: ByteSource, choices: FrameChoices) -> Frame:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        names = tuple(pq.ParquetFile(source.seekable()).schema_arrow.names)
+    except (pa.ArrowException, OSError) as problem:
+        raise _damaged(source, "a Parquet file", problem) from None
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        try:
+            file = pq.ParquetFile(source.seekable())
+            for group in range(file.num_row_groups):
+                source.check_room(file.metadata.row_group(group).total_byte_size)
+            yield from file.iter_batches(1 << 16)
+        except (pa.ArrowException, OSError) as problem:
+            raise _damaged(source, "a Parquet file", problem) from None
+
+    return Frame("parquet", "a Parquet file", names, True, batches)
+
+
+def _read_arrow(source: ByteSource, choices: FrameChoices) -> Frame:
+    import pyarrow as pa
+    from pyarrow import feather, ipc
+
+    def opened() -> Any:
+        stream = source.seekable()
+        if source.head.startswith(b"ARROW1"):
+            return ipc.open_file(pa.PythonFile(stream, mode="r"))
+        return feather.read_table(pa.PythonFile(stream, mode="r"))
+
+    try:
+        names = tuple(opened().schema.names)
+    except (pa.ArrowException, OSError) as problem:
+        raise _damaged(source, "an Arrow file", problem) from None
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        try:
+            file = opened()
+            if isinstance(file, pa.Table):
+                yield from file.to_batches()
+                return
+            for at in range(file.num_record_batches):
+                batch = file.get_batch(at)
+                batch.validate(full=True)
+                yield batch
+        except (pa.ArrowException, OSError) as problem:
+            raise _damaged(source, "an Arrow file", problem) from None
+
+    return Frame("arrow", "an Arrow file", names, True, batches)
+
+
+def _is_workbook(source: ByteSource) -> bool:
+    if source.head.startswith(b"\xd0\xcf\x11\xe0"):
+        return Path(source.name.lower().removesuffix(".gz")).suffix not in (".doc", ".ppt", ".msg", ".msi")
+    if not source.is_zip:
+        return False
+    names = source.zip_names()
+    if any(name.startswith("xl/") for name in names):
+        return True
+    if "content.xml" not in names:
+        return False
+    with zipfile.ZipFile(source.seekable()) as archive:
+        return b"spreadsheet" in archive.open("mimetype").read(200) if "mimetype" in names else False
+
+
+def _read_workbook(source: ByteSource, choices: FrameChoices) -> Frame:
+    import pyarrow as pa
+
+    try:
+        from python_calamine import CalamineError, CalamineWorkbook
+    except ImportError:
+        raise missing_library(source, "a workbook", "python-calamine", "excel") from None
+    stream = source.seekable()
+    if source.is_zip:
+        with zipfile.ZipFile(stream) as archive:
+            source.check_room(sum(entry.file_size for entry in archive.infolist()))
+        stream.seek(0)
+    try:
+        book = CalamineWorkbook.from_filelike(stream)
+        sheets = tuple(book.sheet_names)
+        rows = {
+            name: _cells(book.get_sheet_by_name(name)) for name in _wanted_sheets(sheets, choices, source)
+        }
+    except (CalamineError, OSError, ValueError) as problem:
+        what = "an Excel workbook (xlsx)" if source.is_zip else "an old Excel workbook (xls) or Word document"
+        raise _damaged(source, what, problem) from None
+    filled = [name for name, (_, cells) in rows.items() if cells]
+    if not filled:
+        raise DataError(
+            f"the {plural(len(rows), 'sheet')} that would be read {'is' if len(rows) == 1 else 'are'} empty",
+            source=source.name,
+            value=", ".join(rows),
+            remedy=f"Choose another sheet (sheet=...) among {_listed(sheets)}, or fill it.",
+        )
+    name = filled[0]
+    first, cells = rows[name]
+    width = max(len(row) for row in cells)
+    texts = [[_cell_text(value) for value in row] + [""] * (width - len(row)) for row in cells]
+    full = [(at, row) for at, row in enumerate(texts, start=first) if any(row)]
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for begin in range(0, len(full), _ROWS):
+            part = full[begin : begin + _ROWS]
+            yield _text_batch([row for _, row in part], width, [at for at, _ in part])
+
+    facts = []
+    if len(filled) > 1 and choices.sheet is None:
+        told = f"The workbook has {len(filled):,} sheets with data; {name!r} was read, {_listed(filled[1:])} not."
+        facts.append(Fact("other_sheets", len(filled) - 1, told))
+    names = tuple(f"column {i + 1}" for i in range(width))
+    what = f"the sheet {name!r} of a workbook"
+    return Frame("excel", what, names, False, batches, parts=sheets, facts=tuple(facts))
+
+
+def _wanted_sheets(sheets: Sequence[str], choices: FrameChoices, source: ByteSource) -> list[str]:
+    choice = choices.sheet
+    if choice is None:
+        return list(sheets)
+    if isinstance(choice, int) and 0 <= choice < len(sheets):
+        return [sheets[choice]]
+    if choice not in sheets:
+        raise DataError(
+            "there is no sheet of this name"
+            if isinstance(choice, str)
+            else "there is no sheet at this position",
+            source=source.name,
+            value=str(choice),
+            remedy=f"Choose among {_listed(sheets)}.",
+        )
+    return [str(choice)]
+
+
+def _cells(sheet: Any) -> tuple[int, list[list[Any]]]:
+    """Return the number of a sheet's first row that is not empty, and its cells from there on."""
+    if sheet.start is None:
+        return 1, []
+    return int(sheet.start[0]) + 1, sheet.to_python(skip_empty_area=True)
+
+
+def _cell_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return str(int(value))  # a workbook keeps every number as a float
+    return str(value).strip()
+
+
+def _text_batch(rows: Sequence[Sequence[Any]], width: int, lines: Sequence[int]) -> Any:
+    """Return rows of texts as a record batch, with the number of each row behind the columns."""
+    import pyarrow as pa
+
+    columns = [pa.array([row[i] for row in rows], pa.large_string()) for i in range(width)]
+    names = [f"column {i + 1}" for i in range(width)]
+    return pa.RecordBatch.from_arrays([*columns, pa.array(lines, pa.int64())], names=[*names, LINES])
+
+
+def _is_json_lines(source: ByteSource) -> bool:
+    from acvb_core.data.sources.text_formats import text_format
+
+    if source.name.lower().removesuffix(".gz").endswith((".jsonl", ".ndjson")):
+        return source.head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[")
+    return text_format(source) == "a JSON Lines file"
+
+
+def _read_json_lines(source: ByteSource, choices: FrameChoices) -> Frame:
+    names: dict[str, None] = {}
+    for at, (_, fields) in enumerate(_json_rows(source)):
+        names.update(dict.fromkeys(fields))
+        if at == _JSON_HEAD:
+            break
+    if not names:
+        raise DataError(
+            "the lines of this JSON Lines file hold no fields",
+            source=source.name,
+            remedy='Give an object on each line, such as {"text": "…"}.',
+        )
+    known = tuple(names)
+
+    def batches() -> Iterator[Any]:
+        rows: list[list[str | None]] = []
+        lines: list[int] = []
+        for line, fields in _json_rows(source):
+            new = next((name for name in fields if name not in names), None)
+            if new is not None:
+                raise DataError(
+                    f"the field {new!r} does not stand in the first {_JSON_HEAD:,} lines",
+                    source=source.name,
+                    line=line,
+                    remedy="Give it in one of the first lines too, with the value null.",
+                )
+            rows.append([fields.get(name) for name in known])
+            lines.append(line)
+            if len(rows) == _ROWS:
+                yield _text_batch(rows, len(known), lines)
+                rows, lines = [], []
+        if rows:
+            yield _text_batch(rows, len(known), lines)
+
+    return Frame("json-lines", "a JSON Lines file", known, True, batches, unit="line")
+
+
+def _json_rows(source: ByteSource) -> Iterator[tuple[int, dict[str, str | None]]]:
+    """Give the number of each line that is not blank, and its fields as texts; those of nested objects as a.b."""
+    for number, line in enumerate(_lines(source), start=1):
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError) as problem:
+            told = "it is nested too deeply"
+            if isinstance(problem, json.JSONDecodeError):
+                told = f"{problem.msg} at character {problem.colno:,}"
+            raise DataError(
+                f"this line is no JSON ({told})",
+                source=source.name,
+                line=number,
+                value=line.decode("utf-8", errors="replace"),
+                remedy="Correct the line: one JSON object on each.",
+            ) from None
+        if isinstance(value, list):
+            value = {f"column {i + 1}": item for i, item in enumerate(value)}
+        if not isinstance(value, dict):
+            raise DataError(
+                "this line holds no JSON object",
+                source=source.name,
+                line=number,
+                value=line.decode("utf-8", errors="replace"),
+                remedy='Give an object on each line, such as {"text": "…"}.',
+            )
+        fields: dict[str, str | None] = {}
+        _flatten(value, "", fields)
+        yield number, fields
+
+
+def _lines(source: ByteSource) -> Iterator[bytes]:
+    stream = Utf8Stream(source)
+    rest = b""
+    while chunk := stream.read(_JSON_BLOCK):
+        *lines, rest = (rest + chunk).split(b"\n")
+        yield from lines
+    if rest:
+        yield rest
+
+
+def _flatten(value: dict[str, Any], prefix: str, into: dict[str, str | None]) -> None:
+    for key, item in value.items():
+        name = f"{prefix}{key}"
+        if isinstance(item, dict):
+            _flatten(item, f"{name}.", into)
+        elif item is None or isinstance(item, str):
+            into[name] = item
+        elif isinstance(item, float | int) and not isinstance(item, bool):
+            into[name] = str(int(item)) if float(item).is_integer() and abs(item) < 2**53 else repr(item)
+        else:
+            into[name] = json.dumps(item, ensure_ascii=False)
+
+
+def _read_sqlite(source: ByteSource, choices: FrameChoices) -> Frame:
+    if choices.table is not None and choices.query is not None:
+        raise ParameterError("Give a table or a query, not both.")
+    base = _connect(source)
+    try:
+        tables = tuple(
+            name
+            for (name,) in base.execute(
+                "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' "
+                "ORDER BY name"
+            )
+        )
+        query, what = _query(tables, choices, source)
+        names = tuple(column[0] for column in base.execute(query).description or ())
+    except sqlite3.Error as problem:
+        if choices.query is not None:
+            raise DataError(
+                f"the query cannot be run ({problem})",
+                source=source.name,
+                value=choices.query,
+                remedy="Give one SELECT that only reads, such as SELECT person, item FROM orders.",
+            ) from None
+        raise _damaged(source, "an SQLite database", problem) from None
+    finally:
+        base.close()
+
+    def batches() -> Iterator[Any]:
+        base = _connect(source)
+        line = 1
+        try:
+            found = base.execute(query)
+            while rows := found.fetchmany(_ROWS):
+                texts = [[_sql_text(value, source, line + i) for value in row] for i, row in enumerate(rows)]
+                yield _text_batch(texts, len(names), range(line, line + len(rows)))
+                line += len(rows)
+        except sqlite3.Error as problem:
+            raise _damaged(source, "an SQLite database", problem) from None
+        finally:
+            base.close()
+
+    return Frame("sqlite", what, names, True, batches, parts=tables)
+
+
+def _connect(source: ByteSource) -> sqlite3.Connection:
+    """Return a connection that can only read, and reaches no other file."""
+    if source.path is not None and not source.gzipped:
+        uri = f"{Path(os.path.abspath(source.path)).as_uri()}?mode=ro&immutable=1"
+        base = sqlite3.connect(uri, uri=True, check_same_thread=False)
+    else:
+        base = sqlite3.connect(":memory:", check_same_thread=False)
+        base.deserialize(source.seekable().read())
+    allowed = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
+
+    def authorise(action: int, first: str | None, second: str | None, *_: object) -> int:
+        loads = action == sqlite3.SQLITE_FUNCTION and second == "load_extension"
+        return sqlite3.SQLITE_OK if action in allowed and not loads else sqlite3.SQLITE_DENY
+
+    base.set_authorizer(authorise)
+    return base
+
+
+def _query(tables: Sequence[str], choices: FrameChoices, source: ByteSource) -> tuple[str, str]:
+    if choices.query is not None:
+        return choices.query, "the answer to a query"
+    table = choices.table
+    if table is None and len(tables) == 1:
+        table = tables[0]
+    if table is None or table not in tables:
+        what = "the database has no tables" if not tables else "say which table of the database is to be read"
+        if table is not None:
+            what = "there is no table of this name in the database"
+        raise DataError(
+            what,
+            source=source.name,
+            value=table,
+            remedy=f"Choose one (table=...) among {_listed(tables)}, or give a query (query='SELECT ...').",
+        )
+    quoted = table.replace('"', '""')
+    return f'SELECT * FROM "{quoted}"', f"the table {table!r} of a database"  # noqa: S608 (the name is quoted)
+
+
+def _sql_text(value: Any, source: ByteSource, row: int) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bytes):
+        raise DataError(
+            "this row holds bytes, not a number or a text",
+            source=source.name,
+            line=row,
+            remedy="Choose other columns with a query.",
+        )
+    return str(int(value)) if float(value).is_integer() and abs(value) < 2**53 else repr(value)
+
+
+def missing_library(source: ByteSource, what: str, package: str, extra: str) -> DataError:
+    """Return the error for a file whose reader is not installed."""
+    return DataError(
+        f"this is {what}, and {package} is not installed, which reads it",
+        source=source.name,
+        remedy=f'Install it: pip install "acvb-core[{extra}]".',
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(repr(name) for name in names[:_SHOWN])
+    return f"{shown}, …" if len(names) > _SHOWN else shown or "none"
+
+
+CONTAINERS: tuple[Container, ...] = (
+    Container(
+        "parquet", "a Parquet file", (".parquet", ".pq"), lambda s: s.head.startswith(b"PAR1") and s.is_binary,
+        _read_parquet,
+    ),
+    Container(
+        "arrow", "an Arrow or Feather file", (".arrow", ".feather"),
+        lambda s: s.head.startswith((b"ARROW1", b"FEA1")) and s.is_binary, _read_arrow,
+    ),
+    Container(
+        "excel", "an Excel or OpenDocument workbook", (".xlsx", ".xls", ".xlsb", ".xlsm", ".ods"), _is_workbook,
+        _read_workbook, ("sheet",),
+    ),
+    Container("json-lines", "a JSON Lines file", (".jsonl", ".ndjson"), _is_json_lines, _read_json_lines),
+    Container(
+        "sqlite", "an SQLite database", (".sqlite", ".sqlite3", ".db"),
+        lambda s: s.head.startswith(b"SQLite format 3\x00"), _read_sqlite, ("table", "query"),
+    ),
+)  # fmt: skip

@@ -1,0 +1,240 @@
+"""Columns that are no text: data frames of any library, Parquet, Arrow, workbooks, JSON Lines, databases."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import sqlite3
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from acvb_core.data.relations.readers import inspect_source, load_relation
+from acvb_core.data.sources.frames import BATCH_ROWS, FrameRecords, open_source
+from acvb_core.errors import DataError, ParameterError
+
+ROWS = {
+    "person": ["Ann", "Bob", "Ann", "Cy"],
+    "event": ["Fair", "Fair", "Ball", "Ball"],
+    "n": [1, 0, 3, None],
+}
+TABLE = pd.DataFrame(ROWS)
+
+
+def workbook(sheets: dict[str, pd.DataFrame], engine: str = "openpyxl", startrow: int = 0) -> bytes:
+    out = io.BytesIO()
+    with pd.ExcelWriter(out, engine=engine) as writer:
+        for name, frame in sheets.items():
+            frame.to_excel(writer, sheet_name=name, index=False, startrow=startrow)
+    return out.getvalue()
+
+
+def database(path: Path, **tables: pd.DataFrame) -> Path:
+    base = sqlite3.connect(path)
+    for name, frame in tables.items():
+        frame.to_sql(name, base, index=False)
+    base.commit()
+    base.close()
+    return path
+
+
+def written(method: str, **options: Any) -> bytes:
+    out = io.BytesIO()
+    getattr(TABLE, method)(out, **options)
+    return out.getvalue()
+
+
+JSON_LINES = "".join(
+    json.dumps({key: value for key, value in row.items() if value == value}) + "\n"
+    for row in TABLE.to_dict("records")
+).encode()
+FORMS: dict[str, Any] = {
+    "csv": TABLE.to_csv(index=False).encode(),
+    "pandas": TABLE,
+    "pandas with an index of its columns": TABLE.set_index(["person", "event"]),
+    "pandas with a numbering that is not whole": TABLE.iloc[[0, 1, 2, 3]].set_axis([7, 8, 9, 11]),
+    "polars": pl.DataFrame(ROWS),
+    "pyarrow": pa.table(ROWS),
+    "pyarrow with categories": pa.table(ROWS).set_column(
+        0, "person", pa.array(ROWS["person"]).dictionary_encode()
+    ),
+    "a pyarrow batch": pa.table(ROWS).to_batches()[0],
+    "duckdb": duckdb.from_arrow(pa.table(ROWS)),
+    "Parquet": written("to_parquet"),
+    "Parquet, gzipped": gzip.compress(written("to_parquet")),
+    "Feather": written("to_feather"),
+    "Excel": workbook({"links": TABLE}),
+    "Excel below a title row that is blank": workbook({"links": TABLE}, startrow=3),
+    "OpenDocument": workbook({"links": TABLE}, engine="odf"),
+    "JSON Lines": JSON_LINES,
+    "JSON Lines with blank lines": JSON_LINES.replace(b"\n", b"\n\n"),
+}
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS.keys())
+def test_every_form_gives_the_same_relation(form: Any) -> None:
+    expected = load_relation(FORMS["csv"], name="r").relation
+    found = load_relation(form, name="r").relation
+    assert found.fingerprint == expected.fingerprint
+    assert found.row_labels.tolist() == expected.row_labels.tolist()
+    assert found.column_labels.tolist() == expected.column_labels.tolist()
+    assert found.row_kind == "person"
+
+
+def test_a_database_is_read_by_table_or_query(tmp_path: Path) -> None:
+    path = database(tmp_path / "a.db", links=TABLE, other=TABLE[:1])
+    expected = load_relation(FORMS["csv"]).relation.fingerprint
+    assert load_relation(path, table="links").relation.fingerprint == expected
+    assert load_relation(path.read_bytes(), query="SELECT * FROM links").relation.fingerprint == expected
+    with pytest.raises(DataError, match="among 'links', 'other'"):
+        load_relation(path)
+    with pytest.raises(DataError, match="there is no table of this name"):
+        load_relation(path, table="x")
+    with pytest.raises(ParameterError, match="not both"):
+        load_relation(path, table="links", query="SELECT 1")
+    alone = database(tmp_path / "b.db", links=TABLE)
+    assert load_relation(alone).relation.fingerprint == expected
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "DELETE FROM links",
+        "ATTACH 'other.db' AS o",
+        "PRAGMA writable_schema=1",
+        "SELECT load_extension('x')",
+        "SELEC",
+    ],
+)
+def test_a_query_only_reads(tmp_path: Path, query: str) -> None:
+    path = database(tmp_path / "a.db", links=TABLE)
+    before = path.read_bytes()
+    with pytest.raises(DataError, match="the query cannot be run"):
+        load_relation(path, query=query)
+    assert path.read_bytes() == before
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["a.db"]
+
+
+def test_a_sheet_is_chosen_and_others_are_reported() -> None:
+    book = workbook({"notes": pd.DataFrame(), "links": TABLE, "more": TABLE[:1]})
+    loaded = load_relation(book)
+    assert "2 sheets with data; 'links' was read, 'more' not" in " ".join(loaded.report.lines())
+    assert load_relation(book, sheet="more").relation.n_ones == 1
+    assert load_relation(book, sheet=2).relation.n_ones == 1
+    with pytest.raises(DataError, match="there is no sheet of this name") as caught:
+        load_relation(book, sheet="x")
+    assert "'notes', 'links', 'more'" in caught.value.remedy
+    with pytest.raises(DataError, match=r"is empty|are empty"):
+        load_relation(book, sheet="notes")
+
+
+def test_choices_that_a_source_does_not_have_are_refused() -> None:
+    for form in (FORMS["csv"], TABLE, FORMS["Parquet"]):
+        with pytest.raises(ParameterError, match="sheet='x'"):
+            load_relation(form, sheet="x")
+
+
+WRONG = TABLE.assign(n=["1", "0", "much", "2"])
+
+
+@pytest.mark.parametrize(
+    ("form", "place"),
+    [
+        (WRONG, "row 3, column 'n'"),
+        (workbook({"a": WRONG}), "row 4, column 3"),
+        (WRONG.to_json(orient="records", lines=True).encode(), "line 3, column 'n'"),
+    ],
+)
+def test_a_fault_is_named_by_row_and_column(form: Any, place: str) -> None:
+    with pytest.raises(DataError, match="neither a number") as caught:
+        load_relation(form, filename="data", value_column=2)
+    assert place in str(caught.value)
+    assert caught.value.value == "much"
+
+
+def test_a_fault_of_json_lines_is_named() -> None:
+    lines = b'{"a":"x","b":"y"}\n\n{"a":"x","b":}\n'
+    with pytest.raises(DataError, match="no JSON") as caught:
+        load_relation(lines, filename="data.jsonl")
+    assert caught.value.line == 3
+    assert "character 14" in caught.value.what
+    late = b'{"a":"x","b":"y"}\n' * 10_001 + b'{"a":"x","b":"y","c":1}\n'
+    with pytest.raises(DataError, match="'c' does not stand in the first") as caught:
+        load_relation(late, filename="data.jsonl")
+    assert caught.value.line == 10_002
+    nested = b'{"a":{"name":"x"},"b":"y","when":[1,2]}\n' * 2
+    assert inspect_source(nested, "data.jsonl").column_names == ("a.name", "b", "when")
+
+
+def test_missing_cells_are_missing_in_every_form() -> None:
+    table = pd.DataFrame([[1, 0, 1], [0, None, 0], [1, 0, None]], index=list("abc"), columns=["x", "y", "z"])
+    masked = pa.table({"": list("abc"), "x": [1, 0, 1], "y": [0, None, 0], "z": [1.0, 0.0, np.nan]})
+    for form in (table, table.astype("Int64"), masked, pl.from_arrow(masked), table.to_csv().encode()):
+        relation = load_relation(form, format="matrix", domains="two").relation
+        assert relation.missing.nonzero()[0].tolist() == [1, 2]
+        assert relation.row_labels.tolist() == list("abc")
+        assert relation.column_labels.tolist() == ["x", "y", "z"]
+
+
+def test_a_crosstab_is_a_matrix_whatever_its_size() -> None:
+    counts = pd.crosstab(TABLE.person, TABLE.event)
+    found = load_relation(counts)
+    assert found.layout.format == "matrix"
+    assert found.relation.row_labels.tolist() == ["Ann", "Bob", "Cy"]
+    assert found.relation.ones.toarray().tolist() == [[1, 1], [0, 1], [1, 0]]
+
+
+def test_many_batches_number_their_rows() -> None:
+    n = 2 * BATCH_ROWS + 5
+    table = pa.table({"a": [str(i % 7) for i in range(n)], "b": [f" {i % 5}" for i in range(n)]})
+    with open_source(table) as source:
+        records = FrameRecords(source, used=[0])  # type: ignore[arg-type]
+        lines = np.concatenate([batch.lines for batch in records])
+        assert lines.tolist() == list(range(1, n + 1))
+        again = FrameRecords(source)  # type: ignore[arg-type]
+        for batch in again:
+            assert batch.field(4, 1) == str(int(batch.lines[4] - 1) % 5)
+        assert again.trimmed == n
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (b"PAR1\x15\x00 not much more", "a Parquet file"),
+        (FORMS["Parquet"][:-40], "a Parquet file"),
+        (FORMS["Feather"][:200], "an Arrow file"),
+        (FORMS["Excel"][:900], "a damaged zip archive"),
+        (b"SQLite format 3\x00" + bytes(900), "an SQLite database"),
+    ],
+)
+def test_a_damaged_file_is_named(content: bytes, kind: str) -> None:
+    with pytest.raises(DataError, match=f"this is {kind}") as caught:
+        load_relation(content, filename="data")
+    assert "again" in caught.value.remedy
+
+
+def test_a_workbook_that_claims_to_be_huge_is_refused() -> None:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("[Content_Types].xml", "x")
+        with archive.open("xl/worksheets/sheet1.xml", "w", force_zip64=True) as sheet:
+            for _ in range(900):
+                sheet.write(b" " * 1_000_000)
+    with pytest.raises(DataError, match="unpacks to more than"):
+        load_relation(out.getvalue())
+
+
+def test_columns_of_other_types_are_refused_where_they_are_used() -> None:
+    table = pa.table({"a": ["x", "y"], "b": ["z", "w"], "c": [[1, 2], [3]]})
+    assert load_relation(table, row_column="a", column_column="b", value_column=False).relation.n_ones == 2
+    with pytest.raises(DataError, match="values of the type list") as caught:
+        load_relation(table, row_column="a", column_column="c", value_column=False)
+    assert caught.value.column == "c"
