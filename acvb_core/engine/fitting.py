@@ -102,6 +102,7 @@ def fit(
 
 def solve(problem: Problem, watch: Watcher | None = None, checkpoint: Checkpoint = no_checkpoint) -> Result:
     """Run a problem to its end, or until the checkpoint raises `StopRun`, in this thread; its restarts race first."""
+    problem.refuse_too_large()  # nobody should wait for the compiler first
     announce = getattr(watch, "compiling", None)
     compile_for(problem, lambda: announce(problem) if announce else None)
     problem, history, last, standing = _raced(problem, watch, checkpoint)

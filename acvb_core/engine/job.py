@@ -169,6 +169,7 @@ class Job(Handle[_Published]):
     def _do(self) -> None:
         if self._published.snapshot is None:
             self._publish(Status.STARTING)
+            self.problem.refuse_too_large()  # before the compiler, which takes some seconds
         compile_for(self.problem, lambda: self._publish(Status.COMPILING))
         raced = self._race() if self._published.snapshot is None else None
         if raced is None or raced.verdict is None:

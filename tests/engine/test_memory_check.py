@@ -14,9 +14,10 @@ from acvb_core.data.relation import Relation
 from acvb_core.data.synthetic import planted
 from acvb_core.data.synthetic_features import planted_features
 from acvb_core.data.synthetic_topics import planted_topics
-from acvb_core.engine import free_memory
+from acvb_core.engine import fitting, free_memory, job
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.free_memory import available_memory
+from acvb_core.engine.executor import Executor
 from acvb_core.engine.grid import grid
 from acvb_core.engine.handle import Status
 from acvb_core.engine.job import Job
@@ -56,6 +57,19 @@ def test_what_does_not_fit_is_refused_unless_the_check_is_off(start, monkeypatch
     ):
         start()
     start(check_memory=False)
+
+
+def test_nothing_is_compiled_for_a_run_that_is_refused(monkeypatch):
+    free(monkeypatch, 100)
+    compiled: list[object] = []
+    for module in (fitting, job):
+        monkeypatch.setattr(module, "compile_for", lambda *_: compiled.append(1))
+    with pytest.raises(ParameterError, match="of memory"):
+        STARTS["fit, table"]()
+    refused = Job(pose(TABLE, "fab"), Executor(1)).start()
+    assert refused.wait(60)
+    assert "of memory" in str(refused.inspect().error)
+    assert not compiled
 
 
 def test_no_figure_no_refusal(monkeypatch):

@@ -69,8 +69,9 @@ def open_file(source: ByteSource, choices: FrameChoices) -> Frame | None:
 
 
 def _damaged(source: ByteSource, what: str, problem: object) -> DataError:
+    told = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
     return DataError(
-        f"this is {what} that cannot be read ({str(problem).splitlines()[0] if str(problem) else type(problem).__name__})",
+        f"this is {what} that cannot be read ({told})",
         source=source.name,
         remedy="It may be damaged or truncated: save, copy or download it again.",
     )
