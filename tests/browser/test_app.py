@@ -108,9 +108,14 @@ def zoom(page: Page) -> list[float]:
     assert box is not None
     page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 0.3 * box["height"])
     page.mouse.down()
+    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.5 * box["height"], steps=5)
+    page.wait_for_timeout(1500)  # people take their time, and the curves go on meanwhile
     page.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + 0.7 * box["height"], steps=5)
+    before = page.evaluate(RANGE)
     page.mouse.up()
-    return page.evaluate(RANGE)
+    return wait_for(
+        page, f"before => {{ const now = ({RANGE})(); return now[1] < before[1] ? now : null; }}", before
+    )
 
 
 def test_upload_run_zoom_stop_and_come_back(page: Page, server: str, tmp_path: Path) -> None:
