@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -78,3 +78,38 @@ def refuse_repeated(labels: Sequence[str], side: str, place: Callable[[int], dic
                 remedy=f"Give every {side} a name of its own.",
             )
         seen[label] = i
+
+
+def number_repeated(
+    names: Iterable[str],
+    is_repeated: Callable[[str], bool],
+    is_taken: Callable[[str], bool],
+    changed: list[str],
+) -> Iterator[str]:
+    """Give names made unique, a number appended to each that stood before.
+
+    Parameters
+    ----------
+    names : iterable of str
+    is_repeated : callable
+        Whether a name may stand more than once.
+    is_taken : callable
+        Whether a new name is one of those given.
+    changed : list
+        Receives the names that had to change.
+    """
+    seen: dict[str, int] = {}
+    made: set[str] = set()
+    for name in names:
+        if not is_repeated(name):
+            yield name
+            continue
+        seen[name] = seen.get(name, 0) + 1
+        if seen[name] == 1:
+            yield name
+            continue
+        while (new := f"{name} ({seen[name]})") in made or is_taken(new):
+            seen[name] += 1
+        made.add(new)
+        changed.append(name)
+        yield new

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import acvb_core
-from acvb_core.data.corpora import disk_broken, disk_readers, disk_texts
+from acvb_core.data.corpora import disk_readers, documents, reading
 from acvb_core.data.corpora.disk_readers import read_to_disk
 from acvb_core.data.corpora.disk_spool import EntrySpool
 from acvb_core.data.corpora.readers import load_corpus
@@ -125,7 +125,7 @@ def test_gzip_is_unpacked(tmp_path, name):
 
 
 def test_texts_in_many_batches_are_cut_as_in_one(tmp_path, monkeypatch):
-    monkeypatch.setattr(disk_texts, "_BATCH_TEXTS", 3)
+    monkeypatch.setattr(documents, "_BATCH_TEXTS", 3)
     source = Path(acvb_core.__file__).parents[1] / "sample_data" / "bible.csv.gz"
     text = b"".join(gzip.decompress(source.read_bytes()).splitlines(keepends=True)[:60])
     how = Tokeniser(ngrams=2, max_share=0.5, max_words=300, numbers=True)
@@ -179,7 +179,7 @@ def test_a_document_that_comes_again_in_a_later_batch(tmp_path):
 def test_memory_does_not_grow_with_the_file(tmp_path, monkeypatch, rng):
     """The peak stays below a cap that is a fraction of what the counts in memory take."""
     monkeypatch.setattr(disk_readers, "AT_ONCE", 1 << 14)
-    n = 400_000
+    n = 800_000
     documents, words = rng.integers(1, 2001, size=n), rng.integers(1, 5001, size=n)
     path = tmp_path / "docword.txt"
     lines = np.char.add(np.char.add(documents.astype(str), " "), np.char.add(words.astype(str), " 1\n"))
@@ -224,7 +224,7 @@ def test_names_that_are_numbers_take_no_room(tmp_path):
 
 
 def test_progress_runs_from_nothing_to_all(tmp_path, monkeypatch):
-    monkeypatch.setattr(disk_broken, "_SECONDS", 0.0)
+    monkeypatch.setattr(reading, "_SECONDS", 0.0)
     body = b"".join(b"%d 1 1\n" % (i + 1) for i in range(300_000))
     shares: list[float] = []
     read_to_disk(b"300000\n1\n300000\n" + body, tmp_path / "c", progress=shares.append)
@@ -247,7 +247,7 @@ def test_progress_is_told_a_few_times_a_second(tmp_path, monkeypatch):
             now[0] += 0.1
             return now[0]
 
-    monkeypatch.setattr(disk_broken, "time", Clock)
+    monkeypatch.setattr(reading, "time", Clock)
     told: list[float] = []
     body = b"".join(b"%d 1 1\n" % (i + 1) for i in range(300_000))
     read_to_disk(b"300000\n1\n300000\n" + body, tmp_path / "c", progress=lambda _: told.append(now[0]))

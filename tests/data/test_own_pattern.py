@@ -98,7 +98,7 @@ def test_every_way_to_cut_texts_refuses_it(read, tmp_path):
 
 
 def test_on_disk_the_number_is_that_of_the_document(tmp_path, monkeypatch):
-    monkeypatch.setattr("acvb_core.data.corpora.disk_texts._BATCH_TEXTS", 2)
+    monkeypatch.setattr("acvb_core.data.corpora.documents._BATCH_TEXTS", 2)
     lines = "a1\na1\na1\n" + LONG
     with pytest.raises(ParameterError, match="text 4"):
         read_to_disk(lines.encode(), tmp_path / "disk", tokeniser=TOKENISER)

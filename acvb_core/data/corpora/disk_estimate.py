@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from acvb_core.data.corpora.disk_readers import read_to_disk
-from acvb_core.data.corpora.docword import read_sizes
+from acvb_core.data.corpora.documents import chosen_files
 from acvb_core.data.corpora.layout import ROLES, CorpusLayout
+from acvb_core.data.corpora.numbered import read_sizes
 from acvb_core.data.corpora.readers import inspect_source
 from acvb_core.data.corpora.texts import Texts
 from acvb_core.data.corpora.tokeniser import Tokeniser
-from acvb_core.data.corpora.zip import chosen_files
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.data.report import plural
 from acvb_core.data.sources.byte_source import ByteSource, FileLike, Utf8Stream

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-import numpy as np
+from numpy.typing import NDArray
 
-from acvb_core.data.corpora.disk_broken import Broken, Progress, offered
-from acvb_core.data.corpora.disk_counts import SPOOL_COUNTS
-from acvb_core.data.corpora.disk_reading import Reading, Spooled
 from acvb_core.data.corpora.disk_shards import SHARD_PAIRS, ShardWriter
-from acvb_core.data.corpora.disk_spool import AT_ONCE, Entries, EntrySpool
-from acvb_core.data.corpora.disk_texts import spool_texts
+from acvb_core.data.corpora.disk_sink import DiskSink
+from acvb_core.data.corpora.disk_spool import AT_ONCE, EntrySpool
+from acvb_core.data.corpora.documents import read_documents
 from acvb_core.data.corpora.layout import ColumnChoice, CorpusFormat, CorpusLayout
-from acvb_core.data.corpora.readers import inspect_source, with_columns
-from acvb_core.data.corpora.texts import size_facts
+from acvb_core.data.corpora.readers import inspect_source, read_entries, with_columns
+from acvb_core.data.corpora.reading import FaultPolicy, Progress, Reading, offer_skipping
+from acvb_core.data.corpora.texts import entry_facts, size_facts
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.disk_corpus import DiskCorpus
-from acvb_core.data.report import Fact, ReadReport, plural
+from acvb_core.data.report import Fact, ReadReport
 from acvb_core.data.sources.byte_source import ByteSource, FileLike
-from acvb_core.data.sources.text_lines import read_vocabulary
 from acvb_core.errors import DataError, ParameterError
 
 
@@ -114,23 +112,26 @@ def read_to_disk(
         _check_arguments(layout, tokeniser, vocabulary)
         if layout.has_texts:
             tokeniser = tokeniser or Tokeniser()
+        told = Progress(progress, opened)
+        faults = FaultPolicy(broken == "skip", offers=True)
+        reading = Reading(opened, layout, encoding, faults, told)
         with ShardWriter(folder, name=name or opened.stem, shard_pairs=shard_pairs) as writer:
             writer.source = opened.name
-            told = Progress(progress, opened)
-            opened.cut_short = None  # the look at the head may have met the end already
-            lines = Broken(broken == "skip")
             with EntrySpool(writer.work, min(shard_pairs, AT_ONCE)) as spool:
-                reading = Reading(opened, layout, encoding, spool, writer, lines, told)
-                if tokeniser is not None:
-                    spooled = spool_texts(reading, tokeniser, keep_texts)
+                sink = DiskSink(writer, spool, tokeniser, keep_texts)
+                words: Sequence[str] | NDArray[Any]
+                if layout.has_texts:
+                    facts = read_documents(reading, sink)
+                    words, dropped = sink.write_texts(reading)
+                    facts += dropped
                 else:
-                    words = None if vocabulary is None else read_vocabulary(vocabulary)
-                    spooled = SPOOL_COUNTS[layout.format](reading, words)
-                _write(reading, spooled)
+                    found = read_entries(reading, vocabulary, sink)
+                    sink.write_counts(reading, found)
+                    words, facts = found.words, found.facts
             told.writing(1.0)
-            corpus = writer.finish(spooled.words, tokeniser=tokeniser)
-        facts = (*lines.facts(opened), *spooled.facts, *_writing_facts(writer, corpus))
-    return LoadedDisk(corpus, ReadReport(layout.filename, facts), layout)
+            corpus = writer.finish(words, tokeniser=tokeniser)
+        facts = [*faults.facts(opened), *facts, *_writing_facts(writer, corpus)]
+    return LoadedDisk(corpus, ReadReport(layout.filename, tuple(facts)), layout)
 
 
 def _inspected(
@@ -151,7 +152,7 @@ def _inspected(
             inspect_source(source, format, encoding, delimiter, header)
         except DataError:
             raise fault from None
-        raise offered(fault) from None
+        raise offer_skipping(fault) from None
 
 
 def _check_arguments(layout: CorpusLayout, tokeniser: Tokeniser | None, vocabulary: FileLike | None) -> None:
@@ -163,34 +164,6 @@ def _check_arguments(layout: CorpusLayout, tokeniser: Tokeniser | None, vocabula
         )
 
 
-def _write(reading: Reading, spooled: Spooled) -> None:
-    """Sort what is in the spool into shards."""
-    if spooled.nothing is not None:
-        raise spooled.nothing
-    done = 0
-    for entries in reading.spool.documents(spooled.n_documents):
-        reading.writer.add(*_renumbered(entries, spooled))
-        done += len(entries.words)
-        reading.progress.writing(0.99 * done / max(reading.spool.n_entries, 1))
-
-
 def _writing_facts(writer: ShardWriter, corpus: DiskCorpus) -> list[Fact]:
-    facts = []
-    if writer.repeated:
-        entries = plural(writer.repeated, "entry", "entries")
-        told = f"{entries} for a document and word given before: added up."
-        facts.append(Fact("repeated_pairs", writer.repeated, told))
-    if writer.zeros:
-        facts.append(Fact("zero_counts", writer.zeros, f"{plural(writer.zeros, 'count')} of 0: not stored."))
     first_empty = [corpus.document_names(number, number + 1)[0] for number in writer.first_empty]
-    return facts + size_facts(corpus, writer.n_empty, first_empty)
-
-
-def _renumbered(entries: Entries, spooled: Spooled) -> Entries:
-    """Return entries with the final numbers of the words, those of dropped words taken out."""
-    if spooled.final is None:
-        return entries
-    words = spooled.final[entries.words]
-    kept = words >= 0
-    before = np.concatenate([[0], np.cumsum(kept)])
-    return Entries(before[entries.pointers], words[kept].astype(np.int32), entries.counts[kept])
+    return [*entry_facts(writer.repeated, writer.zeros), *size_facts(corpus, writer.n_empty, first_empty)]

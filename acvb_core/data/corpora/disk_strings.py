@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from acvb_core.data.names import number_repeated
+
 _AT_ONCE = 4096
 _SHOWN = 5
 
@@ -84,7 +86,11 @@ class StringWriter:
         new = StringWriter(self._folder, f"{self._stem}-unique")
         changed: list[str] = []
         try:
-            new.extend(_numbered(old, twice, known, changed))
+            new.extend(
+                number_repeated(
+                    old, lambda name: hash(name) in twice, lambda name: _holds(known, hash(name)), changed
+                )
+            )
             new.close()
         except BaseException:
             new.abandon()
@@ -92,26 +98,6 @@ class StringWriter:
         for end in ("utf8", "npy"):
             (self._folder / f"{new._stem}.{end}").replace(self._folder / f"{self._stem}.{end}")
         return len(changed), changed[:_SHOWN]
-
-
-def _numbered(
-    names: Iterable[str], twice: set[int], known: NDArray[np.int64], changed: list[str]
-) -> Iterator[str]:
-    seen: dict[str, int] = {}
-    given: set[str] = set()
-    for name in names:
-        if hash(name) not in twice:
-            yield name
-            continue
-        seen[name] = seen.get(name, 0) + 1
-        if seen[name] == 1:
-            yield name
-            continue
-        while (new := f"{name} ({seen[name]})") in given or _holds(known, hash(new)):
-            seen[name] += 1
-        given.add(new)
-        changed.append(name)
-        yield new
 
 
 def _holds(known: NDArray[np.int64], value: int) -> bool:

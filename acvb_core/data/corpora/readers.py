@@ -3,36 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-from scipy import sparse
-
-from acvb_core.data.corpora.counts import GivenCounts, read_counts
-from acvb_core.data.corpora.docword import read_docword
+from acvb_core.data.corpora.counts import AddEntries, CountsFound, read_counts
+from acvb_core.data.corpora.documents import read_documents
 from acvb_core.data.corpora.layout import CORPUS_FORMATS, ROLES, ColumnChoice, CorpusFormat, CorpusLayout
-from acvb_core.data.corpora.ldac import read_ldac
+from acvb_core.data.corpora.numbered import read_docword, read_ldac
+from acvb_core.data.corpora.reading import Reading
 from acvb_core.data.corpora.sniff import inspect_documents
-from acvb_core.data.corpora.texts import (
-    LoadedCorpus,
-    Texts,
-    corpus_facts,
-    corpus_of_texts,
-    read_table,
-    read_text_lines,
-    read_zip_texts,
-)
+from acvb_core.data.corpora.texts import LoadedCorpus, MemorySink, Texts, corpus_of_texts
 from acvb_core.data.corpora.tokeniser import Tokeniser
-from acvb_core.data.corpus import Corpus
-from acvb_core.data.report import Fact, ReadReport, plural
 from acvb_core.data.sources.byte_source import ByteSource, FileLike
-from acvb_core.data.sources.text_lines import read_vocabulary
+from acvb_core.data.sources.text_lines import Vocabulary, read_vocabulary
 from acvb_core.errors import DataError, ParameterError
 
-_TEXT_READERS: dict[str, Callable[[ByteSource, CorpusLayout, str | None, str], Texts]] = {
-    "table": read_table,
-    "lines": read_text_lines,
-    "zip": read_zip_texts,
+if TYPE_CHECKING:
+    from acvb_core.data.corpora.disk_sink import DiskSink
+
+_COUNT_READERS: dict[str, Callable[[Reading, Vocabulary | None, AddEntries], CountsFound]] = {
+    "counts": read_counts,
+    "docword": read_docword,
+    "ldac": read_ldac,
 }
 
 
@@ -174,7 +165,9 @@ def load_corpus(
         if not layout.has_texts:
             if tokeniser is not None:
                 raise ParameterError(f"A tokeniser is for texts; {opened.name} is read as {layout.format}.")
-            return _counts_of(opened, layout, encoding, vocabulary, name)
+            sink = MemorySink()
+            found = read_entries(Reading.in_memory(opened, layout, encoding), vocabulary, sink)
+            return sink.build_corpus(found, layout, name or opened.stem)
         if vocabulary is not None:
             raise ParameterError(
                 f"A vocabulary is for word counts; {opened.name} is read as {layout.format}."
@@ -211,41 +204,18 @@ def with_columns(layout: CorpusLayout, choices: dict[str, ColumnChoice]) -> Corp
 
 
 def _texts_of(source: ByteSource, layout: CorpusLayout, encoding: str | None, name: str | None) -> Texts:
-    return _TEXT_READERS[layout.format](source, layout, encoding, name or source.stem)
+    sink = MemorySink()
+    facts = read_documents(Reading.in_memory(source, layout, encoding), sink)
+    return sink.read_texts(name or source.stem, layout, facts)
 
 
-def _counts_of(
-    source: ByteSource,
-    layout: CorpusLayout,
-    encoding: str | None,
-    vocabulary: FileLike | None,
-    name: str | None,
-) -> LoadedCorpus:
+def read_entries(reading: Reading, vocabulary: FileLike | None, sink: MemorySink | DiskSink) -> CountsFound:
+    """Read word counts into a sink.
+
+    Raises
+    ------
+    DataError
+        The file, or the vocabulary, cannot be read as asked.
+    """
     words = None if vocabulary is None else read_vocabulary(vocabulary)
-    if layout.format == "counts":
-        given = read_counts(source, layout, encoding, words)
-    else:
-        given = {"docword": read_docword, "ldac": read_ldac}[layout.format](source, encoding, words)
-    return _of_counts(given, layout, name or source.stem)
-
-
-def _of_counts(given: GivenCounts, layout: CorpusLayout, name: str) -> LoadedCorpus:
-    shape = len(given.documents), len(given.words)
-    if not given.counts.any():
-        raise DataError(
-            "the corpus has no words",
-            source=layout.filename,
-            remedy="Give at least one document with a word.",
-        )
-    counts = sparse.csr_array((given.counts, (given.rows, given.columns)), shape=shape, dtype=np.int64)
-    corpus = Corpus.build(counts, vocabulary=given.words, documents=given.documents, name=name)
-    facts = list(given.facts)
-    repeated = len(given.counts) - counts.nnz
-    if repeated:
-        told = f"{plural(repeated, 'entry', 'entries')} for a document and word given before: added up."
-        facts.append(Fact("repeated_pairs", repeated, told))
-    zeros = int(np.count_nonzero(given.counts == 0))
-    if zeros:
-        facts.append(Fact("zero_counts", zeros, f"{plural(zeros, 'count')} of 0: not stored."))
-    facts.extend(corpus_facts(corpus))
-    return LoadedCorpus(corpus, ReadReport(layout.filename, tuple(facts)), layout)
+    return _COUNT_READERS[reading.layout.format](reading, words, sink.add_entries)

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from acvb_core.data.corpora import guess
+from acvb_core.data.corpora.documents import zip_files
 from acvb_core.data.corpora.layout import PREVIEW_CHARACTERS, PREVIEW_ROWS, CorpusFormat, CorpusLayout
-from acvb_core.data.corpora.zip import zip_files
 from acvb_core.data.relations.sniff import inspect, one_line_only, sparse_format
 from acvb_core.data.sources.byte_source import ByteSource
 from acvb_core.data.sources.records import delimiter_code

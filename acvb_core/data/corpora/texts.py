@@ -1,22 +1,24 @@
-"""Texts as they are read, and the corpus that a tokeniser makes of them."""
+"""A corpus in memory: made of the entries of a file, or of texts, which are cut as often as the tokeniser changes."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
+from acvb_core.data.corpora.counts import CountsFound
+from acvb_core.data.corpora.documents import Document
 from acvb_core.data.corpora.layout import CorpusLayout
 from acvb_core.data.corpora.text_cut import DROP_REASONS, REASON_SETTING, CutTexts, TokeniserPreview
 from acvb_core.data.corpora.tokeniser import Tokeniser
-from acvb_core.data.corpora.zip import read_zip
 from acvb_core.data.corpus import Corpus
+from acvb_core.data.names import number_repeated
 from acvb_core.data.report import Fact, ReadReport, plural
-from acvb_core.data.sources.byte_source import ByteSource
-from acvb_core.data.sources.text_lines import TextRecords, open_lines, read_lines
 from acvb_core.errors import DataError
 
 _SHOWN = 5
@@ -79,85 +81,77 @@ class Texts:
         return tokeniser.preview(self.cut(tokeniser))
 
 
-def read_table(source: ByteSource, layout: CorpusLayout, encoding: str | None, name: str) -> Texts:
-    """Read a delimited text with a column of texts.
+class MemorySink:
+    """Hold what a reader gives in memory: the entries of documents, or their texts."""
 
-    Raises
-    ------
-    DataError
-        A record with more or fewer fields than the first, a quote that is not closed, no data.
-    """
-    if layout.text_column is None:
-        raise no_texts(layout)
-    assert layout.delimiter is not None
-    lines, _ = open_lines(source, encoding)
-    records = TextRecords(lines, layout.delimiter, source.name)
-    used = [layout.text_column, layout.name_column, layout.label_column]
-    columns: list[list[str]] = [[] for _ in used]
-    skip = layout.header
-    for line, fields in records:
-        if len(fields) != layout.n_fields:
-            raise ragged(fields, layout, line)
-        if skip:
-            skip = False
-            continue
-        for column, values in zip(used, columns, strict=True):
-            if column is not None:
-                values.append(fields[column])
-    texts, names, labels = columns
-    if not texts:
-        raise only_names(source.name)
-    facts = line_facts(records.lines_read, layout, records.blank_lines)
-    facts += unused_columns(layout, used)
-    return _texts(
-        texts,
-        None if layout.name_column is None else names,
-        None if layout.label_column is None else [label.strip() for label in labels],
-        name,
-        layout,
-        facts,
-    )
+    def __init__(self) -> None:
+        self._entries: list[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]] = []
+        self._texts: list[str] = []
+        self._names: list[str] = []
+        self._labels: list[str | None] = []
 
+    def add_entries(self, documents: NDArray[Any], words: NDArray[Any], counts: NDArray[Any]) -> None:
+        """Append entries; documents and words are numbers from 0, counts below 2^31."""
+        self._entries.append((documents.astype(np.int32), words.astype(np.int32), counts.astype(np.int32)))
 
-def no_texts(layout: CorpusLayout) -> DataError:
-    """Return the error for a table none of whose columns looks like texts."""
-    return DataError(
-        "there is no column of texts",
-        source=layout.filename,
-        value=", ".join(layout.column_names[:10]),
-        remedy="Say which column holds the texts, or choose another format.",
-    )
+    def add_documents(self, documents: Sequence[Document], names: Sequence[str]) -> None:
+        """Append texts, called by these names."""
+        self._texts += [document.text for document in documents]
+        self._labels += [document.label for document in documents]
+        self._names += names
 
+    def number_names(self) -> tuple[int, list[str]]:
+        """Append a number to names that stood before; return how many there were, and the first of them."""
+        counted = Counter(self._names)
+        changed: list[str] = []
+        if len(counted) < len(self._names):
+            repeated = {name for name, count in counted.items() if count > 1}
+            self._names = list(
+                number_repeated(self._names, repeated.__contains__, counted.__contains__, changed)
+            )
+        return len(changed), changed[:_SHOWN]
 
-def only_names(source: str) -> DataError:
-    """Return the error for a table of a header and nothing else."""
-    return DataError(
-        "the file holds column names and no data",
-        source=source,
-        line=1,
-        remedy="Load a file with data in it, or say that its first line is data.",
-    )
+    def read_texts(self, name: str, layout: CorpusLayout, facts: Sequence[Fact]) -> Texts:
+        """Return the texts that were added."""
+        labels = as_objects(self._labels) if self._labels and self._labels[0] is not None else None
+        return Texts(tuple(self._texts), as_objects(self._names), labels, name, layout, tuple(facts))
 
+    def build_corpus(self, found: CountsFound, layout: CorpusLayout, name: str) -> LoadedCorpus:
+        """Return the corpus of the entries that were added.
 
-def unused_columns(layout: CorpusLayout, used: Sequence[int | None]) -> list[Fact]:
-    """Return the fact about columns of a table that have no role, if there are any."""
-    unused = [column for i, column in enumerate(layout.column_names) if i not in used]
-    if not unused:
-        return []
-    shown = ", ".join(unused[:_SHOWN]) + (", …" if len(unused) > _SHOWN else "")
-    return [Fact("unused_columns", len(unused), f"{plural(len(unused), 'column')} not used: {shown}.")]
+        Raises
+        ------
+        DataError
+            There is no token.
+        """
+        none = np.empty(0, dtype=np.int32)
+        rows, columns, counts = (
+            np.concatenate(part) for part in zip(*(self._entries or [(none, none, none)]), strict=True)
+        )
+        self._entries.clear()
+        if not counts.any():
+            raise DataError(
+                "the corpus has no words",
+                source=layout.filename,
+                remedy="Give at least one document with a word.",
+            )
+        shape = found.n_documents, len(found.words)
+        matrix = sparse.csr_array((counts.astype(np.int64), (rows, columns)), shape=shape)
+        documents = [str(i + 1) for i in range(shape[0])] if found.names is None else found.names.labels()
+        corpus = Corpus.build(matrix, vocabulary=found.words, documents=documents, name=name)
+        facts = [
+            *found.facts,
+            *entry_facts(len(counts) - matrix.nnz, int(np.count_nonzero(counts == 0))),
+            *corpus_facts(corpus),
+        ]
+        return LoadedCorpus(corpus, ReadReport(layout.filename, tuple(facts)), layout)
 
 
-def read_text_lines(source: ByteSource, layout: CorpusLayout, encoding: str | None, name: str) -> Texts:
-    """Read one document a line; a blank line is an empty document, so that line numbers name documents."""
-    lines, _ = read_lines(source, encoding)
-    return _texts(lines, None, None, name, layout, line_facts(len(lines), layout, 0))
-
-
-def read_zip_texts(source: ByteSource, layout: CorpusLayout, encoding: str | None, name: str) -> Texts:
-    """Read the .txt files of a zip archive."""
-    texts, names, labels, facts = read_zip(source, encoding)
-    return _texts(texts, names, labels, name, layout, facts)
+def as_objects(strings: Sequence[str | None]) -> NDArray[Any]:
+    """Return strings as an array of objects."""
+    found = np.empty(len(strings), dtype=object)
+    found[:] = strings
+    return found
 
 
 def corpus_of_texts(
@@ -193,6 +187,18 @@ def corpus_of_texts(
     )
     facts = [*texts.facts, *dropped_facts(selection.preview), *corpus_facts(corpus)]
     return LoadedCorpus(corpus, ReadReport(texts.layout.filename, tuple(facts)), texts.layout)
+
+
+def entry_facts(repeated: int, zeros: int) -> list[Fact]:
+    """Return the facts about entries that were added up, and about counts of 0."""
+    facts = []
+    if repeated:
+        entries = plural(repeated, "entry", "entries")
+        told = f"{entries} for a document and word given before: added up."
+        facts.append(Fact("repeated_pairs", repeated, told))
+    if zeros:
+        facts.append(Fact("zero_counts", zeros, f"{plural(zeros, 'count')} of 0: not stored."))
+    return facts
 
 
 def corpus_facts(corpus: Corpus) -> list[Fact]:
@@ -245,76 +251,6 @@ def size_facts(corpus: Sized, n_empty: int, first_empty: list[str]) -> list[Fact
         told = f"{plural(len(unused), 'word')} of the vocabulary in no document: kept."
         facts.append(Fact("unused_words", len(unused), told, {"first": _first(corpus.vocabulary, unused)}))
     return facts
-
-
-def unique_documents(names: Sequence[str]) -> tuple[NDArray[Any], list[Fact]]:
-    """Return names made unique, by a number where one comes again, by the position where one is blank."""
-    found = np.empty(len(names), dtype=object)
-    found[:] = [name.strip() or str(at) for at, name in enumerate(names, start=1)]
-    blank = sum(not name.strip() for name in names)
-    facts = []
-    if blank:
-        told = f"{plural(blank, 'document')} without a name: called by the position in the file."
-        facts.append(Fact("unnamed_documents", blank, told))
-    taken = set(found)
-    if len(taken) < len(found):
-        seen: dict[str, int] = {}
-        changed = []
-        for at, name in enumerate(found):
-            seen[name] = seen.get(name, 0) + 1
-            if seen[name] == 1:
-                continue
-            while (new := f"{name} ({seen[name]})") in taken:
-                seen[name] += 1
-            taken.add(new)
-            found[at] = new
-            changed.append(name)
-        told = f"{plural(len(changed), 'document')} with a name that stood before: a number was appended."
-        facts.append(Fact("renamed_documents", len(changed), told, {"first": changed[:_SHOWN]}))
-    return found, facts
-
-
-def _texts(
-    texts: Sequence[str],
-    names: Sequence[str] | None,
-    labels: Sequence[str] | None,
-    name: str,
-    layout: CorpusLayout,
-    facts: list[Fact],
-) -> Texts:
-    documents, name_facts = unique_documents(names or [str(i + 1) for i in range(len(texts))])
-    return Texts(
-        tuple(texts),
-        documents,
-        None if labels is None else np.array(labels, dtype=object),
-        name,
-        layout,
-        (*facts, *name_facts),
-    )
-
-
-def line_facts(lines: int, layout: CorpusLayout, blank: int) -> list[Fact]:
-    """Return the facts about the lines of a file of texts."""
-    details = {"header": layout.header, "delimiter": layout.delimiter, "encoding": layout.encoding}
-    first = f"; the first holds {'names' if layout.header else 'data'}" if layout.delimiter else ""
-    facts = [Fact("lines", lines, f"Read {plural(lines, 'line')}{first}.", details)]
-    if layout.encoding not in ("utf-8-sig", "utf-8"):
-        facts.append(Fact("encoding", 0, f"The text was decoded as {layout.encoding}."))
-    if blank:
-        facts.append(Fact("blank_lines", blank, f"{plural(blank, 'blank line')}: passed over."))
-    return facts
-
-
-def ragged(fields: list[str], layout: CorpusLayout, line: int) -> DataError:
-    """Return the error for a record of more or fewer fields than the first."""
-    return DataError(
-        f"this record has {plural(len(fields), 'field')} where the first has {layout.n_fields:,}",
-        source=layout.filename,
-        line=line,
-        column=min(len(fields), layout.n_fields) + 1,
-        value=(layout.delimiter or " ").join(fields),
-        remedy="Quote a text that holds the delimiter; choose the format lines when each line is one document.",
-    )
 
 
 def dropped_facts(preview: TokeniserPreview) -> list[Fact]:

@@ -1,11 +1,14 @@
-"""Lines that cannot be read: refused with an offer, or left out and counted; and how far a reading is."""
+"""One file that is being read: what happens to its faults, and how far the reading is."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
 
+from acvb_core.data.corpora.layout import CorpusLayout
 from acvb_core.data.report import Fact, plural
 from acvb_core.data.sources.byte_source import ByteSource
 from acvb_core.errors import DataError
@@ -18,34 +21,42 @@ _READING = 0.9
 _SECONDS = 0.25
 
 
-class Broken:
-    """What happens to a broken line: its fault is raised, or the line is left out.
+class FaultPolicy:
+    """What happens to a line that cannot be read: its fault is raised, or the line is left out and counted.
 
     Parameters
     ----------
     skip : bool
+        Leave such lines out.
+    offers : bool
+        A fault that is raised says how to go on without such lines.
     what : str
         What is left out, for people ("line", "file").
 
     Attributes
     ----------
     count : int
-        Broken lines so far.
+        Lines left out so far.
     """
 
-    def __init__(self, skip: bool, what: str = "line") -> None:
+    def __init__(self, skip: bool = False, *, offers: bool = False, what: str = "line") -> None:
         self.skip = skip
         self.what = what
         self.count = 0
+        self._offers = offers and not skip
         self._first: list[DataError] = []
 
     def __call__(self, fault: DataError) -> None:
         """Raise the fault, or remember it."""
         if not self.skip:
-            raise offered(fault)
+            raise self.raised(fault)
         self.count += 1
         if len(self._first) < _SHOWN:
             self._first.append(fault)
+
+    def raised(self, fault: DataError) -> DataError:
+        """Return the fault as it is to be raised."""
+        return offer_skipping(fault) if self._offers else fault
 
     @contextmanager
     def offering(self) -> Iterator[None]:
@@ -53,7 +64,7 @@ class Broken:
         try:
             yield
         except DataError as fault:
-            raise fault if self.skip else offered(fault) from None
+            raise self.raised(fault) from None
 
     def facts(self, source: ByteSource) -> list[Fact]:
         """Return the facts about what was left out."""
@@ -72,19 +83,18 @@ class Broken:
         return facts
 
 
-def offered(fault: DataError) -> DataError:
+def offer_skipping(fault: DataError) -> DataError:
     """Return the fault with the offer to go on without such lines as a further remedy."""
-    offer = _OFFER_START if fault.line is None else _OFFER
     if "broken=" in fault.remedy:
         return fault
-    return DataError(
-        fault.what,
-        source=fault.source,
-        line=fault.line,
-        column=fault.column,
-        value=fault.value,
-        remedy=f"{fault.remedy.rstrip('.')}, {offer}.",
-    )
+    offer = _OFFER_START if fault.line is None else _OFFER
+    return changed_fault(fault, remedy=f"{fault.remedy.rstrip('.')}, {offer}.")
+
+
+def changed_fault(fault: DataError, **changes: Any) -> DataError:
+    """Return a fault with another remedy, line, …"""
+    known = {name: getattr(fault, name) for name in ("remedy", "source", "line", "column", "value")}
+    return DataError(fault.what, **(known | changes))
 
 
 class Progress:
@@ -95,7 +105,6 @@ class Progress:
     tell : callable, or None
         Takes the share that is done, from 0 to 1; what it raises ends the reading.
     source : ByteSource
-        Not opened yet.
     """
 
     def __init__(self, tell: Callable[[float], None] | None, source: ByteSource) -> None:
@@ -117,3 +126,39 @@ class Progress:
             return
         self._next = time.monotonic() + _SECONDS
         self._tell(share)
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """One file that is being read.
+
+    Attributes
+    ----------
+    source : ByteSource
+    layout : CorpusLayout
+    encoding : str or None
+    faults : FaultPolicy
+    progress : Progress
+    whole : bool
+        What is read is to be held in memory: more than fits is refused.
+    """
+
+    source: ByteSource
+    layout: CorpusLayout
+    encoding: str | None
+    faults: FaultPolicy
+    progress: Progress
+    whole: bool = False
+
+    @classmethod
+    def in_memory(cls, source: ByteSource, layout: CorpusLayout, encoding: str | None) -> Reading:
+        """Return the reading of a file into memory: a fault ends it."""
+        return cls(source, layout, encoding, FaultPolicy(), Progress(None, source), whole=True)
+
+    @property
+    def name(self) -> str:
+        """What the user calls the file."""
+        return self.source.name
+
+    def __post_init__(self) -> None:
+        self.source.cut_short = None  # the look at the head may have met the end already

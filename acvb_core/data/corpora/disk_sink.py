@@ -1,20 +1,95 @@
-"""Words of a stream of texts: numbered as they come, judged when all have been seen."""
+"""A corpus on disk: entries are spooled as they come, words are judged when all have been seen."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.data.corpora.disk_reading import Spooled
-from acvb_core.data.corpora.disk_spool import EntrySpool
+from acvb_core.data.corpora.counts import CountsFound
+from acvb_core.data.corpora.disk_shards import ShardWriter
+from acvb_core.data.corpora.disk_spool import Entries, EntrySpool
+from acvb_core.data.corpora.documents import Document
+from acvb_core.data.corpora.reading import Reading
 from acvb_core.data.corpora.text_cut import WordList, keep
 from acvb_core.data.corpora.texts import dropped_facts, nothing_left
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.report import Fact
 from acvb_core.data.sources.label_table import LabelTable
 from acvb_core.data.sources.records import RecordBatch
+
+
+class DiskSink:
+    """Spool what a reader gives, then sort it into the shards of a corpus on disk.
+
+    Parameters
+    ----------
+    writer : ShardWriter
+    spool : EntrySpool
+    tokeniser : Tokeniser, optional
+        Cuts texts into words; needed for texts.
+    keep_texts : bool
+        Keep texts beside their counts.
+    """
+
+    def __init__(
+        self, writer: ShardWriter, spool: EntrySpool, tokeniser: Tokeniser | None, keep_texts: bool
+    ) -> None:
+        self._writer, self._spool, self._keep_texts = writer, spool, keep_texts
+        self._counter = None if tokeniser is None else WordCounter(tokeniser, spool)
+
+    def add_entries(self, documents: NDArray[Any], words: NDArray[Any], counts: NDArray[Any]) -> None:
+        """Append entries; documents and words are numbers from 0, counts below 2^31."""
+        self._spool.add(documents, words, counts)
+
+    def add_documents(self, documents: Sequence[Document], names: Sequence[str]) -> None:
+        """Append texts, called by these names."""
+        assert self._counter is not None
+        texts = [document.text for document in documents]
+        self._writer.names.extend(names)
+        if self._keep_texts:
+            self._writer.texts.extend(texts)
+        self._counter.add(texts)
+
+    def number_names(self) -> tuple[int, list[str]]:
+        """Append a number to names that stood before; return how many there were, and the first of them."""
+        return self._writer.names.make_unique()
+
+    def write_texts(self, reading: Reading) -> tuple[NDArray[Any], list[Fact]]:
+        """Sort the words of texts into shards; return the vocabulary, and the facts about words that are dropped.
+
+        Raises
+        ------
+        DataError
+            No word is left.
+        """
+        assert self._counter is not None
+        words, final, facts = self._counter.choose_words(reading.name)
+        self._write(reading, self._counter.n_documents, final)
+        return words, facts
+
+    def write_counts(self, reading: Reading, found: CountsFound) -> None:
+        """Sort entries into shards."""
+        if found.names is not None:
+            self._writer.names.extend_packed(*found.names.packed())
+        self._write(reading, found.n_documents, None)
+
+    def _write(self, reading: Reading, n_documents: int, final: NDArray[np.int64] | None) -> None:
+        done = 0
+        for entries in self._spool.documents(n_documents):
+            self._writer.add(*(entries if final is None else _renumbered(entries, final)))
+            done += len(entries.words)
+            reading.progress.writing(0.99 * done / max(self._spool.n_entries, 1))
+
+
+def _renumbered(entries: Entries, final: NDArray[np.int64]) -> Entries:
+    """Return entries with the final numbers of the words, those of dropped words taken out."""
+    words = final[entries.words]
+    kept = words >= 0
+    before = np.concatenate([[0], np.cumsum(kept)])
+    return Entries(before[entries.pointers], words[kept].astype(np.int32), entries.counts[kept])
 
 
 class WordCounter:
@@ -56,17 +131,32 @@ class WordCounter:
             words = selection.preview.dropped[reason]
             tally.add(words.words.tolist(), words.counts, words.documents)
 
-    def settled(self, source: str, facts: list[Fact]) -> Spooled:
-        """Apply the tokeniser's limits to all words seen."""
+    def choose_words(self, source: str) -> tuple[NDArray[Any], NDArray[np.int64], list[Fact]]:
+        """Apply the tokeniser's limits to all words seen.
+
+        Returns
+        -------
+        words : ndarray of str (object)
+            Those that are kept, in alphabetical order.
+        final : int64 array
+            The number among these of each word of the spool, -1 for one that is dropped.
+        facts : list of Fact
+
+        Raises
+        ------
+        DataError
+            None is kept.
+        """
         lists = [self._kept.listed(), *(tally.listed() for tally in self._dropped.values())]
         found = WordList(*(np.concatenate(part) for part in zip(*map(_parts, lists), strict=True)))
         names = ["", *self._dropped]
         reasons = np.repeat(np.array(names, dtype=object), [listed.n_words for listed in lists])
         kept, preview = keep(found, reasons, self.n_documents, self._tokeniser)
+        if not len(kept):
+            raise nothing_left(preview, self._tokeniser, source)
         final = np.full(lists[0].n_words, -1, dtype=np.int64)
         final[kept] = np.arange(len(kept))
-        nothing = None if len(kept) else nothing_left(preview, self._tokeniser, source)
-        return Spooled(self.n_documents, found.words[kept], [*facts, *dropped_facts(preview)], final, nothing)
+        return found.words[kept], final, dropped_facts(preview)
 
 
 class _Tally:

@@ -1,0 +1,281 @@
+"""Texts read one by one: a line each, a column of a table, or the .txt files of a zip archive."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import PurePosixPath
+from typing import NamedTuple, Protocol
+
+from acvb_core.data.corpora.reading import Reading
+from acvb_core.data.corpora.rows import bounded, line_facts, open_rows, unfit_line
+from acvb_core.data.report import Fact, plural
+from acvb_core.data.sources.byte_source import ByteSource
+from acvb_core.data.sources.text_formats import refuse_text_format
+from acvb_core.data.sources.text_lines import open_lines, refuse_too_large
+from acvb_core.errors import DataError
+
+_SHOWN = 5
+#: Texts that are handed on at once, and characters after which a batch is closed.
+_BATCH_TEXTS = 5_000
+_BATCH_CHARACTERS = 1 << 21
+
+
+class Document(NamedTuple):
+    """One text; its name is None where it is called by its position, its label where there are no groups."""
+
+    text: str
+    name: str | None
+    label: str | None = None
+
+
+class DocumentSink(Protocol):
+    """What takes documents."""
+
+    def add_documents(self, documents: list[Document], names: list[str]) -> None:
+        """Append documents, called by these names."""
+        ...
+
+    def number_names(self) -> tuple[int, list[str]]:
+        """Append a number to names that stood before; return how many there were, and the first of them."""
+        ...
+
+
+def read_documents(reading: Reading, sink: DocumentSink) -> list[Fact]:
+    """Read the texts of a file into a sink and return the facts about them.
+
+    Raises
+    ------
+    DataError
+        A record with more or fewer fields than the first, a quote that is not closed, a file of an archive that
+        cannot be read, no data.
+    """
+    source = _READERS[reading.layout.format](reading)
+    position = unnamed = 0
+    with reading.faults.offering():
+        for batch in _batches(source):
+            names = []
+            for document in batch:
+                position += 1
+                name = None if document.name is None else document.name.strip()
+                unnamed += name == ""
+                names.append(name or str(position))
+            sink.add_documents(batch, names)
+            reading.progress.reading()
+    facts = source.facts()
+    if unnamed:
+        told = f"{plural(unnamed, 'document')} without a name: called by the position in the file."
+        facts.append(Fact("unnamed_documents", unnamed, told))
+    count, first = sink.number_names()
+    if count:
+        told = f"{plural(count, 'document')} with a name that stood before: a number was appended."
+        facts.append(Fact("renamed_documents", count, told, {"first": first}))
+    return facts
+
+
+def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    batch: list[Document] = []
+    size = 0
+    for document in documents:
+        batch.append(document)
+        size += len(document.text)
+        if len(batch) == _BATCH_TEXTS or size > _BATCH_CHARACTERS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+class _Documents(Protocol):
+    """Documents of a file one by one, and the facts about it once it has been read."""
+
+    def __iter__(self) -> Iterator[Document]: ...
+
+    def facts(self) -> list[Fact]: ...
+
+
+class _TextLines:
+    """One document a line; a blank line is an empty document, so that line numbers name documents."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+        self._count = 0
+
+    def __iter__(self) -> Iterator[Document]:
+        reading = self._reading
+        lines, _ = open_lines(reading.source, reading.encoding, whole=reading.whole)
+        for line in bounded(lines):
+            self._count += 1
+            if "\0" in line:
+                reading.faults(unfit_line(reading.name, self._count, line))
+                continue
+            yield Document(line.rstrip("\r\n"), str(self._count))
+
+    def facts(self) -> list[Fact]:
+        return line_facts(self._count, self._reading.layout, 0)
+
+
+class _Table:
+    """Rows with a column of texts."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._layout = layout = reading.layout
+        if layout.text_column is None:
+            raise DataError(
+                "there is no column of texts",
+                source=layout.filename,
+                value=", ".join(layout.column_names[:10]),
+                remedy="Say which column holds the texts, or choose another format.",
+            )
+        self._text: int = layout.text_column
+        self._rows = open_rows(reading)
+
+    def __iter__(self) -> Iterator[Document]:
+        text, name, label = self._text, self._layout.name_column, self._layout.label_column
+        for row in self._rows:
+            yield Document(
+                row[text],
+                None if name is None else row[name],
+                None if label is None else row[label].strip(),
+            )
+
+    def facts(self) -> list[Fact]:
+        layout = self._layout
+        used = layout.text_column, layout.name_column, layout.label_column
+        facts = self._rows.facts()
+        unused = [column for i, column in enumerate(layout.column_names) if i not in used]
+        if unused:
+            shown = ", ".join(unused[:_SHOWN]) + (", …" if len(unused) > _SHOWN else "")
+            facts.append(
+                Fact("unused_columns", len(unused), f"{plural(len(unused), 'column')} not used: {shown}.")
+            )
+        return facts
+
+
+class _TextFiles:
+    """The .txt files of a zip archive, one in memory at a time."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+        reading.faults.what = "file"
+        self._chosen = chosen_files(reading.source)
+        if reading.whole:
+            refuse_too_large(sum(file.file_size for file in self._chosen.files), reading.name)
+
+    def __iter__(self) -> Iterator[Document]:
+        reading, chosen = self._reading, self._chosen
+        several = len(set(chosen.folders)) > 1
+        with zipfile.ZipFile(reading.source.seekable()) as archive:
+            for file, name, folder in zip(chosen.files, chosen.names, chosen.folders, strict=True):
+                try:
+                    text = _archive_text(archive, file, reading.name, reading.encoding)
+                except DataError as fault:
+                    reading.faults(fault)
+                    continue
+                yield Document(text, name, folder if several else None)
+
+    def facts(self) -> list[Fact]:
+        return list(self._chosen.facts)
+
+
+_READERS: dict[str, Callable[[Reading], _Documents]] = {
+    "lines": _TextLines,
+    "table": _Table,
+    "zip": _TextFiles,
+}
+
+
+def zip_files(source: ByteSource) -> list[zipfile.ZipInfo]:
+    """Return what is in the archive, folders left out.
+
+    Raises
+    ------
+    DataError
+        The archive is damaged, encrypted, or unpacks to more than is held in memory.
+    """
+    try:
+        with zipfile.ZipFile(source.seekable()) as archive:
+            files = [file for file in archive.infolist() if not file.is_dir()]
+    except DataError:
+        raise
+    except Exception as problem:  # a damaged archive makes zipfile raise all sorts
+        raise _damaged(source.name, str(problem)) from None
+    return files
+
+
+class ChosenFiles(NamedTuple):
+    """The .txt files of an archive, their names and folders, and the facts about them."""
+
+    files: list[zipfile.ZipInfo]
+    names: list[str]
+    folders: list[str]
+    facts: list[Fact]
+
+
+def chosen_files(source: ByteSource) -> ChosenFiles:
+    """Return the files of an archive that are documents.
+
+    Raises
+    ------
+    DataError
+        As `zip_files`; there is no .txt file.
+    """
+    files = zip_files(source)
+    wanted = [file for file in files if _is_text_file(file.filename)]
+    others = [file for file in files if not _is_text_file(file.filename)]
+    if not wanted:
+        raise DataError(
+            f"there is no .txt file among the {plural(len(files), 'file')} of this zip archive",
+            source=source.name,
+            value=files[0].filename if files else None,
+            remedy="Put one .txt file for each document into it, or unpack it and load one file.",
+        )
+    paths = [PurePosixPath(file.filename.replace("\\", "/")) for file in wanted]
+    folders = [str(path.parent) for path in paths]
+    facts = [Fact("files", len(wanted), f"Read {plural(len(wanted), '.txt file')} of the zip archive.")]
+    if others:
+        shown = ", ".join(file.filename for file in others[:_SHOWN]) + (", …" if len(others) > _SHOWN else "")
+        told = f"{plural(len(others), 'other file')} in the zip archive not read: {shown}."
+        facts.append(Fact("other_files", len(others), told))
+    names = [str(path.with_suffix("")) for path in paths]
+    return ChosenFiles(wanted, names, folders, facts)
+
+
+def _is_text_file(path: str) -> bool:
+    """Whether a file of an archive is a document: .txt, and none of the hidden ones that macOS adds."""
+    parts = PurePosixPath(path.replace("\\", "/")).parts
+    hidden = any(part.startswith(".") or part == "__MACOSX" for part in parts)
+    return path.lower().endswith(".txt") and not hidden
+
+
+def _archive_text(archive: zipfile.ZipFile, file: zipfile.ZipInfo, source: str, encoding: str | None) -> str:
+    """Return the text of one file of an archive.
+
+    Raises
+    ------
+    DataError
+        The file is encrypted, damaged, too large or no plain text, or holds bytes that its encoding does not allow.
+    """
+    name = f"{source}: {file.filename}"
+    if file.flag_bits & 1:
+        raise DataError(
+            "this file of the zip archive is encrypted",
+            source=name,
+            remedy="Pack the files again without a password.",
+        )
+    refuse_too_large(file.file_size, name)
+    try:
+        content = archive.read(file)
+    except Exception as problem:  # as above, and what the packed data make zlib raise
+        raise _damaged(name, str(problem)) from None
+    if not content:
+        return ""
+    with ByteSource(content, name) as opened:
+        refuse_text_format(opened)
+        return "".join(open_lines(opened, encoding)[0])
+
+
+def _damaged(name: str, problem: str) -> DataError:
+    return DataError(
+        f"the zip archive is damaged ({problem})", source=name, remedy="Copy, download or pack it again."
+    )
