@@ -15,7 +15,7 @@ from scipy import sparse
 
 from acvb_core.data.corpora.disk_format import META as META
 from acvb_core.data.corpora.disk_format import check_words, chosen_pairs, damaged, read_meta, stored_shard
-from acvb_core.data.corpora.disk_strings import StringFile
+from acvb_core.data.corpora.disk_spool import StringFile
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus, further_words
 from acvb_core.data.report import plural

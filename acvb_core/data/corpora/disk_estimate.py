@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import io
 import math
-import tempfile
 import zipfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from acvb_core.data.corpora.disk_readers import read_to_disk
-from acvb_core.data.corpora.documents import chosen_files
-from acvb_core.data.corpora.layout import ROLES, CorpusLayout
+from acvb_core.data.corpora.documents import chosen_files, read_documents
+from acvb_core.data.corpora.layout import CorpusLayout
 from acvb_core.data.corpora.numbered import read_sizes
-from acvb_core.data.corpora.readers import inspect_source
-from acvb_core.data.corpora.texts import Texts
+from acvb_core.data.corpora.readers import inspect_source, read_entries
+from acvb_core.data.corpora.reading import FaultPolicy, Progress, Reading
+from acvb_core.data.corpora.texts import MemorySink, Texts, corpus_of_texts
 from acvb_core.data.corpora.tokeniser import Tokeniser
-from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.data.report import plural
 from acvb_core.data.sources.byte_source import ByteSource, FileLike, Utf8Stream
 from acvb_core.errors import DataError
@@ -138,7 +136,7 @@ def head_texts(
     Raises
     ------
     DataError
-        The file holds counts and no texts, the head cannot be read, or there is no word in it.
+        The file holds counts and no texts, or the head cannot be read.
     """
     with ByteSource(source, filename, accepts=("zip",), patient=True) as opened:
         layout = layout or inspect_source(opened, "auto", encoding, None, "auto")
@@ -149,10 +147,10 @@ def head_texts(
                 remedy="Say which format it is.",
             )
         head = _head_of(opened, layout, encoding or layout.encoding)
-    every_word = Tokeniser().without_limits()
-    with tempfile.TemporaryDirectory() as folder:
-        corpus = _read(head.text, layout, every_word, Path(folder), keep_texts=True).in_memory()
-    return Texts(corpus.texts or (), corpus.documents, None, corpus.name, layout, ())
+        sink = MemorySink()
+        with _reading(head.text, layout) as reading:
+            read_documents(reading, sink)
+        return sink.read_texts(opened.stem, layout, ())
 
 
 def _head_of(source: ByteSource, layout: CorpusLayout, encoding: str | None) -> _Head:
@@ -282,21 +280,18 @@ def _met_again(found: int, lines: int, scale: float) -> int:
 
 def _measured(text: bytes, layout: CorpusLayout, tokeniser: Tokeniser | None) -> _Sizes:
     """Return the sizes of the head."""
-    with tempfile.TemporaryDirectory() as folder:
-        corpus = _read(text, layout, tokeniser, Path(folder), keep_texts=False)
+    with _reading(text, layout) as reading:
+        sink = MemorySink()
+        if layout.has_texts:
+            facts = read_documents(reading, sink)
+            corpus = corpus_of_texts(sink.read_texts("head", layout, facts), tokeniser).corpus
+        else:
+            corpus = sink.build_corpus(read_entries(reading, None, sink), layout, "head").corpus
     return _Sizes(corpus.n_documents, corpus.n_words, corpus.n_pairs, corpus.n_tokens)
 
 
-def _read(
-    text: bytes, layout: CorpusLayout, tokeniser: Tokeniser | None, folder: Path, *, keep_texts: bool
-) -> DiskCorpus:
-    """Read the head as the file would be read, broken lines left out."""
-    options: dict[str, Any] = {"format": layout.format, "tokeniser": tokeniser}
-    for role in (role for roles in ROLES.get(layout.format, ()) for role in roles if role != "label_column"):
-        at = getattr(layout, role)
-        options[role] = False if at is None else at
-    if layout.delimiter is not None:
-        options |= {"delimiter": layout.delimiter, "header": layout.header}
-    return read_to_disk(
-        text, folder / "head", filename=layout.filename, broken="skip", keep_texts=keep_texts, **options
-    ).corpus
+@contextmanager
+def _reading(text: bytes, layout: CorpusLayout) -> Iterator[Reading]:
+    """Give the reading of a head, which is UTF-8; broken lines are left out."""
+    with ByteSource(text, layout.filename, accepts=("zip",), patient=True) as source:
+        yield Reading(source, layout, None, FaultPolicy(skip=True), Progress(None, source))

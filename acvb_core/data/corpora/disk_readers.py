@@ -10,8 +10,8 @@ from typing import Any, Literal
 from numpy.typing import NDArray
 
 from acvb_core.data.corpora.disk_shards import SHARD_PAIRS, ShardWriter
-from acvb_core.data.corpora.disk_sink import DiskSink
 from acvb_core.data.corpora.disk_spool import AT_ONCE, EntrySpool
+from acvb_core.data.corpora.disk_writer import DiskSink
 from acvb_core.data.corpora.documents import read_documents
 from acvb_core.data.corpora.layout import ColumnChoice, CorpusFormat, CorpusLayout
 from acvb_core.data.corpora.readers import inspect_source, read_entries, with_columns

@@ -12,9 +12,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from acvb_core.data.corpora.disk_checks import checked_counts, disk_fault, disk_fingerprint
-from acvb_core.data.corpora.disk_format import FORMAT, META, VERSION, shard_file
-from acvb_core.data.corpora.disk_strings import StringWriter
+from acvb_core.data.corpora.disk_format import (
+    FORMAT,
+    META,
+    VERSION,
+    checked_counts,
+    disk_fault,
+    disk_fingerprint,
+    shard_file,
+)
+from acvb_core.data.corpora.disk_spool import StringWriter
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.data.names import unique_names

@@ -1,4 +1,4 @@
-"""Write a stream of documents to disk, one piece of it in memory at a time."""
+"""Write a corpus to disk: pieces of a stream of documents, or what the reader of a file gives."""
 
 from __future__ import annotations
 
@@ -9,10 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from acvb_core.data.corpora.counts import CountsFound
 from acvb_core.data.corpora.disk_shards import SHARD_PAIRS, ShardWriter
+from acvb_core.data.corpora.disk_spool import Entries, EntrySpool
+from acvb_core.data.corpora.documents import Document
+from acvb_core.data.corpora.reading import Reading
+from acvb_core.data.corpora.text_cut import WordList, keep
+from acvb_core.data.corpora.texts import dropped_facts, nothing_left
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.data.report import Fact
+from acvb_core.data.sources.label_table import LabelTable
+from acvb_core.data.sources.records import RecordBatch
 from acvb_core.errors import DataError, ParameterError
 
 #: Documents one after another: where each begins, their words and counts.
@@ -99,3 +108,186 @@ def _add_corpus(writer: ShardWriter, piece: Corpus, index: dict[str, int], grows
     writer.names.extend(piece.documents)
     if piece.texts is not None:
         writer.texts.extend(piece.texts)
+
+
+class DiskSink:
+    """Spool what a reader gives, then sort it into the shards of a corpus on disk.
+
+    Parameters
+    ----------
+    writer : ShardWriter
+    spool : EntrySpool
+    tokeniser : Tokeniser, optional
+        Cuts texts into words; needed for texts.
+    keep_texts : bool
+        Keep texts beside their counts.
+    """
+
+    def __init__(
+        self, writer: ShardWriter, spool: EntrySpool, tokeniser: Tokeniser | None, keep_texts: bool
+    ) -> None:
+        self._writer, self._spool, self._keep_texts = writer, spool, keep_texts
+        self._counter = None if tokeniser is None else WordCounter(tokeniser, spool)
+
+    def add_entries(self, documents: NDArray[Any], words: NDArray[Any], counts: NDArray[Any]) -> None:
+        """Append entries; documents and words are numbers from 0, counts below 2^31."""
+        self._spool.add(documents, words, counts)
+
+    def add_documents(self, documents: Sequence[Document], names: Sequence[str]) -> None:
+        """Append texts, called by these names."""
+        assert self._counter is not None
+        texts = [document.text for document in documents]
+        self._writer.names.extend(names)
+        if self._keep_texts:
+            self._writer.texts.extend(texts)
+        self._counter.add(texts)
+
+    def number_names(self) -> tuple[int, list[str]]:
+        """Append a number to names that stood before; return how many there were, and the first of them."""
+        return self._writer.names.make_unique()
+
+    def write_texts(self, reading: Reading) -> tuple[NDArray[Any], list[Fact]]:
+        """Sort the words of texts into shards; return the vocabulary, and the facts about words that are dropped.
+
+        Raises
+        ------
+        DataError
+            No word is left.
+        """
+        assert self._counter is not None
+        words, final, facts = self._counter.choose_words(reading.name)
+        self._write(reading, self._counter.n_documents, final)
+        return words, facts
+
+    def write_counts(self, reading: Reading, found: CountsFound) -> None:
+        """Sort entries into shards."""
+        if found.names is not None:
+            self._writer.names.extend_packed(*found.names.packed())
+        self._write(reading, found.n_documents, None)
+
+    def _write(self, reading: Reading, n_documents: int, final: NDArray[np.int64] | None) -> None:
+        done = 0
+        for entries in self._spool.documents(n_documents):
+            self._writer.add(*(entries if final is None else _renumbered(entries, final)))
+            done += len(entries.words)
+            reading.progress.writing(0.99 * done / max(self._spool.n_entries, 1))
+
+
+def _renumbered(entries: Entries, final: NDArray[np.int64]) -> Entries:
+    """Return entries with the final numbers of the words, those of dropped words taken out."""
+    words = final[entries.words]
+    kept = words >= 0
+    before = np.concatenate([[0], np.cumsum(kept)])
+    return Entries(before[entries.pointers], words[kept].astype(np.int32), entries.counts[kept])
+
+
+class WordCounter:
+    """Cut texts into words batch by batch, their counts going to a spool.
+
+    Every different word that is no stop word or number is remembered until the end, about 50 bytes each: which of
+    them stand in enough documents is known only then.
+
+    Parameters
+    ----------
+    tokeniser : Tokeniser
+    spool : EntrySpool
+
+    Attributes
+    ----------
+    n_documents : int
+        Texts so far.
+    """
+
+    def __init__(self, tokeniser: Tokeniser, spool: EntrySpool) -> None:
+        self._tokeniser = tokeniser
+        self._unlimited = tokeniser.without_limits()
+        self._spool = spool
+        self._kept = _Tally()
+        self._dropped = {"stop_word": _Tally(), "number": _Tally()}
+        self.n_documents = 0
+
+    def add(self, texts: Sequence[str]) -> None:
+        """Count the words of some texts."""
+        selection = self._unlimited.cut(texts, first=self.n_documents + 1).select(self._unlimited)
+        counts = selection.counts
+        documents = np.bincount(counts.indices, minlength=counts.shape[1])
+        totals = np.asarray(counts.sum(axis=0, dtype=np.int64)).ravel()
+        codes = self._kept.add(selection.vocabulary.tolist(), totals, documents)
+        rows = np.repeat(np.arange(len(texts)), np.diff(counts.indptr))
+        self._spool.add(self.n_documents + rows, codes[counts.indices], counts.data)
+        self.n_documents += len(texts)
+        for reason, tally in self._dropped.items():
+            words = selection.preview.dropped[reason]
+            tally.add(words.words.tolist(), words.counts, words.documents)
+
+    def choose_words(self, source: str) -> tuple[NDArray[Any], NDArray[np.int64], list[Fact]]:
+        """Apply the tokeniser's limits to all words seen.
+
+        Returns
+        -------
+        words : ndarray of str (object)
+            Those that are kept, in alphabetical order.
+        final : int64 array
+            The number among these of each word of the spool, -1 for one that is dropped.
+        facts : list of Fact
+
+        Raises
+        ------
+        DataError
+            None is kept.
+        """
+        lists = [self._kept.listed(), *(tally.listed() for tally in self._dropped.values())]
+        found = WordList(*(np.concatenate(part) for part in zip(*map(_parts, lists), strict=True)))
+        names = ["", *self._dropped]
+        reasons = np.repeat(np.array(names, dtype=object), [listed.n_words for listed in lists])
+        kept, preview = keep(found, reasons, self.n_documents, self._tokeniser)
+        if not len(kept):
+            raise nothing_left(preview, self._tokeniser, source)
+        final = np.full(lists[0].n_words, -1, dtype=np.int64)
+        final[kept] = np.arange(len(kept))
+        return found.words[kept], final, dropped_facts(preview)
+
+
+class _Tally:
+    """How often words stand in the texts so far, and in how many."""
+
+    def __init__(self) -> None:
+        self._table = LabelTable()
+        self._totals = np.zeros(1024, dtype=np.int64)
+        self._documents = np.zeros(1024, dtype=np.int64)
+
+    def add(
+        self, words: list[str], totals: NDArray[np.int64], documents: NDArray[np.int64]
+    ) -> NDArray[np.int32]:
+        """Add counts of some words, none twice, and return their codes."""
+        codes = self._table.codes(_as_batch(words), 0)
+        if len(self._table) > len(self._totals):
+            more = max(len(self._table), 2 * len(self._totals)) - len(self._totals)
+            self._totals, self._documents = (
+                np.pad(self._totals, (0, more)),
+                np.pad(self._documents, (0, more)),
+            )
+        self._totals[codes] += totals
+        self._documents[codes] += documents
+        return codes
+
+    def listed(self) -> WordList:
+        """Return the words in the order of their codes."""
+        n = len(self._table)
+        words = np.empty(n, dtype=object)
+        words[:] = self._table.labels()
+        return WordList(words, self._totals[:n], self._documents[:n])
+
+
+def _parts(words: WordList) -> tuple[NDArray[np.object_], NDArray[np.int64], NDArray[np.int64]]:
+    return words.words, words.counts, words.documents
+
+
+def _as_batch(words: list[str]) -> RecordBatch:
+    """Return words as records of one field."""
+    encoded = [word.encode("utf-8") for word in words]
+    ends = np.cumsum([len(word) for word in encoded], dtype=np.int64).astype(np.int32)
+    starts = np.concatenate([np.zeros(1, dtype=np.int32), ends])[: len(words)].astype(np.int32)
+    # Of a bytearray: an array that may not be written to would be another type to the compiled table.
+    text = np.frombuffer(bytearray(b"".join(encoded)), dtype=np.uint8)
+    return RecordBatch(text, starts, ends, np.zeros(len(words), dtype=np.int64), 1)

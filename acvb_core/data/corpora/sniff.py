@@ -7,9 +7,22 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from acvb_core.data.corpora import guess
 from acvb_core.data.corpora.documents import zip_files
-from acvb_core.data.corpora.layout import PREVIEW_CHARACTERS, PREVIEW_ROWS, CorpusFormat, CorpusLayout
+from acvb_core.data.corpora.layout import (
+    PREVIEW_CHARACTERS,
+    PREVIEW_ROWS,
+    CorpusFormat,
+    CorpusLayout,
+    guess_label_column,
+    guess_name_column,
+    guess_text_column,
+    has_text_header,
+    is_counts,
+    is_docword,
+    is_ldac,
+    is_table,
+    may_be_heading,
+)
 from acvb_core.data.relations.sniff import inspect, one_line_only, sparse_format
 from acvb_core.data.sources.byte_source import ByteSource
 from acvb_core.data.sources.records import delimiter_code
@@ -58,9 +71,9 @@ def inspect_documents(
         delimiter_code(delimiter)
     lines, found_encoding = _head(source, encoding)
     blank = CorpusLayout("lines", source.name, source.gzipped, found_encoding)
-    if format == "docword" or (format is None and guess.is_docword(lines)):
+    if format == "docword" or (format is None and is_docword(lines)):
         return _plain(blank, "docword", lines)
-    if format == "ldac" or (format is None and guess.is_ldac(lines)):
+    if format == "ldac" or (format is None and is_ldac(lines)):
         return _plain(blank, "ldac", lines)
     if format == "lines":
         return _plain(blank, "lines", lines)
@@ -68,13 +81,13 @@ def inspect_documents(
         return _counts_layout(source, blank, encoding, delimiter, header)
     table = _best_table(lines, delimiter, source.name)
     given = format is not None or delimiter is not None
-    if not given and (table is None or not guess.is_table(*table, source.name)):
-        if table is not None and len(lines) == 1 and guess.may_be_heading(table.records[0]):
+    if not given and (table is None or not is_table(*table, source.name)):
+        if table is not None and len(lines) == 1 and may_be_heading(table.records[0]):
             raise one_line_only(table.records[0], source.name, "choose the format lines")
         return _plain(blank, "lines", lines)
     if table is None:
         raise _first_fault(lines, delimiter or ",", source.name)
-    if format is None and guess.is_counts(table.records):
+    if format is None and is_counts(table.records):
         return _counts_layout(source, blank, encoding, table.delimiter, header)
     return _table_layout(blank, table, header)
 
@@ -120,13 +133,13 @@ def _counts_layout(
 def _table_layout(blank: CorpusLayout, table: _Table, header: bool | None) -> CorpusLayout:
     records = table.records
     width = len(records[0])
-    has_header = guess.has_text_header(records) if header is None else header
+    has_header = has_text_header(records) if header is None else header
     body = records[has_header:]
     given = [name.strip() for name in records[0]] if has_header else [""] * width
     names = given if has_header else [f"column {i + 1}" for i in range(width)]
-    text = guess.text_column(given, body)
-    label = guess.label_column(given, body, {text})
-    name = guess.name_column(given, body, {text, label})
+    text = guess_text_column(given, body)
+    label = guess_label_column(given, body, {text})
+    name = guess_name_column(given, body, {text, label})
     cut = tuple(tuple(field[:PREVIEW_CHARACTERS] for field in record) for record in body[:PREVIEW_ROWS])
     return replace(
         blank,
