@@ -21,7 +21,7 @@ def digits() -> TableAndReport:
     import pandas as pd
     from sklearn.datasets import load_digits
 
-    from acvb_core.data.tables.arrays import pixel_names
+    from acvb_core.data.tables.image import pixel_names
     from acvb_core.data.tables.readers import load_table
 
     found = load_digits()

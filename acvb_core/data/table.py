@@ -223,7 +223,7 @@ def same_valued(values: Floats) -> NDArray[np.bool_]:
     return found
 
 
-def named(names: NDArray[Any] | list[str]) -> str:
+def list_names(names: NDArray[Any] | list[str]) -> str:
     """Return the first few names, and how many more there are."""
     shown = ", ".join(repr(str(name)) for name in names[:_NAMED])
     return shown + (f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else "")
@@ -280,7 +280,7 @@ def _check_different(values: Floats, columns: NDArray[Any], name: str) -> None:
         number = int(constant.sum())
         raise DataError(
             f"{plural(number, 'column')} of {len(columns):,} {'has' if number == 1 else 'have'} no two different "
-            f"values: {named(columns[constant])}",
+            f"values: {list_names(columns[constant])}",
             source=name,
             remedy="Leave constant columns out: they say nothing about the rows.",
         )

@@ -160,10 +160,10 @@ def test_a_network_still_refuses_arrays():
 FRAMES = [
     (
         pd.DataFrame({"t": pd.to_datetime(["2020-01-01", "2021-01-01"])}),
-        "column 1: the column 't' holds times",
+        "column 't': the column 't' holds times",
     ),
     (pd.DataFrame({"x": [1, 2, "oops"], "y": [1, 2, 3]}), "text among the numbers of the column 'x'.*'oops'"),
-    (pd.DataFrame({"x": [1.0, np.inf]}), r"'x' \(row 2\) is infinite"),
+    (pd.DataFrame({"x": [1.0, np.inf]}), r"row 2, column 'x': a number of the column 'x' is infinite"),
     (pd.DataFrame({"x": [1, 2]}, index=["a", "a"]), "row label stands 2 times"),
     (pd.DataFrame([[1, 2], [3, 4]], columns=["x", "x"]), "column label stands 2 times"),
     (pd.DataFrame({"x": []}), "0 rows and 1 columns"),

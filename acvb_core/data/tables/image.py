@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.errors import DataError
+from acvb_core.errors import DataError, ParameterError
+
+ImageSize = str | tuple[int, int] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,3 +84,29 @@ class Image:
                 source=name,
                 remedy="Give every column a pixel of its own, or no picture.",
             )
+
+
+def pixel_names(height: int, width: int) -> list[str]:
+    """Return names of a picture's pixels, row by row: "r1c1", "r1c2", …"""
+    return [f"r{row + 1}c{column + 1}" for row in range(height) for column in range(width)]
+
+
+def parse_image_size(given: ImageSize) -> tuple[int, int] | None:
+    """Return height and width of "8x8", (8, 8) or None.
+
+    Raises
+    ------
+    ParameterError
+        It is none of these.
+    """
+    if given is None:
+        return None
+    found: tuple[int, ...] = ()
+    if isinstance(given, str):
+        match = re.fullmatch(r"\s*(\d{1,6})\s*[x×, ]\s*(\d{1,6})\s*", given)
+        found = (int(match[1]), int(match[2])) if match else ()
+    elif len(given) == 2 and all(isinstance(side, int | np.integer) for side in given):
+        found = int(given[0]), int(given[1])
+    if len(found) != 2 or min(found) < 1:
+        raise ParameterError(f"A picture's size is its height and width such as '8x8', not {given!r}.")
+    return found[0], found[1]

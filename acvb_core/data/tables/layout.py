@@ -1,29 +1,36 @@
-"""How a file of numbers is (or would be) read: delimiter, decimal sign, header, what each column holds."""
+"""How a table is read: the names and kinds of its columns, and what a text's delimiter and decimal sign are."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
+import pyarrow as pa
 
 from acvb_core.data.relations.guess import CORNER_NAMES
 from acvb_core.data.relations.layout import PREVIEW_FIELDS, PREVIEW_ROWS
 from acvb_core.data.relations.sniff import best_delimiter, read_head
+from acvb_core.data.report import plural
 from acvb_core.data.sources.byte_source import ByteSource, Utf8Stream
+from acvb_core.data.sources.frames import FrameSource
 from acvb_core.data.sources.text_formats import refuse_text_format
 from acvb_core.data.sources.values import MISSING_WORDS
 from acvb_core.errors import DataError, ParameterError
 
 #: What stands for a missing cell, in lower case: the other readers' signs and some that only tables of numbers have.
 MISSING = MISSING_WORDS | {"-", "--", ".", "n.a.", "#n/a", "none", "<na>"}
-_NUMBER = {
-    decimal: re.compile(rf"[+-]?(\d+({mark}\d*)?|{mark}\d+)([eE][+-]?\d+)?", re.ASCII)
+#: What a number looks like, by its decimal sign (in the syntax of Python and of RE2).
+NUMBER = {
+    decimal: rf"[+-]?([0-9]+({mark}[0-9]*)?|{mark}[0-9]+)([eE][+-]?[0-9]+)?"
     for decimal, mark in ((".", r"\."), (",", ","))
 }
-_INFINITE = {f"{sign}{word}" for sign in ("", "+", "-") for word in ("inf", "infinity")}
 #: So many whole numbers in a row, each one more than the last, are taken for names of columns.
 _COUNTED = 4
+#: Rows of a frame that are looked at.
+_LOOKED_AT = 50
 
 
 @dataclass(frozen=True)
@@ -32,17 +39,17 @@ class TableLayout:
 
     Attributes
     ----------
-    format : "text", "npy", "npz", "sparse npz", "array" or "frame"
+    format : "text", "npy", "npz", "sparse npz", "array", "frame" or the name of a format with typed columns
     filename : str
     gzipped : bool
     encoding, delimiter, decimal : str or None
         None where it is no text.
     header : bool
-        The first line holds names.
+        The columns have names of their own.
     column_names : tuple of str
-        Of every column; "x1", "x2", … where the file has none.
+        Of every column; "x1", "x2", … where there are none.
     kinds : tuple of str
-        What the head of each column holds: "numbers", "text", "mixed" or "missing".
+        What the head of each column holds: "numbers", "text", "mixed", "missing", or another type, in words.
     rows : tuple of tuples of str
         The first lines of data, at most PREVIEW_ROWS, each with as many fields as the table has columns (blank where
         the line has fewer), at most PREVIEW_FIELDS.
@@ -71,68 +78,12 @@ class TableLayout:
         return found | {"rows": [list(row) for row in self.rows]}
 
 
-def inspect_text(
-    source: ByteSource,
-    *,
-    encoding: str | None = None,
-    delimiter: str | None = None,
-    decimal: str | None = None,
-    header: bool | None = None,
-    missing: frozenset[str] = frozenset(),
-) -> TableLayout:
-    """Look at the head of a delimited text; arguments that are not None are taken as given.
-
-    Raises
-    ------
-    DataError
-        The head is no table, or a table of one column.
-    """
-    if decimal not in (None, ".", ","):
-        raise ParameterError(f"The decimal sign is '.' or ',', not {decimal!r}.")
-    refuse_text_format(source)
-    stream = Utf8Stream(source, encoding)
-    delimiter, head = best_delimiter(*read_head(stream), delimiter, source.name)
-    first = head.records[0]
-    if head.usual < 2 or len(first) != head.usual:
-        raise _no_columns(first, head.usual, source.name)
-    if decimal == delimiter:
-        raise ParameterError(f"{delimiter!r} cannot be the delimiter and the decimal sign.")
-    records = [record for record in head.records if len(record) == head.usual]
-    decimal = decimal or _guess_decimal(records, delimiter)
-    signs = MISSING | missing
-    named = guess_header(records, decimal, signs) if header is None else header
-    body = records[named:]
-    names = tuple(first) if named else tuple(f"x{i + 1}" for i in range(head.usual))
-    kinds = tuple(kind_of([record[i] for record in body], decimal, signs) for i in range(head.usual))
-    found = TableLayout(
-        "text", source.name, source.gzipped, stream.encoding, delimiter, decimal, named, names, kinds
-    )
-    may_name = kinds[0] == "text" or (named and first[0].strip().lower() in CORNER_NAMES)
-    return replace(
-        found,
-        rows=tuple(_shown(record, head.usual) for record in head.records[named:][:PREVIEW_ROWS]),
-        n_fields=head.usual,
-        row_column=0 if may_name else None,
-    )
-
-
-def _shown(record: Sequence[str], n_fields: int) -> tuple[str, ...]:
-    fields = [*record, *("" for _ in range(n_fields - len(record)))]
-    return tuple(fields[: min(n_fields, PREVIEW_FIELDS)])
-
-
 def is_number(text: str, decimal: str = ".") -> bool:
-    """Whether a field is a number, infinite ones included."""
-    word = text.strip()
-    return _NUMBER[decimal].fullmatch(word) is not None or word.lower() in _INFINITE
+    """Whether a field is a finite number (as it is written: 1e999 is one)."""
+    return re.fullmatch(NUMBER[decimal], text.strip()) is not None
 
 
-def is_infinite(text: str) -> bool:
-    """Whether a field says that a number is infinite."""
-    return text.strip().lower() in _INFINITE
-
-
-def kind_of(fields: Sequence[str], decimal: str, missing: frozenset[str] = MISSING) -> str:
+def kind_of(fields: Sequence[str], decimal: str = ".", missing: frozenset[str] = MISSING) -> str:
     """Return what fields of a column hold: "numbers", "text", "mixed" or "missing"."""
     known = [is_number(field, decimal) for field in fields if field.strip().lower() not in missing]
     if not known:
@@ -140,7 +91,76 @@ def kind_of(fields: Sequence[str], decimal: str, missing: frozenset[str] = MISSI
     return "numbers" if all(known) else "mixed" if any(known) else "text"
 
 
-def guess_header(records: Sequence[Sequence[str]], decimal: str, missing: frozenset[str] = MISSING) -> bool:
+def inspect_columns(
+    source: ByteSource | FrameSource,
+    *,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    header: bool | None = None,
+    missing: frozenset[str] = frozenset(),
+) -> TableLayout:
+    """Look at the head of a delimited text or a frame; arguments that are not None are taken as given.
+
+    Raises
+    ------
+    DataError
+        The head of a text is no table, or a table of one column.
+    """
+    if decimal not in (None, ".", ","):
+        raise ParameterError(f"The decimal sign is '.' or ',', not {decimal!r}.")
+    if isinstance(source, FrameSource):
+        format, n_fields = source.frame.container, len(source.frame.names)
+        head = source.first_rows(_LOOKED_AT)
+        header = True if source.frame.named else header
+    else:
+        refuse_text_format(source)
+        stream = Utf8Stream(source, encoding)
+        delimiter, found = best_delimiter(*read_head(stream), delimiter, source.name)
+        format, n_fields, head, encoding = "text", found.usual, found.records, stream.encoding
+        if n_fields < 2 or len(head[0]) != n_fields:
+            raise _no_columns(head[0], n_fields, source.name)
+        if decimal == delimiter:
+            raise ParameterError(f"{delimiter!r} cannot be the delimiter and the decimal sign.")
+    records = [record for record in head if len(record) == n_fields]
+    decimal = decimal or _guess_decimal(records, delimiter)
+    signs = MISSING | missing
+    named = _has_header(records, decimal, signs) if header is None else header
+    kinds = tuple(kind_of([record[i] for record in records[named:]], decimal, signs) for i in range(n_fields))
+    may_name = kinds[0] == "text" or (named and head[0][0].strip().lower() in CORNER_NAMES)
+    if isinstance(source, FrameSource):
+        first = column_types(source)[0]
+        may_name &= pa.types.is_integer(first) or is_text(first)
+    shown = [[*record, *[""] * n_fields][: min(n_fields, PREVIEW_FIELDS)] for record in head[named:]]
+    return TableLayout(
+        format,
+        source.name,
+        source.gzipped,
+        encoding,
+        delimiter,
+        decimal,
+        named,
+        tuple(head[0]) if named else tuple(f"x{i + 1}" for i in range(n_fields)),
+        kinds,
+        tuple(map(tuple, shown[:PREVIEW_ROWS])),
+        n_fields,
+        0 if may_name else None,
+    )
+
+
+def column_types(source: FrameSource) -> list[Any]:
+    """Return the Arrow types of a frame's columns, of a dictionary that of its values; [] where it has no rows."""
+    schema = next((batch.schema for batch in source.frame.batches()), [])
+    types = [column.type for column in schema][: len(source.frame.names)]
+    return [kind.value_type if pa.types.is_dictionary(kind) else kind for kind in types]
+
+
+def is_text(kind: Any) -> bool:
+    """Whether an Arrow type is that of texts."""
+    return any(test(kind) for test in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view))
+
+
+def _has_header(records: Sequence[Sequence[str]], decimal: str, missing: frozenset[str]) -> bool:
     """Whether the first record names the columns.
 
     It does where it is the only one and of text, where text stands above numbers (or more of them than of texts), where
@@ -148,20 +168,16 @@ def guess_header(records: Sequence[Sequence[str]], decimal: str, missing: frozen
     the next record is not.
     """
     first, body = records[0], records[1:]
+    texts = [field.strip().lower() not in missing and not is_number(field, decimal) for field in first]
     if not body:  # nothing but names is no row of numbers
-        return not any(field.strip().lower() in missing or is_number(field, decimal) for field in first)
+        return all(texts)
     if not first[0].strip() and all(field.strip() for field in first[1:]):
         return True
-    for column, field in enumerate(first):
-        text = field.strip().lower() not in missing and not is_number(field, decimal)
-        if text and _mostly_numbers([record[column] for record in body], decimal, missing):
+    for column in np.flatnonzero(texts):
+        below = [record[column] for record in body if record[column].strip().lower() not in missing]
+        if 2 * sum(is_number(field, decimal) for field in below) > len(below):
             return True
     return _counts_up(first) and not _counts_up(body[0])
-
-
-def _mostly_numbers(fields: Sequence[str], decimal: str, missing: frozenset[str]) -> bool:
-    known = [is_number(field, decimal) for field in fields if field.strip().lower() not in missing]
-    return 2 * sum(known) > len(known)
 
 
 def _counts_up(fields: Sequence[str]) -> bool:
@@ -171,13 +187,13 @@ def _counts_up(fields: Sequence[str]) -> bool:
     return all(int(b) == int(a) + 1 for a, b in zip(numbers, numbers[1:], strict=False))
 
 
-def _guess_decimal(records: Sequence[Sequence[str]], delimiter: str) -> str:
+def _guess_decimal(records: Sequence[Sequence[str]], delimiter: str | None) -> str:
     """Return "," where numbers have a comma and none has a point."""
     if delimiter == ",":
         return "."
-    fields = [field.strip() for record in records for field in record]
-    comma = any("," in field and _NUMBER[","].fullmatch(field) for field in fields)
-    point = any("." in field and _NUMBER["."].fullmatch(field) for field in fields)
+    fields = [field for record in records for field in record]
+    comma = any("," in field and is_number(field, ",") for field in fields)
+    point = any("." in field and is_number(field, ".") for field in fields)
     return "," if comma and not point else "."
 
 
@@ -191,7 +207,7 @@ def _no_columns(first: Sequence[str], usual: int, name: str) -> DataError:
             remedy="Give a table with several columns, or say which delimiter separates them.",
         )
     return DataError(
-        f"the first line has {len(first):,} field{'' if len(first) == 1 else 's'}, most lines have {usual:,}",
+        f"the first line has {plural(len(first), 'field')}, most lines have {usual:,}",
         source=name,
         line=1,
         remedy="Remove title lines above the data, and give every line the same number of fields.",

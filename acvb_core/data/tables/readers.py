@@ -1,36 +1,26 @@
-"""Load a table of numbers from what people have: delimited text, NumPy's files, arrays and frames."""
+"""Load a table of numbers from what people have: files, arrays, frames, AnnData."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from scipy import sparse
 
 from acvb_core.data.report import ReadReport
-from acvb_core.data.sources.byte_source import ByteSource, FileLike
 from acvb_core.data.sources.columns import column_position
+from acvb_core.data.sources.frames import FrameChoices, open_source
+from acvb_core.data.sources.objects import is_frame
 from acvb_core.data.sources.records import BLOCK_BYTES
 from acvb_core.data.table import Table
-from acvb_core.data.tables.arrays import of_array, of_frame, read_npy, read_npz
-from acvb_core.data.tables.categories import CategoryPolicy
-from acvb_core.data.tables.layout import TableLayout, inspect_text
-from acvb_core.data.tables.raw import RawTable
-from acvb_core.data.tables.settle import (
-    ConstantPolicy,
-    ImageSize,
-    TableOptions,
-    checked_policy,
-    image_size,
-    settled,
-)
-from acvb_core.data.tables.text import Wanted, read_text
-from acvb_core.errors import ParameterError
-
-if TYPE_CHECKING:
-    import pandas as pd
+from acvb_core.data.tables.build import CategoryPolicy, ConstantPolicy, Policies, Roles, build_table
+from acvb_core.data.tables.columns import read_columns
+from acvb_core.data.tables.image import ImageSize, parse_image_size
+from acvb_core.data.tables.layout import TableLayout, inspect_columns
+from acvb_core.data.tables.raw import RawTable, read_array, read_numpy
+from acvb_core.errors import DataError, ParameterError
 
 ColumnChoice = str | int
 Header = Literal["auto"] | bool | None
@@ -53,28 +43,39 @@ class LoadedTable:
     layout: TableLayout
 
 
-@dataclass(frozen=True)
-class _Choices:
-    """The columns that the user named."""
+class Choices(NamedTuple):
+    """What the user says of a source, before it is known which columns it has.
 
-    row_labels: ColumnChoice | Literal[False] | None
-    label_column: ColumnChoice | None
-    category_columns: tuple[ColumnChoice, ...]
-    leave_out: tuple[ColumnChoice, ...]
+    Attributes
+    ----------
+    row_labels, label_column, category_columns, leave_out
+        As in `load_table`.
+    looking : dict
+        What is given and so not guessed: encoding, delimiter, decimal, header, missing.
+    frame : FrameChoices
+    block_bytes : int
+    """
 
-    def positions(self, layout: TableLayout) -> dict[str, Any]:
-        """Return them by position; DataError names one that is not there."""
+    looking: dict[str, Any]
+    row_labels: ColumnChoice | Literal[False] | None = None
+    label_column: ColumnChoice | None = None
+    category_columns: tuple[ColumnChoice, ...] = ()
+    leave_out: tuple[ColumnChoice, ...] = ()
+    frame: FrameChoices = FrameChoices()
+    block_bytes: int = BLOCK_BYTES
+
+    def roles(self, layout: TableLayout) -> Roles:
+        """Return the columns that were named, by position; DataError names one that is not there."""
         row = self.row_labels if self.row_labels is False else column_position(layout, self.row_labels)
-        return {
-            "row_column": row,
-            "label_column": column_position(layout, self.label_column),
-            "category_columns": _several(layout, self.category_columns),
-            "left_out": _several(layout, self.leave_out),
-        }
+        several = (
+            frozenset(at for at in (column_position(layout, choice) for choice in chosen) if at is not None)
+            for chosen in (self.category_columns, self.leave_out)
+        )
+        return Roles(row, column_position(layout, self.label_column), *several)
 
 
 def inspect_table(
-    source: FileLike,
+    source: Any,
     filename: str | None = None,
     *,
     header: Header = None,
@@ -82,8 +83,11 @@ def inspect_table(
     encoding: str | None = None,
     delimiter: str | None = None,
     decimal: str | None = None,
+    sheet: str | int | None = None,
+    table: str | None = None,
+    query: str | None = None,
 ) -> TableLayout:
-    """Look at the head of a file and propose how to read it.
+    """Look at the head of a file or a frame and propose how to read it.
 
     The arguments are those of `load_table`.
 
@@ -92,22 +96,16 @@ def inspect_table(
     DataError
         Nothing that is read: empty, binary, a foreign format, one column only.
     """
-    with ByteSource(source, filename, accepts=("npy", "npz")) as opened:
+    looking = _looking(encoding, delimiter, decimal, header, missing)
+    choices = FrameChoices(sheet, table, query)
+    with open_source(source, filename, accepts=("npy", "npz"), choices=choices) as opened:
         if opened.is_array or opened.is_zip:
             return TableLayout("npy" if opened.is_array else "npz", opened.name, opened.gzipped)
-        signs = _signs(missing)
-        return inspect_text(
-            opened,
-            encoding=encoding,
-            delimiter=delimiter,
-            decimal=decimal,
-            header=_given(header),
-            missing=signs,
-        )
+        return inspect_columns(opened, **looking)
 
 
 def load_table(
-    source: FileLike | np.ndarray[Any, Any] | sparse.sparray | sparse.spmatrix | pd.DataFrame,
+    source: Any,
     *,
     filename: str | None = None,
     name: str | None = None,
@@ -124,17 +122,22 @@ def load_table(
     encoding: str | None = None,
     delimiter: str | None = None,
     decimal: str | None = None,
+    sheet: str | int | None = None,
+    table: str | None = None,
+    query: str | None = None,
     block_bytes: int = BLOCK_BYTES,
 ) -> LoadedTable:
     r"""Read a table of numbers; gzip is recognised by itself.
 
-    Read are delimited text, NumPy's .npy and .npz (one array of cells, two-dimensional or pictures, and beside it
-    `rows`, `columns`, `labels` if there are), SciPy's sparse .npz, arrays, SciPy matrices and pandas frames. Nothing
-    is dropped unless it is asked for, and the report tells what was.
+    Read are delimited text, Parquet, Arrow, Feather, Excel, ODS, JSON Lines, SQLite, NumPy's .npy and .npz (one array
+    of cells, two-dimensional or pictures, and beside it `rows`, `columns`, `labels` if there are) and SciPy's sparse
+    .npz; in memory arrays, SciPy matrices, AnnData, and frames of pandas, polars, pyarrow, duckdb or another library
+    with the Arrow or the dataframe protocol. Nothing is dropped unless it is asked for, and the report tells what was.
 
     Parameters
     ----------
-    source : path, bytes, binary file object, array (masked or sparse too) or DataFrame
+    source : path, bytes, file object, array (masked or sparse too), frame or AnnData
+        An index of pandas that is more than a numbering names the rows. Of an AnnData, `X` holds the cells.
     filename : str, optional
         The name the user knows the source by.
     name : str, optional
@@ -145,7 +148,7 @@ def load_table(
         The column of the rows' names, by header name or 0-based position. None: the first column if it is text or
         its heading is blank (or "id", "name", …), and no two are the same. False: rows have no names.
     label_column : str or int, optional
-        The column of a known group of each row, which the inference never sees.
+        The column of a known group of each row, which the inference never sees; of an AnnData, one of `obs`.
     missing : iterable of str
         Signs for a missing cell (such as "-999") besides blank, NA, N/A, NaN, null, none, ?, - and a point.
     categories : "refuse", "one-hot" or "leave-out"
@@ -168,6 +171,10 @@ def load_table(
         One character; guessed among tab ; | , and, for columns of numbers, space.
     decimal : "." or ",", optional
         Guessed: a comma where it is not the delimiter, and stands in numbers none of which has a point.
+    sheet : str or int, optional
+        Of a workbook: the sheet, by name or by 0-based position (default: the first with data).
+    table, query : str, optional
+        Of a database: the name of the table, or a SELECT that only reads (default: its only table).
     block_bytes : int
         Bytes read at a time.
 
@@ -184,72 +191,109 @@ def load_table(
     >>> loaded.table.size_text, loaded.table.rows.tolist()
     ('2 rows × 2 columns', ['Bergen', 'Bari'])
     """
-    checked_policy("categories", categories, CategoryPolicy)
-    checked_policy("constants", constants, ConstantPolicy)
-    size = image_size(image)
-    signs = _signs(missing)
-    choices = _Choices(row_labels, label_column, _listed(category_columns), _listed(leave_out))
-    if isinstance(source, np.ndarray) or sparse.issparse(source) or hasattr(source, "iloc"):
-        raw = _in_memory(source, filename or name or "table", signs)
-        stem = raw.source
-    else:
-        with ByteSource(cast(FileLike, source), filename, accepts=("npy", "npz")) as opened:
-            stem = opened.stem
-            if opened.is_array or opened.is_zip:
-                raw = read_npy(opened) if opened.is_array else read_npz(opened)
-            else:
-                layout = inspect_text(
-                    opened,
-                    encoding=encoding,
-                    delimiter=delimiter,
-                    decimal=decimal,
-                    header=_given(header),
-                    missing=signs,
-                )
-                wanted = _wanted(layout, choices, signs)
-                raw = read_text(opened, layout, wanted, encoding=encoding, block_bytes=block_bytes)
-    columns = choices.positions(raw.layout)
-    for column in {columns["row_column"], columns["label_column"], *columns["category_columns"]}:
-        if column is not None and column is not False:
-            raw.keep_as_text(column)
-    options = TableOptions(
-        name=name or stem,
-        categories=categories,
-        constants=constants,
-        standardise=standardise,
-        image=size,
-        **columns,
+    for policy, given, allowed in (
+        ("categories", categories, CategoryPolicy),
+        ("constants", constants, ConstantPolicy),
+    ):
+        if given not in get_args(allowed):
+            known = ", ".join(map(repr, get_args(allowed)))
+            raise ParameterError(f"{policy} is one of {known}, not {given!r}.")
+    policies = Policies(name or "", categories, constants, standardise, parse_image_size(image))
+    choices = Choices(
+        _looking(encoding, delimiter, decimal, header, missing),
+        row_labels,
+        label_column,
+        _listed(category_columns),
+        _listed(leave_out),
+        FrameChoices(sheet, table, query),
+        block_bytes,
     )
-    table, facts = settled(raw, options)
+    called = filename or name or "table"
+    if is_annotated(source):
+        raw, choices = read_annotated(source, called, choices)
+        return _finish(raw, choices, policies)
+    if isinstance(source, np.ndarray) or sparse.issparse(source):
+        return _finish(read_array(source, called), choices, policies)
+    return _read(source, called if is_frame(source) else filename, choices, policies)
+
+
+def _read(source: Any, filename: str | None, choices: Choices, policies: Policies) -> LoadedTable:
+    """Load a file or a frame."""
+    rows = None
+    if hasattr(source, "iloc") and hasattr(source, "index"):
+        if type(source.index).__name__ != "RangeIndex":
+            rows = [str(row) for row in source.index]
+        source = source.reset_index(drop=True)
+    with open_source(source, filename, accepts=("npy", "npz"), choices=choices.frame) as opened:
+        policies = policies if policies.name else policies._replace(name=opened.stem)
+        if opened.is_array or opened.is_zip:
+            return _finish(read_numpy(opened), choices, policies)
+        layout = inspect_columns(opened, **choices.looking)
+        roles = choices.roles(layout)
+        guessed = layout.row_column if roles.row_column is None and rows is None else None
+        raw = read_columns(
+            opened,
+            layout,
+            texts=roles.texts | ({guessed} - {None}),
+            left_out=roles.left_out,
+            missing=choices.looking["missing"],
+            encoding=choices.looking["encoding"],
+            block_bytes=choices.block_bytes,
+        )
+        raw.rows = rows
+        return _finish(raw, choices, policies)
+
+
+def _finish(raw: RawTable, choices: Choices, policies: Policies) -> LoadedTable:
+    roles = choices.roles(raw.layout)
+    for column in roles.texts - roles.left_out:
+        raw.keep_as_text(column)
+    table, facts = build_table(raw, roles, policies if policies.name else policies._replace(name=raw.source))
     return LoadedTable(table, ReadReport(raw.source, tuple(facts)), raw.layout)
 
 
-def _in_memory(source: Any, name: str, signs: frozenset[str]) -> RawTable:
-    return of_frame(source, name, signs) if hasattr(source, "iloc") else of_array(source, name)
+def is_annotated(source: Any) -> bool:
+    """Whether an object is an AnnData, or has what one has."""
+    return all(hasattr(source, name) for name in ("X", "obs", "obs_names", "var_names"))
 
 
-def _wanted(layout: TableLayout, choices: _Choices, signs: frozenset[str]) -> Wanted:
-    at = choices.positions(layout)
-    row = layout.row_column if at["row_column"] is None else at["row_column"]
-    texts = {column for column in (row, at["label_column"]) if column is not None and column is not False}
-    return Wanted(frozenset(texts | at["category_columns"]), at["left_out"], signs)
+def read_annotated(source: Any, name: str, choices: Choices) -> tuple[RawTable, Choices]:
+    """Return the cells of an AnnData, and the choices that are left: a label column of `obs` is read here.
 
-
-def _several(layout: TableLayout, choices: tuple[ColumnChoice, ...]) -> frozenset[int]:
-    found = [column_position(layout, choice) for choice in choices]
-    return frozenset(column for column in found if column is not None)
+    Raises
+    ------
+    DataError
+        As `read_array`; or it has no `X`.
+    """
+    cells = source.X.to_memory() if hasattr(source.X, "to_memory") else source.X
+    if cells is None:
+        raise DataError("this AnnData has no X", source=name, remedy="Give it a matrix X of numbers.")
+    labels = None
+    if isinstance(choices.label_column, str) and choices.label_column in source.obs:
+        column = source.obs[choices.label_column]
+        labels = ["" if missing else str(label) for label, missing in zip(column, column.isna(), strict=True)]
+        choices = choices._replace(label_column=None)
+    raw = read_array(
+        cells, name, kind="AnnData", rows=source.obs_names, columns=source.var_names, labels=labels
+    )
+    return raw, choices
 
 
 def _listed(choices: Iterable[ColumnChoice]) -> tuple[ColumnChoice, ...]:
     return (choices,) if isinstance(choices, str | int) else tuple(choices)
 
 
-def _given(header: Header) -> bool | None:
+def _looking(
+    encoding: str | None, delimiter: str | None, decimal: str | None, header: Header, missing: Iterable[str]
+) -> dict[str, Any]:
+    """Return the arguments of `inspect_columns`."""
     if header not in (None, "auto", True, False):
         raise ParameterError(f"header is True, False or 'auto', not {header!r}.")
-    return None if header in (None, "auto") else bool(header)
-
-
-def _signs(missing: Iterable[str]) -> frozenset[str]:
-    given = (missing,) if isinstance(missing, str) else missing
-    return frozenset(str(sign).strip().lower() for sign in given)
+    signs = (missing,) if isinstance(missing, str) else missing
+    return {
+        "encoding": encoding,
+        "delimiter": delimiter,
+        "decimal": decimal,
+        "header": None if header in (None, "auto") else bool(header),
+        "missing": frozenset(str(sign).strip().lower() for sign in signs),
+    }
