@@ -10,8 +10,8 @@ from typing import Any
 from acvb_core.cli.reading_tables import add_table
 from acvb_core.cli.settings import Add, add_setting, adder, setting_help, typed_value
 from acvb_core.cli.typed import column, real, shape, words
+from acvb_core.data.corpora.languages import STOP_WORD_LANGUAGES
 from acvb_core.data.corpora.layout import CORPUS_FORMATS
-from acvb_core.data.corpora.stop_words import STOP_WORD_LANGUAGES
 from acvb_core.data.corpora.tokeniser import TOKENISER_PARAMETERS, Tokeniser
 from acvb_core.data.relations.layout import FORMATS
 from acvb_core.data.relations.sides import DOMAINS

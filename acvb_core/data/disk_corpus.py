@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from acvb_core.data.corpora.cutting import WordFunction
 from acvb_core.data.corpora.disk_format import META as META
 from acvb_core.data.corpora.disk_format import check_words, chosen_pairs, damaged, read_meta, stored_shard
 from acvb_core.data.corpora.disk_spool import StringFile
-from acvb_core.data.corpora.tokeniser import Tokeniser
+from acvb_core.data.corpora.tokeniser import Tokeniser, with_function
 from acvb_core.data.corpus import Corpus, further_words
 from acvb_core.data.report import plural
 from acvb_core.errors import ParameterError
@@ -104,13 +105,21 @@ class DiskCorpus:
         ]
 
     @classmethod
-    def open(cls, folder: str | Path) -> DiskCorpus:
+    def open(cls, folder: str | Path, *, tokeniser: WordFunction | None = None) -> DiskCorpus:
         """Return the corpus that a folder holds.
+
+        Parameters
+        ----------
+        folder : path
+        tokeniser : callable, optional
+            The function that its texts were cut by, which the folder does not keep; needed to cut other texts.
 
         Raises
         ------
         DataError
             The folder holds none, is damaged, or was written by a later version.
+        ParameterError
+            A tokeniser was given, and its texts were not cut by a function.
         """
         folder = Path(folder)
         meta = read_meta(folder)
@@ -122,7 +131,7 @@ class DiskCorpus:
             vocabulary = np.empty(meta["words"], dtype=object)
             vocabulary[:] = list(StringFile(folder, "vocabulary"))
             told = meta["tokeniser"]
-            return cls(
+            found = cls(
                 folder,
                 meta["name"],
                 vocabulary,
@@ -138,6 +147,7 @@ class DiskCorpus:
             )
         except (KeyError, TypeError, AttributeError, ValueError, OSError, ParameterError) as problem:
             raise damaged(folder, f"{type(problem).__name__}: {problem}") from None
+        return replace(found, tokeniser=with_function(found.tokeniser, tokeniser))
 
     @property
     def n_words(self) -> int:

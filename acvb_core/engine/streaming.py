@@ -9,7 +9,8 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from acvb_core.data.corpora.tokeniser import Tokeniser
+from acvb_core.data.corpora.cutting import WordFunction
+from acvb_core.data.corpora.tokeniser import Tokeniser, as_tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.data.names import unique_names
@@ -32,7 +33,7 @@ class StreamingLda:
         "sdm", "scvb0" or "svb".
     k : int
         Number of topics.
-    tokeniser : Tokeniser, optional
+    tokeniser : Tokeniser or callable, optional
         How texts are cut, its limits on how often a word must stand left out: they would need all the texts. By
         default that of the first corpus, or of texts the usual one.
     vocabulary : sequence of str, optional
@@ -72,7 +73,7 @@ class StreamingLda:
         method: str = "sdm",
         k: int = 20,
         *,
-        tokeniser: Tokeniser | None = None,
+        tokeniser: Tokeniser | WordFunction | None = None,
         vocabulary: Sequence[str] | None = None,
         seed: int = 0,
         total_documents: int | None = None,
@@ -84,7 +85,8 @@ class StreamingLda:
         self._values = checked_values(self._row, k, values)
         self._expected = checked_total(total_documents, method)
         self._fixed = _checked_words(vocabulary, name)
-        self._given = None if tokeniser is None else tokeniser.without_limits()
+        given = as_tokeniser(tokeniser)
+        self._given = None if given is None else given.without_limits()
         self._start: TrainedTopics | None = None
         self.seed, self.name = _checked_seed(seed), name
         self._check_memory = check_memory

@@ -10,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from acvb_core.data.corpora.cutting import name_of
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.data.relation import Relation
@@ -123,8 +124,10 @@ def _code(name: str, value: Any) -> str:
         return repr(os.fspath(value) if isinstance(value, os.PathLike) else value)
     tokeniser = value if isinstance(value, Tokeniser) else Tokeniser.from_dict(value)
     usual = Tokeniser().to_dict()
-    changed = {key: found for key, found in tokeniser.to_dict().items() if found != usual[key]}
-    told = ", ".join(f"{key}={found!r}" for key, found in changed.items())
+    changed = {key: repr(found) for key, found in tokeniser.to_dict().items() if found != usual.get(key)}
+    if tokeniser.function is not None:
+        changed["function"] = name_of(tokeniser.function)  # for the user to import
+    told = ", ".join(f"{key}={code}" for key, code in changed.items())
     return told and f"acvb_core.Tokeniser({told})"
 
 

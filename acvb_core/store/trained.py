@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
-from acvb_core.data.corpora.tokeniser import Tokeniser
+from acvb_core.data.corpora.cutting import WordFunction
+from acvb_core.data.corpora.tokeniser import Tokeniser, with_function
 from acvb_core.errors import ParameterError
 from acvb_core.lda.trained import TrainedTopics, trained_topics
 from acvb_core.protocols import Posterior
@@ -93,7 +95,9 @@ def _trained(model: Any) -> TrainedTopics:
     raise ParameterError(f"a {type(model).__name__} has no topics to save; give a result or trained topics.")
 
 
-def load_model(path: str | Path | BinaryIO, name: str | None = None) -> TrainedTopics:
+def load_model(
+    path: str | Path | BinaryIO, name: str | None = None, *, tokeniser: WordFunction | None = None
+) -> TrainedTopics:
     """Return the topics that `save_model` wrote, to go on from: `fit(..., start=load_model(path))`.
 
     Parameters
@@ -102,21 +106,32 @@ def load_model(path: str | Path | BinaryIO, name: str | None = None) -> TrainedT
         A file, or the folder that a run of topics was written to.
     name : str, optional
         What messages call a file object.
+    tokeniser : callable, optional
+        The function that the texts were cut by, which the file does not keep; needed to cut other texts.
 
     Raises
     ------
+    ParameterError
+        A tokeniser was given, and the texts were not cut by a function.
     StoreError
         The file is not there, holds something else, is damaged, or was written by a newer version of the program.
     """
     if not isinstance(path, str | Path):
         where = Path(name or "the file")
-        return _read(where, read_arrays(where, version=VERSION, stored=path, foreign=_foreign(where)))
+        stored = read_arrays(where, version=VERSION, stored=path, foreign=_foreign(where))
+        return _with_function(_read(where, stored), tokeniser)
     where = Path(path)
     if where.is_dir():
         if not (where / MODEL).is_file():
             raise StoreError(f"{where} holds no trained topics: there is no {MODEL} in it. {_WANTED}")
         where /= MODEL
-    return _read(where, read_arrays(where, version=VERSION, foreign=_foreign(where)))
+    return _with_function(
+        _read(where, read_arrays(where, version=VERSION, foreign=_foreign(where))), tokeniser
+    )
+
+
+def _with_function(trained: TrainedTopics, function: WordFunction | None) -> TrainedTopics:
+    return replace(trained, tokeniser=with_function(trained.tokeniser, function))
 
 
 def is_model(path: Path) -> bool:

@@ -7,9 +7,10 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from acvb_core.data.corpora.stop_words import STOP_WORD_LANGUAGES
+from acvb_core.data.corpora.cutting import TOKEN_PATTERN
+from acvb_core.data.corpora.languages import STOP_WORD_LANGUAGES
 from acvb_core.data.corpora.text_cut import DROP_REASONS, TokeniserPreview
-from acvb_core.data.corpora.tokeniser import TOKEN_PATTERN, TOKENISER_PARAMETERS, Tokeniser
+from acvb_core.data.corpora.tokeniser import TOKENISER_PARAMETERS, Tokeniser
 from pages.ui import format as say
 from pages.ui.forms import parameter_input
 
@@ -86,6 +87,10 @@ def tokeniser_preview(preview: TokeniserPreview) -> None:
         reason = preview.blame()
         most = "" if reason is None else f" What dropped most: {DROP_REASONS[reason]}."
         st.warning(f"No word is left: loosen a setting.{most}", icon=":material/warning:")
+    if preview.uncut is not None:
+        with st.container(key="tokeniser_uncut"):
+            st.warning("These texts are not cut into words.", icon=":material/warning:")
+            st.text(preview.uncut.sentence)  # it quotes a word
     number = st.column_config.NumberColumn(format="localized")
     numbers: Any = dict.fromkeys(("Words", "Tokens", "Times", "Documents"), number)
     st.dataframe(reasons(preview), hide_index=True, key="tokeniser_reasons", column_config=numbers)

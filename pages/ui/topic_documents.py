@@ -163,7 +163,7 @@ def document(view: TopicView, names: Names, topic: int, number: int) -> None:
     tinted_words(view, names, topic, text, spans, shares)
     if corpus.texts is None:
         st.caption("The text is not known: the document's words, the most frequent first.")
-    elif corpus.tokeniser is None:
+    elif corpus.tokeniser is None or not corpus.tokeniser.cuts_texts:
         st.caption("How the text was cut into words is not known, so that they cannot be tinted.")
     else:
         st.caption("The stronger the colour, the more probable the topic. Point at a word for its topic.")
@@ -175,7 +175,8 @@ def _text(view: TopicView, number: int) -> tuple[str, Spans]:
     if corpus.texts is None:
         return _listed(view, number)
     text = corpus.texts[number]
-    return text, [] if corpus.tokeniser is None else corpus.tokeniser.spans(text, view.index)
+    cut = corpus.tokeniser
+    return text, [] if cut is None or not cut.cuts_texts else cut.spans(text, view.index)
 
 
 def _listed(view: TopicView, number: int) -> tuple[str, list[tuple[int, int, int]]]:

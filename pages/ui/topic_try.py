@@ -22,10 +22,10 @@ MOST_CHARACTERS = 50_000
 def try_text(view: TopicView, names: Names, topic: int) -> None:
     """Draw where a text is written, and what the topics say of it."""
     tokeniser = view.corpus.tokeniser
-    if tokeniser is None:
+    if tokeniser is None or not tokeniser.cuts_texts:
         st.info(
-            "These topics were found in counts of words. How a text is to be cut into such words is not known, so none "
-            "can be tried here. On the command line, `acvb transform` reads new documents as counts.",
+            "These topics were found in counts or lists of words. How a text is to be cut into such words is not "
+            "known, so none can be tried here. On the command line, `acvb transform` reads new documents as counts.",
             icon=":material/info:",
         )
         return

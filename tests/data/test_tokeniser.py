@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
-from acvb_core.data.corpora.stop_words import STOP_WORD_LANGUAGES, stop_words_of
+from acvb_core.data.corpora.languages import STOP_WORD_LANGUAGES, is_number, stop_words_of
 from acvb_core.data.corpora.text_cut import DROP_REASONS, REASON_SETTING
-from acvb_core.data.corpora.tokeniser import TOKENISER_PARAMETERS, Tokeniser, is_number
+from acvb_core.data.corpora.tokeniser import TOKENISER_PARAMETERS, Tokeniser
 from acvb_core.errors import ParameterError
 from tests.costs import units_of
 

@@ -167,7 +167,7 @@ def test_a_pattern_that_is_none_is_refused_in_words(open_app: Open) -> None:
 def test_a_pattern_that_would_never_end_is_refused_in_words(
     open_app: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("acvb_core.data.corpora.own_pattern.SECONDS", 0.2)
+    monkeypatch.setattr("acvb_core.data.corpora.cutting.SECONDS", 0.2)
     app = upload(open_app("data"), "notes.csv", f"{TABLE}t9,{'a' * 40},a\n".encode())
     pattern = next(found for found in app.text_input if found.label == "What a word is")
     pattern.set_value(r"(?:a+)+\b\d").run()

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from numpy.typing import NDArray
 
+from acvb_core.data.corpora.cutting import WordFunction
 from acvb_core.data.corpora.disk_shards import SHARD_PAIRS, ShardWriter
 from acvb_core.data.corpora.disk_spool import AT_ONCE, EntrySpool
 from acvb_core.data.corpora.disk_writer import DiskSink
@@ -17,7 +18,7 @@ from acvb_core.data.corpora.layout import ColumnChoice, CorpusFormat, CorpusLayo
 from acvb_core.data.corpora.readers import inspect_source, read_entries, with_columns
 from acvb_core.data.corpora.reading import FaultPolicy, Progress, Reading, offer_skipping
 from acvb_core.data.corpora.texts import entry_facts, size_facts
-from acvb_core.data.corpora.tokeniser import Tokeniser
+from acvb_core.data.corpora.tokeniser import Tokeniser, as_tokeniser
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.data.report import Fact, ReadReport
 from acvb_core.data.sources.byte_source import ByteSource, FileLike
@@ -49,7 +50,7 @@ def read_to_disk(
     format: CorpusFormat | Literal["auto"] = "auto",
     name: str | None = None,
     vocabulary: FileLike | None = None,
-    tokeniser: Tokeniser | None = None,
+    tokeniser: Tokeniser | WordFunction | None = None,
     text_column: ColumnChoice = None,
     name_column: ColumnChoice = None,
     document_column: ColumnChoice = None,
@@ -99,6 +100,7 @@ def read_to_disk(
     """
     if broken not in ("refuse", "skip"):
         raise ParameterError(f"broken is {broken!r}; choose refuse or skip.")
+    cutting = as_tokeniser(tokeniser)
     with ByteSource(source, filename, accepts=("zip",), patient=broken == "skip") as opened:
         layout = _inspected(opened, format, encoding, delimiter, header)
         choices = {
@@ -109,16 +111,16 @@ def read_to_disk(
             "count_column": count_column,
         }
         layout = with_columns(layout, choices)
-        _check_arguments(layout, tokeniser, vocabulary)
+        _check_arguments(layout, cutting, vocabulary)
         if layout.has_texts:
-            tokeniser = tokeniser or Tokeniser()
+            cutting = cutting or Tokeniser()
         told = Progress(progress, opened)
         faults = FaultPolicy(broken == "skip", offers=True)
         reading = Reading(opened, layout, encoding, faults, told)
         with ShardWriter(folder, name=name or opened.stem, shard_pairs=shard_pairs) as writer:
             writer.source = opened.name
             with EntrySpool(writer.work, min(shard_pairs, AT_ONCE)) as spool:
-                sink = DiskSink(writer, spool, tokeniser, keep_texts)
+                sink = DiskSink(writer, spool, cutting, keep_texts)
                 words: Sequence[str] | NDArray[Any]
                 if layout.has_texts:
                     facts = read_documents(reading, sink)
@@ -129,7 +131,7 @@ def read_to_disk(
                     sink.write_counts(reading, found)
                     words, facts = found.words, found.facts
             told.writing(1.0)
-            corpus = writer.finish(words, tokeniser=tokeniser)
+            corpus = writer.finish(words, tokeniser=cutting)
         facts = [*faults.facts(opened), *facts, *_writing_facts(writer, corpus)]
     return LoadedDisk(corpus, ReadReport(layout.filename, tuple(facts)), layout)
 

@@ -205,7 +205,8 @@ class ShardWriter:
         }
         (self.work / META).write_text(json.dumps(meta, ensure_ascii=False, indent=1), encoding="utf-8")
         self.work.replace(self.folder)
-        return DiskCorpus.open(self.folder)
+        function = None if tokeniser is None else tokeniser.function
+        return DiskCorpus.open(self.folder, tokeniser=function if callable(function) else None)
 
     def _append(self, pointers: NDArray[np.int64], words: NDArray[Any], counts: NDArray[np.int32]) -> None:
         n = len(pointers) - 1

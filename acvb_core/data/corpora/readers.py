@@ -6,13 +6,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
 from acvb_core.data.corpora.counts import AddEntries, CountsFound, read_counts
+from acvb_core.data.corpora.cutting import WordFunction
 from acvb_core.data.corpora.documents import read_documents
 from acvb_core.data.corpora.layout import CORPUS_FORMATS, ROLES, ColumnChoice, CorpusFormat, CorpusLayout
 from acvb_core.data.corpora.numbered import read_docword, read_ldac
 from acvb_core.data.corpora.reading import Reading
 from acvb_core.data.corpora.sniff import inspect_documents
 from acvb_core.data.corpora.texts import LoadedCorpus, MemorySink, Texts, corpus_of_texts
-from acvb_core.data.corpora.tokeniser import Tokeniser
+from acvb_core.data.corpora.tokeniser import Tokeniser, as_tokeniser
 from acvb_core.data.sources.byte_source import ByteSource, FileLike
 from acvb_core.data.sources.text_lines import Vocabulary, read_vocabulary
 from acvb_core.errors import DataError, ParameterError
@@ -98,7 +99,7 @@ def load_corpus(
     format: CorpusFormat | Literal["auto"] = "auto",
     name: str | None = None,
     vocabulary: FileLike | None = None,
-    tokeniser: Tokeniser | None = None,
+    tokeniser: Tokeniser | WordFunction | None = None,
     text_column: ColumnChoice = None,
     name_column: ColumnChoice = None,
     label_column: ColumnChoice = None,
@@ -124,8 +125,9 @@ def load_corpus(
         Name of the corpus (default: the file's name without extensions).
     vocabulary : path, bytes or binary file object, optional
         One word a line: what the numbers of docword and ldac stand for; for counts, all words in order.
-    tokeniser : Tokeniser, optional
-        How texts are cut into words (default: `Tokeniser()`).
+    tokeniser : Tokeniser or callable, optional
+        How texts are cut into words (default: `Tokeniser()`). A callable takes a text and gives its words; it stands
+        for `Tokeniser(function=…)`.
     text_column, name_column, label_column : str or int, optional
         Table: the columns of the texts, their names and their groups, by header name or by 0-based position.
         None: guessed. False: there is none.
@@ -151,6 +153,7 @@ def load_corpus(
     >>> loaded.corpus.size_text
     '2 documents · 2 words · 4 tokens'
     """
+    cutting = as_tokeniser(tokeniser)
     with ByteSource(source, filename, accepts=("zip",)) as opened:
         layout = inspect_source(opened, format, encoding, delimiter, header)
         choices = {
@@ -163,7 +166,7 @@ def load_corpus(
         }
         layout = with_columns(layout, choices)
         if not layout.has_texts:
-            if tokeniser is not None:
+            if cutting is not None:
                 raise ParameterError(f"A tokeniser is for texts; {opened.name} is read as {layout.format}.")
             sink = MemorySink()
             found = read_entries(Reading.in_memory(opened, layout, encoding), vocabulary, sink)
@@ -172,7 +175,7 @@ def load_corpus(
             raise ParameterError(
                 f"A vocabulary is for word counts; {opened.name} is read as {layout.format}."
             )
-        return corpus_of_texts(_texts_of(opened, layout, encoding, name), tokeniser)
+        return corpus_of_texts(_texts_of(opened, layout, encoding, name), cutting)
 
 
 def inspect_source(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 
-from acvb_core.data.corpora.tokeniser import Tokeniser, words_of
+from acvb_core.data.corpora.cutting import word_lists, words_by, words_of
+from acvb_core.data.corpora.languages import Uncut, find_uncut
+from acvb_core.data.corpora.tokeniser import Tokeniser
 
 #: Why a word is not kept, in the order in which it is asked, with words for people.
 DROP_REASONS: dict[str, str] = {
@@ -30,6 +33,10 @@ REASON_SETTING: dict[str, str] = {
     "too_common": "max_share",
     "beyond_cap": "max_words",
 }
+
+
+#: Words of a list that tell whether the texts were cut into words.
+_LOOKED_AT = 2_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +101,18 @@ class TokeniserPreview:
         """Number of tokens that are dropped, for whatever reason."""
         return sum(words.n_tokens for words in self.dropped.values())
 
+    @cached_property
+    def uncut(self) -> Uncut | None:
+        """Why words seem to be whole sentences; None where they do not. Of many words some thousands are looked at."""
+        looked_at: list[tuple[str, float]] = []
+        for listed in (self.kept, *self.dropped.values()):
+            at = np.unique(np.linspace(0, max(listed.n_words - 1, 0), _LOOKED_AT, dtype=np.intp))[
+                : listed.n_words
+            ]
+            counts = listed.counts[at] * (listed.n_words / max(len(at), 1))
+            looked_at += zip(listed.words[at].tolist(), counts.tolist(), strict=True)
+        return find_uncut(looked_at)
+
     def blame(self) -> str | None:
         """Return the reason to look at first when too little is left, None when nothing was dropped.
 
@@ -128,22 +147,28 @@ class CutTexts:
 
     Parameters
     ----------
-    texts : sequence of str
+    texts : sequence of str, or of lists of str
+        Lists of words are not cut.
     tokeniser : Tokeniser
-        Only `lowercase` and `token_pattern` matter here.
+        Only `lowercase`, `token_pattern` and `function` matter here.
     first : int
         Number of the first text, for messages.
 
     Raises
     ------
     ParameterError
-        The pattern takes too long.
+        The pattern takes too long, or the function fails.
     """
 
-    def __init__(self, texts: Sequence[str], tokeniser: Tokeniser, first: int = 1) -> None:
-        self._texts = texts
+    def __init__(
+        self, texts: Sequence[str] | Sequence[list[str]], tokeniser: Tokeniser, first: int = 1
+    ) -> None:
+        self._texts: Sequence[Any] = texts
         self._first = first
-        self._how = tokeniser.lowercase, tokeniser.token_pattern
+        self._lists = any(isinstance(text, list | tuple) for text in texts)
+        if not self._lists and len(texts):
+            tokeniser.check_cuts_texts()
+        self._how = _how(tokeniser)
         self._single = _counted(self._words(), len(texts))
         self._phrases: tuple[Any, _Counted] | None = None
 
@@ -154,7 +179,7 @@ class CutTexts:
 
     def serves(self, tokeniser: Tokeniser) -> bool:
         """Whether the texts were cut as this tokeniser would cut them."""
-        return self._how == (tokeniser.lowercase, tokeniser.token_pattern)
+        return self._how == _how(tokeniser)
 
     def select(self, tokeniser: Tokeniser) -> Selection:
         """Return the words that a tokeniser keeps.
@@ -165,7 +190,7 @@ class CutTexts:
             It cuts otherwise: ask `serves` first.
         """
         if not self.serves(tokeniser):
-            raise ValueError("these texts were cut with another case or pattern")
+            raise ValueError("these texts were cut with another case, pattern or function")
         verdicts = [tokeniser.drops(word) for word in self._single.words]
         reasons = np.array([verdict or "" for verdict in verdicts], dtype=object)
         found = self._single
@@ -187,8 +212,12 @@ class CutTexts:
 
     def _words(self) -> Iterator[list[str]]:
         """Give the words of each text."""
-        lowercase, pattern = self._how
+        lowercase, pattern, function = self._how
+        if self._lists:
+            return word_lists(self._texts, lowercase, self._first)
         texts = (text.lower() for text in self._texts) if lowercase else self._texts
+        if callable(function):
+            return words_by(function, texts, self._first)
         return words_of(texts, pattern, self._first)
 
 
@@ -218,6 +247,10 @@ def _counted(words: Iterator[list[str]], n_texts: int, shortest: int = 1, longes
     words_found = np.empty(counts.shape[1], dtype=object)
     words_found[:] = sorted(vectorizer.vocabulary_, key=vectorizer.vocabulary_.__getitem__)
     return _Counted(counts, words_found)
+
+
+def _how(tokeniser: Tokeniser) -> tuple[bool, str, Any]:
+    return tokeniser.lowercase, tokeniser.token_pattern, tokeniser.function
 
 
 def _as_it_is(words: list[str]) -> list[str]:

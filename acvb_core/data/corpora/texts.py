@@ -254,8 +254,10 @@ def size_facts(corpus: Sized, n_empty: int, first_empty: list[str]) -> list[Fact
 
 
 def dropped_facts(preview: TokeniserPreview) -> list[Fact]:
-    """Return the facts about the words that a tokeniser drops."""
+    """Return the facts about the words that a tokeniser drops, and about those that are no words."""
     facts = []
+    if preview.uncut is not None:
+        facts.append(Fact("uncut_words", 1, preview.uncut.sentence))
     for reason, words in preview.dropped.items():
         if words.n_words:
             told = (
@@ -299,7 +301,7 @@ def nothing_left(preview: TokeniserPreview, tokeniser: Tokeniser, source: str) -
         f"no word of {where} is left: dropped were {counts}",
         source=source,
         value=f"{setting}={getattr(tokeniser, setting)}",
-        remedy=remedies[setting],
+        remedy=remedies[setting] if preview.uncut is None else preview.uncut.sentence,
     )
 
 

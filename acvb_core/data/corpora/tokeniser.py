@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
-from acvb_core.data.corpora.own_pattern import Span, find_spans
-from acvb_core.data.corpora.stop_words import stop_words_of
+from acvb_core.data.corpora.cutting import (
+    NO_PATTERN,
+    TOKEN_PATTERN,
+    WordFunction,
+    check_pattern,
+    name_of,
+    places_of,
+    spans_of,
+    words_by,
+)
+from acvb_core.data.corpora.languages import is_number, stop_set, stop_words_of
 from acvb_core.errors import ParameterError
 from acvb_core.parameters import Parameter
 
 if TYPE_CHECKING:
     from acvb_core.data.corpora.text_cut import CutTexts, TokeniserPreview
-
-#: Two letters, digits or underscores at least: scikit-learn's usual pattern.
-TOKEN_PATTERN = r"(?u)\b\w\w+\b"
 
 TOKENISER_PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
@@ -86,7 +90,7 @@ class Tokeniser:
     ----------
     lowercase : bool
     token_pattern : str
-        A regular expression; what it matches (or its one group) is a word.
+        A regular expression; what it matches (or its one group) is a word. "" where documents are lists of words.
     numbers : bool
         Keep words that have digits and no letter.
     stop_words : tuple of str
@@ -101,6 +105,9 @@ class Tokeniser:
         Words of more than this share of the documents are dropped.
     max_words : int or None
         Most words kept, the most frequent ones (alphabetical among equals); None, or 0: all.
+    function : callable or str, optional
+        Takes a text (in lower case with `lowercase`) and gives its words, in place of the pattern: `jieba.lcut`. It is
+        not saved: a str is the name of one that has to be given again before a text can be cut.
 
     Raises
     ------
@@ -122,6 +129,7 @@ class Tokeniser:
     min_documents: int = 2
     max_share: float = 0.95
     max_words: int | None = None
+    function: WordFunction | str | None = None
 
     def __post_init__(self) -> None:
         for name, parameter in _BY_NAME.items():
@@ -135,7 +143,12 @@ class Tokeniser:
             object.__setattr__(self, name, tuple(dict.fromkeys(given)))
         for language in self.stop_words:
             stop_words_of(language)
-        _check_pattern(self.token_pattern)
+        if self.function is not None and not (callable(self.function) or isinstance(self.function, str)):
+            raise ParameterError(
+                f"function is {self.function!r}; it must take a text and give a list of words."
+            )
+        if self.token_pattern != NO_PATTERN:
+            check_pattern(self.token_pattern)
 
     @classmethod
     def from_dict(cls, settings: Mapping[str, Any]) -> Tokeniser:
@@ -155,9 +168,27 @@ class Tokeniser:
         return cls(**settings)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the settings as JSON-able values."""
-        found = asdict(self)
-        return found | {name: list(found[name]) for name in ("stop_words", "extra_stop_words")}
+        """Return the settings as JSON-able values, of a function its name."""
+        found = {field.name: getattr(self, field.name) for field in fields(self)}
+        found |= {name: list(found[name]) for name in ("stop_words", "extra_stop_words")}
+        function = found.pop("function")
+        return found if function is None else found | {"function": name_of(function)}
+
+    @property
+    def cuts_texts(self) -> bool:
+        """Whether texts can be cut: not where documents were lists of words, or the function is to be given again."""
+        return callable(self.function) or (self.function is None and self.token_pattern != NO_PATTERN)
+
+    def check_cuts_texts(self) -> None:
+        """Raise ParameterError where texts cannot be cut."""
+        if self.cuts_texts:
+            return
+        if self.function is None:
+            raise ParameterError("The documents were lists of words, so give lists of words, not texts.")
+        raise ParameterError(
+            f"The texts were cut by {self.function}, a function of your own, which is not saved. Give it again, as "
+            "load_model(…, tokeniser=function) or DiskCorpus.open(…, tokeniser=function) do, or give lists of words."
+        )
 
     def without_limits(self) -> Tokeniser:
         """Return the tokeniser that cuts alike, but drops no word for how often it stands in the texts.
@@ -166,19 +197,20 @@ class Tokeniser:
         """
         return replace(self, min_documents=1, max_share=1.0, max_words=None)
 
-    def cut(self, texts: Sequence[str], *, first: int = 1) -> CutTexts:
+    def cut(self, texts: Sequence[str] | Sequence[list[str]], *, first: int = 1) -> CutTexts:
         """Return texts cut into words and counted: what `preview` filters without cutting again.
 
         Parameters
         ----------
-        texts : sequence of str
+        texts : sequence of str, or of lists of str
+            Lists of words are not cut.
         first : int
             Number of the first text, for messages.
 
         Raises
         ------
         ParameterError
-            The pattern takes too long (any method that cuts texts raises this).
+            The pattern takes too long, or the function fails (any method that cuts texts raises this).
         """
         from acvb_core.data.corpora.text_cut import CutTexts
 
@@ -200,7 +232,8 @@ class Tokeniser:
 
     def drops(self, word: str) -> str | None:
         """Return why a single word is never kept: "stop_word", "number", or None when it may be."""
-        if word.lower() in _stop_set(self.stop_words, self.extra_stop_words, self.token_pattern):
+        pattern = NO_PATTERN if self.function else self.token_pattern
+        if word.lower() in stop_set(self.stop_words, self.extra_stop_words, pattern):
             return "stop_word"
         if not self.numbers and is_number(word):
             return "number"
@@ -238,9 +271,12 @@ class Tokeniser:
 
     def _tokens(self, text: str) -> list[tuple[str, int, int]]:
         """Return every word of a text with its start and end there."""
+        self.check_cuts_texts()
         lowered = text.lower() if self.lowercase else text
-        (spans,) = spans_of([lowered], self.token_pattern)
-        found = [(lowered[start:end], start, end) for start, end in spans]
+        if callable(self.function):
+            found = places_of(next(words_by(self.function, [lowered])), lowered)
+        else:
+            found = [(lowered[start:end], start, end) for start, end in spans_of(lowered, self.token_pattern)]
         if len(lowered) == len(text):
             return found
         # A few letters are longer in lower case (İ): places there are not the places in the text.
@@ -248,47 +284,29 @@ class Tokeniser:
         return [(word, origin[start], origin[end - 1] + 1) for word, start, end in found]
 
 
-def is_number(word: str) -> bool:
-    """Whether a word has digits and no letter: 1996, 1_000, or with a pattern of your own 3.14."""
-    return any(c.isnumeric() for c in word) and not any(c.isalpha() for c in word)
+def with_function(tokeniser: Tokeniser | None, function: WordFunction | None) -> Tokeniser | None:
+    """Return a tokeniser that was read from a file with its function, of which the file has only the name.
+
+    Raises
+    ------
+    ParameterError
+        It has none.
+    """
+    if function is None:
+        return tokeniser
+    if tokeniser is None or tokeniser.function is None:
+        raise ParameterError("The texts were not cut by a function of your own; leave the tokeniser out.")
+    return replace(tokeniser, function=function)
 
 
-@lru_cache(maxsize=32)
-def _stop_set(languages: tuple[str, ...], extra: tuple[str, ...], pattern: str) -> frozenset[str]:
-    """Return the stop words as the texts are cut: "don't" is never met, but its "don" is."""
-    listed = [word.lower() for language in languages for word in stop_words_of(language)]
-    listed += [word.lower() for word in extra]
-    return frozenset(part for parts in words_of(listed, pattern) for part in parts)
+def as_tokeniser(given: Tokeniser | WordFunction | None) -> Tokeniser | None:
+    """Return a tokeniser; a function stands for `Tokeniser(function=…)`.
 
-
-def words_of(texts: Iterable[str], pattern: str, first: int = 1) -> Iterator[list[str]]:
-    """Give the words of each text; parameters and errors as for `find_spans`."""
-    if pattern == TOKEN_PATTERN:
-        return map(re.compile(pattern).findall, texts)
-    texts = list(texts)
-    found = zip(texts, find_spans(texts, pattern, first=first), strict=True)
-    return ([text[start:end] for start, end in spans] for text, spans in found)
-
-
-def spans_of(texts: Iterable[str], pattern: str) -> Iterator[list[Span]]:
-    """Give where the words of each text are; parameters and errors as for `find_spans`."""
-    if pattern == TOKEN_PATTERN:
-        return ([match.span() for match in re.finditer(pattern, text)] for text in texts)
-    return find_spans(texts, pattern)
-
-
-def _check_pattern(pattern: str) -> None:
-    try:
-        compiled = re.compile(pattern)
-    except (re.error, TypeError, OverflowError, RecursionError) as problem:
-        raise ParameterError(
-            f"token_pattern is {pattern!r}, which is no regular expression: {problem}."
-        ) from None
-    if compiled.groups > 1:
-        raise ParameterError(
-            f"token_pattern is {pattern!r}; it may have one group, write the others as (?:…)."
-        )
-    if compiled.search(""):
-        raise ParameterError(
-            f"token_pattern is {pattern!r}, which also matches nothing at all; write + for *."
-        )
+    Raises
+    ------
+    ParameterError
+        It is neither.
+    """
+    if given is None or isinstance(given, Tokeniser):
+        return given
+    return Tokeniser(function=given)

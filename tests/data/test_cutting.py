@@ -7,11 +7,11 @@ import zipfile
 
 import pytest
 
-from acvb_core.data.corpora import own_pattern
+from acvb_core.data.corpora import cutting
+from acvb_core.data.corpora.cutting import TOKEN_PATTERN, find_spans
 from acvb_core.data.corpora.disk_readers import read_to_disk
-from acvb_core.data.corpora.own_pattern import find_spans
 from acvb_core.data.corpora.readers import load_corpus
-from acvb_core.data.corpora.tokeniser import TOKEN_PATTERN, Tokeniser
+from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.streaming import StreamingLda
 from acvb_core.errors import ParameterError
@@ -25,7 +25,7 @@ TEXTS = ["a river of 1996", "", "Don't über-bank İ x_1", "हिन्दी �
 
 @pytest.fixture(autouse=True)
 def tiny_limit(monkeypatch):
-    monkeypatch.setattr(own_pattern, "SECONDS", 0.2)
+    monkeypatch.setattr(cutting, "SECONDS", 0.2)
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_spans_are_those_of_re(pattern):
 
 
 def test_many_texts_are_cut_in_pieces(monkeypatch):
-    monkeypatch.setattr(own_pattern, "LETTERS", 20)
+    monkeypatch.setattr(cutting, "LETTERS", 20)
     found = list(find_spans(TEXTS * 5, r"\S+"))
     assert found == list(find_spans(TEXTS, r"\S+")) * 5
 
@@ -54,7 +54,7 @@ def test_an_endless_pattern_is_refused_and_names_the_text():
 
 
 def test_a_text_after_the_first_piece_has_its_own_number(monkeypatch):
-    monkeypatch.setattr(own_pattern, "LETTERS", 2)
+    monkeypatch.setattr(cutting, "LETTERS", 2)
     with pytest.raises(ParameterError, match="text 14"):
         list(find_spans(["a1", "a2", "", LONG], ENDLESS, first=11))
 
@@ -105,7 +105,7 @@ def test_on_disk_the_number_is_that_of_the_document(tmp_path, monkeypatch):
 
 
 def test_the_usual_pattern_needs_no_second_process(monkeypatch):
-    monkeypatch.setattr(own_pattern.subprocess, "run", None)
+    monkeypatch.setattr(cutting.subprocess, "run", None)
     assert isinstance(load_corpus(b"the river\nriver bank\na bank\n").corpus, Corpus)
 
 
