@@ -12,7 +12,7 @@ from acvb_core.data.samples import SAMPLES  # noqa: E402
 from pages.ui.models import FACES  # noqa: E402
 from pages.ui.overview import forget_held_out, overview  # noqa: E402
 from pages.ui.problem import show_error  # noqa: E402
-from pages.ui.upload import READERS, Reading, show_layout, upload_form, uploaded_file  # noqa: E402
+from pages.ui.upload import READERS, Reading, files_of, show_layout, upload_form, uploaded_file  # noqa: E402
 from pages.ui.workspace import Dataset, Workspace, current  # noqa: E402
 
 # In the order of the models, so that samples of one kind stand together.
@@ -51,7 +51,7 @@ def upload(workspace: Workspace) -> Reading | None:
         width="stretch",
     )
     reader = READERS[model]
-    st.caption(reader.files)
+    st.caption(files_of(reader))
     file = uploaded_file(reader)
     return None if file is None else upload_form(workspace, reader, file)
 
@@ -64,7 +64,8 @@ def nothing_yet() -> None:
             "**A relation**, to be sorted into blocks:\n"
             "- an **edge list**: a line for each link, with its two objects and, if you like, a value;\n"
             "- a **matrix** of 0 and 1, yes and no, or counts; empty cells are unknown;\n"
-            "- **MatrixMarket** and **SciPy .npz** files.\n\n"
+            "- **MatrixMarket** and **SciPy .npz** files;\n"
+            "- columns of a **Parquet**, **Arrow**, **Excel**, **JSON Lines** or **SQLite** file.\n\n"
             "**A network**, the same objects on both sides, to find groups in it:\n"
             "- any of these, with the same names on both sides;\n"
             "- **GraphML**, **GML** and **Pajek** files.\n\n"

@@ -29,7 +29,8 @@ def show_error(error: AcvbError, key: str = "problem") -> None:
             st.text(str(error))
             return
         st.text(f"{error.what[:1].upper()}{error.what[1:]}.")
-        place = {"File": error.source, "Line": error.line, "Column": error.column, "Found": error.value}
+        unit = error.unit.capitalize()
+        place = {"File": error.source, unit: error.line, "Column": error.column, "Found": error.value}
         known = {
             name: f"{at:,}" if isinstance(at, int) else at for name, at in place.items() if at is not None
         }

@@ -12,11 +12,13 @@ import pandas as pd
 import streamlit as st
 
 from acvb_core.data.relation import Relation
+from acvb_core.data.sources.columnar import CONTAINERS, Container, FileChoices
 from acvb_core.errors import AcvbError, DataError
 from pages.ui.known_labels import carried
 from pages.ui.overview import forget_held_out
 from pages.ui.reading import Reader
 from pages.ui.upload_files import Brought, brought_file, identity, rewound
+from pages.ui.upload_parts import choices_of, choose_part, part_prefix
 from pages.ui.upload_relation import RelationReader
 from pages.ui.upload_table import TableReader
 from pages.ui.upload_texts import TextReader
@@ -64,18 +66,32 @@ class Reading:
 
 def uploaded_file(reader: Reader) -> Brought | None:
     """Draw what a file is brought by; it stays chosen when the page is left."""
-    file = brought_file(reader.files)
+    file = brought_file(files_of(reader))
     if file is None:
         for known in READERS.values():
             known.forget()
     return file
 
 
+def files_of(reader: Reader) -> str:
+    """Return what may be uploaded, in a sentence or two."""
+    if not reader.takes_parts:
+        return reader.files
+    *titles, last = (one.title for one in CONTAINERS)
+    return f"{reader.files} Or columns in {', '.join(titles)} or {last}."
+
+
 def upload_form(workspace: Workspace, reader: Reader, file: Brought) -> Reading:
     """Draw how a file is understood, with every choice open; load it when asked to."""
     prefix = _prefix(reader, file)
     layout = problem = draft = None
-    looking = _looked_before(reader, prefix)
+    try:
+        choices = choices_of(file, prefix)
+    except AcvbError as error:
+        return Reading(reader, error=error)
+    part = choose_part(choices, prefix) if reader.takes_parts else {}
+    prefix = part_prefix(prefix, part)
+    looking = _looked_before(reader, prefix) | part
     try:
         layout = reader.inspect(rewound(file), looking)
     except AcvbError as error:
@@ -84,7 +100,7 @@ def upload_form(workspace: Workspace, reader: Reader, file: Brought) -> Reading:
     with st.expander(
         "Reading options", expanded=layout is None, icon=":material/tune:", key=f"{prefix}_options"
     ):
-        _looking(reader, prefix)
+        _looking(reader, choices, prefix)
         objects = {} if layout is None else reader.options(layout, prefix)
     if layout is None:
         return Reading(reader, error=problem)
@@ -166,43 +182,54 @@ def _looked_before(reader: Reader, prefix: str) -> dict[str, Any]:
     return {name: st.session_state.get(f"{prefix}_{name}", value) for name, value in usual.items()}
 
 
-def _looking(reader: Reader, prefix: str) -> None:
-    st.selectbox(
-        "Encoding",
-        [None, *ENCODINGS],
-        format_func=lambda name: name or "recognise it (usually utf-8)",
-        key=f"{prefix}_encoding",
-        persist_state="session",
-        help="How letters are stored. Spreadsheets on Windows often write cp1252.",
-    )
-    if reader.formats:
+def _looking(reader: Reader, choices: FileChoices, prefix: str) -> None:
+    if "encoding" in choices.options:
+        st.selectbox(
+            "Encoding",
+            [None, *ENCODINGS],
+            format_func=lambda name: name or "recognise it (usually utf-8)",
+            key=f"{prefix}_encoding",
+            persist_state="session",
+            help="How letters are stored. Spreadsheets on Windows often write cp1252.",
+        )
+    formats = reader.formats
+    if choices.container != "text":
+        formats = {name: title for name, title in formats.items() if name in reader.column_formats}
+    if formats:
         st.selectbox(
             "Format",
-            ["auto", *reader.formats],
-            format_func=lambda name: reader.formats.get(name, "recognise it"),
+            ["auto", *formats],
+            format_func=lambda name: formats.get(name, "recognise it"),
             key=f"{prefix}_format",
             persist_state="session",
         )
-    st.selectbox(
-        "Delimiter",
-        [None, *reader.delimiters],
-        format_func=lambda mark: reader.delimiters.get(mark, "recognise it"),
-        key=f"{prefix}_delimiter",
-        persist_state="session",
-    )
-    st.selectbox(
-        "First line",
-        ["auto", True, False],
-        format_func=lambda value: {"auto": "recognise it", True: "holds names", False: "is data"}[value],
-        key=f"{prefix}_header",
-        persist_state="session",
-    )
+    if "delimiter" in choices.options:
+        st.selectbox(
+            "Delimiter",
+            [None, *reader.delimiters],
+            format_func=lambda mark: reader.delimiters.get(mark, "recognise it"),
+            key=f"{prefix}_delimiter",
+            persist_state="session",
+        )
+    if "header" in choices.options:
+        st.selectbox(
+            "First line" if choices.container == "text" else "First row",
+            ["auto", True, False],
+            format_func=lambda value: {"auto": "recognise it", True: "holds names", False: "is data"}[value],
+            key=f"{prefix}_header",
+            persist_state="session",
+        )
     reader.look(prefix)
 
 
 def show_layout(reader: Reader, layout: Any) -> None:
     """Draw what was recognised, and the first lines of the file."""
+    container = _container(layout)
     facts = [reader.badges[layout.format]]
+    if container is not None:
+        facts.append(container.title.split(" ", 1)[1])  # without its article
+        if "header" in container.choices:
+            facts.append("first row holds names" if layout.header else "no row of names")
     if layout.delimiter:
         facts += [
             f"{reader.delimiters.get(layout.delimiter, 'other')}-separated",
@@ -219,21 +246,30 @@ def show_layout(reader: Reader, layout: Any) -> None:
         st.dataframe(_preview(reader, layout), key="first_rows", height=245)
 
 
+def _container(layout: Any) -> Container | None:
+    name = getattr(layout, "container", "text")
+    return next((one for one in CONTAINERS if one.name == name), None)
+
+
 def _preview(reader: Reader, layout: Any) -> pd.DataFrame:
     names: list[str] = []
     for name in layout.column_names[: len(layout.rows[0])]:
         names.append(name if name not in names else f"{name} ({len(names) + 1})")
-    first = 2 if layout.header else 1
+    container = _container(layout)
+    # The names of a file of columns stand in no row of it.
+    first = 2 if layout.header and (container is None or "header" in container.choices) else 1
     return pd.DataFrame(
         list(layout.rows),
         columns=names,
-        index=pd.RangeIndex(first, first + len(layout.rows), name=reader.unit),
+        index=pd.RangeIndex(
+            first, first + len(layout.rows), name=reader.unit if container is None else "row"
+        ),
         dtype=str,
     )
 
 
 def _stem(reader: Reader, filename: str) -> str:
     stem = filename
-    for ending in (".gz", *reader.endings):
+    for ending in (".gz", *reader.endings, *(ending for one in CONTAINERS for ending in one.endings)):
         stem = stem.removesuffix(ending)
     return (stem or filename)[:LONGEST_NAME]

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import streamlit as st
 
 from acvb_core.data.relation import Relation
-from acvb_core.data.relations.layout import GRAPH_FORMATS, Layout
+from acvb_core.data.relations.layout import COLUMN_FORMATS, GRAPH_FORMATS, Layout
 from acvb_core.data.relations.readers import inspect_source, load_relation
 from acvb_core.data.report import ReadReport
 from pages.ui.reading import Reader, column_choice, column_places, guess_prefix
@@ -42,6 +42,8 @@ class RelationReader(Reader):
     files = "CSV, TSV or other delimited text, MatrixMarket, SciPy .npz, GraphML, GML or Pajek; any of them gzipped."
     unit = "line"
     at_once = SIDES
+    takes_parts = True
+    column_formats = COLUMN_FORMATS
 
     def inspect(self, file: Brought, looking: dict[str, Any]) -> Layout:
         """Propose how to read a file."""

@@ -10,6 +10,8 @@ from acvb_core.data.relations.sides import Sides
 
 FileFormat = Literal["edges", "matrix", "matrix-market", "npz", "graphml", "gml", "pajek"]
 FORMATS: tuple[FileFormat, ...] = ("edges", "matrix", "matrix-market", "npz", "graphml", "gml", "pajek")
+#: What columns of any origin hold; the others are formats of their own files.
+COLUMN_FORMATS: tuple[FileFormat, ...] = ("edges", "matrix")
 #: What these hold is a graph: nodes, and edges between them.
 GRAPH_FORMATS: tuple[FileFormat, ...] = ("graphml", "gml", "pajek")
 

@@ -10,7 +10,13 @@ from typing import NamedTuple
 import numpy as np
 
 from acvb_core.data.relations import guess
-from acvb_core.data.relations.layout import PREVIEW_FIELDS, PREVIEW_ROWS, FileFormat, Layout
+from acvb_core.data.relations.layout import (
+    COLUMN_FORMATS,
+    PREVIEW_FIELDS,
+    PREVIEW_ROWS,
+    FileFormat,
+    Layout,
+)
 from acvb_core.data.report import plural
 from acvb_core.data.sources import csv_kernel as kernel
 from acvb_core.data.sources.byte_source import ByteSource, Utf8Stream
@@ -118,7 +124,7 @@ def inspect(
 def _frame_layout(source: FrameSource, format: FileFormat | None, header: bool | None) -> Layout:
     """Propose how to read columns that are no text."""
     frame = source.frame
-    if format not in (None, "edges", "matrix"):
+    if format not in (None, *COLUMN_FORMATS):
         raise DataError(
             f"this is {frame.what}, but it was to be read as {format}",
             source=source.name,

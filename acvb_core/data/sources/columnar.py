@@ -7,11 +7,12 @@ import os
 import sqlite3
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from acvb_core.data.report import Fact, plural
-from acvb_core.data.sources.byte_source import ByteSource, Utf8Stream
+from acvb_core.data.sources.byte_source import ByteSource, FileLike, Utf8Stream
 from acvb_core.data.sources.frames import LINES, Frame, FrameChoices
 from acvb_core.errors import DataError, ParameterError
 
@@ -36,7 +37,9 @@ class Container(NamedTuple):
     read : callable
         Takes the open file and the choices, and returns the frame.
     choices : tuple of str
-        The choices that it has.
+        What can be said of how it is read, among "header" and the fields of `FrameChoices`; that of its parts first.
+    parts : callable, optional
+        Takes the open file, and gives the names of its sheets or tables, and the first of them with data.
     """
 
     name: str
@@ -45,6 +48,41 @@ class Container(NamedTuple):
     recognise: Callable[[ByteSource], bool]
     read: Callable[[ByteSource, FrameChoices], Frame]
     choices: tuple[str, ...] = ()
+    parts: Callable[[ByteSource], tuple[tuple[str, ...], str | None]] | None = None
+
+
+class FileChoices(NamedTuple):
+    """What can be said of how a file is read, before its layout is known.
+
+    Attributes
+    ----------
+    container : str
+        Name of its `Container`; "text" where it has none.
+    options : tuple of str
+        Arguments of the readers; that of its sheets or tables first.
+    parts : tuple of str
+        Names of its sheets or tables.
+    first : str or None
+        The first of them with data.
+    """
+
+    container: str = "text"
+    options: tuple[str, ...] = ("encoding", "delimiter", "header")
+    parts: tuple[str, ...] = ()
+    first: str | None = None
+
+
+def inspect_choices(source: FileLike, filename: str | None = None) -> FileChoices:
+    """Say what can be chosen of how a file is read; of one that cannot be read, what a text has."""
+    try:
+        with ByteSource(source, filename, accepts=("zip", "npz", "npy", "frames")) as opened:
+            for container in CONTAINERS:
+                if container.recognise(opened):
+                    parts, first = ((), None) if container.parts is None else container.parts(opened)
+                    return FileChoices(container.name, container.choices, parts, first)
+    except DataError:
+        pass  # whoever reads it says what is wrong
+    return FileChoices()
 
 
 def open_file(source: ByteSource, choices: FrameChoices) -> Frame | None:
@@ -143,9 +181,9 @@ def _is_workbook(source: ByteSource) -> bool:
         return b"spreadsheet" in archive.open("mimetype").read(200) if "mimetype" in names else False
 
 
-def _read_workbook(source: ByteSource, choices: FrameChoices) -> Frame:
-    import pyarrow as pa
-
+@contextmanager
+def _open_workbook(source: ByteSource) -> Iterator[Any]:
+    """Give the workbook; what its library raises becomes a DataError."""
     try:
         from python_calamine import CalamineError, CalamineWorkbook
     except ImportError:
@@ -156,14 +194,26 @@ def _read_workbook(source: ByteSource, choices: FrameChoices) -> Frame:
             source.check_room(sum(entry.file_size for entry in archive.infolist()))
         stream.seek(0)
     try:
-        book = CalamineWorkbook.from_filelike(stream)
+        yield CalamineWorkbook.from_filelike(stream)
+    except (CalamineError, OSError, ValueError) as problem:
+        what = "an Excel workbook (xlsx)" if source.is_zip else "an old Excel workbook (xls) or Word document"
+        raise _damaged(source, what, problem) from None
+
+
+def _sheets(source: ByteSource) -> tuple[tuple[str, ...], str | None]:
+    with _open_workbook(source) as book:
+        names = tuple(book.sheet_names)
+        return names, next((name for name in names if _cells(book.get_sheet_by_name(name))[1]), None)
+
+
+def _read_workbook(source: ByteSource, choices: FrameChoices) -> Frame:
+    import pyarrow as pa
+
+    with _open_workbook(source) as book:
         sheets = tuple(book.sheet_names)
         rows = {
             name: _cells(book.get_sheet_by_name(name)) for name in _wanted_sheets(sheets, choices, source)
         }
-    except (CalamineError, OSError, ValueError) as problem:
-        what = "an Excel workbook (xlsx)" if source.is_zip else "an old Excel workbook (xls) or Word document"
-        raise _damaged(source, what, problem) from None
     filled = [name for name, (_, cells) in rows.items() if cells]
     if not filled:
         raise DataError(
@@ -196,6 +246,8 @@ def _wanted_sheets(sheets: Sequence[str], choices: FrameChoices, source: ByteSou
     choice = choices.sheet
     if choice is None:
         return list(sheets)
+    if isinstance(choice, str) and choice not in sheets and choice.isascii() and choice.isdigit():
+        choice = int(choice)  # typed on a command line
     if isinstance(choice, int) and 0 <= choice < len(sheets):
         return [sheets[choice]]
     if choice not in sheets:
@@ -340,13 +392,7 @@ def _read_sqlite(source: ByteSource, choices: FrameChoices) -> Frame:
         raise ParameterError("Give a table or a query, not both.")
     base = _connect(source)
     try:
-        tables = tuple(
-            name
-            for (name,) in base.execute(
-                "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' "
-                "ORDER BY name"
-            )
-        )
+        tables = _table_names(base)
         query, what = _query(tables, choices, source)
         names = tuple(column[0] for column in base.execute(query).description or ())
     except sqlite3.Error as problem:
@@ -376,6 +422,30 @@ def _read_sqlite(source: ByteSource, choices: FrameChoices) -> Frame:
             base.close()
 
     return Frame("sqlite", what, names, True, batches, parts=tables)
+
+
+def _table_names(base: sqlite3.Connection) -> tuple[str, ...]:
+    query = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY name"
+    return tuple(name for (name,) in base.execute(query))
+
+
+def _tables(source: ByteSource) -> tuple[tuple[str, ...], str | None]:
+    base = _connect(source)
+    try:
+        names = _table_names(base)
+        return names, next(
+            (name for name in names if base.execute(f"{_whole(name)} LIMIT 1").fetchone()), None
+        )
+    except sqlite3.Error as problem:
+        raise _damaged(source, "an SQLite database", problem) from None
+    finally:
+        base.close()
+
+
+def _whole(table: str) -> str:
+    """Return the query for all rows of a table."""
+    quoted = table.replace('"', '""')
+    return f'SELECT * FROM "{quoted}"'  # noqa: S608 (the name is quoted)
 
 
 def _connect(source: ByteSource) -> sqlite3.Connection:
@@ -412,8 +482,7 @@ def _query(tables: Sequence[str], choices: FrameChoices, source: ByteSource) -> 
             value=table,
             remedy=f"Choose one (table=...) among {_listed(tables)}, or give a query (query='SELECT ...').",
         )
-    quoted = table.replace('"', '""')
-    return f'SELECT * FROM "{quoted}"', f"the table {table!r} of a database"  # noqa: S608 (the name is quoted)
+    return _whole(table), f"the table {table!r} of a database"
 
 
 def _sql_text(value: Any, source: ByteSource, row: int) -> str | None:
@@ -454,11 +523,11 @@ CONTAINERS: tuple[Container, ...] = (
     ),
     Container(
         "excel", "an Excel or OpenDocument workbook", (".xlsx", ".xls", ".xlsb", ".xlsm", ".ods"), _is_workbook,
-        _read_workbook, ("sheet",),
+        _read_workbook, ("sheet", "header"), _sheets,
     ),
     Container("json-lines", "a JSON Lines file", (".jsonl", ".ndjson"), _is_json_lines, _read_json_lines),
     Container(
         "sqlite", "an SQLite database", (".sqlite", ".sqlite3", ".db"),
-        lambda s: s.head.startswith(b"SQLite format 3\x00"), _read_sqlite, ("table", "query"),
+        lambda s: s.head.startswith(b"SQLite format 3\x00"), _read_sqlite, ("table", "query"), _tables,
     ),
 )  # fmt: skip

@@ -1,0 +1,145 @@
+"""The Data page: files that hold columns without being text, their sheets and tables."""
+
+from __future__ import annotations
+
+import io
+import sqlite3
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.ui.workspace import Workspace
+from tests.pages.session import WORKSPACE, Open, press, texts
+
+LINKS = pd.DataFrame({"person": ["Ann", "Bob", "Bob", "Cyd"], "event": ["Fair", "Fair", "Ball", "Ball"]})
+OTHER = pd.DataFrame({"user": ["Dan", "Eve", "Eve"], "item": ["Hike", "Hike", "Swim"]})
+
+
+def parquet(frame: pd.DataFrame) -> bytes:
+    out = io.BytesIO()
+    frame.to_parquet(out)
+    return out.getvalue()
+
+
+def workbook(**sheets: pd.DataFrame) -> bytes:
+    out = io.BytesIO()
+    with pd.ExcelWriter(out) as writer:
+        for name, frame in sheets.items():
+            frame.to_excel(writer, sheet_name=name, index=False)
+    return out.getvalue()
+
+
+def json_lines(frame: pd.DataFrame) -> bytes:
+    return frame.to_json(orient="records", lines=True).encode()
+
+
+def database(folder: Path, **tables: pd.DataFrame) -> bytes:
+    path = folder / "made.db"
+    base = sqlite3.connect(path)
+    for name, frame in tables.items():
+        frame.to_sql(name, base, index=False)
+    base.close()
+    return path.read_bytes()
+
+
+def upload(app: AppTest, name: str, content: bytes) -> AppTest:
+    app.segmented_control(key="source").set_value("Upload").run()
+    app.file_uploader(key="upload").upload(name, content).run()
+    assert not app.exception
+    return app
+
+
+def labels(app: AppTest) -> set[str]:
+    return {found.label for found in app.selectbox}
+
+
+def box(app: AppTest, label: str) -> object:
+    return next(found for found in app.selectbox if found.label == label)
+
+
+def people() -> list[str]:
+    dataset = Workspace(WORKSPACE).dataset
+    assert dataset is not None
+    return dataset.data.row_labels.tolist()
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("outings.parquet", parquet(LINKS)), ("outings.jsonl", json_lines(LINKS))],
+)
+def test_what_a_file_cannot_vary_is_not_asked(open_app: Open, name: str, content: bytes) -> None:
+    app = upload(open_app("data"), name, content)
+    assert labels(app).isdisjoint({"Encoding", "Delimiter", "First line", "First row", "Sheet", "Table"})
+    assert len(box(app, "Format").options) == 3
+    assert box(app, "Row objects").options == ["person", "event"]
+    app = press(app, "load")
+    dataset = Workspace(WORKSPACE).dataset
+    assert dataset is not None
+    assert (dataset.name, dataset.data.shape, people()) == ("outings", (3, 2), ["Ann", "Bob", "Cyd"])
+
+
+def test_a_sheet_is_chosen_and_asks_its_own_columns(open_app: Open) -> None:
+    book = workbook(notes=pd.DataFrame(), links=LINKS, more=OTHER)
+    app = upload(open_app("data"), "book.xlsx", book)
+    assert box(app, "Sheet").options == ["notes", "links", "more"]
+    assert box(app, "Sheet").value == "links"
+    assert {"First row"} == labels(app) & {"Encoding", "Delimiter", "First line", "First row"}
+    box(app, "Row objects").select(1).run()
+    box(app, "Sheet").select("more").run()
+    assert box(app, "Row objects").options == ["user", "item"]
+    assert box(app, "Row objects").value == 0
+    press(app, "load")
+    assert people() == ["Dan", "Eve"]
+
+
+def test_an_empty_sheet_is_named_and_another_can_be_chosen(open_app: Open) -> None:
+    app = upload(open_app("data"), "book.xlsx", workbook(notes=pd.DataFrame(), links=LINKS, more=OTHER))
+    box(app, "Sheet").select("notes").run()
+    assert "empty" in texts(app)
+    box(app, "Sheet").select("links").run()
+    press(app, "load")
+    assert people() == ["Ann", "Bob", "Cyd"]
+
+
+def test_a_table_or_a_query_is_read(open_app: Open, tmp_path: Path) -> None:
+    content = database(tmp_path, blank=LINKS[:0], links=LINKS, more=OTHER)
+    app = upload(open_app("data"), "made.db", content)
+    assert box(app, "Table").value == "links"
+    query = next(area for area in app.text_area if area.label == "Query")
+    query.set_value("SELECT user, item FROM more WHERE user = 'Eve'").run()
+    assert box(app, "Row objects").options == ["user", "item"]
+    press(app, "load")
+    assert people() == ["Eve"]
+    query = next(area for area in app.text_area if area.label == "Query")
+    query.set_value("DELETE FROM more").run()
+    assert "the query cannot be run" in texts(app).lower()
+    assert not app.exception
+
+
+def test_files_of_the_server_go_the_same_way(
+    open_app: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "offered"
+    folder.mkdir()
+    (folder / "book.xlsx").write_bytes(workbook(links=LINKS, more=OTHER))
+    monkeypatch.setenv("ACVB_FILES", str(folder))
+    app = open_app("data")
+    app.segmented_control(key="source").set_value("Upload").run()
+    app.selectbox(key="upload_server").select_index(1).run()
+    box(app, "Sheet").select("more").run()
+    press(app, "load")
+    assert people() == ["Dan", "Eve"]
+
+
+def test_a_fault_is_named_by_row_and_column(open_app: Open) -> None:
+    wrong = LINKS.assign(times=["1", "0", "much", "2"])
+    app = upload(open_app("data"), "outings.parquet", parquet(wrong))
+    box(app, "Values").select(2).run()
+    app.button(key="load").click().run()
+    place = next(frame.value for frame in app.dataframe if "Found" in frame.value).iloc[0]
+    assert (place["Row"], place["Column"], place["Found"]) == ("3", "times", "much")
+    app = upload(open_app("data"), "outings.jsonl", json_lines(LINKS) + b"{oops\n")
+    place = next(frame.value for frame in app.dataframe if "Found" in frame.value).iloc[0]
+    assert (place["Line"], place["Found"]) == ("5", "{oops")
