@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from acvb_core.cli.arguments import parser
 from acvb_core.cli.remedies import told
-from acvb_core.errors import AcvbError, DataError
+from acvb_core.errors import AcvbError
 
 WRONG, INTERRUPTED = 2, 130
 
@@ -47,10 +47,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             f"there is not enough memory ({error or 'for this'}); try fewer clusters, topics or features",
             WRONG,
         )
-    except DataError as error:
-        return _fail(told(error), WRONG)
     except AcvbError as error:
-        return _fail(str(error).replace("check_memory=False", "--no-check-memory"), WRONG)
+        return _fail(told(error), WRONG)
 
 
 def _fail(message: str, code: int) -> int:

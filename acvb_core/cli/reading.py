@@ -21,7 +21,10 @@ from acvb_core.errors import ParameterError
 _TOKENISER = "tokeniser:"
 
 _DELIMITERS = {"tab": "\t", r"\t": "\t", "space": " ", "comma": ",", "semicolon": ";"}
-_SHARED = ("name", "delimiter", "encoding", "header")
+#: Options that every kind of data has.
+SHARED = ("name", "delimiter", "encoding", "header")
+#: … that say which part of a file with several is read.
+PARTS = ("sheet", "table", "query")
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,7 @@ class Reading:
     formats: tuple[str, ...]
     options: tuple[str, ...]
     beyond: tuple[str, ...] = ()
-    shared: tuple[str, ...] = ("format", *_SHARED)
+    shared: tuple[str, ...] = ("format", *SHARED)
 
 
 _CUTTING = "how to cut the texts of a corpus into words"
@@ -60,7 +63,7 @@ READINGS = (
         FORMATS,
         (
             "row_column", "column_column", "value_column", "threshold", "shape", "row_nodes", "column_nodes",
-            "same_nodes", "unlisted",
+            "same_nodes", "unlisted", *PARTS,
         ),
         ("domains", "directed", "self_links", "labels", "links"),
     ),
@@ -83,7 +86,7 @@ READINGS = (
             "image", "decimal",
         ),
         ("standardise",),
-        _SHARED,
+        SHARED,
     ),
 )  # fmt: skip
 #: Options whose flag is not their name with dashes.
@@ -96,7 +99,8 @@ def add_reading(to: argparse.ArgumentParser) -> None:
     """Add FILE and every flag that says how to read it."""
     to.add_argument(
         "file", metavar="FILE",
-        help="a relation or a network (an edge list, a matrix, a MatrixMarket, npz, GraphML, GML or Pajek file); "
+        help="a relation or a network (an edge list or a matrix as text or in a Parquet, Arrow, Excel, JSON Lines or "
+        "SQLite file; a MatrixMarket, npz, GraphML, GML or Pajek file); "
         "with --model lda, a corpus (word counts, a table with a column of texts, a text a line, a zip of .txt files); "
         "with --model lfm, a table of numbers (delimited text, npy, npz); gzipped or not; or a folder that `acvb read` "
         "wrote; or sample:NAME",
@@ -145,6 +149,9 @@ def _add_shared(add: Add, readings: Sequence[Reading]) -> None:
     add("--delimiter", "one character, or tab, space, comma, semicolon", type=lambda t: _DELIMITERS.get(t, t))
     add("--encoding", "such as latin-1 (default: UTF-8)")
     add("--header", "whether the first line holds names", action=argparse.BooleanOptionalAction)
+    add("--sheet", "workbook: the sheet, by name or by position from 0 (default: the first with data)")
+    add("--table", "database: the table (default: the only one)")
+    add("--query", "database: a SELECT to read in place of a table", metavar="SQL")
     add("--name", "what to call the data")
 
 
@@ -198,6 +205,7 @@ def _add_corpus(add: Add) -> None:
     add(_FLAGS["vocabulary"], text, dest="vocabulary", metavar="FILE")
     where = "by name or by position from 0"
     add("--text-column", f"table: column of the texts, {where}", type=column)
+    add("--field", "JSON Lines: the same", dest="text_column", metavar="NAME")
     add("--name-column", "table: column of the documents' names; `none` numbers them", type=column)
     text = "table, of texts or of numbers: column of the rows' known groups; `none` for none"
     add("--label-column", text, type=column)
@@ -281,7 +289,7 @@ def check_as_it_is(arguments: argparse.Namespace, reading: Reading, what: str = 
     for kind in READINGS:
         for flag in _beyond_flags(arguments, kind) if kind.kind != "relation" and kind is not reading else ():
             raise ParameterError(f"{flag} is for a {kind.kind}; {arguments.file} is a {reading.kind}.")
-    flags = ["--" + name for name in _given(arguments, ("format", *_SHARED))]
+    flags = ["--" + name for name in _given(arguments, ("format", *SHARED))]
     for kind in READINGS:
         allowed = _beyond_flags(arguments, kind) if kind is reading else []
         flags += [flag for flag in _typed_flags(arguments, kind) if flag not in allowed]
@@ -311,7 +319,7 @@ def flag_of(name: str, value: Any = None) -> str:
     """Return the flag that was typed to give an argument this value."""
     if value is False and name == "directed":
         return "--undirected"
-    if value is False and name in ("self_links", "standardise"):
+    if value is False and name in ("self_links", "standardise", "check_memory", "header"):
         return f"--no-{name.replace('_', '-')}"
     return _FLAGS.get(name, "--" + name.replace("_", "-"))
 

@@ -1,35 +1,55 @@
-"""What to do about a file that cannot be read, in the flags of the command line."""
+"""Errors in the flags of the command line: what the library's functions and arguments are called is not typed."""
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
 
-from acvb_core.cli.reading import ONE_DOMAIN, READINGS, flag_of
-from acvb_core.errors import DataError
+from acvb_core.cli.reading import ONE_DOMAIN, READINGS, SHARED, flag_of
+from acvb_core.errors import AcvbError, DataError
 
-#: An argument of a reading function in brackets: (leave_out), (categories='one-hot').
-_ARGUMENT = re.compile(r"\((\w+)(?:=['\"]([^'\"()]*)['\"])?\)")
 _MODELS = {row.kind: row.model for row in READINGS}
+_OPTIONS = {
+    "check_memory",
+    "broken",
+    "domains",
+    *SHARED,
+    *ONE_DOMAIN,
+    *(name for row in READINGS for name in row.options),
+}
 #: A reading function.
 _READER = re.compile(rf"\bload_({'|'.join(_MODELS)})\b")
-_KNOWN = frozenset({"broken", "domains", *ONE_DOMAIN, *(name for row in READINGS for name in row.options)})
+#: An argument: (leave_out) in brackets, categories='one-hot', sheet=... with a value that is to be chosen.
+_ARGUMENT = re.compile(
+    rf"""\((?P<bare>{"|".join(_OPTIONS)})\)
+    |\b(?P<name>{"|".join(_OPTIONS)})=(?P<value>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\.\.\.|\w+)""",
+    re.VERBOSE,
+)
 
 
-def told(error: DataError) -> str:
-    """Return the message of an error, its remedy in the flags that are typed in place of functions and arguments.
+def told(error: AcvbError) -> str:
+    """Return the message of an error in the flags that are typed in place of functions and arguments.
 
     Parameters
     ----------
-    error : DataError
-        What was found in the data, and where, stays as it is.
+    error : AcvbError
+        What was found in data, and where, stays as it is.
     """
-    remedy = _READER.sub(lambda found: f"--model {_MODELS[found[1]]}", error.remedy)
-    return str(error).removesuffix(error.remedy) + _ARGUMENT.sub(_flag, remedy)
+    own = error.remedy if isinstance(error, DataError) else str(error)
+    in_models = _READER.sub(lambda found: f"--model {_MODELS[found[1]]}", own)
+    return str(error).removesuffix(own) + _ARGUMENT.sub(_flag, in_models)
 
 
 def _flag(found: re.Match[str]) -> str:
-    name, value = found.groups()
-    if name not in _KNOWN:
-        return found[0]
-    return f"({flag_of(name)} {shlex.quote(value)})" if value else f"({flag_of(name)})"
+    if found["bare"] is not None:
+        return f"({flag_of(found['bare'])})"
+    name, typed = found["name"], found["value"]
+    if typed == "...":
+        return f"{flag_of(name)} ..."
+    try:
+        value = ast.literal_eval(typed)
+    except (ValueError, SyntaxError):
+        value = typed
+    flag = flag_of(name, value)
+    return flag if isinstance(value, bool) else f"{flag} {shlex.quote(str(value))}"

@@ -132,11 +132,16 @@ def _frame_layout(source: FrameSource, format: FileFormat | None, header: bool |
         )
     records = source.first_rows(_GUESS_RECORDS)
     if len(frame.names) < 2:
+        remedy = "To read links, give two columns of labels."
+        if guess.holds_texts([row[0] for row in records[frame.named :] if row]):
+            remedy += (
+                f" To read documents, use load_corpus (text_column={frame.names[0] if frame.named else 0!r})."
+            )
         raise DataError(
             f"{frame.what} has one column only",
             source=source.name,
             value=frame.names[0] if frame.names else None,
-            remedy="Give two columns of labels.",
+            remedy=remedy,
         )
     named = True if frame.named else header
     found = Layout("edges", source.name, container=frame.container, n_fields=len(frame.names))

@@ -71,13 +71,13 @@ def refuse_texts(layout: Layout) -> None:
     at = layout.text_column
     if at is None or layout.row_column is None or layout.column_column is None:
         return
-    names = dict(enumerate(layout.column_names))
-    row, column, text = (
-        names.get(i, f"column {i + 1}") for i in (layout.row_column, layout.column_column, at)
-    )
+    # Without a line of names, columns are chosen by position.
+    names = dict(enumerate(layout.column_names)) if layout.header else {}
+    row, column, text = (names.get(i, i) for i in (layout.row_column, layout.column_column, at))
     first = layout.rows[0][at]
+    told = repr(text) if layout.header else f"at position {at} (counted from 0)"
     raise DataError(
-        f"the column {text!r} holds long texts, so this may be documents or links",
+        f"the column {told} holds long texts, so this may be documents or links",
         source=layout.filename,
         value=first,
         remedy=f"To read documents, use load_corpus (text_column={text!r}). To read links, choose their columns: "

@@ -1,0 +1,117 @@
+"""Files that hold columns without being text: which part of them is read, and what is asked about, in flags."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from acvb_core.cli.remedies import told
+from acvb_core.errors import DataError, ParameterError
+from tests.cli.support import SMALL, Run
+
+LINKS = pd.DataFrame({"person": ["Ann", "Bob", "Bob", "Cyd"], "event": ["Fair", "Fair", "Ball", "Ball"]})
+OTHER = pd.DataFrame({"user": ["Dan", "Eve"], "item": ["Hike", "Swim"]})
+LONG = "The quick brown fox number {} jumps over a lazy dog by the river bank"
+NOTES = pd.DataFrame({"who": [f"p{n}" for n in range(12)], "text": [LONG.format(n) for n in range(12)]})
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    """A folder with each kind of file."""
+    with pd.ExcelWriter(tmp_path / "book.xlsx") as book:
+        for name, frame in {"links": LINKS, "2024": OTHER, "more": OTHER[:1]}.items():
+            frame.to_excel(book, sheet_name=name, index=False)
+    base = sqlite3.connect(tmp_path / "made.db")
+    LINKS.to_sql("links", base, index=False)
+    OTHER.to_sql("other things", base, index=False)
+    base.close()
+    NOTES.to_parquet(tmp_path / "notes.parquet")
+    NOTES.to_excel(tmp_path / "notes.xlsx", index=False)
+    NOTES.to_json(tmp_path / "notes.jsonl", orient="records", lines=True)
+    NOTES[["text"]].to_json(tmp_path / "texts.jsonl", orient="records", lines=True)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("file", "flags", "size"),
+    [
+        ("book.xlsx", (), "3 x 2"),
+        ("book.xlsx", ("--sheet", "2024"), "2 x 2"),  # a name, though it is made of digits
+        ("book.xlsx", ("--sheet", "2", "--header"), "1 x 1"),
+        ("made.db", ("--table", "other things"), "2 x 2"),
+        ("made.db", ("--query", "SELECT * FROM links WHERE event = 'Fair'"), "2 x 1"),
+    ],
+)
+@pytest.mark.parametrize("command", ["fit", "compare"])
+def test_a_part_of_a_file_is_read(
+    run: Run, files: Path, command: str, file: str, flags: tuple[str, ...], size: str
+) -> None:
+    more = ("--method", "cvb0") if command == "fit" else ("--methods", "cvb0")
+    found = run(command, files / file, *flags, *more, *SMALL, "--domains", "two", "--quiet", "--json")
+    assert found.code == 0, found.err
+    shape = found.json["data"]["shape"] if "data" in found.json else found.json["runs"][0]["data"]["shape"]
+    assert " x ".join(map(str, shape)) == size
+
+
+@pytest.mark.parametrize(
+    ("file", "flags", "said"),
+    [
+        (
+            "made.db",
+            (),
+            "(--table ...) among 'links', 'other things', or give a query (--query 'SELECT ...')",
+        ),
+        ("made.db", ("--table", "x"), "there is no table of this name"),
+        ("made.db", ("--sheet", "x"), "is an SQLite database: it has no choice --sheet x."),
+        ("notes.parquet", ("--table", "x y"), "is a Parquet file: it has no choice --table 'x y'."),
+        (
+            "book.xlsx",
+            ("--sheet", "x"),
+            "there is no sheet of this name (found 'x'). Choose among 'links', '2024'",
+        ),
+        ("book.xlsx", ("--sheet", "9"), "there is no sheet at this position (found '9')"),
+        ("book.xlsx", ("--model", "lda", "--sheet", "x"), "--sheet is for a relation"),
+    ],
+)
+def test_what_a_file_does_not_have_is_said_in_flags(
+    run: Run, files: Path, file: str, flags: tuple[str, ...], said: str
+) -> None:
+    found = run("fit", files / file, *flags)
+    assert (found.code, found.out) == (2, "")
+    assert said in found.err
+
+
+@pytest.mark.parametrize("file", ["notes.parquet", "notes.xlsx", "notes.jsonl"])
+def test_long_texts_are_asked_about(run: Run, files: Path, file: str) -> None:
+    found = run("fit", files / file)
+    assert (found.code, found.out) == (2, "")
+    assert "--model lda (--text-column text)" in found.err
+    assert "(--row-column who) (--column-column text)" in found.err
+    assert run("fit", files / file, "--row-column", "who", "--column-column", "text", *SMALL).code == 0
+
+
+def test_long_texts_without_names_are_asked_about_by_position(run: Run, files: Path) -> None:
+    NOTES.to_excel(files / "bare.xlsx", index=False, header=False)
+    found = run("fit", files / "bare.xlsx", "--no-header")
+    assert "(--row-column 0) (--column-column 1)" in found.err
+
+
+def test_one_field_of_texts_is_asked_about(run: Run, files: Path) -> None:
+    found = run("fit", files / "texts.jsonl")
+    assert found.code == 2
+    assert "has one column only" in found.err
+    assert "--model lda (--text-column text)" in found.err
+
+
+def test_arguments_are_told_as_flags() -> None:
+    said = told(ParameterError("It does not fit (check_memory=False), or domains='two'; sheet='a b'; k='x'."))
+    assert said == "It does not fit (--no-check-memory), or --domains two; --sheet 'a b'; k='x'."
+    error = DataError(
+        "sheet='a' is here", remedy='Choose (sheet=...) or (leave_out) or (text_column="it\'s").'
+    )
+    assert told(error) == (
+        "sheet='a' is here. Choose (--sheet ...) or (--leave-out) or (--text-column 'it'\"'\"'s')."
+    )
