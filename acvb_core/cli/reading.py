@@ -100,7 +100,7 @@ def add_reading(to: argparse.ArgumentParser) -> None:
     to.add_argument(
         "file", metavar="FILE",
         help="a relation or a network (an edge list or a matrix as text or in a Parquet, Arrow, Excel, JSON Lines or "
-        "SQLite file; a MatrixMarket, npz, GraphML, GML or Pajek file); "
+        "SQLite file; a MatrixMarket, npz, GraphML, GEXF, GML, Pajek or node-link JSON file); "
         "with --model lda, a corpus (word counts, a table with a column of texts, a text a line, a zip of .txt files); "
         "with --model lfm, a table of numbers (delimited text, npy, npz); gzipped or not; or a folder that `acvb read` "
         "wrote; or sample:NAME",

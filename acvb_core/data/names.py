@@ -11,6 +11,22 @@ from numpy.typing import ArrayLike, NDArray
 from acvb_core.errors import DataError
 
 
+def text_of(value: Any) -> str:
+    """Return a value as a label: 3.0 and 3 are the same, and "" stands for nothing (None, NaN, pandas' NA)."""
+    if isinstance(value, str):
+        return value
+    if value is None or type(value).__name__ in ("NAType", "NaTType", "MaskedConstant"):
+        return ""
+    if isinstance(value, bool | np.bool_):
+        return "true" if value else "false"
+    if isinstance(value, float | np.floating):
+        number = float(value)
+        if np.isnan(number):
+            return ""
+        return str(int(number)) if number.is_integer() and abs(number) < 1e15 else f"{number:.12g}"
+    return str(value)
+
+
 def unique_names(names: ArrayLike | None, count: int, kind: str, source: str) -> NDArray[Any]:
     """Return names as an object array of str, "0", "1", … where none are given.
 

@@ -27,8 +27,10 @@ class RelationReader(Reader):
         "matrix-market": "MatrixMarket",
         "npz": "SciPy .npz",
         "graphml": "GraphML",
+        "gexf": "GEXF",
         "gml": "GML",
         "pajek": "Pajek",
+        "node-link": "node-link JSON",
     }
     badges: ClassVar[dict[str, str]] = formats
     delimiters: ClassVar[dict[str, str]] = {
@@ -38,8 +40,24 @@ class RelationReader(Reader):
         "|": "bar |",
         " ": "space",
     }
-    endings = (".csv", ".tsv", ".txt", ".mtx", ".npz", ".edges", ".graphml", ".gml", ".net", ".paj")
-    files = "CSV, TSV or other delimited text, MatrixMarket, SciPy .npz, GraphML, GML or Pajek; any of them gzipped."
+    endings = (
+        ".csv",
+        ".tsv",
+        ".txt",
+        ".mtx",
+        ".npz",
+        ".edges",
+        ".graphml",
+        ".gexf",
+        ".gml",
+        ".net",
+        ".paj",
+        ".json",
+    )
+    files = (
+        "CSV, TSV or other delimited text, MatrixMarket, SciPy .npz, GraphML, GEXF, GML, Pajek or node-link JSON; any "
+        "of them gzipped."
+    )
     unit = "line"
     at_once = SIDES
     takes_parts = True

@@ -1,4 +1,4 @@
-"""GraphML, GML and Pajek files: what NetworkX writes is read back, and broken ones say where."""
+"""GraphML, GEXF, GML, Pajek and node-link files: what NetworkX writes is read back, and broken ones say where."""
 
 from __future__ import annotations
 
@@ -11,12 +11,23 @@ import numpy as np
 import pytest
 
 from acvb_core.data.relation import Network
-from acvb_core.data.relations import graph
+from acvb_core.data.relations import graph_files
 from acvb_core.data.relations.readers import inspect_source, load_relation
 from acvb_core.errors import DataError, ParameterError
 
-WRITERS = {"graphml": nx.write_graphml, "gml": nx.write_gml, "pajek": nx.write_pajek}
-ENDINGS = {"graphml": ".graphml", "gml": ".gml", "pajek": ".net"}
+
+def write_node_link(found: nx.Graph, out: io.BytesIO) -> None:
+    out.write(json.dumps(nx.node_link_data(found, edges="links")).encode())
+
+
+WRITERS = {
+    "graphml": nx.write_graphml,
+    "gexf": nx.write_gexf,
+    "gml": nx.write_gml,
+    "pajek": nx.write_pajek,
+    "node-link": write_node_link,
+}
+ENDINGS = {"graphml": ".graphml", "gexf": ".gexf", "gml": ".gml", "pajek": ".net", "node-link": ".json"}
 FORMATS = pytest.mark.parametrize("format", WRITERS)
 HEAD = '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">'
 
@@ -118,7 +129,7 @@ def test_parallel_edges_that_disagree():
         loaded(written(drawn, "graphml"))
 
 
-@pytest.mark.parametrize("format", ["graphml", "gml"])
+@pytest.mark.parametrize("format", ["graphml", "gexf", "gml", "node-link"])
 def test_two_sides_stay_two(format):
     women = nx.davis_southern_women_graph()
     women.graph.clear()
@@ -331,19 +342,125 @@ def test_broken_graphml_says_where(inside, line, what):
     assert told.value.source == "a.graphml"
 
 
-def test_an_xml_bomb_is_not_let_off():
-    bomb = '<!DOCTYPE graphml [\n<!ENTITY a "ha">\n<!ENTITY b "&a;&a;&a;">\n]>\n'
+@pytest.mark.parametrize("root", ["graphml", "gexf"])
+@pytest.mark.parametrize(
+    ("declared", "line"),
+    [
+        ('<!ENTITY a "ha">\n<!ENTITY b "&a;&a;&a;">', 3),
+        ('<!ENTITY a SYSTEM "file:///etc/passwd">', 3),
+        ('<!ENTITY % a SYSTEM "http://localhost/a.dtd">', 3),
+        ('<!NOTATION n SYSTEM "n">\n<!ENTITY a SYSTEM "a.gif" NDATA n>', 4),
+    ],
+    ids=["bomb", "file", "address", "unparsed"],
+)
+def test_an_xml_bomb_is_not_let_off(root, declared, line):
+    text = f"<?xml version='1.0'?>\n<!DOCTYPE {root} [\n{declared}\n]>\n"
+    text += f"<{root}><graph><node id='&a;'/></graph></{root}>"
     with pytest.raises(DataError, match="declares an entity") as told:
-        loaded(b"<?xml version='1.0'?>\n" + bomb.encode() + xml("<node id='&b;'/>"))
-    assert told.value.line == 3
-    outside = '<!DOCTYPE graphml [<!ENTITY a SYSTEM "file:///etc/passwd">]>'
-    with pytest.raises(DataError, match="declares an entity"):
-        loaded(outside.encode() + xml("<node id='&a;'/>"))
+        loaded(text)
+    assert told.value.line == line
+
+
+@pytest.mark.parametrize("root", ["graphml", "gexf"])
+def test_a_document_type_elsewhere_is_not_fetched(root):
+    text = f"<!DOCTYPE {root} SYSTEM 'http://localhost/a.dtd'>\n<{root}><graph></graph></{root}>"
+    with pytest.raises(DataError, match=r"no nodes|cannot be read|declares an entity"):
+        loaded(f"<?xml version='1.0'?>\n{text}")
+
+
+GEXF = """<?xml version="1.0" encoding="UTF-8"?>
+<!-- a comment -->
+<gexf xmlns="http://gexf.net/1.3" xmlns:viz="http://gexf.net/1.3/viz" version="1.3">
+<meta><creator>Gephi 0.10</creator></meta>
+<graph defaultedgetype="KIND">
+<attributes class="node"><attribute id="t" title="team" type="string"><default>red</default></attribute></attributes>
+<nodes>
+<node id="0" label="Ann"><viz:color hex="#ff0000"/><viz:size value="3"/></node>
+<node id="1" label="Bob"><attvalues><attvalue for="t" value="blue"/></attvalues>
+<viz:color r="1" g="2" b="3"></viz:color></node>
+<node id="2" label="Cy"/>
+</nodes>
+<edges>
+<edge id="0" source="0" target="1" weight="2.0"/><edge id="1" source="2" target="1" weight="0.0"/>
+</edges>
+</graph>
+</gexf>
+"""
+
+
+@pytest.mark.parametrize("kind", ["directed", "undirected"])
+def test_what_gephi_writes_is_read(kind):
+    found = loaded(GEXF.replace("KIND", kind))
+    assert found.relation.row_labels.tolist() == ["Ann", "Bob", "Cy"]
+    assert found.relation.attributes["team"].tolist() == ["red", "blue", "red"]
+    assert found.relation.network == Network(kind == "directed")
+    assert (found.layout.format, found.relation.n_links) == ("gexf", 1)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "what"),
+    [
+        ('target="1" weight="2.0"', 'target="9"', 14, r"not hold \(found '9'\)"),
+        ('id="2" label', 'id="1" label', 11, "id of another"),
+        ('id="2" label', "label", 11, "no id"),
+        ('source="2" ', "", 14, "no source"),
+        ("</nodes>", "", 16, "well-formed"),
+        ('for="t"', 'for="u"', None, "No attribute defined for=u"),
+        ('weight="2.0"', 'type="undirected"', None, "Undirected edge"),
+        ("gexf.net/1.3", "gexf.net/9", None, "cannot be read"),
+    ],
+)
+def test_broken_gexf_says_where(old, new, line, what):
+    with pytest.raises(DataError, match=what) as told:
+        loaded(GEXF.replace("KIND", "directed").replace(old, new), filename="a.gexf")
+    assert (told.value.source, told.value.line) == ("a.gexf", line)
+
+
+def node_link(nodes, links, **more) -> bytes:
+    return json.dumps({**more, "nodes": nodes, "links": links}).encode()
+
+
+def test_node_link_data_as_d3_has_them():
+    nodes = [{"name": "Ann", "group": 1}, {"name": "Bob", "group": 1}, {"name": "Cy", "group": 2}]
+    links = [{"source": 0, "target": 1, "value": 3}, {"source": 1, "target": 2, "value": None}]
+    found = loaded(node_link(nodes, links, title="friends"))
+    assert found.layout.format == "node-link"
+    assert found.relation.row_labels.tolist() == ["Ann", "Bob", "Cy"]
+    assert found.relation.attributes["group"].tolist() == ["1", "1", "2"]
+    assert (found.relation.n_links, found.relation.n_unknown) == (1, 1)
+    assert "The network is undirected: no linked pair" in " ".join(found.report.lines())
+    arrows = loaded(
+        json.dumps({"links": [{"source": "a", "target": "b"}], "nodes": [{"id": "a"}, {"id": "b"}]})
+    )
+    assert arrows.relation.row_labels.tolist() == ["a", "b"]
+    drawn = nx.DiGraph([(1, 2), ((3, 4), 1)])
+    spread = loaded(json.dumps(nx.node_link_data(drawn), indent=1))  # NetworkX calls them edges now
+    assert (spread.relation.network, spread.relation.n_links) == (Network(True), 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "what"),
+    [
+        ('{"nodes": [{"id": 1},\n], "links": []}', 2, "no well-formed JSON"),
+        ('{"nodes": [' + "[" * 100_000, None, "nested too deeply"),
+        ('{"nodes": [1, 2]}', None, "a JSON file, but no graph"),
+        ('{"nodes": [1], "links": []}', None, r"node 1 is no object \(found '1'"),
+        ('{"nodes": [{"id": 1}, {"id": 1}], "links": []}', None, "node 2 has the id of node 1"),
+        ('{"nodes": [{"id": 1}], "links": [[1, 1]]}', None, "link 1 is no object"),
+        ('{"nodes": [{"id": 1}], "links": [{"source": 1}]}', None, "link 1 has no target"),
+        ('{"nodes": [{"id": 1}], "links": [{"source": 1, "target": 2}]}', None, "not hold"),
+        ('{"nodes": [], "links": []}', None, "no nodes"),
+    ],
+)
+def test_broken_node_link_data_say_where(text, line, what):
+    with pytest.raises(DataError, match=what) as told:
+        loaded(text, filename="a.json")
+    assert (told.value.source, told.value.line) == ("a.json", line)
 
 
 def test_other_xml_is_told_from_graphml():
-    with pytest.raises(DataError, match=r"no GraphML.*<gexf>"):
-        loaded("<?xml version='1.0'?><gexf/>")
+    with pytest.raises(DataError, match=r"no GraphML.*<svg>"):
+        loaded("<?xml version='1.0'?><svg/>")
     with pytest.raises(DataError, match="no graph"):
         loaded(f"{HEAD}</graphml>")
     with pytest.raises(DataError, match="does not start like a GML file"):
@@ -368,7 +485,7 @@ def test_broken_gml_says_where(text, line, what):
 
 
 def test_a_graph_too_large_is_refused(monkeypatch):
-    monkeypatch.setattr(graph, "MAX_GRAPH_BYTES", 300)
+    monkeypatch.setattr(graph_files, "MAX_GRAPH_BYTES", 300)
     for format in WRITERS:
         content = gzip.compress(written(nx.complete_graph(30), format))
         with pytest.raises(DataError, match="larger than"):

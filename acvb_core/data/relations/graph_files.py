@@ -1,260 +1,300 @@
-"""Graph files (GraphML, GML, Pajek): from a graph's nodes and edges to a relation with what is known of the nodes."""
+"""Graph files: GraphML, GEXF and GML by way of NetworkX, node-link JSON, and Pajek."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+import io
+import json
+import re
+import warnings
+from collections import Counter
+from typing import Any
+from xml.etree.ElementTree import ParseError
 
-import numpy as np
-from numpy.typing import NDArray
-
-from acvb_core.data.relations.assemble import Assembled, ContradictionError, Entries, assemble
 from acvb_core.data.relations.graph import Graph
 from acvb_core.data.relations.layout import FileFormat
-from acvb_core.data.relations.networks import with_attributes
-from acvb_core.data.relations.nodes import Side, side_as_found, side_from_list
-from acvb_core.data.relations.options import ReadOptions
-from acvb_core.data.relations.sides import Says
-from acvb_core.data.relations.sparse_files import checked_shape
-from acvb_core.data.report import Fact, plural
-from acvb_core.data.sources.byte_source import ByteSource
-from acvb_core.data.sources.values import ILLEGAL, ValueSummary, checked_threshold, read_value
-from acvb_core.errors import DataError, ParameterError
+from acvb_core.data.report import Fact
+from acvb_core.data.sources.byte_source import ByteSource, Utf8Stream
+from acvb_core.errors import DataError
 
-_NAMES = ("label", "name")
-_WEIGHTS = ("weight", "value")
-# What a node is called and where it is drawn, not what it is.
-_NO_ATTRIBUTES = {
-    "id", "label", "name", "_nx_name", "bipartite", "x", "y", "z", "graphics", "shape", "shape_type", "size", "color",
-    "r", "g", "b", "width", "height", "x_fact", "y_fact", "phi", "q", "ic", "bc", "bw", "lc", "la", "lr", "lphi", "fos",
-    "font", "x_coordinate", "y_coordinate", "labelgraphics",
-}  # fmt: skip
+#: Bytes of a graph file (unpacked): in memory a graph takes about ten times as much.
+MAX_GRAPH_BYTES = 200_000_000
+_WRITE_AGAIN = "Write the file again with the program it comes from"
+_GML_GRAPH = re.compile(r"^\s*graph\s*\[", re.MULTILINE)
+# How nodes are drawn. Gephi writes colours in a form that NetworkX stumbles over.
+_DRAWN = re.compile(rb"<viz:(\w+)\b[^>]*?(?:/>|>.*?</viz:\1\s*>)", re.DOTALL)
 
 
-def read_graph(source: ByteSource, format: FileFormat, options: ReadOptions) -> Assembled:
-    """Read a graph file; every edge is a link unless its weight says otherwise.
+def read_graph(source: ByteSource, format: FileFormat, encoding: str | None) -> Graph:
+    """Read a graph file.
 
     Raises
     ------
     DataError
-        The file is broken, holds no nodes, or gives a pair as a link and as none.
+        The file is broken, larger than a graph file may be, or holds no nodes.
     """
-    # NetworkX takes a while to import: only who reads a graph waits for it.
-    if format == "graphml":
-        from acvb_core.data.relations.graph_xml import read_graphml
-
-        graph = read_graphml(source)
+    if format in ("graphml", "gexf"):
+        graph = _read_xml(source, format)
     elif format == "gml":
-        from acvb_core.data.relations.graph_gml import read_gml
-
-        graph = read_gml(source, options.encoding)
+        graph = _read_gml(source, encoding)
+    elif format == "node-link":
+        graph = _read_node_link(source, encoding)
     else:
         from acvb_core.data.relations.graph_pajek import read_pajek
 
-        graph = read_pajek(source, options.encoding)
+        graph = read_pajek(whole_lines(source, encoding), source.name)
     if not graph.ids:
         raise DataError("the graph has no nodes", source=source.name, remedy="Load a graph with nodes in it.")
-    return _relation_of(graph, options, source.name)
+    return graph
 
 
-def _relation_of(graph: Graph, options: ReadOptions, source: str) -> Assembled:
-    names, named = _node_names(graph)
-    ends = np.array(graph.edges, dtype=np.int32).reshape(-1, 2)
-    on_first = None if options.wants_network else _first_side(graph, ends)
-    bipartite = on_first is not None
-    if on_first is not None:
-        # An edge between two sides is the same link whichever node it names first.
-        ends = np.where(on_first[ends[:, :1]], ends, ends[:, ::-1])
-        rows, columns = (
-            _side(names, on_first, options.row_nodes, source),
-            _side(names, ~on_first, options.column_nodes, source),
+def whole_lines(source: ByteSource, encoding: str | None) -> list[str]:
+    """Return the lines of a graph file, without their ends.
+
+    Raises
+    ------
+    DataError
+        It is larger than a graph file may be, or bytes are not of the encoding.
+    """
+    stream = Utf8Stream(source, encoding)
+    pieces, size = [], 0
+    while piece := stream.read(1 << 20):
+        pieces.append(piece)
+        size += len(piece)
+        _check_size(size, source)
+    text = b"".join(pieces).decode("utf-8")
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+def _check_size(size: int, source: ByteSource) -> None:
+    if size > MAX_GRAPH_BYTES:
+        raise DataError(
+            f"the graph file is larger than {MAX_GRAPH_BYTES / 1e6:,.0f} MB",
+            source=source.name,
+            remedy="Save the links as an edge list (CSV): those are read piece by piece.",
         )
-    else:
-        if graph.directed is False:
-            ends = np.sort(ends, axis=1)
-        nodes = options.row_nodes if options.row_nodes is not None else options.column_nodes
-        if options.column_nodes is not None and options.column_nodes != nodes:
-            raise ParameterError(
-                "This graph has one kind of node: give one node list, or the same one twice."
-            )
-        rows = columns = _side(names, np.ones(len(names), dtype=np.bool_), nodes, source)
-    checked_shape((rows.n, columns.n), options.shape, source)
-    weights = _weights(graph.values, options, source)
-    entries = Entries()
-    if weights is None:
-        entries.links.add(ends[:, 0], ends[:, 1])
-    else:
-        entries.add(ends[:, 0], ends[:, 1], weights.verdicts, weights.numbers)
+
+
+def _read_xml(source: ByteSource, format: FileFormat) -> Graph:
+    # NetworkX takes a while to import: only who reads such a file waits for it.
+    import networkx as nx
+
+    content = source.open().read(MAX_GRAPH_BYTES + 1)
+    _check_size(len(content), source)
+    kind = {"graphml": "GraphML", "gexf": "GEXF"}[format]
+    check = _XmlCheck(source.name, kind)
+    check.run(content)
     try:
-        found = assemble(
-            entries,
-            rows,
-            columns,
-            None if weights is None else weights.summary,
-            name=options.name,
-            row_kind="row" if bipartite else "node",
-            column_kind="column" if bipartite else "node",
-        )
-    except ContradictionError as clash:
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            if format == "graphml":
+                found = nx.read_graphml(io.BytesIO(content), force_multigraph=True)
+            else:
+                found = nx.read_gexf(io.BytesIO(_DRAWN.sub(b"", content)))
+    except Exception as problem:  # values that are not of their declared type make it raise all sorts
+        what = f"no {problem}" if isinstance(problem, KeyError) else str(problem).split("\n")[0]
         raise DataError(
-            "two edges of one pair of nodes disagree: one has a weight that makes it a link, one that does not",
-            source=source,
-            value=f"{rows.labels[clash.row]}, {columns.labels[clash.column]}",
-            remedy="Keep one of the two.",
+            f"this {kind} cannot be read ({what})", source=source.name, remedy=f"{_WRITE_AGAIN}."
         ) from None
-    attributes, told = _attributes(graph.nodes)
-    facts = [_size_fact(graph, named), *graph.facts, *found.facts, *_unused(graph, weights), *told]
-    placed = {name: _placed(values, rows) for name, values in attributes.items()}
-    if bipartite:
-        says = Says("two", None, "the file says which node is on which side")
-    else:
-        says = Says("one", graph.directed, f"a {graph.kind} file holds a network")
-    return Assembled(with_attributes(found.relation, placed), facts, found.zeros, says)
-
-
-class _Weights(NamedTuple):
-    """What the edges' weights say: verdicts and numbers of shape (n_edges,), nan where an edge has none."""
-
-    name: str
-    verdicts: NDArray[np.uint8]
-    numbers: NDArray[np.float64]
-    summary: ValueSummary
-
-
-def _weights(values: Sequence[Mapping[str, Any]], options: ReadOptions, source: str) -> _Weights | None:
-    """Return what the edges' weights say; None where every edge is a link."""
-    present = {name for known in values for name in known}
-    if options.weight is None:
-        candidates = [name for name in _WEIGHTS if name in present]
-    elif options.weight is False:
-        candidates = []
-    elif options.weight in present:
-        candidates = [options.weight]
-    else:
+    if found.number_of_nodes() != len(check.nodes):
         raise DataError(
-            "no edge has a value of this name",
-            source=source,
-            value=options.weight,
-            remedy=f"Choose among {', '.join(map(repr, sorted(present))) or 'nothing: edges have no values'}.",
+            "nodes stand inside other nodes (nested graphs)",
+            source=source.name,
+            remedy="Save it without groups or subgraphs.",
         )
-    threshold = checked_threshold(options.threshold)
-    for name in candidates:
-        read = {
-            text: read_value(text, threshold)
-            for text in {_text(known[name]) for known in values if name in known}
-        }
-        bad = next((text for text, value in read.items() if value.verdict == ILLEGAL), None)
-        if bad is not None:
-            if options.weight is None:
-                continue
-            raise DataError(
-                f"the value {name!r} of an edge is neither a number, nor yes / no, nor missing",
-                source=source,
-                value=bad,
-                remedy="Choose another value of the edges, or none.",
-            )
-        absent = read_value("yes")  # an edge that is there is a link
-        found = [read[_text(known[name])] if name in known else absent for known in values]
-        numbers = np.array([value.number for value in found])
-        summary = ValueSummary(threshold)
-        summary.observe(numbers)
-        return _Weights(name, np.array([value.verdict for value in found], dtype=np.uint8), numbers, summary)
-    if options.threshold is not None:
-        raise ParameterError("A threshold needs values; the edges of this graph have no weights.")
-    return None
+    facts = [Fact("warnings", 1, f"NetworkX says: {str(one.message).rstrip('.')}.") for one in told]
+    repeated = check.n_edges - found.number_of_edges()
+    if repeated > 0:
+        facts.append(Fact("repeated_edges", repeated, f"{repeated:,} edges repeat another's id: merged."))
+    return graph_of_networkx(found, f"{kind} file", source.name, facts)
 
 
-def _node_names(graph: Graph) -> tuple[list[str], str]:
-    """Return the nodes' names and what they are: a label if every node has one of its own, else the id."""
-    for attribute in _NAMES:
-        found = [_text(known.get(attribute, "")).strip() for known in graph.nodes]
-        if all(found) and len(set(found)) == len(found):
-            return found, attribute
-    return list(graph.ids), "id"
+def _read_gml(source: ByteSource, encoding: str | None) -> Graph:
+    import networkx as nx
+
+    text = "\n".join(whole_lines(source, encoding)).rstrip()
+    # Parallel edges are merged and reported, whether or not the file announces them.
+    text = _GML_GRAPH.sub(r"\g<0> multigraph 1 ", text, count=1)
+    try:
+        found = nx.parse_gml(text.split("\n"), label=None)
+    except Exception as problem:  # its parser raises all sorts on text that is none
+        what = str(problem).split("\n")[0] or type(problem).__name__
+        place = re.search(r" at \((\d+), (\d+)\)$", what)
+        raise DataError(
+            f"this is no readable GML ({what[: place.start()] if place else what})",
+            source=source.name,
+            line=int(place[1]) if place else None,
+            remedy=f"{_WRITE_AGAIN}.",
+        ) from None
+    return graph_of_networkx(found, "GML file", source.name)
 
 
-def _first_side(graph: Graph, ends: NDArray[np.int32]) -> NDArray[np.bool_] | None:
-    """Return which nodes are on the first of two sides; None if the file does not say that there are two."""
-    if graph.first_side is not None:
-        first = np.arange(len(graph.ids)) < graph.first_side
-    else:
-        modes = [_text(known.get("bipartite", "")) for known in graph.nodes]
-        if set(modes) != {"0", "1"}:
-            return None
-        first = np.array(modes) == "0"
-    return first if bool((first[ends[:, 0]] != first[ends[:, 1]]).all()) else None
+def graph_of_networkx(found: Any, kind: str, source: str, facts: list[Fact] | None = None) -> Graph:
+    """Return what a networkx graph of any class holds.
 
-
-def _side(names: Sequence[str], chosen: NDArray[np.bool_], nodes: list[str] | None, source: str) -> Side:
-    """Return one side's objects, by the nodes' positions."""
-    own = [name for name, is_here in zip(names, chosen, strict=True) if is_here]
-    side = (
-        side_as_found(own) if nodes is None else side_from_list(own, nodes, lambda code: {"source": source})
+    Raises
+    ------
+    DataError
+        Two nodes have the same name, one being a number and one a text.
+    """
+    ids = [str(node) for node in found]
+    if len(set(ids)) < len(ids):
+        raise DataError(
+            "a node has the id of another, once as a number and once as text",
+            source=source,
+            value=Counter(ids).most_common(1)[0][0],
+            remedy="Give every node an id of its own.",
+        )
+    place = {node: i for i, node in enumerate(found)}
+    # GraphML and GEXF give values that nodes and edges have unless they say otherwise.
+    of_nodes, of_edges = (found.graph.get(f"{what}_default", {}) for what in ("node", "edge"))
+    edges = list(found.edges(data=True))
+    return Graph(
+        kind,
+        ids,
+        [{**of_nodes, **known} for _, known in found.nodes(data=True)],
+        [(place[u], place[v]) for u, v, _ in edges],
+        [{**of_edges, **known} for _, _, known in edges],
+        bool(found.is_directed()),
+        facts=facts or [],
     )
-    final = np.full(len(names), -1, dtype=np.int32)
-    final[chosen] = side.final
-    return Side(side.labels, final)
 
 
-def _placed(values: Sequence[str], rows: Side) -> NDArray[Any]:
-    """Return labels of the nodes in the order of the row objects."""
-    found = np.full(rows.n, "", dtype=object)
-    for value, at in zip(values, rows.final.tolist(), strict=True):
-        if at >= 0:
-            found[at] = value
-    return found
+def _read_node_link(source: ByteSource, encoding: str | None) -> Graph:
+    """Read nodes and links as NetworkX and D3 write them.
+
+    NetworkX makes a node of every end of a link that is none, so the lists are read here.
+    """
+    try:
+        held = json.loads("\n".join(whole_lines(source, encoding)))
+    except (ValueError, RecursionError) as problem:
+        at = problem if isinstance(problem, json.JSONDecodeError) else None
+        raise DataError(
+            f"this is no well-formed JSON ({at.msg if at else 'it is nested too deeply'})",
+            source=source.name,
+            line=at.lineno if at else None,
+            column=at.colno if at else None,
+            remedy=f"{_WRITE_AGAIN}, or copy it again.",
+        ) from None
+    links_key = "links" if isinstance(held, dict) and "links" in held else "edges"
+    nodes, links = (held.get(key) if isinstance(held, dict) else None for key in ("nodes", links_key))
+    if not isinstance(nodes, list) or not isinstance(links, list):
+        raise DataError(
+            "this is a JSON file, but no graph",
+            source=source.name,
+            remedy='Give {"nodes": [{"id": …}, …], "links": [{"source": …, "target": …}, …]}, or save it as CSV.',
+        )
+
+    def fault(what: str, value: Any) -> DataError:
+        remedy = "Correct it: every node needs an id of its own, every link a source and a target among them."
+        return DataError(what, source=source.name, value=json.dumps(value), remedy=remedy)
+
+    place: dict[Any, int] = {}
+    for i, node in enumerate(nodes):
+        if not isinstance(node, dict):
+            raise fault(f"node {i + 1:,} is no object", node)
+        key = _node_key(node.get("id", i))
+        if place.setdefault(key, i) != i:
+            raise fault(f"node {i + 1:,} has the id of node {place[key] + 1:,}", node["id"])
+    ends = []
+    for i, link in enumerate(links):
+        if not isinstance(link, dict):
+            raise fault(f"link {i + 1:,} is no object", link)
+        for end in ("source", "target"):
+            if end not in link:
+                raise fault(f"link {i + 1:,} has no {end}", link)
+            if _node_key(link[end]) not in place:
+                raise fault(f"link {i + 1:,} ends at a node that the file does not hold", link[end])
+        ends.append((place[_node_key(link["source"])], place[_node_key(link["target"])]))
+    told = {"source", "target", "key", "id"}
+    values = [{name: value for name, value in link.items() if name not in told} for link in links]
+    directed = held.get("directed")
+    says = directed if isinstance(directed, bool) else None
+    return Graph("node-link JSON file", list(place), nodes, ends, values, says)
 
 
-def _attributes(nodes: Sequence[Mapping[str, Any]]) -> tuple[dict[str, list[str]], list[Fact]]:
-    """Return what is known of the nodes and groups them, and what was left aside because it does not."""
-    names = list(dict.fromkeys(name for known in nodes for name in known))
-    kept: dict[str, list[str]] = {}
-    left = []
-    for name in names:
-        if name.lower() in _NO_ATTRIBUTES:
-            if name.lower() not in (*_NAMES, "id", "_nx_name", "bipartite"):
-                left.append(name)
-            continue
-        values = [known.get(name, "") for known in nodes]
-        if any(isinstance(value, dict | list | tuple) for value in values):
-            left.append(name)
-            continue
-        texts = [_text(value) for value in values]
-        different = set(texts) - {""}
-        if 1 < len(different) < sum(text != "" for text in texts):
-            kept[name] = texts
-        else:
-            left.append(name)
-    facts = []
-    if kept:
-        told = f"Known of the nodes: {', '.join(kept)}."
-        facts.append(Fact("attributes", len(kept), told))
-    if left:
-        few = ", ".join(left[:5]) + (", …" if len(left) > 5 else "")
-        told = f"Left aside, as it does not group the nodes: {few}."
-        facts.append(Fact("attributes_left_aside", len(left), told))
-    return kept, facts
+def _node_key(given: Any) -> str:
+    """Return a node's id as text: 1 and "1" are the same, and a tuple is a list in JSON."""
+    return given if isinstance(given, str) else json.dumps(given)
 
 
-def _unused(graph: Graph, weights: _Weights | None) -> list[Fact]:
-    used = {weights.name} if weights is not None else set()
-    left = list(dict.fromkeys(name for known in graph.values for name in known if name not in {*used, "id"}))
-    if not left:
-        return []
-    few = ", ".join(left[:5]) + (", …" if len(left) > 5 else "")
-    return [Fact("unused_columns", len(left), f"Values of the edges not used: {few}.")]
+class _XmlCheck:
+    """A pass over the XML that builds nothing: places of what NetworkX would accept, or tell without a line."""
 
+    def __init__(self, source: str, kind: str) -> None:
+        from defusedxml.ElementTree import DefusedXMLParser
 
-def _size_fact(graph: Graph, named: str) -> Fact:
-    nodes, edges = plural(len(graph.ids), "node"), plural(len(graph.edges), "edge")
-    told = f"Read {nodes} and {edges} of a {graph.kind} file; nodes are named by their {named}."
-    return Fact("entries", len(graph.edges), told, {"names": named})
+        self._source, self._kind = source, kind
+        self._path: list[str] = []
+        self._graphs = 0
+        self.nodes: set[str] = set()
+        self.n_edges = 0
+        self._ends: list[tuple[str, int]] = []
+        self._parser = DefusedXMLParser(target=self)
 
+    def run(self, content: bytes) -> None:
+        """Parse, and raise DataError at the first fault."""
+        from defusedxml import DefusedXmlException
 
-def _text(value: Any) -> str:
-    """Return a value as a label: 3.0 and 3 are the same."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float):
-        return f"{value:.12g}"
-    return str(value)
+        try:
+            self._parser.feed(content)
+            self._parser.close()
+        except ParseError as problem:
+            line, column = problem.position
+            raise DataError(
+                f"this is no well-formed XML ({str(problem).rpartition(': line')[0]})",
+                source=self._source,
+                line=line,
+                column=column + 1,
+                remedy=f"{_WRITE_AGAIN}, or copy it again.",
+            ) from None
+        except DefusedXmlException as problem:
+            # A few nested entities can stand for gigabytes of text, and an external one for any file.
+            name = getattr(problem, "name", None)
+            raise self._fault("the XML declares an entity, which is not read", name) from None
+        if not self._graphs:
+            raise DataError(
+                "the file holds no graph", source=self._source, remedy=f"{_WRITE_AGAIN}, with its graph."
+            )
+        for node, line in self._ends:
+            if node not in self.nodes:
+                raise self._fault("an edge ends at a node that the file does not hold", node, line)
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        """Check an element that begins."""
+        tag = name.rpartition("}")[2]
+        if not self._path and tag != self._kind.lower():
+            raise self._fault(f"this is XML, but no {self._kind}", f"<{tag}>")
+        if tag == "graph" and len(self._path) == 1:
+            self._graphs += 1
+            if self._graphs > 1:
+                raise self._fault("this is a second graph", None)
+        elif tag == "node":
+            node = attributes.get("id")
+            if node is None:
+                raise self._fault("a node has no id", None)
+            if node in self.nodes:
+                raise self._fault("a node has the id of another", node)
+            self.nodes.add(node)
+        elif tag == "edge":
+            self.n_edges += 1
+            for end in ("source", "target"):
+                if end not in attributes:
+                    raise self._fault(f"an edge has no {end}", None)
+                self._ends.append((attributes[end], self._parser.parser.CurrentLineNumber))
+        self._path.append(tag)
+
+    def end(self, name: str) -> None:
+        """Leave an element."""
+        self._path.pop()
+
+    def close(self) -> None:
+        """Give back nothing: the parser asks for it."""
+
+    def _fault(self, what: str, value: str | None, line: int | None = None) -> DataError:
+        return DataError(
+            what,
+            source=self._source,
+            line=line or self._parser.parser.CurrentLineNumber,
+            value=value,
+            remedy=f"{_WRITE_AGAIN}: one graph, every node with an id of its own.",
+        )

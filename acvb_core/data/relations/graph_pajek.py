@@ -1,17 +1,18 @@
 """Pajek's .net and .paj files.
 
 NetworkX reads them too, but takes the edges of a file with arcs and edges for arcs, lists of neighbours for weights,
-and nodes of the same label for one; so these lines are read here.
+nodes of the same label for one and partitions for nodes; it fails at two modes and unnamed vertices, and makes a node
+of a vertex that is not there. So these lines are read here.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
-from acvb_core.data.relations.graph import Graph, whole_lines
+from acvb_core.data.relations.graph import Graph
 from acvb_core.data.report import Fact, plural
-from acvb_core.data.sources.byte_source import ByteSource
 from acvb_core.data.sources.matrix_checks import check_size
 from acvb_core.errors import DataError
 
@@ -25,7 +26,7 @@ _MAX_VERTICES = 5_000_000
 _PASSED_OVER = ("vector", "permutation", "cluster", "hierarchy")
 
 
-def read_pajek(source: ByteSource, encoding: str | None) -> Graph:
+def read_pajek(lines: Sequence[str], source: str) -> Graph:
     """Read a Pajek file: one network and its partitions.
 
     Arcs have a direction, edges have none: in a file with both an edge is an arc each way.
@@ -35,8 +36,8 @@ def read_pajek(source: ByteSource, encoding: str | None) -> Graph:
     DataError
         A line breaks the format, is not understood, or names a vertex that is not there.
     """
-    reader = _Reader(source.name)
-    for number, line in enumerate(whole_lines(source, encoding), start=1):
+    reader = _Reader(source)
+    for number, line in enumerate(lines, start=1):
         text = line.strip()
         if text and not text.startswith("%"):
             reader.take(text, number)
@@ -121,7 +122,7 @@ class _Reader:
             facts.append(Fact("edges_both_ways", len(self._edges), told))
         ids = [str(i + 1) for i in range(n)]
         edges, values_of = [(u, v) for u, v, _ in links], [value for _, _, value in links]
-        return Graph("Pajek", ids, nodes, edges, values_of, directed, self._first_side, facts)
+        return Graph("Pajek file", ids, nodes, edges, values_of, directed, self._first_side, facts)
 
     def _start(self, text: str) -> None:
         word, _, rest = text[1:].partition(" ")

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from acvb_core.data.relations.guess import holds_texts
 from acvb_core.data.relations.sides import Sides
 
-FileFormat = Literal["edges", "matrix", "matrix-market", "npz", "graphml", "gml", "pajek"]
-FORMATS: tuple[FileFormat, ...] = ("edges", "matrix", "matrix-market", "npz", "graphml", "gml", "pajek")
+FileFormat = Literal[
+    "edges", "matrix", "matrix-market", "npz", "graphml", "gexf", "gml", "pajek", "node-link"
+]
+FORMATS: tuple[FileFormat, ...] = get_args(FileFormat)
 #: What columns of any origin hold; the others are formats of their own files.
 COLUMN_FORMATS: tuple[FileFormat, ...] = ("edges", "matrix")
-#: What these hold is a graph: nodes, and edges between them.
-GRAPH_FORMATS: tuple[FileFormat, ...] = ("graphml", "gml", "pajek")
+#: What these hold is a graph: nodes, and edges between them. A graph of networkx is taken for node-link data.
+GRAPH_FORMATS: tuple[FileFormat, ...] = ("graphml", "gexf", "gml", "pajek", "node-link")
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,7 @@ class Layout:
 
     Attributes
     ----------
-    format : "edges", "matrix", "matrix-market", "npz", "graphml", "gml" or "pajek"
+    format : one of FORMATS
     filename : str
     gzipped : bool
     container : str

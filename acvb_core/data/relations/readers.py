@@ -10,6 +10,7 @@ from acvb_core.data.relation import Relation
 from acvb_core.data.relations.assemble import object_facts
 from acvb_core.data.relations.dense_matrix import read_matrix
 from acvb_core.data.relations.edge_list import EdgeListReader
+from acvb_core.data.relations.graph import relation_of_graph
 from acvb_core.data.relations.graph_files import read_graph
 from acvb_core.data.relations.layout import FORMATS, FileFormat, Layout
 from acvb_core.data.relations.nodes import NodeList, read_node_list
@@ -210,7 +211,9 @@ def load_relation(
             elif layout.format == "npz":
                 found = read_npz(opened, options)
             else:
-                found = read_graph(opened, layout.format, replace(options, weight=_weight(value_column)))
+                graph = read_graph(opened, layout.format, encoding)
+                options = replace(options, weight=_weight(value_column))
+                found = relation_of_graph(graph, options, opened.name)
         relation, facts, sides = settled(found, layout, options, opened)
         report = ReadReport(
             opened.name, (*list_facts, *facts, *object_facts(relation, same_objects=same_nodes))

@@ -22,7 +22,7 @@ from acvb_core.data.sources import csv_kernel as kernel
 from acvb_core.data.sources.byte_source import ByteSource, Utf8Stream
 from acvb_core.data.sources.frames import FrameSource
 from acvb_core.data.sources.records import Workspace, delimiter_code, field_error, new_state
-from acvb_core.data.sources.text_formats import refuse_text_format
+from acvb_core.data.sources.text_formats import beginning, decoded, is_json_lines, refuse_text_format
 from acvb_core.data.sources.values import read_value, value_kind
 from acvb_core.errors import DataError
 
@@ -31,6 +31,7 @@ MAX_HEAD_BYTES = 1 << 26
 _GUESS_RECORDS = 50
 _GRAPH_ENDINGS: dict[str, FileFormat] = {
     ".graphml": "graphml",
+    ".gexf": "gexf",
     ".gml": "gml",
     ".net": "pajek",
     ".paj": "pajek",
@@ -39,9 +40,22 @@ _KINDS: dict[FileFormat, str] = {
     "npz": "a SciPy .npz file",
     "matrix-market": "a MatrixMarket file",
     "graphml": "a GraphML file",
+    "gexf": "a GEXF file",
     "gml": "a GML file",
     "pajek": "a Pajek file",
+    "node-link": "a node-link JSON file",
 }
+# What begins an XML file before its root.
+_PREAMBLE = re.compile(
+    r"\s*(?:<\?.*?\?>|<!--.*?-->|<!doctype[^>\[]*(?:\[.*?\]\s*)?>)", re.IGNORECASE | re.DOTALL
+)
+_ROOT = re.compile(r"\s*<(?:[\w.-]+:)?(graphml|gexf)\b")
+# JSON with a list of nodes, or whose first key is one of a graph's.
+_NODE_LINK = re.compile(
+    r'\{\s*"(?:(?:directed|multigraph)"\s*:\s*(?:true|false)|(?:nodes|links|edges)"\s*:\s*\[|'
+    r'.{0,1000000}?"nodes"\s*:\s*\[)',
+    re.DOTALL,
+)
 # A comma also stands inside text and numbers, so the others are believed first.
 _CANDIDATES = ("\t", ";", "|", ",")
 
@@ -174,12 +188,12 @@ def sparse_format(source: ByteSource) -> FileFormat | None:
 
 def graph_format(source: ByteSource) -> FileFormat | None:
     """Return the format of a graph file, by how it starts or, behind a long preamble, by its name."""
-    text = source.head.removeprefix(b"\xef\xbb\xbf")
-    if text.startswith((b"\xff\xfe", b"\xfe\xff")):
-        text = text.replace(b"\x00", b"")[2:]
-    text = text.lstrip().lower()
-    if text.startswith((b"<?xml", b"<graphml", b"<!--", b"<!doctype graphml")):
-        return "graphml"
+    start = decoded(source.head).lstrip()
+    if start.startswith(("<", "{")):
+        found = _markup_format(*beginning(source))
+        if found is not None:
+            return found
+    text = start.lower().encode()
     lines = [line.strip() for line in re.split(rb"[\r\n]+", text)]
     first = next((line for line in lines if line and not line.startswith((b"%", b"#"))), b"")
     if re.match(rb"\*(network|vertices|arcs|edges|matrix|partition)\b", first):
@@ -187,6 +201,20 @@ def graph_format(source: ByteSource) -> FileFormat | None:
     if re.search(rb"^\s*graph\s*(\[|$)", text, re.MULTILINE) and re.match(rb"(graph\b|[a-z_]+\s)", first):
         return "gml"
     return _GRAPH_ENDINGS.get(Path(source.name.lower().removesuffix(".gz")).suffix)
+
+
+def _markup_format(text: str, whole: bool) -> FileFormat | None:
+    """Return the format of a graph in XML or JSON, by its root or its keys; other XML is for its reader to refuse."""
+    if text.startswith("{"):
+        several = "\n" in text.rstrip() and is_json_lines(text, whole)
+        return "node-link" if _NODE_LINK.match(text) and not several else None
+    declared = text.startswith("<?xml")
+    while preamble := _PREAMBLE.match(text):
+        text = text[preamble.end() :]
+    root = _ROOT.match(text)
+    if root is not None:
+        return "gexf" if root[1] == "gexf" else "graphml"
+    return "graphml" if declared else None
 
 
 def _edge_layout(found: Layout, records: list[list[str]], header: bool | None) -> Layout:

@@ -36,19 +36,19 @@ def refuse_text_format(source: ByteSource) -> None:
 
 def text_format(source: ByteSource) -> str | None:
     """Return what a file is, in words; None for plain text."""
-    start = _decoded(source.head).lstrip()
+    start = decoded(source.head).lstrip()
     if start.startswith(r"{\rtf"):
         return "an RTF document"
     if start.startswith("%PDF-"):
         return "a PDF document"
     if not start.startswith(("<", "{", "[")):
         return None
-    text, whole = _beginning(source)
+    text, whole = beginning(source)
     if text.startswith("<"):
         return _markup(text, whole)
     if _is_json(text, whole):
         return "a JSON file"
-    if _is_json_lines(text, whole):
+    if is_json_lines(text, whole):
         return "a JSON Lines file"
     return None
 
@@ -74,10 +74,11 @@ def _is_json(text: str, whole: bool) -> bool:
     except RecursionError:
         return True
     except ValueError:
-        return not whole and _BEGUN_JSON.match(text) is not None and not _is_json_lines(text, whole)
+        return not whole and _BEGUN_JSON.match(text) is not None and not is_json_lines(text, whole)
 
 
-def _is_json_lines(text: str, whole: bool) -> bool:
+def is_json_lines(text: str, whole: bool) -> bool:
+    """Whether each of the first lines is a JSON value of its own."""
     lines = text.splitlines()
     if not whole and len(lines) > 1:
         lines.pop()  # it may be cut
@@ -88,16 +89,17 @@ def _is_json_lines(text: str, whole: bool) -> bool:
         return False
 
 
-def _beginning(source: ByteSource) -> tuple[str, bool]:
+def beginning(source: ByteSource) -> tuple[str, bool]:
     """Return the first text of a file, and whether it is all."""
     try:
         content = source.open().read(_LOOKED_AT)
     except DataError:  # a damaged archive: its reader says so
         content = source.head
-    return _decoded(content).lstrip(), len(content) < _LOOKED_AT
+    return decoded(content).lstrip(), len(content) < _LOOKED_AT
 
 
-def _decoded(content: bytes) -> str:
+def decoded(content: bytes) -> str:
+    """Return bytes as text: UTF-8, or what a byte order mark says."""
     for mark, encoding in (
         (codecs.BOM_UTF32_LE, "utf-32"),
         (codecs.BOM_UTF32_BE, "utf-32"),
