@@ -17,7 +17,6 @@ from acvb_core.data.synthetic_topics import planted_topics
 from acvb_core.engine import fitting, free_memory, job
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.free_memory import available_memory
-from acvb_core.engine.executor import Executor
 from acvb_core.engine.grid import grid
 from acvb_core.engine.handle import Status
 from acvb_core.engine.job import Job

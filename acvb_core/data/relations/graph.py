@@ -70,8 +70,10 @@ def relation_of_graph(graph: Graph, options: ReadOptions, source: str) -> Assemb
     Raises
     ------
     DataError
-        A pair is given as a link and as none, or a label or weight is not as asked for.
+        There are no nodes, a pair is given as a link and as none, or a label or weight is not as asked for.
     """
+    if not graph.ids:
+        raise DataError("the graph has no nodes", source=source, remedy="Load a graph with nodes in it.")
     names, named = _node_names(graph)
     ends = np.array(graph.edges, dtype=np.int32).reshape(-1, 2)
     on_first = None if options.wants_network else _first_side(graph, ends)

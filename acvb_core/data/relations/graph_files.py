@@ -11,6 +11,7 @@ from typing import Any
 from xml.etree.ElementTree import ParseError
 
 from acvb_core.data.relations.graph import Graph
+from acvb_core.data.relations.graph_pajek import read_pajek
 from acvb_core.data.relations.layout import FileFormat
 from acvb_core.data.report import Fact
 from acvb_core.data.sources.byte_source import ByteSource, Utf8Stream
@@ -30,21 +31,15 @@ def read_graph(source: ByteSource, format: FileFormat, encoding: str | None) -> 
     Raises
     ------
     DataError
-        The file is broken, larger than a graph file may be, or holds no nodes.
+        The file is broken, or larger than a graph file may be.
     """
     if format in ("graphml", "gexf"):
-        graph = _read_xml(source, format)
-    elif format == "gml":
-        graph = _read_gml(source, encoding)
-    elif format == "node-link":
-        graph = _read_node_link(source, encoding)
-    else:
-        from acvb_core.data.relations.graph_pajek import read_pajek
-
-        graph = read_pajek(whole_lines(source, encoding), source.name)
-    if not graph.ids:
-        raise DataError("the graph has no nodes", source=source.name, remedy="Load a graph with nodes in it.")
-    return graph
+        return _read_xml(source, format)
+    if format == "gml":
+        return _read_gml(source, encoding)
+    if format == "node-link":
+        return _read_node_link(source, encoding)
+    return read_pajek(whole_lines(source, encoding), source.name)
 
 
 def whole_lines(source: ByteSource, encoding: str | None) -> list[str]:

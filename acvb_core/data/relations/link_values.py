@@ -43,16 +43,22 @@ def read_links(given: Any, threshold: float | None, name: str) -> tuple[sparse.c
     if matrix.dtype == np.bool_:
         return as_pattern(matrix), sparse.csr_array(matrix.shape, dtype=np.bool_)
     entries = sparse.coo_array(matrix)  # in this form SciPy has not added up repeated entries yet
-    numbers = entries.data
-    unknown = np.isnan(numbers)
-    fits = (numbers == 0) | (numbers == 1) if limit is None else np.isfinite(numbers)
-    if not (fits | unknown).all():
-        raise _bad_value(entries, int((fits | unknown).argmin()), name)
+    check_links(entries, limit, name)
+    unknown = np.isnan(entries.data)
     links = _chosen(entries, ~unknown)
     if limit is not None:
         links.sum_duplicates()
         links.data = links.data > limit
     return as_pattern(links), as_pattern(_chosen(entries, unknown))
+
+
+def check_links(entries: sparse.coo_array, threshold: float | None, name: str) -> None:
+    """Raise DataError for a number that is infinite, or that is not 0, 1 or NaN and has no threshold."""
+    numbers = entries.data
+    fits = (numbers == 0) | (numbers == 1) if threshold is None else np.isfinite(numbers)
+    fits |= np.isnan(numbers)
+    if not fits.all():
+        raise _bad_value(entries, int(fits.argmin()), name)
 
 
 def read_marks(given: Any, name: str) -> sparse.csr_array:

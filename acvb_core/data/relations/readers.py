@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 from acvb_core.data.relation import Relation
-from acvb_core.data.relations.assemble import object_facts
+from acvb_core.data.relations.assemble import Assembled, object_facts
 from acvb_core.data.relations.dense_matrix import read_matrix
 from acvb_core.data.relations.edge_list import EdgeListReader
 from acvb_core.data.relations.graph import relation_of_graph
 from acvb_core.data.relations.graph_files import read_graph
 from acvb_core.data.relations.layout import FORMATS, FileFormat, Layout
 from acvb_core.data.relations.nodes import NodeList, read_node_list
+from acvb_core.data.relations.objects import (
+    ObjectKind,
+    object_kind,
+    object_name,
+    open_pairs,
+    read_array,
+    read_graph_object,
+)
 from acvb_core.data.relations.options import ReadOptions
 from acvb_core.data.relations.settle import settled
 from acvb_core.data.relations.sides import DOMAINS, Domains
@@ -29,6 +37,14 @@ from acvb_core.data.sources.values import value_kind
 from acvb_core.errors import DataError, ParameterError
 
 ColumnChoice = str | int | Literal[False] | None
+
+
+class Columns(NamedTuple):
+    """Which columns of a list of links hold what."""
+
+    source: ColumnChoice
+    target: ColumnChoice
+    value: ColumnChoice
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +91,8 @@ def inspect_source(
 
 
 def load_relation(
-    source: FileLike,
+    data: FileLike | Any,
+    /,
     *,
     filename: str | None = None,
     format: FileFormat | Literal["auto"] = "auto",
@@ -83,6 +100,9 @@ def load_relation(
     row_column: ColumnChoice = None,
     column_column: ColumnChoice = None,
     value_column: ColumnChoice = None,
+    source: ColumnChoice = None,
+    target: ColumnChoice = None,
+    value: ColumnChoice = None,
     threshold: float | None = None,
     shape: tuple[int, int] | None = None,
     row_nodes: NodeList | None = None,
@@ -100,7 +120,7 @@ def load_relation(
     query: str | None = None,
     block_bytes: int = BLOCK_BYTES,
 ) -> LoadedRelation:
-    r"""Read a relation from a file or a data frame; gzip is recognised by itself.
+    r"""Read a relation from a file or from an object in memory; gzip is recognised by itself.
 
     Pairs that an edge list does not show, and entries that a sparse file does not store, are observed zeros. A
     pair given more than once: counts are added up; other values must agree (a link and an observed 0 are an
@@ -108,12 +128,15 @@ def load_relation(
 
     Parameters
     ----------
-    source : path, bytes, binary file object or data frame
-        Delimited text, MatrixMarket, .npz, GraphML, GML, Pajek, Parquet, Arrow, Feather, Excel, ODS, JSON Lines,
-        SQLite; a frame of pandas, polars, pyarrow, duckdb or another library with the Arrow stream protocol.
+    data : path, bytes, binary file object, data frame, graph, array, sparse matrix or pairs
+        A file is delimited text, MatrixMarket, .npz, GraphML, GEXF, GML, Pajek, node-link JSON, Parquet, Arrow,
+        Feather, Excel, ODS, JSON Lines or SQLite. A data frame is one of pandas, polars, pyarrow, duckdb or another
+        library with the Arrow stream protocol; a graph is one of networkx. A list, or any iterable, holds pairs of
+        labels, or triples of two labels and a value. Numbers of an array are 1 for a link, 0 for none and NaN (or
+        masked) where that is not known; others need a threshold.
     filename : str, optional
         The name the user knows the source by.
-    format : "auto", "edges", "matrix", "matrix-market", "npz", "graphml", "gml" or "pajek"
+    format : "auto" or one of FORMATS
     name : str, optional
         Name of the relation (default: the file's name without extensions).
     row_column, column_column, value_column : str or int, optional
@@ -122,6 +145,8 @@ def load_relation(
         `value_column=False`: no values, every line is a link. Of a graph file
         `value_column` is the name of the edges' weight ("weight" or "value" when there is one). For a matrix,
         `row_column=False` says that rows have no labels, 0 that the first column holds them.
+    source, target, value : str or int, optional
+        Other names of row_column, column_column and value_column.
     threshold : float, optional
         A number above it is a link; default 0, never negative.
     shape : (n_rows, n_columns), optional
@@ -172,53 +197,108 @@ def load_relation(
         raise ParameterError(f"unlisted is 'zero' or 'missing', not {unlisted!r}.")
     _check_shape(shape)
     _check_domains(domains, directed, self_links)
-    choices = FrameChoices(sheet, table, query)
-    with open_source(source, filename, accepts=("npz",), choices=choices) as opened:
-        layout = _inspect(opened, format, encoding, delimiter, header)
-        if format == "auto" and row_column is None and column_column is None:
-            refuse_texts(layout)
-        network = domains == "one" or same_nodes or not (directed is None and self_links is None)
-        rows, columns, list_facts = _node_lists(row_nodes, column_nodes, network, shape)
-        options = ReadOptions(
-            name=name or opened.stem,
-            threshold=threshold,
-            shape=shape,
-            row_nodes=rows,
-            column_nodes=columns,
-            same_nodes=same_nodes,
-            unlisted_missing=unlisted == "missing",
-            domains=domains,
-            directed=directed,
-            self_links=self_links,
+    chosen = Columns(
+        _one_choice("source", source, "row_column", row_column),
+        _one_choice("target", target, "column_column", column_column),
+        _one_choice("value", value, "value_column", value_column),
+    )
+    network = domains == "one" or same_nodes or not (directed is None and self_links is None)
+    rows, columns, list_facts = _node_lists(row_nodes, column_nodes, network, shape)
+    options = ReadOptions(
+        name=name or "",
+        threshold=threshold,
+        shape=shape,
+        row_nodes=rows,
+        column_nodes=columns,
+        same_nodes=same_nodes,
+        unlisted_missing=unlisted == "missing",
+        domains=domains,
+        directed=directed,
+        self_links=self_links,
+        encoding=encoding,
+        block_bytes=block_bytes,
+    )
+    kind = object_kind(data)
+    if kind is not None:
+        _refuse_file_options(
+            format=format,
             encoding=encoding,
-            block_bytes=block_bytes,
+            delimiter=delimiter,
+            header=header,
+            sheet=sheet,
+            table=table,
+            query=query,
         )
-        if (same_nodes or unlisted == "missing") and layout.format != "edges":
-            raise ParameterError(
-                f"same_nodes and unlisted are for edge lists; {opened.name} is read as {layout.format}."
-            )
-        if layout.format == "edges":
-            layout = _chosen_columns(layout, row_column, column_column, value_column, threshold)
-            found = EdgeListReader(opened, layout, options).read()
-        elif layout.format == "matrix":
-            if row_column is not None:
-                layout = replace(layout, row_column=column_position(layout, row_column))
-            found = read_matrix(opened, layout, options)
-        else:
-            assert isinstance(opened, ByteSource)  # a frame is a list of links or a matrix
-            if layout.format == "matrix-market":
-                found = read_matrix_market(opened, options)
-            elif layout.format == "npz":
-                found = read_npz(opened, options)
-            else:
-                graph = read_graph(opened, layout.format, encoding)
-                options = replace(options, weight=_weight(value_column))
-                found = relation_of_graph(graph, options, opened.name)
-        relation, facts, sides = settled(found, layout, options, opened)
-        report = ReadReport(
-            opened.name, (*list_facts, *facts, *object_facts(relation, same_objects=same_nodes))
+        origin, head = name or filename or object_name(data), b""
+        layout, found = _read_object(data, kind, chosen, replace(options, name=origin))
+    else:
+        choices = FrameChoices(sheet, table, query)
+        with open_source(data, filename, accepts=("npz",), choices=choices) as opened:
+            layout = _inspect(opened, format, encoding, delimiter, header)
+            if format == "auto" and chosen.source is None and chosen.target is None:
+                refuse_texts(layout)
+            _check_list(layout, options)
+            layout = _with_choices(layout, chosen, threshold)
+            found = _read_file(opened, layout, replace(options, name=name or opened.stem), chosen.value)
+            origin, head = opened.name, opened.head
+    relation, facts, sides = settled(found, layout, options, head)
+    told = (*list_facts, *facts, *object_facts(relation, same_objects=same_nodes))
+    return LoadedRelation(relation, ReadReport(origin, told), replace(layout, sides=sides))
+
+
+def _read_object(
+    given: Any, kind: ObjectKind, chosen: Columns, options: ReadOptions
+) -> tuple[Layout, Assembled]:
+    if kind == "pairs":
+        source, layout = open_pairs(given, options.name)
+        with source:
+            layout = _with_choices(layout, chosen, options.threshold)
+            return layout, EdgeListReader(source, layout, options).read()
+    layout = Layout("node-link" if kind == "graph" else "matrix", options.name, container="object")
+    _check_list(layout, options)
+    if kind == "graph":
+        return layout, read_graph_object(given, replace(options, weight=_weight(chosen.value)))
+    if chosen != (None, None, None):
+        raise ParameterError("source, target and value are for lists of links; leave them out for a matrix.")
+    return layout, read_array(given, options)
+
+
+def _read_file(
+    source: ByteSource | FrameSource, layout: Layout, options: ReadOptions, value: ColumnChoice
+) -> Assembled:
+    if layout.format == "edges":
+        return EdgeListReader(source, layout, options).read()
+    if layout.format == "matrix":
+        return read_matrix(source, layout, options)
+    assert isinstance(source, ByteSource)  # a frame is a list of links or a matrix
+    if layout.format == "matrix-market":
+        return read_matrix_market(source, options)
+    if layout.format == "npz":
+        return read_npz(source, options)
+    options = replace(options, weight=_weight(value))
+    graph = read_graph(source, layout.format, options.encoding)
+    return relation_of_graph(graph, options, source.name)
+
+
+def _one_choice(alias: str, chosen: ColumnChoice, name: str, usual: ColumnChoice) -> ColumnChoice:
+    """Return what was chosen under one of two names."""
+    if chosen is not None and usual is not None:
+        raise ParameterError(f"{alias} and {name} are two names of the same choice: give one of them.")
+    return usual if chosen is None else chosen
+
+
+def _refuse_file_options(**given: Any) -> None:
+    for option, value in given.items():
+        if value not in (None, "auto"):
+            raise ParameterError(f"{option} is for files; leave it out for an object in memory.")
+
+
+def _check_list(layout: Layout, options: ReadOptions) -> None:
+    """Refuse what is said of a list of links where there is none."""
+    if layout.format != "edges" and (options.same_nodes or options.unlisted_missing):
+        raise ParameterError(
+            f"same_nodes and unlisted are for edge lists; {layout.filename} is read as {layout.format}."
         )
-        return LoadedRelation(relation, report, replace(layout, sides=sides))
 
 
 def _inspect(
@@ -239,10 +319,13 @@ def _inspect(
     )
 
 
-def _chosen_columns(
-    layout: Layout, row: ColumnChoice, column: ColumnChoice, value: ColumnChoice, threshold: float | None
-) -> Layout:
+def _with_choices(layout: Layout, chosen: Columns, threshold: float | None) -> Layout:
     """Return the layout with the user's columns; guesses give way to them."""
+    row, column, value = chosen
+    if layout.format == "matrix" and row is not None:
+        return replace(layout, row_column=column_position(layout, row))
+    if layout.format != "edges":
+        return layout
     given = {
         column_position(layout, choice) for choice in (row, column, value) if choice not in (None, False)
     }
@@ -261,8 +344,8 @@ def _chosen_columns(
         value_at = column_position(layout, value)
     else:
         value_at = None if layout.value_column in given | {row_at, column_at} else layout.value_column
-    chosen = [i for i in (row_at, column_at, value_at) if i is not None]
-    if row_at is None or column_at is None or len(set(chosen)) < len(chosen):
+    taken = [i for i in (row_at, column_at, value_at) if i is not None]
+    if row_at is None or column_at is None or len(set(taken)) < len(taken):
         raise DataError(
             "row labels, column labels and values need a column each",
             source=layout.filename,

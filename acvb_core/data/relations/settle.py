@@ -13,13 +13,11 @@ from acvb_core.data.relations.networks import as_network, as_two_sided, goes_bot
 from acvb_core.data.relations.options import ReadOptions
 from acvb_core.data.relations.sides import Sides, guess_sides
 from acvb_core.data.report import Fact, plural
-from acvb_core.data.sources.byte_source import ByteSource
-from acvb_core.data.sources.frames import FrameSource
 from acvb_core.errors import DataError
 
 
 def settled(
-    found: Assembled, layout: Layout, options: ReadOptions, source: ByteSource | FrameSource
+    found: Assembled, layout: Layout, options: ReadOptions, head: bytes = b""
 ) -> tuple[Relation, list[Fact], Sides]:
     """Return the relation with one domain or two, what reading it found, and why it is taken so.
 
@@ -29,16 +27,17 @@ def settled(
         The relation with two sides, as the file shows it.
     layout : Layout
     options : ReadOptions
-    source : ByteSource
+    head : bytes
+        The first bytes of a file.
 
     Raises
     ------
     DataError
         A network was asked for, but the file is a matrix that is not square.
     """
-    head = _heading(layout, source)
+    headings = _heading(layout, head)
     named = _named_alike(found.relation, layout, options)
-    sides = _sides(found, named, layout, options, head)
+    sides = _sides(found, named, layout, options, headings)
     directed = options.directed
     undirected = found.says is not None and found.says.directed is False
     each_way = found
@@ -51,20 +50,21 @@ def settled(
         rows, columns = found.relation.shape
         raise DataError(
             f"a network has the same objects on both sides, but this matrix is {rows:,} x {columns:,}",
-            source=source.name,
+            source=layout.filename,
             remedy="Load a square matrix, or take the sides as two kinds of objects (domains='two').",
         )
     if each_way is not found:
         named = each_way.relation
+    origin = "graph" if layout.container == "object" else "file"
     facts = []
-    direction = "the names of the two columns give a direction" if head.directed else None
+    direction = "the names of the two columns give a direction" if headings.directed else None
     if found.says is not None and found.says.directed is not None and directed is None:
         if found.says.directed:
-            direction = "the file says so"
+            direction = f"the {origin} says so"
         else:
             directed = False
             facts.append(
-                Fact("direction", 0, "The network is undirected: the file says so.", {"directed": False})
+                Fact("direction", 0, f"The network is undirected: the {origin} says so.", {"directed": False})
             )
     elif undirected and directed:
         facts.append(_both_ways_fact(named))
@@ -174,7 +174,7 @@ def _unnamed(layout: Layout, options: ReadOptions) -> set[str]:
     return found
 
 
-def _heading(layout: Layout, source: ByteSource | FrameSource) -> Heading:
+def _heading(layout: Layout, head: bytes) -> Heading:
     """Return what the names of the columns say; a comment above them may name them too."""
     if layout.format != "edges" or layout.row_column is None or layout.column_column is None:
         return Heading(False, False)
@@ -184,7 +184,7 @@ def _heading(layout: Layout, source: ByteSource | FrameSource) -> Heading:
     else:
         comments = [
             line.lstrip("#% \t").replace(",", " ").split()
-            for line in source.head.decode("utf-8", errors="replace").splitlines()
+            for line in head.decode("utf-8", errors="replace").splitlines()
             if line.startswith(("#", "%"))
         ]
         names = next((words for words in reversed(comments) if len(words) == layout.n_fields), [])

@@ -46,7 +46,8 @@ def read_matrix_market(source: ByteSource, options: ReadOptions) -> Assembled:
             remedy="Write it again with scipy.io.mmwrite or the program it comes from.",
         ) from None
     matrix = check_sparse(sparse.coo_array(matrix), source.name)
-    found = _from_matrix(matrix, source.name, options, "MatrixMarket")
+    _check_claim(matrix, source.name, options)
+    found = relation_of_matrix(matrix, source.name, options, "MatrixMarket file")
     if source.head.split(b"\n")[0].lower().split()[-1:] == [b"symmetric"]:
         return found._replace(says=Says("one", False, "the file says that the matrix is symmetric"))
     return found
@@ -66,7 +67,9 @@ def read_npz(source: ByteSource, options: ReadOptions) -> Assembled:
         raise DataError(
             f"this .npz holds {held} and no sparse matrix", source=source.name, remedy=f"{_SAVE_NPZ}."
         )
-    return _from_matrix(load_sparse(source), source.name, options, "SciPy npz")
+    matrix = load_sparse(source)
+    _check_claim(matrix, source.name, options)
+    return relation_of_matrix(matrix, source.name, options, "SciPy npz file")
 
 
 def checked_shape(found: tuple[int, int], wanted: tuple[int, int] | None, source: str) -> None:
@@ -79,10 +82,16 @@ def checked_shape(found: tuple[int, int], wanted: tuple[int, int] | None, source
         )
 
 
-def _from_matrix(stored: Any, source: str, options: ReadOptions, kind: str) -> Assembled:
+def relation_of_matrix(stored: Any, source: str, options: ReadOptions, kind: str) -> Assembled:
+    """Return a sound SciPy matrix as a relation: what it does not store is 0, nan is missing.
+
+    Raises
+    ------
+    DataError
+        It has another shape than was given, or an infinite entry, or a pair is a link and none.
+    """
     n_rows, n_columns = stored.shape
     checked_shape((n_rows, n_columns), options.shape, source)
-    _check_sides((n_rows, n_columns), int(np.prod(stored.data.shape)), options, {"source": source})
     matrix = sparse.coo_array(stored)
     summary = ValueSummary(checked_threshold(options.threshold))
     entries = Entries()
@@ -120,8 +129,13 @@ def _from_matrix(stored: Any, source: str, options: ReadOptions, kind: str) -> A
             source=source,
             remedy="Keep one of the two.",
         ) from None
-    read = f"Read {plural(matrix.nnz, 'entry', 'entries')} of a {kind} file."
+    read = f"Read {plural(matrix.nnz, 'entry', 'entries')} of a {kind}."
     return found._replace(facts=[Fact("entries", matrix.nnz, read), *found.facts])
+
+
+def _check_claim(matrix: Any, source: str, options: ReadOptions) -> None:
+    checked_shape(matrix.shape, options.shape, source)
+    _check_sides(matrix.shape, int(np.prod(matrix.data.shape)), options, {"source": source})
 
 
 def _check_sides(shape: tuple[int, int], entries: int, options: ReadOptions, place: dict[str, Any]) -> None:
