@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple, get_args
 
 from acvb_core.data.relations.guess import holds_texts
 from acvb_core.data.relations.sides import Sides
+from acvb_core.data.sources.columns import column_list, column_position
+from acvb_core.data.sources.values import value_kind
+from acvb_core.errors import DataError, ParameterError
 
+ColumnChoice = str | int | Literal[False] | None
 FileFormat = Literal[
     "edges", "matrix", "matrix-market", "npz", "graphml", "gexf", "gml", "pajek", "node-link"
 ]
@@ -82,3 +87,107 @@ class Layout:
 
 PREVIEW_ROWS = 20
 PREVIEW_FIELDS = 30
+
+
+class Columns(NamedTuple):
+    """Which columns of a list of links hold what; `value` is also the name of the edges' weight in a graph."""
+
+    source: ColumnChoice
+    target: ColumnChoice
+    value: ColumnChoice
+
+    @classmethod
+    def named(cls, *given: Any) -> Columns:
+        """Return what was chosen as source, target, value, or by the other three names.
+
+        Raises
+        ------
+        ParameterError
+            One was chosen by both of its names.
+        """
+        *short, usual = given
+        names = ("row_column", "column_column", "value_column")
+        for alias, name, one, other in zip(cls._fields, names, short, usual, strict=True):
+            if one is not None and other is not None:
+                raise ParameterError(f"{alias} and {name} are two names of one choice: give one of them.")
+        return cls(*(other if one is None else one for one, other in zip(short, usual, strict=True)))
+
+    @property
+    def weight(self) -> str | Literal[False] | None:
+        """The name of the edges' weight."""
+        if isinstance(self.value, int) and self.value is not False:
+            raise ParameterError("Values of edges have names and no positions: give value_column as a name.")
+        return self.value
+
+
+def refuse_texts(layout: Layout) -> None:
+    """Raise DataError where a column holds long texts, which may as well be documents, and nobody chose the columns."""
+    at = layout.text_column
+    if at is None or layout.row_column is None or layout.column_column is None:
+        return
+    # Without a line of names, columns are chosen by position.
+    names = dict(enumerate(layout.column_names)) if layout.header else {}
+    row, column, text = (names.get(i, i) for i in (layout.row_column, layout.column_column, at))
+    first = layout.rows[0][at]
+    told = repr(text) if layout.header else f"at position {at} (counted from 0)"
+    raise DataError(
+        f"the column {told} holds long texts, so this may be documents or links",
+        source=layout.filename,
+        value=first,
+        remedy=f"To read documents, use load_corpus (text_column={text!r}). To read links, choose their columns: "
+        f"(row_column={row!r}) (column_column={column!r}).",
+    )
+
+
+def with_choices(layout: Layout, chosen: Columns, threshold: float | None) -> Layout:
+    """Return the layout with the user's columns; guesses give way to them.
+
+    Raises
+    ------
+    DataError
+        There is no such column, or one is to hold two things.
+    ParameterError
+        There is a threshold, but no column of values.
+    """
+    row, column, value = chosen
+    if layout.format == "matrix" and row is not None:
+        return replace(layout, row_column=column_position(layout, row))
+    if layout.format != "edges":
+        return layout
+    given = {
+        column_position(layout, choice) for choice in (row, column, value) if choice not in (None, False)
+    }
+    free = [i for i in range(layout.n_fields) if i not in given]
+    row_at = (
+        column_position(layout, row) if row not in (None, False) else _kept(layout.row_column, given, free)
+    )
+    free = [i for i in free if i != row_at]
+    if column in (None, False):
+        column_at = _kept(layout.column_column, given | {row_at}, free)
+    else:
+        column_at = column_position(layout, column)
+    if value is False:
+        value_at = None
+    elif value is not None:
+        value_at = column_position(layout, value)
+    else:
+        value_at = None if layout.value_column in given | {row_at, column_at} else layout.value_column
+    taken = [i for i in (row_at, column_at, value_at) if i is not None]
+    if row_at is None or column_at is None or len(set(taken)) < len(taken):
+        raise DataError(
+            "row labels, column labels and values need a column each",
+            source=layout.filename,
+            remedy=f"Choose different columns among {column_list(layout)}.",
+        )
+    if threshold is not None and value_at is None:
+        raise ParameterError("A threshold needs a column of values; choose one with value_column.")
+    kind = layout.value_kind
+    if value_at != layout.value_column:
+        kind = "none"
+        if value_at is not None and value_at < len(layout.column_names):
+            kind = value_kind(row[value_at] for row in layout.rows)
+    return replace(layout, row_column=row_at, column_column=column_at, value_column=value_at, value_kind=kind)
+
+
+def _kept(guessed: int | None, taken: set[int | None], free: Sequence[int]) -> int | None:
+    return guessed if guessed not in taken else (free[0] if free else None)

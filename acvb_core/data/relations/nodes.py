@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.data.relations.guess import heads_node_list
+from acvb_core.data.relations.options import ReadOptions
 from acvb_core.data.report import Fact
 from acvb_core.data.sources.byte_source import ByteSource, Utf8Stream
 from acvb_core.data.sources.records import ONE_FIELD, RecordReader
 from acvb_core.data.sources.text_formats import refuse_text_format
-from acvb_core.errors import DataError
+from acvb_core.errors import DataError, ParameterError
 
 NodeList = Sequence[str] | str | os.PathLike[str] | bytes
 Place = Callable[[int], dict[str, Any]]
@@ -170,3 +171,39 @@ def _read_file(nodes: str | os.PathLike[str] | bytes) -> tuple[list[str], list[i
             labels.extend(batch.field(record, 0) for record in range(batch.n_records))
             lines.extend(batch.lines.tolist())
     return labels, lines, source.name
+
+
+def read_node_lists(
+    row_nodes: NodeList | None, column_nodes: NodeList | None, options: ReadOptions
+) -> tuple[list[str] | None, list[str] | None, list[Fact]]:
+    """Return the lists of both sides' objects, one list for both where a network is asked for.
+
+    Raises
+    ------
+    DataError
+        As `read_node_list`.
+    ParameterError
+        The lists, or the shape, are not those of a network that is asked for, or do not go together.
+    """
+    shape = options.shape
+    network = options.domains == "one" or options.tells_network
+    rows, row_facts = read_node_list(row_nodes, "row_nodes")
+    columns, column_facts = read_node_list(column_nodes, "column_nodes")
+    if network:
+        if rows is not None and columns is not None and rows != columns:
+            raise ParameterError(
+                "For a network give one node list, or the same one twice; the lists of row objects and of column "
+                f"objects that were given ({len(rows):,} and {len(columns):,} labels) differ."
+            )
+        if shape is not None and shape[0] != shape[1]:
+            raise ParameterError(
+                f"For a network the shape must be square, not {shape[0]:,} x {shape[1]:,}. Correct it, or take the "
+                "sides as two kinds of objects (domains='two')."
+            )
+        rows = columns = rows if rows is not None else columns
+    for nodes, axis, side in ((rows, 0, "row"), (columns, 1, "column")):
+        if shape is not None and nodes is not None and len(nodes) != shape[axis]:
+            raise ParameterError(
+                f"The {side} node list has {len(nodes):,} labels, the shape says {shape[axis]:,}."
+            )
+    return rows, columns, row_facts + column_facts

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from acvb_core.data.relations.sides import Domains
+from acvb_core.data.relations.sides import DOMAINS, Domains
+from acvb_core.data.sources.matrix_checks import MAX_SIDE
 from acvb_core.data.sources.records import BLOCK_BYTES
+from acvb_core.errors import ParameterError
 
 
 @dataclass(frozen=True)
@@ -50,8 +52,27 @@ class ReadOptions:
     encoding: str | None = None
     block_bytes: int = BLOCK_BYTES
 
+    def __post_init__(self) -> None:
+        if self.domains not in DOMAINS:
+            raise ParameterError(f"domains is one of {', '.join(DOMAINS)}, not {self.domains!r}.")
+        if self.domains == "two" and not (self.directed is None and self.self_links is None):
+            raise ParameterError(
+                "directed and self_links are for networks: leave them out, or give domains='one'."
+            )
+        shape = self.shape
+        if shape is not None and not (
+            len(shape) == 2 and all(isinstance(n, int) and 0 < n <= MAX_SIDE for n in shape)
+        ):
+            raise ParameterError(
+                f"The shape must be two whole numbers from 1 to {MAX_SIDE:,}, not {shape!r}."
+            )
+
+    @property
+    def tells_network(self) -> bool:
+        """Whether something is asked for that only a network has."""
+        return self.same_nodes or self.directed is not None or self.self_links is not None
+
     @property
     def wants_network(self) -> bool:
         """Whether both sides are to be the same objects, whatever the file looks like."""
-        told = self.same_nodes or self.directed is not None or self.self_links is not None
-        return self.domains == "one" or (self.domains == "auto" and told)
+        return self.domains == "one" or (self.domains == "auto" and self.tells_network)

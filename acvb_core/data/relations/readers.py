@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from acvb_core.data.relation import Relation
 from acvb_core.data.relations.assemble import Assembled, object_facts
@@ -12,8 +11,16 @@ from acvb_core.data.relations.dense_matrix import read_matrix
 from acvb_core.data.relations.edge_list import EdgeListReader
 from acvb_core.data.relations.graph import relation_of_graph
 from acvb_core.data.relations.graph_files import read_graph
-from acvb_core.data.relations.layout import FORMATS, FileFormat, Layout
-from acvb_core.data.relations.nodes import NodeList, read_node_list
+from acvb_core.data.relations.layout import (
+    FORMATS,
+    ColumnChoice,
+    Columns,
+    FileFormat,
+    Layout,
+    refuse_texts,
+    with_choices,
+)
+from acvb_core.data.relations.nodes import NodeList, read_node_lists
 from acvb_core.data.relations.objects import (
     ObjectKind,
     object_kind,
@@ -24,27 +31,14 @@ from acvb_core.data.relations.objects import (
 )
 from acvb_core.data.relations.options import ReadOptions
 from acvb_core.data.relations.settle import settled
-from acvb_core.data.relations.sides import DOMAINS, Domains
+from acvb_core.data.relations.sides import Domains
 from acvb_core.data.relations.sniff import inspect
 from acvb_core.data.relations.sparse_files import read_matrix_market, read_npz
-from acvb_core.data.report import Fact, ReadReport
+from acvb_core.data.report import ReadReport
 from acvb_core.data.sources.byte_source import ByteSource, FileLike
-from acvb_core.data.sources.columns import column_list, column_position, refuse_texts
 from acvb_core.data.sources.frames import FrameChoices, FrameSource, open_source
-from acvb_core.data.sources.matrix_checks import MAX_SIDE
 from acvb_core.data.sources.records import BLOCK_BYTES
-from acvb_core.data.sources.values import value_kind
-from acvb_core.errors import DataError, ParameterError
-
-ColumnChoice = str | int | Literal[False] | None
-
-
-class Columns(NamedTuple):
-    """Which columns of a list of links hold what."""
-
-    source: ColumnChoice
-    target: ColumnChoice
-    value: ColumnChoice
+from acvb_core.errors import ParameterError
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,21 +189,11 @@ def load_relation(
     """
     if unlisted not in ("zero", "missing"):
         raise ParameterError(f"unlisted is 'zero' or 'missing', not {unlisted!r}.")
-    _check_shape(shape)
-    _check_domains(domains, directed, self_links)
-    chosen = Columns(
-        _one_choice("source", source, "row_column", row_column),
-        _one_choice("target", target, "column_column", column_column),
-        _one_choice("value", value, "value_column", value_column),
-    )
-    network = domains == "one" or same_nodes or not (directed is None and self_links is None)
-    rows, columns, list_facts = _node_lists(row_nodes, column_nodes, network, shape)
+    chosen = Columns.named(source, target, value, (row_column, column_column, value_column))
     options = ReadOptions(
         name=name or "",
         threshold=threshold,
         shape=shape,
-        row_nodes=rows,
-        column_nodes=columns,
         same_nodes=same_nodes,
         unlisted_missing=unlisted == "missing",
         domains=domains,
@@ -218,6 +202,8 @@ def load_relation(
         encoding=encoding,
         block_bytes=block_bytes,
     )
+    rows, columns, list_facts = read_node_lists(row_nodes, column_nodes, options)
+    options = replace(options, row_nodes=rows, column_nodes=columns)
     kind = object_kind(data)
     if kind is not None:
         _refuse_file_options(
@@ -238,8 +224,8 @@ def load_relation(
             if format == "auto" and chosen.source is None and chosen.target is None:
                 refuse_texts(layout)
             _check_list(layout, options)
-            layout = _with_choices(layout, chosen, threshold)
-            found = _read_file(opened, layout, replace(options, name=name or opened.stem), chosen.value)
+            layout = with_choices(layout, chosen, threshold)
+            found = _read_file(opened, layout, replace(options, name=name or opened.stem), chosen)
             origin, head = opened.name, opened.head
     relation, facts, sides = settled(found, layout, options, head)
     told = (*list_facts, *facts, *object_facts(relation, same_objects=same_nodes))
@@ -252,19 +238,19 @@ def _read_object(
     if kind == "pairs":
         source, layout = open_pairs(given, options.name)
         with source:
-            layout = _with_choices(layout, chosen, options.threshold)
+            layout = with_choices(layout, chosen, options.threshold)
             return layout, EdgeListReader(source, layout, options).read()
     layout = Layout("node-link" if kind == "graph" else "matrix", options.name, container="object")
     _check_list(layout, options)
     if kind == "graph":
-        return layout, read_graph_object(given, replace(options, weight=_weight(chosen.value)))
+        return layout, read_graph_object(given, replace(options, weight=chosen.weight))
     if chosen != (None, None, None):
         raise ParameterError("source, target and value are for lists of links; leave them out for a matrix.")
     return layout, read_array(given, options)
 
 
 def _read_file(
-    source: ByteSource | FrameSource, layout: Layout, options: ReadOptions, value: ColumnChoice
+    source: ByteSource | FrameSource, layout: Layout, options: ReadOptions, chosen: Columns
 ) -> Assembled:
     if layout.format == "edges":
         return EdgeListReader(source, layout, options).read()
@@ -275,16 +261,9 @@ def _read_file(
         return read_matrix_market(source, options)
     if layout.format == "npz":
         return read_npz(source, options)
-    options = replace(options, weight=_weight(value))
+    options = replace(options, weight=chosen.weight)
     graph = read_graph(source, layout.format, options.encoding)
     return relation_of_graph(graph, options, source.name)
-
-
-def _one_choice(alias: str, chosen: ColumnChoice, name: str, usual: ColumnChoice) -> ColumnChoice:
-    """Return what was chosen under one of two names."""
-    if chosen is not None and usual is not None:
-        raise ParameterError(f"{alias} and {name} are two names of the same choice: give one of them.")
-    return usual if chosen is None else chosen
 
 
 def _refuse_file_options(**given: Any) -> None:
@@ -317,96 +296,3 @@ def _inspect(
         delimiter=delimiter,
         header=None if header == "auto" else header,
     )
-
-
-def _with_choices(layout: Layout, chosen: Columns, threshold: float | None) -> Layout:
-    """Return the layout with the user's columns; guesses give way to them."""
-    row, column, value = chosen
-    if layout.format == "matrix" and row is not None:
-        return replace(layout, row_column=column_position(layout, row))
-    if layout.format != "edges":
-        return layout
-    given = {
-        column_position(layout, choice) for choice in (row, column, value) if choice not in (None, False)
-    }
-    free = [i for i in range(layout.n_fields) if i not in given]
-    row_at = (
-        column_position(layout, row) if row not in (None, False) else _kept(layout.row_column, given, free)
-    )
-    free = [i for i in free if i != row_at]
-    if column in (None, False):
-        column_at = _kept(layout.column_column, given | {row_at}, free)
-    else:
-        column_at = column_position(layout, column)
-    if value is False:
-        value_at = None
-    elif value is not None:
-        value_at = column_position(layout, value)
-    else:
-        value_at = None if layout.value_column in given | {row_at, column_at} else layout.value_column
-    taken = [i for i in (row_at, column_at, value_at) if i is not None]
-    if row_at is None or column_at is None or len(set(taken)) < len(taken):
-        raise DataError(
-            "row labels, column labels and values need a column each",
-            source=layout.filename,
-            remedy=f"Choose different columns among {column_list(layout)}.",
-        )
-    if threshold is not None and value_at is None:
-        raise ParameterError("A threshold needs a column of values; choose one with value_column.")
-    kind = layout.value_kind
-    if value_at != layout.value_column:
-        kind = "none"
-        if value_at is not None and value_at < len(layout.column_names):
-            kind = value_kind(row[value_at] for row in layout.rows)
-    return replace(layout, row_column=row_at, column_column=column_at, value_column=value_at, value_kind=kind)
-
-
-def _weight(choice: ColumnChoice) -> str | Literal[False] | None:
-    if isinstance(choice, int) and choice is not False:
-        raise ParameterError("Values of edges have names and no positions: give value_column as a name.")
-    return choice
-
-
-def _kept(guessed: int | None, taken: set[int | None], free: Sequence[int]) -> int | None:
-    return guessed if guessed not in taken else (free[0] if free else None)
-
-
-def _node_lists(
-    row_nodes: NodeList | None, column_nodes: NodeList | None, network: bool, shape: tuple[int, int] | None
-) -> tuple[list[str] | None, list[str] | None, list[Fact]]:
-    rows, row_facts = read_node_list(row_nodes, "row_nodes")
-    columns, column_facts = read_node_list(column_nodes, "column_nodes")
-    if network:
-        if rows is not None and columns is not None and rows != columns:
-            raise ParameterError(
-                "For a network give one node list, or the same one twice; the lists of row objects and of column "
-                f"objects that were given ({len(rows):,} and {len(columns):,} labels) differ."
-            )
-        if shape is not None and shape[0] != shape[1]:
-            raise ParameterError(
-                f"For a network the shape must be square, not {shape[0]:,} x {shape[1]:,}. Correct it, or take the "
-                "sides as two kinds of objects (domains='two')."
-            )
-        rows = columns = rows if rows is not None else columns
-    for nodes, axis, side in ((rows, 0, "row"), (columns, 1, "column")):
-        if shape is not None and nodes is not None and len(nodes) != shape[axis]:
-            raise ParameterError(
-                f"The {side} node list has {len(nodes):,} labels, the shape says {shape[axis]:,}."
-            )
-    return rows, columns, row_facts + column_facts
-
-
-def _check_domains(domains: Domains, directed: bool | None, self_links: bool | None) -> None:
-    if domains not in DOMAINS:
-        raise ParameterError(f"domains is one of {', '.join(DOMAINS)}, not {domains!r}.")
-    if domains == "two" and not (directed is None and self_links is None):
-        raise ParameterError(
-            "directed and self_links are for networks: leave them out, or give domains='one'."
-        )
-
-
-def _check_shape(shape: tuple[int, int] | None) -> None:
-    if shape is not None and not (
-        len(shape) == 2 and all(isinstance(n, int) and 0 < n <= MAX_SIDE for n in shape)
-    ):
-        raise ParameterError(f"The shape must be two whole numbers from 1 to {MAX_SIDE:,}, not {shape!r}.")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from acvb_core.data.relations.layout import Layout
 from acvb_core.errors import DataError
 
 
@@ -64,22 +63,3 @@ def column_position(layout: NamedColumns, choice: str | int | bool | None) -> in
 def column_list(layout: NamedColumns) -> str:
     """Return the names of the first columns, for a remedy."""
     return ", ".join(repr(name) for name in layout.column_names[:10]) or "the columns of another format"
-
-
-def refuse_texts(layout: Layout) -> None:
-    """Raise DataError where a column holds long texts, which may as well be documents, and nobody chose the columns."""
-    at = layout.text_column
-    if at is None or layout.row_column is None or layout.column_column is None:
-        return
-    # Without a line of names, columns are chosen by position.
-    names = dict(enumerate(layout.column_names)) if layout.header else {}
-    row, column, text = (names.get(i, i) for i in (layout.row_column, layout.column_column, at))
-    first = layout.rows[0][at]
-    told = repr(text) if layout.header else f"at position {at} (counted from 0)"
-    raise DataError(
-        f"the column {told} holds long texts, so this may be documents or links",
-        source=layout.filename,
-        value=first,
-        remedy=f"To read documents, use load_corpus (text_column={text!r}). To read links, choose their columns: "
-        f"(row_column={row!r}) (column_column={column!r}).",
-    )
