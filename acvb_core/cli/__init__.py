@@ -12,6 +12,7 @@ import sys
 from collections.abc import Sequence
 
 from acvb_core.cli.arguments import parser
+from acvb_core.cli.kept import readable_file
 from acvb_core.cli.remedies import told
 from acvb_core.errors import AcvbError
 
@@ -32,7 +33,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     try:
         arguments = parser().parse_args(argv)
-        return int(arguments.run(arguments))
+        with readable_file(arguments):
+            return int(arguments.run(arguments))
     except KeyboardInterrupt:
         return _fail("interrupted", INTERRUPTED)
     except BrokenPipeError:

@@ -1,14 +1,20 @@
-"""Folders of corpora on disk that the command line reads to, and uses again for the same file read the same way."""
+"""Folders of corpora on disk that the command line reads to and uses again, and streams that it keeps to read twice."""
 
 from __future__ import annotations
 
+import argparse
 import json
-from collections.abc import Callable, Mapping
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.disk_corpus import META, DiskCorpus
+from acvb_core.data.sources.opening import STANDARD_INPUT
 from acvb_core.errors import ParameterError
 
 #: Beside the corpus: which file it was read from, how, and what was found.
@@ -21,6 +27,30 @@ Read = Callable[[Path], tuple[DiskCorpus, list[str]]]
 def holds_corpus(path: str | Path) -> bool:
     """Whether a path is a folder with a corpus on disk."""
     return (Path(path) / META).is_file()
+
+
+@contextmanager
+def readable_file(arguments: argparse.Namespace) -> Iterator[None]:
+    """Make FILE a path that can be read more than once: what comes from a stream is kept until the command ends.
+
+    FILE is looked at before it is read; a stream can be read once.
+    """
+    file = getattr(arguments, "file", None)
+    if file is None:
+        yield
+        return
+    path = Path(file).expanduser()
+    if file != STANDARD_INPUT and not (path.is_fifo() or path.is_char_device()):
+        arguments.file = str(path) if file.startswith("~") else file
+        yield
+        return
+    with tempfile.TemporaryDirectory(prefix="acvb-") as folder:
+        copy = Path(folder) / ("stdin" if path.name in (STANDARD_INPUT, "stdin") else path.name)
+        opened = nullcontext(sys.stdin.buffer) if file == STANDARD_INPUT else path.open("rb")
+        with opened as stream, copy.open("wb") as to:
+            shutil.copyfileobj(stream, to)
+        arguments.file = str(copy)
+        yield
 
 
 def kept_in(folder: Path, origin: Mapping[str, Any], read: Read) -> tuple[DiskCorpus, list[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from acvb_core.data.relations.guess import heads_node_list
 from acvb_core.data.relations.options import ReadOptions
 from acvb_core.data.report import Fact
-from acvb_core.data.sources.byte_source import ByteSource, Utf8Stream
+from acvb_core.data.sources.byte_source import ByteSource, FileLike, Utf8Stream
 from acvb_core.data.sources.records import ONE_FIELD, RecordReader
 from acvb_core.data.sources.text_formats import refuse_text_format
 from acvb_core.errors import DataError, ParameterError
 
-NodeList = Sequence[str] | str | os.PathLike[str] | bytes
+NodeList = Sequence[str] | FileLike
 Place = Callable[[int], dict[str, Any]]
 
 
@@ -134,8 +134,8 @@ def read_node_list(nodes: NodeList | None, what: str) -> tuple[list[str] | None,
     facts: list[Fact] = []
     if nodes is None:
         return None, facts
-    if isinstance(nodes, str | os.PathLike | bytes):
-        labels, lines, source = _read_file(nodes)
+    if isinstance(nodes, str | os.PathLike | bytes) or hasattr(nodes, "read"):
+        labels, lines, source = _read_file(cast(FileLike, nodes))
         if len(labels) > 1 and heads_node_list(labels[0]):
             told = f"The first line of the node list {source} ({labels[0]}) was taken as its heading."
             facts.append(Fact("node_list_heading", 1, told))
@@ -161,7 +161,7 @@ def read_node_list(nodes: NodeList | None, what: str) -> tuple[list[str] | None,
     return labels, facts
 
 
-def _read_file(nodes: str | os.PathLike[str] | bytes) -> tuple[list[str], list[int], str]:
+def _read_file(nodes: FileLike) -> tuple[list[str], list[int], str]:
     with ByteSource(nodes) as source:
         refuse_text_format(source)
         reader = RecordReader(Utf8Stream(source), source.name, ONE_FIELD)

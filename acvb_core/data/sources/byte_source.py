@@ -1,22 +1,18 @@
-"""Where the bytes come from: a path, bytes or a file object, unpacked when gzipped and decoded to UTF-8."""
+"""The bytes of a source, unpacked when gzipped and decoded to UTF-8."""
 
 from __future__ import annotations
 
 import codecs
-import gzip
 import io
-import os
-import sys
 import zipfile
-import zlib
 from collections.abc import Collection
 from pathlib import Path
 from typing import BinaryIO, cast
 
 from acvb_core.data.sources import signatures
+from acvb_core.data.sources.opening import FileLike as FileLike
+from acvb_core.data.sources.opening import Unzipped, open_bytes
 from acvb_core.errors import DataError, ParameterError
-
-FileLike = str | os.PathLike[str] | bytes | BinaryIO
 
 #: Bytes that any source may unpack to where it is needed as a whole; a large one may take 8 times its own size.
 ROOM = 800_000_000
@@ -27,8 +23,9 @@ class ByteSource:
 
     Parameters
     ----------
-    source : path, bytes or binary file object
-        A file object that cannot seek is read into memory.
+    source : path, bytes or file object
+        "-" is the standard input. What cannot seek is kept in memory or, where it is long, in a temporary file. What a
+        text stream gives is taken as it is.
     filename : str, optional
         The name the user knows the source by; taken from the path or the file object when it has one.
     accepts : collection of "npy", "npz", "zip" and "frames"
@@ -43,12 +40,13 @@ class ByteSource:
         Where the file lies, if it was given so.
     cut_short : DataError or None
         Why a patient source ends before its end.
+    was_text : bool
+        It was handed in as text, which has no encoding any more.
 
     Raises
     ------
     DataError
-        The path does not exist or is a directory, the file is empty, or its first bytes are of a foreign
-        format.
+        As `open_bytes`; or the file is empty, or its first bytes are of a foreign format.
     """
 
     def __init__(
@@ -62,23 +60,10 @@ class ByteSource:
         self._accepts = accepts
         self.patient = patient
         self.cut_short: DataError | None = None
-        self._owned = False
-        self.path: Path | None = None
-        if isinstance(source, bytes | bytearray | memoryview):
-            self._handle: BinaryIO = io.BytesIO(source)
-        elif isinstance(source, str | os.PathLike):
-            self.path = Path(source)
-            self._handle = _opened(self.path)
-            self._owned = True
-            filename = filename or Path(source).name
-        elif not hasattr(source, "read"):
-            raise ParameterError(
-                f"A source is a path, bytes or a binary file, where tables are read also an array or a DataFrame, not "
-                f"a {type(source).__name__}."
-            )
-        else:
-            self._handle = source if source.seekable() else io.BytesIO(source.read())
-            filename = filename or _own_name(source)
+        self._handle, name, self._owned, self.was_text = open_bytes(source)
+        path = getattr(self._handle, "name", None)
+        self.path = Path(path) if self._owned and isinstance(path, str) else None
+        filename = filename or name
         self.name = filename or "the data"
         try:
             self.head = self._rewound().read(512)
@@ -127,7 +112,7 @@ class ByteSource:
     def open(self) -> BinaryIO:
         """Return the content from its start, unpacked when it is gzipped; earlier streams are void."""
         raw = self._rewound()
-        return cast(BinaryIO, _Unzipping(raw, self.name)) if self.gzipped else raw
+        return cast(BinaryIO, Unzipped(raw, self.name)) if self.gzipped else raw
 
     def seekable(self) -> BinaryIO:
         """Return the content as a stream that can seek (a gzipped one is unpacked into memory).
@@ -213,52 +198,6 @@ class ByteSource:
             )
 
 
-def _opened(path: Path) -> BinaryIO:
-    try:
-        return path.open("rb")
-    except IsADirectoryError:
-        raise DataError("this is a directory", source=str(path), remedy="Give one file.") from None
-    except OSError as problem:
-        raise DataError(
-            f"the file cannot be opened ({problem.strerror})",
-            source=str(path),
-            remedy="Check the path and the right to read it.",
-        ) from None
-
-
-class _Unzipping:
-    """A gzip stream whose faults are told in the user's terms."""
-
-    def __init__(self, raw: BinaryIO, name: str) -> None:
-        self._stream = gzip.GzipFile(fileobj=raw, mode="rb")
-        self._name = name
-        self._fault: DataError | None = None
-
-    def read(self, size: int = -1) -> bytes:
-        """Return what comes before a fault first, and raise the fault when there is nothing else to give."""
-        pieces = []
-        left = size if size >= 0 else sys.maxsize
-        while left and self._fault is None:
-            try:
-                piece = self._stream.read1(min(left, 1 << 20))
-            except EOFError:
-                self._fault = self._told("the gzip file ends before its end mark: it is truncated")
-                break
-            except (gzip.BadGzipFile, zlib.error) as problem:
-                self._fault = self._told(f"the gzip file is damaged ({problem})")
-                break
-            if not piece:
-                break
-            pieces.append(piece)
-            left -= len(piece)
-        if self._fault is not None and (not pieces or size < 0):
-            raise self._fault
-        return b"".join(pieces)
-
-    def _told(self, what: str) -> DataError:
-        return DataError(what, source=self._name, remedy="Copy or download it again.")
-
-
 def _as_nul(problem: UnicodeError) -> tuple[str, int]:
     assert isinstance(problem, UnicodeDecodeError)
     return "\0", problem.end
@@ -284,6 +223,10 @@ class Utf8Stream:
         self._name = source.name
         self._source = source
         self._stream = source.open()
+        if source.was_text and encoding is not None:
+            raise ParameterError(
+                f"{source.name} was handed in as text, which is decoded: leave encoding out."
+            )
         self.encoding = encoding or _marked_encoding(source.head)
         try:
             if not codecs.lookup(self.encoding)._is_text_encoding:
@@ -360,8 +303,3 @@ def _marked_encoding(head: bytes) -> str:
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     return "utf-8-sig"
-
-
-def _own_name(source: BinaryIO) -> str | None:
-    name = getattr(source, "name", None)
-    return Path(name).name if isinstance(name, str) else None
