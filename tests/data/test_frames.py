@@ -17,6 +17,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from acvb_core.data.corpora.disk_estimate import estimate
+from acvb_core.data.corpora.disk_readers import read_to_disk
+from acvb_core.data.corpora.readers import load_corpus
+from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.relations.readers import inspect_source, load_relation
 from acvb_core.data.sources.frames import BATCH_ROWS, FrameRecords, open_source
 from acvb_core.errors import DataError, ParameterError
@@ -238,3 +242,64 @@ def test_columns_of_other_types_are_refused_where_they_are_used() -> None:
     with pytest.raises(DataError, match="values of the type list") as caught:
         load_relation(table, row_column="a", column_column="c", value_column=False)
     assert caught.value.column == "c"
+
+
+TEXTS = pd.DataFrame(
+    {
+        "name": [f"d{i}" for i in range(40)],
+        "text": [f'The cat of house {i} sat, and "slept";\nthe dog {i % 3} ran.' for i in range(39)] + [None],
+        "group": ["a", "b"] * 20,
+    }
+)
+COUNTS = pd.DataFrame({"document": list("aabcb"), "word": list("xyxzx"), "count": [1, 2, 3, 1, 1]})
+
+
+def forms_of(frame: pd.DataFrame, folder: Path) -> dict[str, Any]:
+    frame.to_parquet(folder / "a.parquet")
+    frame.to_feather(folder / "a.feather")
+    frame.to_json(folder / "a.jsonl", orient="records", lines=True)
+    (folder / "a.xlsx").write_bytes(workbook({"texts": frame}))
+    (folder / "a.ods").write_bytes(workbook({"texts": frame}, engine="odf"))
+    database(folder / "a.db", texts=frame)
+    files = {path.suffix: path for path in sorted(folder.iterdir())}
+    return {
+        "csv": frame.to_csv(index=False).encode(),
+        "pandas": frame,
+        "polars": pl.from_pandas(frame),
+        **files,
+    }
+
+
+@pytest.mark.parametrize(
+    ("frame", "tokeniser"), [(TEXTS, Tokeniser(min_documents=1, max_share=1.0)), (COUNTS, None)]
+)
+def test_every_form_gives_the_same_corpus_in_memory_and_on_disk(
+    frame: pd.DataFrame, tokeniser: Tokeniser | None, tmp_path: Path
+) -> None:
+    (tmp_path / "forms").mkdir()
+    forms = forms_of(frame, tmp_path / "forms")
+    assert len(forms) == 9
+    expected = load_corpus(forms["csv"], tokeniser=tokeniser).corpus
+    sizes = estimate(forms["csv"], tokeniser=tokeniser)
+    for number, (form, source) in enumerate(forms.items()):
+        found = load_corpus(source, tokeniser=tokeniser).corpus
+        disk = read_to_disk(source, tmp_path / f"disk{number}", tokeniser=tokeniser).corpus
+        assert found.fingerprint == expected.fingerprint, form
+        assert found.documents.tolist() == expected.documents.tolist(), form
+        assert found.vocabulary.tolist() == disk.vocabulary.tolist() == expected.vocabulary.tolist(), form
+        assert (disk.n_documents, disk.n_tokens) == (expected.n_documents, expected.n_tokens), form
+        if expected.labels is not None:
+            assert found.labels is not None, form
+            assert found.labels.tolist() == expected.labels.tolist(), form
+        guess = estimate(source, tokeniser=tokeniser)
+        assert (guess.documents, guess.words, guess.tokens) == (sizes.documents, sizes.words, sizes.tokens), (
+            form
+        )
+
+
+def test_a_fault_of_a_count_is_named_by_row_and_column() -> None:
+    wrong = COUNTS.assign(count=["1", "2", "many", "1", "1"])
+    with pytest.raises(DataError, match="row 3, column 'count': the count is no number"):
+        load_corpus(wrong)
+    with pytest.raises(DataError, match="row 4, column 3: the count is no number"):
+        load_corpus(workbook({"a": wrong}))

@@ -31,10 +31,6 @@ FORMATS = {
     "JSON whose end is not seen": (json.dumps(RECORDS * 800), "a JSON file"),
     "JSON over several lines whose end is not seen": (json.dumps(RECORDS * 800, indent=1), "a JSON file"),
     "JSON of texts": (json.dumps([WORDS] * 5), "a JSON file"),
-    "JSON Lines": (LINES, "a JSON Lines file"),
-    "JSON Lines behind blank lines": ("\n \n" + LINES, "a JSON Lines file"),
-    "JSON Lines of lists": ("".join(json.dumps([n, WORDS]) + "\n" for n in range(9)), "a JSON Lines file"),
-    "JSON Lines whose end is not seen": (LINES * 600, "a JSON Lines file"),
     "HTML": (f"<!DOCTYPE html>\n<html><body>\n{BODY}</body></html>", "an HTML page"),
     "HTML without a type": (f"\n<HTML lang='en'>\n{BODY}</HTML>\n", "an HTML page"),
     "HTML behind comments": ("<!-- a -->\n" * 40 + f"<!-- b --><html>{BODY}</html>", "an HTML page"),
@@ -44,6 +40,14 @@ FORMATS = {
     "RTF": (r"{\rtf1\ansi {\fonttbl {\f0 Times;}}" + "\n" + rf"\par {WORDS}" + "\n}", "an RTF document"),
     "PDF behind a blank line": ("\n%PDF-1.4\nstream", "a PDF document"),
 }  # fmt: skip
+
+#: Read as columns, by the readers that take columns.
+JSON_LINES = {
+    "JSON Lines": (LINES, "a JSON Lines file"),
+    "JSON Lines behind blank lines": ("\n \n" + LINES, "a JSON Lines file"),
+    "JSON Lines of lists": ("".join(json.dumps([n, WORDS]) + "\n" for n in range(9)), "a JSON Lines file"),
+    "JSON Lines whose end is not seen": (LINES * 600, "a JSON Lines file"),
+}
 
 PROSE = {
     "a bracket": f"[1] First, {WORDS}\n[2] Second, {WORDS}\n",
@@ -57,6 +61,9 @@ PROSE = {
 }
 
 formats = pytest.mark.parametrize(("content", "kind"), FORMATS.values(), ids=FORMATS.keys())
+not_columns = pytest.mark.parametrize(
+    ("content", "kind"), (FORMATS | JSON_LINES).values(), ids=(FORMATS | JSON_LINES).keys()
+)
 EVERY_WORD = Tokeniser(min_documents=1, max_share=1.0)
 
 
@@ -96,7 +103,24 @@ def test_it_is_refused_on_its_way_to_disk(content, kind, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@formats
+@not_columns
+@pytest.mark.parametrize("read", ["one text a line", "a vocabulary", "a node list"])
+def test_it_is_refused_where_no_columns_are_read(read, content, kind):
+    with pytest.raises(DataError, match=f"this is {kind}"):
+        READERS[read](content.encode())
+
+
+@pytest.mark.parametrize("content", [content for content, _ in JSON_LINES.values()], ids=JSON_LINES.keys())
+def test_json_lines_are_columns(content):
+    layout = inspect_corpus(content.encode())
+    assert (layout.format, layout.container) == ("table", "json-lines")
+    texts = load_corpus(content.encode(), tokeniser=EVERY_WORD, text_column=1).corpus
+    assert texts.n_documents == sum(bool(line.strip()) for line in content.splitlines())
+    assert "quick" in texts.vocabulary
+    assert "text" not in texts.vocabulary
+
+
+@not_columns
 def test_it_is_refused_inside_an_archive_of_texts(content, kind):
     with pytest.raises(DataError, match=rf"other.txt: this is {kind}"):
         load_corpus(archive(content))
@@ -110,18 +134,17 @@ def test_on_disk_such_files_of_an_archive_can_be_left_out(tmp_path):
 
 @formats
 def test_it_is_no_relation(content, kind):
-    if kind == "a JSON Lines file":  # whose fields are columns
-        assert inspect_source(content.encode()).container == "json-lines"
-        if content.startswith("["):  # the texts are the same, as names of objects would be
-            return
-        kind = "documents or links"
-    with pytest.raises(DataError, match=rf"this (is|may be) {kind}|this is XML, but no GraphML"):
+    with pytest.raises(DataError, match=f"this is {kind}|this is XML, but no GraphML"):
         load_relation(content.encode(), filename="data.txt")
     if not content.startswith(("<?xml", "<!--")):  # which the reader of GraphML looks into
-        if kind == "documents or links":
-            return
         with pytest.raises(DataError, match=f"this is {kind}"):
             inspect_source(content.encode())
+
+
+def test_json_lines_of_texts_are_not_taken_for_links():
+    assert inspect_source(LINES.encode()).container == "json-lines"
+    with pytest.raises(DataError, match="documents or links"):
+        load_relation(LINES.encode())
 
 
 def test_labels_are_no_json():
@@ -131,8 +154,9 @@ def test_labels_are_no_json():
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
 def test_a_byte_order_mark_hides_nothing(encoding):
-    with pytest.raises(DataError, match="this is a JSON Lines file"):
-        load_corpus(LINES.encode(encoding))
+    assert load_corpus(LINES.encode(encoding), tokeniser=EVERY_WORD).corpus.n_documents == len(RECORDS)
+    with pytest.raises(DataError, match="this is a JSON file"):
+        load_corpus(json.dumps(RECORDS).encode(encoding))
 
 
 @pytest.mark.parametrize("text", PROSE.values(), ids=PROSE.keys())

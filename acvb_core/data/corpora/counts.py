@@ -15,9 +15,9 @@ from acvb_core.data.corpora.layout import CorpusLayout
 from acvb_core.data.corpora.reading import Reading
 from acvb_core.data.relations.layout import Layout
 from acvb_core.data.report import Fact, plural
-from acvb_core.data.sources.byte_source import Utf8Stream
+from acvb_core.data.sources.frames import open_records
 from acvb_core.data.sources.label_table import LabelTable
-from acvb_core.data.sources.records import RecordBatch, RecordReader
+from acvb_core.data.sources.records import RecordBatch
 from acvb_core.data.sources.text_facts import reading_facts
 from acvb_core.data.sources.text_lines import Vocabulary
 from acvb_core.errors import DataError
@@ -64,7 +64,16 @@ def read_counts(reading: Reading, vocabulary: Vocabulary | None, add: AddEntries
     """
     layout = reading.layout
     columns = _CountColumns(reading, vocabulary)
-    reader = open_records(reading, n_fields=layout.n_fields if reading.faults.skip else None)
+    used = layout.document_column, layout.word_column, layout.count_column
+    reader = open_records(
+        reading.source,
+        layout.delimiter or ",",
+        encoding=reading.encoding,
+        header=layout.header,
+        n_fields=layout.n_fields if reading.faults.skip else None,
+        used=[column for column in used if column is not None],
+        on_fault=reading.faults,
+    )
     n_entries = 0
     with reading.faults.offering():
         for batch in reader:
@@ -74,24 +83,12 @@ def read_counts(reading: Reading, vocabulary: Vocabulary | None, add: AddEntries
             reading.progress.reading()
     if not reader.records:
         raise only_names(reading.name)
-    facts = reading_facts(reader, _edge_layout(layout))
+    facts = reading_facts(reader, _edge_layout(layout), reading.source)
     if layout.count_column is None:
         told = "There is no count column: each line is one token."
         facts.append(Fact("lines_as_tokens", n_entries, told))
     words = columns.words.labels() if vocabulary is None else vocabulary.words
     return CountsFound(len(columns.documents), words, columns.documents, facts)
-
-
-def open_records(reading: Reading, *, n_fields: int | None) -> RecordReader:
-    """Return the records of a list of counts."""
-    return RecordReader(
-        Utf8Stream(reading.source, reading.encoding),
-        reading.name,
-        reading.layout.delimiter or ",",
-        header=reading.layout.header,
-        n_fields=n_fields,
-        on_fault=reading.faults,
-    )
 
 
 def only_names(source: str) -> DataError:

@@ -7,7 +7,7 @@ import math
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +21,7 @@ from acvb_core.data.corpora.texts import MemorySink, Texts, corpus_of_texts
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.report import plural
 from acvb_core.data.sources.byte_source import ByteSource, FileLike, Utf8Stream
+from acvb_core.data.sources.frames import FrameChoices, FrameSource, open_source
 from acvb_core.errors import DataError
 
 _HEAD_COUNTS = 4 << 20
@@ -86,6 +87,9 @@ def estimate(
     filename: str | None = None,
     tokeniser: Tokeniser | None = None,
     encoding: str | None = None,
+    sheet: str | int | None = None,
+    table: str | None = None,
+    query: str | None = None,
 ) -> Estimate:
     """Return the size to expect of a corpus, reading a few megabytes of it.
 
@@ -109,12 +113,14 @@ def estimate(
     DataError
         The head cannot be read, or there is no word in it.
     """
-    with ByteSource(source, filename, accepts=("zip",), patient=True) as opened:
+    choices = FrameChoices(sheet, table, query)
+    with open_source(source, filename, accepts=("zip",), patient=True, choices=choices) as opened:
         size = opened.size()
         layout = layout or inspect_source(opened, "auto", encoding, None, "auto")
         encoding = encoding or layout.encoding
-        head = _head_of(opened, layout, encoding)
+        layout, head = _head_of(opened, layout, encoding)
         if layout.format == "docword":
+            assert isinstance(opened, ByteSource)
             found, known = _docword(opened, encoding, head)
         else:
             found, known = _grown(head, layout, tokeniser)
@@ -128,6 +134,9 @@ def head_texts(
     *,
     filename: str | None = None,
     encoding: str | None = None,
+    sheet: str | int | None = None,
+    table: str | None = None,
+    query: str | None = None,
 ) -> Texts:
     """Return the texts that a file begins with, some megabytes of them: to try how they are cut.
 
@@ -138,7 +147,8 @@ def head_texts(
     DataError
         The file holds counts and no texts, or the head cannot be read.
     """
-    with ByteSource(source, filename, accepts=("zip",), patient=True) as opened:
+    choices = FrameChoices(sheet, table, query)
+    with open_source(source, filename, accepts=("zip",), patient=True, choices=choices) as opened:
         layout = layout or inspect_source(opened, "auto", encoding, None, "auto")
         if not layout.has_texts:
             raise DataError(
@@ -146,17 +156,24 @@ def head_texts(
                 source=opened.name,
                 remedy="Say which format it is.",
             )
-        head = _head_of(opened, layout, encoding or layout.encoding)
+        as_text, head = _head_of(opened, layout, encoding or layout.encoding)
         sink = MemorySink()
-        with _reading(head.text, layout) as reading:
+        with _reading(head.text, as_text) as reading:
             read_documents(reading, sink)
         return sink.read_texts(opened.stem, layout, ())
 
 
-def _head_of(source: ByteSource, layout: CorpusLayout, encoding: str | None) -> _Head:
-    """Return as much of a file as is looked at."""
+def _head_of(
+    source: ByteSource | FrameSource, layout: CorpusLayout, encoding: str | None
+) -> tuple[CorpusLayout, _Head]:
+    """Return as much of a file as is looked at, and its layout; columns that are no text come as such."""
     limit = _HEAD_TEXTS if layout.has_texts else _HEAD_COUNTS
-    return _zip_head(source, limit) if layout.format == "zip" else _head(source, encoding, limit)
+    if isinstance(source, FrameSource):
+        as_text = replace(
+            layout, filename=f"{layout.filename}.csv", delimiter=",", encoding="utf-8", container="text"
+        )
+        return as_text, _Head(*source.head_as_csv(limit))
+    return layout, _zip_head(source, limit) if layout.format == "zip" else _head(source, encoding, limit)
 
 
 def _head(source: ByteSource, encoding: str | None, limit: int) -> _Head:

@@ -22,6 +22,7 @@ from acvb_core.data.corpora.tokeniser import Tokeniser, as_tokeniser
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.data.report import Fact, ReadReport
 from acvb_core.data.sources.byte_source import ByteSource, FileLike
+from acvb_core.data.sources.frames import FrameChoices, FrameSource, open_source
 from acvb_core.errors import DataError, ParameterError
 
 
@@ -43,7 +44,7 @@ class LoadedDisk:
 
 
 def read_to_disk(
-    source: FileLike,
+    source: FileLike | Any,
     folder: str | Path,
     *,
     filename: str | None = None,
@@ -59,6 +60,9 @@ def read_to_disk(
     encoding: str | None = None,
     delimiter: str | None = None,
     header: Literal["auto"] | bool = "auto",
+    sheet: str | int | None = None,
+    table: str | None = None,
+    query: str | None = None,
     broken: Literal["refuse", "skip"] = "refuse",
     progress: Callable[[float], None] | None = None,
     keep_texts: bool = True,
@@ -75,7 +79,7 @@ def read_to_disk(
     source : path, bytes or binary file object
     folder : path
         Where the corpus is to be. Must not exist, or be empty.
-    filename, format, name, vocabulary, tokeniser, encoding, delimiter, header
+    filename, format, name, vocabulary, tokeniser, encoding, delimiter, header, sheet, table, query
         As in `load_corpus`.
     text_column, name_column, document_column, word_column, count_column
         As in `load_corpus`. Groups of documents are not kept.
@@ -101,16 +105,17 @@ def read_to_disk(
     if broken not in ("refuse", "skip"):
         raise ParameterError(f"broken is {broken!r}; choose refuse or skip.")
     cutting = as_tokeniser(tokeniser)
-    with ByteSource(source, filename, accepts=("zip",), patient=broken == "skip") as opened:
+    choices = FrameChoices(sheet, table, query)
+    with open_source(source, filename, accepts=("zip",), patient=broken == "skip", choices=choices) as opened:
         layout = _inspected(opened, format, encoding, delimiter, header)
-        choices = {
+        columns = {
             "text_column": text_column,
             "name_column": name_column,
             "document_column": document_column,
             "word_column": word_column,
             "count_column": count_column,
         }
-        layout = with_columns(layout, choices)
+        layout = with_columns(layout, columns)
         _check_arguments(layout, cutting, vocabulary)
         if layout.has_texts:
             cutting = cutting or Tokeniser()
@@ -137,7 +142,7 @@ def read_to_disk(
 
 
 def _inspected(
-    source: ByteSource,
+    source: ByteSource | FrameSource,
     format: CorpusFormat | Literal["auto"],
     encoding: str | None,
     delimiter: str | None,

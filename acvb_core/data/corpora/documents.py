@@ -103,7 +103,7 @@ class _TextLines:
 
     def __iter__(self) -> Iterator[Document]:
         reading = self._reading
-        lines, _ = open_lines(reading.source, reading.encoding, whole=reading.whole)
+        lines, _ = open_lines(reading.file, reading.encoding, whole=reading.whole)
         for line in bounded(lines):
             self._count += 1
             if "\0" in line:
@@ -158,14 +158,14 @@ class _TextFiles:
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
         reading.faults.what = "file"
-        self._chosen = chosen_files(reading.source)
+        self._chosen = chosen_files(reading.file)
         if reading.whole:
             refuse_too_large(sum(file.file_size for file in self._chosen.files), reading.name)
 
     def __iter__(self) -> Iterator[Document]:
         reading, chosen = self._reading, self._chosen
         several = len(set(chosen.folders)) > 1
-        with zipfile.ZipFile(reading.source.seekable()) as archive:
+        with zipfile.ZipFile(reading.file.seekable()) as archive:
             for file, name, folder in zip(chosen.files, chosen.names, chosen.folders, strict=True):
                 try:
                     text = _archive_text(archive, file, reading.name, reading.encoding)

@@ -57,6 +57,8 @@ class CorpusLayout:
         Counts only; without a count column each line is one token.
     text_column, name_column, label_column : int or None
         Table only.
+    container : str
+        What holds the columns: "text", or that of a `Frame` ("parquet", "excel", …).
     """
 
     format: CorpusFormat
@@ -73,6 +75,7 @@ class CorpusLayout:
     text_column: int | None = None
     name_column: int | None = None
     label_column: int | None = None
+    container: str = "text"
 
     @property
     def n_fields(self) -> int:

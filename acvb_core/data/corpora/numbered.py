@@ -38,8 +38,8 @@ def read_docword(reading: Reading, vocabulary: Vocabulary | None, add: AddEntrie
     DataError
         A size or a number out of range, a wrong number of lines, or a vocabulary of another length.
     """
-    (n_documents, n_words, n_lines), delimiter = read_sizes(reading.source, reading.encoding, vocabulary)
-    stream = _BlankedHead(reading.source, reading.encoding, 3)
+    (n_documents, n_words, n_lines), delimiter = read_sizes(reading.file, reading.encoding, vocabulary)
+    stream = _BlankedHead(reading.file, reading.encoding, 3)
     reader = RecordReader(stream, reading.name, delimiter, n_fields=3, on_fault=reading.faults)
     fields = (
         NumberColumn(0, "document id", 1, n_documents, "Correct the id, or line 1."),
@@ -154,7 +154,7 @@ def read_ldac(reading: Reading, vocabulary: Vocabulary | None, add: AddEntries) 
     DataError
         A line of another form, M wrong, or a term beyond the vocabulary.
     """
-    lines, _ = open_lines(reading.source, reading.encoding, whole=reading.whole)
+    lines, _ = open_lines(reading.file, reading.encoding, whole=reading.whole)
     limit = MAX_SIDE if vocabulary is None else len(vocabulary.words)
     waiting: list[NDArray[np.int64]] = []  # documents, gathered until it pays to hand them on
     n_documents = n_words = n_pairs = size = blank = line_number = 0

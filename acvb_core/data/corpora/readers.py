@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from acvb_core.data.corpora.counts import AddEntries, CountsFound, read_counts
 from acvb_core.data.corpora.cutting import WordFunction
@@ -15,6 +15,7 @@ from acvb_core.data.corpora.sniff import inspect_documents
 from acvb_core.data.corpora.texts import LoadedCorpus, MemorySink, Texts, corpus_of_texts
 from acvb_core.data.corpora.tokeniser import Tokeniser, as_tokeniser
 from acvb_core.data.sources.byte_source import ByteSource, FileLike
+from acvb_core.data.sources.frames import FrameChoices, FrameSource, open_source
 from acvb_core.data.sources.text_lines import Vocabulary, read_vocabulary
 from acvb_core.errors import DataError, ParameterError
 
@@ -29,13 +30,16 @@ _COUNT_READERS: dict[str, Callable[[Reading, Vocabulary | None, AddEntries], Cou
 
 
 def inspect_corpus(
-    source: FileLike,
+    source: FileLike | Any,
     filename: str | None = None,
     *,
     format: CorpusFormat | Literal["auto"] = "auto",
     encoding: str | None = None,
     delimiter: str | None = None,
     header: Literal["auto"] | bool = "auto",
+    sheet: str | int | None = None,
+    table: str | None = None,
+    query: str | None = None,
 ) -> CorpusLayout:
     """Look at the head of a file and propose how to read it.
 
@@ -44,7 +48,7 @@ def inspect_corpus(
     source : path, bytes or binary file object
     filename : str, optional
         The name the user knows it by.
-    format, encoding, delimiter, header
+    format, encoding, delimiter, header, sheet, table, query
         As in `load_corpus`: what is given is not guessed.
 
     Raises
@@ -52,12 +56,12 @@ def inspect_corpus(
     DataError
         Nothing that is read: empty, binary, a foreign format.
     """
-    with ByteSource(source, filename, accepts=("zip",)) as opened:
+    with open_source(source, filename, accepts=("zip",), choices=FrameChoices(sheet, table, query)) as opened:
         return inspect_source(opened, format, encoding, delimiter, header)
 
 
 def read_texts(
-    source: FileLike,
+    source: FileLike | Any,
     *,
     filename: str | None = None,
     format: CorpusFormat | Literal["auto"] = "auto",
@@ -68,6 +72,9 @@ def read_texts(
     encoding: str | None = None,
     delimiter: str | None = None,
     header: Literal["auto"] | bool = "auto",
+    sheet: str | int | None = None,
+    table: str | None = None,
+    query: str | None = None,
 ) -> Texts:
     """Read the texts of a file once; `corpus_of_texts` cuts them as often as the tokeniser changes.
 
@@ -80,7 +87,7 @@ def read_texts(
     ParameterError
         An argument makes no sense for any file, or for this format.
     """
-    with ByteSource(source, filename, accepts=("zip",)) as opened:
+    with open_source(source, filename, accepts=("zip",), choices=FrameChoices(sheet, table, query)) as opened:
         layout = inspect_source(opened, format, encoding, delimiter, header)
         if not layout.has_texts:
             raise DataError(
@@ -93,7 +100,7 @@ def read_texts(
 
 
 def load_corpus(
-    source: FileLike,
+    source: FileLike | Any,
     *,
     filename: str | None = None,
     format: CorpusFormat | Literal["auto"] = "auto",
@@ -109,6 +116,9 @@ def load_corpus(
     encoding: str | None = None,
     delimiter: str | None = None,
     header: Literal["auto"] | bool = "auto",
+    sheet: str | int | None = None,
+    table: str | None = None,
+    query: str | None = None,
 ) -> LoadedCorpus:
     r"""Read a corpus; gzip is recognised by itself.
 
@@ -117,7 +127,8 @@ def load_corpus(
 
     Parameters
     ----------
-    source : path, bytes or binary file object
+    source : path, bytes, binary file object or data frame
+        A frame, Parquet, Arrow, workbook, JSON Lines or SQLite file holds a column of texts, or counts.
     filename : str, optional
         The name the user knows the source by.
     format : "auto", "counts", "docword", "ldac", "table", "lines" or "zip"
@@ -139,6 +150,8 @@ def load_corpus(
         One character; guessed among tab ; | and the comma.
     header : "auto" or bool
         Whether the first line holds names.
+    sheet, table, query : optional
+        As in `load_relation`: which part of a workbook or a database is read.
 
     Raises
     ------
@@ -154,7 +167,7 @@ def load_corpus(
     '2 documents · 2 words · 4 tokens'
     """
     cutting = as_tokeniser(tokeniser)
-    with ByteSource(source, filename, accepts=("zip",)) as opened:
+    with open_source(source, filename, accepts=("zip",), choices=FrameChoices(sheet, table, query)) as opened:
         layout = inspect_source(opened, format, encoding, delimiter, header)
         choices = {
             "text_column": text_column,
@@ -179,7 +192,7 @@ def load_corpus(
 
 
 def inspect_source(
-    source: ByteSource,
+    source: ByteSource | FrameSource,
     format: CorpusFormat | Literal["auto"],
     encoding: str | None,
     delimiter: str | None,
@@ -206,7 +219,9 @@ def with_columns(layout: CorpusLayout, choices: dict[str, ColumnChoice]) -> Corp
     return layout.with_columns(choices) if needed and any(c is not None for c in choices.values()) else layout
 
 
-def _texts_of(source: ByteSource, layout: CorpusLayout, encoding: str | None, name: str | None) -> Texts:
+def _texts_of(
+    source: ByteSource | FrameSource, layout: CorpusLayout, encoding: str | None, name: str | None
+) -> Texts:
     sink = MemorySink()
     facts = read_documents(Reading.in_memory(source, layout, encoding), sink)
     return sink.read_texts(name or source.stem, layout, facts)

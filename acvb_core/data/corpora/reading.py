@@ -11,6 +11,7 @@ from typing import Any
 from acvb_core.data.corpora.layout import CorpusLayout
 from acvb_core.data.report import Fact, plural
 from acvb_core.data.sources.byte_source import ByteSource
+from acvb_core.data.sources.frames import FrameSource
 from acvb_core.errors import DataError
 
 _OFFER = 'or go on without such lines (broken="skip")'
@@ -66,7 +67,7 @@ class FaultPolicy:
         except DataError as fault:
             raise self.raised(fault) from None
 
-    def facts(self, source: ByteSource) -> list[Fact]:
+    def facts(self, source: ByteSource | FrameSource) -> list[Fact]:
         """Return the facts about what was left out."""
         facts = []
         if source.cut_short is not None:
@@ -104,10 +105,10 @@ class Progress:
     ----------
     tell : callable, or None
         Takes the share that is done, from 0 to 1; what it raises ends the reading.
-    source : ByteSource
+    source : ByteSource or FrameSource
     """
 
-    def __init__(self, tell: Callable[[float], None] | None, source: ByteSource) -> None:
+    def __init__(self, tell: Callable[[float], None] | None, source: ByteSource | FrameSource) -> None:
         self._tell = tell
         self._source = source
         self._size = max(source.size(), 1)
@@ -134,7 +135,7 @@ class Reading:
 
     Attributes
     ----------
-    source : ByteSource
+    source : ByteSource or FrameSource
     layout : CorpusLayout
     encoding : str or None
     faults : FaultPolicy
@@ -143,7 +144,7 @@ class Reading:
         What is read is to be held in memory: more than fits is refused.
     """
 
-    source: ByteSource
+    source: ByteSource | FrameSource
     layout: CorpusLayout
     encoding: str | None
     faults: FaultPolicy
@@ -151,9 +152,17 @@ class Reading:
     whole: bool = False
 
     @classmethod
-    def in_memory(cls, source: ByteSource, layout: CorpusLayout, encoding: str | None) -> Reading:
+    def in_memory(
+        cls, source: ByteSource | FrameSource, layout: CorpusLayout, encoding: str | None
+    ) -> Reading:
         """Return the reading of a file into memory: a fault ends it."""
         return cls(source, layout, encoding, FaultPolicy(), Progress(None, source), whole=True)
+
+    @property
+    def file(self) -> ByteSource:
+        """The source of a format that is no columns."""
+        assert isinstance(self.source, ByteSource)
+        return self.source
 
     @property
     def name(self) -> str:

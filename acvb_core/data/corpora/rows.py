@@ -11,6 +11,7 @@ from acvb_core.data.corpora.counts import only_names
 from acvb_core.data.corpora.layout import CorpusLayout
 from acvb_core.data.corpora.reading import Reading, changed_fault
 from acvb_core.data.report import Fact, plural
+from acvb_core.data.sources.frames import FrameSource, read_texts
 from acvb_core.data.sources.text_lines import MAX_TEXT, TextRecords, open_lines
 from acvb_core.errors import DataError
 
@@ -33,7 +34,44 @@ class Rows(Protocol):
 
 def open_rows(reading: Reading) -> Rows:
     """Return the rows of a table with texts."""
-    return _DelimitedRows(reading)
+    return _FrameRows(reading) if isinstance(reading.source, FrameSource) else _DelimitedRows(reading)
+
+
+class _FrameRows:
+    """Rows of columns that are no text; fields without a role come out blank."""
+
+    def __init__(self, reading: Reading) -> None:
+        assert isinstance(reading.source, FrameSource)
+        self._source, self._layout = reading.source, reading.layout
+        self._count = 0
+
+    def __iter__(self) -> Iterator[list[str]]:
+        layout, frame = self._layout, self._source.frame
+        used = {layout.text_column, layout.name_column, layout.label_column}
+        skip = layout.header and not frame.named
+        for batch in frame.batches():
+            blank = [""] * batch.num_rows
+            columns = [
+                read_texts(batch.column(i), self._source, i).to_pylist() if i in used else blank
+                for i in range(layout.n_fields)
+            ]
+            rows = zip(*columns, strict=True)
+            if skip:
+                next(rows, None)
+                skip = False
+            for row in rows:
+                self._count += 1
+                yield list(row)
+        if not self._count:
+            raise only_names(self._source.name)
+
+    def facts(self) -> list[Fact]:
+        """Return the facts about the rows."""
+        frame = self._source.frame
+        return [
+            Fact("lines", self._count, f"Read {plural(self._count, 'row')} of {frame.what}."),
+            *frame.facts,
+        ]
 
 
 class _DelimitedRows:
@@ -41,7 +79,7 @@ class _DelimitedRows:
 
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
-        lines, _ = open_lines(reading.source, reading.encoding, whole=reading.whole)
+        lines, _ = open_lines(reading.file, reading.encoding, whole=reading.whole)
         self._lines = _Remembered(bounded(lines), reading.faults.skip, reading.name)
         self._blank = 0
 

@@ -25,6 +25,7 @@ from acvb_core.data.corpora.layout import (
 )
 from acvb_core.data.relations.sniff import inspect, one_line_only, sparse_format
 from acvb_core.data.sources.byte_source import ByteSource
+from acvb_core.data.sources.frames import FrameSource
 from acvb_core.data.sources.records import delimiter_code
 from acvb_core.data.sources.text_formats import refuse_text_format
 from acvb_core.data.sources.text_lines import TextRecords, open_lines
@@ -44,7 +45,7 @@ class _Table(NamedTuple):
 
 
 def inspect_documents(
-    source: ByteSource,
+    source: ByteSource | FrameSource,
     *,
     format: CorpusFormat | None = None,
     encoding: str | None = None,
@@ -58,6 +59,8 @@ def inspect_documents(
     DataError
         The head is no plain text (JSON, HTML, … is none), or not of the format asked for.
     """
+    if isinstance(source, FrameSource):
+        return _frame_layout(source, format, header)
     if source.is_zip or format == "zip":
         return _zip_layout(source, format, encoding)
     refuse_text_format(source)
@@ -92,6 +95,23 @@ def inspect_documents(
     return _table_layout(blank, table, header)
 
 
+def _frame_layout(source: FrameSource, format: CorpusFormat | None, header: bool | None) -> CorpusLayout:
+    """Propose how to read columns that are no text."""
+    frame = source.frame
+    if format not in (None, "table", "counts"):
+        raise DataError(
+            f"this is {frame.what}, but it was to be read as {format}",
+            source=source.name,
+            remedy="Let the format be recognised, or choose table or counts.",
+        )
+    named = True if frame.named else header
+    blank = CorpusLayout("table", source.name, container=frame.container)
+    records = source.first_rows(_GUESS_RECORDS)
+    if format == "counts" or (format is None and len(frame.names) > 1 and is_counts(records)):
+        return _counts_layout(source, blank, None, None, named)
+    return _table_layout(blank, _Table(records, "", 1.0), named)
+
+
 def _zip_layout(source: ByteSource, format: CorpusFormat | None, encoding: str | None) -> CorpusLayout:
     if not source.is_zip or format not in (None, "zip"):
         raise DataError(
@@ -112,7 +132,11 @@ def _plain(blank: CorpusLayout, format: CorpusFormat, lines: Sequence[str]) -> C
 
 
 def _counts_layout(
-    source: ByteSource, blank: CorpusLayout, encoding: str | None, delimiter: str | None, header: bool | None
+    source: ByteSource | FrameSource,
+    blank: CorpusLayout,
+    encoding: str | None,
+    delimiter: str | None,
+    header: bool | None,
 ) -> CorpusLayout:
     # A list of (document, word, count) is a list of links with values: the same look, the same reader.
     found = inspect(source, format="edges", encoding=encoding, delimiter=delimiter, header=header)
@@ -144,7 +168,7 @@ def _table_layout(blank: CorpusLayout, table: _Table, header: bool | None) -> Co
     return replace(
         blank,
         format="table",
-        delimiter=table.delimiter,
+        delimiter=table.delimiter or None,
         header=has_header,
         column_names=tuple(names),
         rows=cut,

@@ -120,7 +120,8 @@ def _read_parquet(source: ByteSource, choices: FrameChoices) -> Frame:
     import pyarrow.parquet as pq
 
     try:
-        names = tuple(pq.ParquetFile(source.seekable()).schema_arrow.names)
+        file = pq.ParquetFile(source.seekable())
+        names, n_rows = tuple(file.schema_arrow.names), int(file.metadata.num_rows)
     except (pa.ArrowException, OSError) as problem:
         raise _damaged(source, "a Parquet file", problem) from None
 
@@ -133,7 +134,7 @@ def _read_parquet(source: ByteSource, choices: FrameChoices) -> Frame:
         except (pa.ArrowException, OSError) as problem:
             raise _damaged(source, "a Parquet file", problem) from None
 
-    return Frame("parquet", "a Parquet file", names, True, batches)
+    return Frame("parquet", "a Parquet file", names, True, batches, n_rows=n_rows)
 
 
 def _read_arrow(source: ByteSource, choices: FrameChoices) -> Frame:
@@ -239,7 +240,7 @@ def _read_workbook(source: ByteSource, choices: FrameChoices) -> Frame:
         facts.append(Fact("other_sheets", len(filled) - 1, told))
     names = tuple(f"column {i + 1}" for i in range(width))
     what = f"the sheet {name!r} of a workbook"
-    return Frame("excel", what, names, False, batches, parts=sheets, facts=tuple(facts))
+    return Frame("excel", what, names, False, batches, n_rows=len(full), parts=sheets, facts=tuple(facts))
 
 
 def _wanted_sheets(sheets: Sequence[str], choices: FrameChoices, source: ByteSource) -> list[str]:

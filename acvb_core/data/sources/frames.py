@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
@@ -60,6 +62,8 @@ class Frame:
         Gives the record batches from the first one, as often as it is called.
     unit : "row" or "line"
         What an error counts.
+    n_rows : int or None
+        None where only reading them all would tell.
     has_index : bool
         The first column is the index of a data frame.
     parts : tuple of str
@@ -74,6 +78,7 @@ class Frame:
     named: bool
     batches: Callable[[], Iterator[pa.RecordBatch]]
     unit: str = "row"
+    n_rows: int | None = None
     has_index: bool = False
     parts: tuple[str, ...] = ()
     facts: tuple[Fact, ...] = ()
@@ -133,6 +138,23 @@ class FrameSource:
             if len(found) >= count:
                 break
         return found
+
+    def head_as_csv(self, limit: int) -> tuple[bytes, float]:
+        """Return the first rows as comma-separated text of about `limit` bytes, and their share of all."""
+        out = io.StringIO()
+        writer = csv.writer(out)
+        if self.frame.named:
+            writer.writerow(self.frame.names)
+        rows = 0
+        for batch in FrameRecords(self, header=False, strict=False):
+            for record in range(batch.n_records):
+                writer.writerow(batch.record(record))
+                rows += 1
+                if out.tell() > limit:
+                    total = self.frame.n_rows
+                    share = self.position() / max(self.size(), 1) if total is None else rows / max(total, 1)
+                    return out.getvalue().encode(), min(share, 1.0)
+        return out.getvalue().encode(), 1.0
 
     def _located(self, error: DataError) -> DataError:
         at, names = error.column, self.frame.names
@@ -224,6 +246,32 @@ def _slices(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         yield batch.slice(at, rows)
 
 
+def read_texts(array: pa.Array, source: FrameSource, column: int, *, strict: bool = True) -> Any:
+    """Return a column (0-based) as texts, a missing cell as a blank one; None for values that are no text.
+
+    Raises
+    ------
+    DataError
+        They are no text, and `strict`.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    try:
+        return pc.fill_null(pc.cast(array, pa.large_string()), "")
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+        if not strict:
+            return None
+        raise DataError(
+            f"this column holds values of the type {array.type}, not numbers, texts, dates or true / false",
+            source=source.name,
+            column=column + 1,
+            remedy="Choose other columns, or turn its values into texts.",
+        ) from None
+
+
 def _column_bytes(
     batch: pa.RecordBatch, column: int, source: FrameSource, strict: bool
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64], int]:
@@ -234,23 +282,11 @@ def _column_bytes(
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    array = batch.column(column)
-    if pa.types.is_dictionary(array.type):
-        array = array.dictionary_decode()
-    words = pa.types.is_string(array.type) or pa.types.is_large_string(array.type)
-    try:
-        text = pc.cast(array, pa.large_string())
-    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
-        if not strict:
-            return np.empty(0, dtype=np.uint8), np.zeros(len(array) + 1, dtype=np.int64), 0
-        raise DataError(
-            f"this column holds values of the type {array.type}, not numbers, texts, dates or true / false",
-            source=source.name,
-            column=column + 1,
-            remedy="Choose other columns, or turn its values into texts.",
-        ) from None
-    text, trimmed = pc.fill_null(text, ""), 0
-    if words:
+    kind = batch.column(column).type
+    text, trimmed = read_texts(batch.column(column), source, column, strict=strict), 0
+    if text is None:
+        return np.empty(0, dtype=np.uint8), np.zeros(batch.num_rows + 1, dtype=np.int64), 0
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         whole = text
         text = pc.utf8_trim_whitespace(whole)
         trimmed = int(pc.sum(pc.not_equal(pc.binary_length(text), pc.binary_length(whole))).as_py() or 0)

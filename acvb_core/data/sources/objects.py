@@ -63,7 +63,8 @@ def open_object(source: Any) -> Frame:
         yield from table.to_batches()
 
     what = f"a {kind} data frame"
-    return Frame("frame", what, tuple(table.column_names), True, batches, has_index=has_index)
+    names = tuple(table.column_names)
+    return Frame("frame", what, names, True, batches, n_rows=table.num_rows, has_index=has_index)
 
 
 def _of_pandas(frame: Any) -> tuple[Any, bool]:
