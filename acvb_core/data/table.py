@@ -14,6 +14,7 @@ from scipy import sparse
 from acvb_core.data.names import unique_names
 from acvb_core.data.report import plural
 from acvb_core.data.sources.matrix_checks import to_array, to_dense
+from acvb_core.data.sources.objects import is_frame
 from acvb_core.data.tables.image import Image
 from acvb_core.errors import DataError
 
@@ -102,10 +103,10 @@ class Table:
 
         Parameters
         ----------
-        values : array, shape (n_rows, n_columns)
+        values : array or frame, shape (n_rows, n_columns)
             Real numbers; NaN or masked where a cell is missing. What a sparse matrix does not store is 0.
         rows, columns : sequences of str, optional
-            Default: "0", "1", …
+            Default: those of a frame, else "0", "1", …
         labels : sequence of str, optional
             One for each row.
 
@@ -115,6 +116,12 @@ class Table:
             The values are no numbers or not two-dimensional, a side is empty, a number is infinite or above 1e100,
             a column has no two different values, a name is repeated, or lengths disagree.
         """
+        if is_frame(values):
+            from acvb_core.data.tables.readers import read_frame
+
+            raw = read_frame(values, name)
+            values, rows = raw.values, raw.rows if rows is None else rows
+            columns = raw.layout.column_names if columns is None else columns
         cells = _numbers(values, name)
         n_rows, n_columns = cells.shape
         column_names = unique_names(columns, n_columns, "column", name)
@@ -135,8 +142,7 @@ class Table:
     @property
     def shape(self) -> tuple[int, int]:
         """Number of rows and of columns."""
-        rows, columns = self.values.shape
-        return int(rows), int(columns)
+        return int(self.values.shape[0]), int(self.values.shape[1])
 
     @property
     def n_rows(self) -> int:
@@ -218,9 +224,7 @@ class Table:
 
 def same_valued(values: Floats) -> NDArray[np.bool_]:
     """Return which columns have no two different known values, shape (n_columns,)."""
-    lowest, highest = np.fmin.reduce(values, axis=0), np.fmax.reduce(values, axis=0)
-    found: NDArray[np.bool_] = ~(lowest < highest)
-    return found
+    return np.asarray(~(np.fmin.reduce(values, axis=0) < np.fmax.reduce(values, axis=0)))
 
 
 def list_names(names: NDArray[Any] | list[str]) -> str:
@@ -260,9 +264,7 @@ def _numbers(values: ArrayLike, name: str) -> Floats:
 
 
 def _check_finite(values: Floats, columns: NDArray[Any], name: str) -> None:
-    wrong = np.zeros(values.shape[1], dtype=np.bool_)
-    wrong |= np.fmax.reduce(values, axis=0) > LARGEST
-    wrong |= np.fmin.reduce(values, axis=0) < -LARGEST
+    wrong = (np.fmax.reduce(values, axis=0) > LARGEST) | (np.fmin.reduce(values, axis=0) < -LARGEST)
     if wrong.any():
         column = int(wrong.argmax())
         row = int((np.abs(values[:, column]) > LARGEST).argmax())

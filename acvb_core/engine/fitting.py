@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from acvb_core.data.table import Table
 from acvb_core.engine.compilation import compile_for
 from acvb_core.engine.free_memory import refuse_too_large
 from acvb_core.engine.history import History
@@ -19,7 +20,7 @@ from acvb_core.engine.standing import Standing
 from acvb_core.errors import ParameterError
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.protocols import Checkpoint, no_checkpoint
-from acvb_core.registry import method_row, model_for, model_row
+from acvb_core.registry import METHODS, MODELS, method_row, model_for, model_row
 
 Watcher = Callable[[Problem, Snapshot], None]
 
@@ -45,6 +46,7 @@ def fit(
     Parameters
     ----------
     data : Relation, Corpus, DiskCorpus or Table
+        Or what `read_data` takes.
     method : str
         Name in the registry: vb, cvb, cvb0, acvb, acvb0, gibbs; sdm, scvb0, svb for corpora of any size; for tables
         fab, em, vb, ibp, meibp.
@@ -93,11 +95,38 @@ def fit(
     >>> str(result.verdict)
     'CONVERGED'
     """
+    data = read_data(data, model, [method])
     problem = pose(
         data, method, values, model=model, seed=seed, heldout=heldout, heldout_seed=heldout_seed, restarts=restarts,
         heldout_documents=heldout_documents, start=start, check_memory=check_memory,
     )  # fmt: skip
     return solve(problem, watch, checkpoint)
+
+
+def read_data(data: Any, model: str | None, methods: Iterable[str]) -> Any:
+    """Return what a model is for: data as they are, or what else a model of tables alone can be meant for, as a table.
+
+    Parameters
+    ----------
+    data : Relation, Corpus, DiskCorpus, Table; or a frame, array, file, …, as for `load_table`
+    model : str, optional
+    methods : iterable of str
+        Where no model is given, the methods say what is to be read, if only one kind of data has them all.
+
+    Raises
+    ------
+    DataError, ParameterError
+        As `load_table`.
+    """
+    if any(isinstance(data, row.data_type) or row.on_disk(data) for row in MODELS):
+        return data
+    kinds = [{model_row(row.model).data_type for row in METHODS if row.name == name} for name in methods]
+    kind = {model_row(model).data_type} if model is not None else set.intersection(*kinds) if kinds else set()
+    if kind != {Table}:
+        return data
+    from acvb_core.data.tables.readers import load_table
+
+    return load_table(data).table
 
 
 def solve(problem: Problem, watch: Watcher | None = None, checkpoint: Checkpoint = no_checkpoint) -> Result:
@@ -162,6 +191,7 @@ def compare(
     seed_list = [n * apart for n in range(seeds)] if isinstance(seeds, int) else list(seeds)
     results: list[Result] = []
     named = [methods] if isinstance(methods, str) else list(methods)
+    data = read_data(data, options.get("model"), named)
     for method, chosen in _chosen(data, named, options):
         for seed in seed_list:
             try:

@@ -153,7 +153,7 @@ WRONG = TABLE.assign(n=["1", "0", "much", "2"])
     ("form", "place"),
     [
         (WRONG, "row 3, column 'n'"),
-        (workbook({"a": WRONG}), "row 4, column 3"),
+        (workbook({"a": WRONG}), "row 4, column 'n'"),
         (WRONG.to_json(orient="records", lines=True).encode(), "line 3, column 'n'"),
     ],
 )
@@ -301,5 +301,5 @@ def test_a_fault_of_a_count_is_named_by_row_and_column() -> None:
     wrong = COUNTS.assign(count=["1", "2", "many", "1", "1"])
     with pytest.raises(DataError, match="row 3, column 'count': the count is no number"):
         load_corpus(wrong)
-    with pytest.raises(DataError, match="row 4, column 3: the count is no number"):
+    with pytest.raises(DataError, match="row 4, column 'count': the count is no number"):
         load_corpus(workbook({"a": wrong}))

@@ -97,6 +97,8 @@ class FrameSource:
         self, frame: Frame, name: str, *, patient: bool = False, below: ByteSource | None = None
     ) -> None:
         self.frame = frame
+        #: Of the columns, for errors; those of a workbook are known once its first row was read as such.
+        self.headings = frame.names if frame.named else ()
         self.name = name
         self.patient = patient
         self.cut_short: DataError | None = None
@@ -157,8 +159,8 @@ class FrameSource:
         return out.getvalue().encode(), 1.0
 
     def _located(self, error: DataError) -> DataError:
-        at, names = error.column, self.frame.names
-        in_names = self.frame.named and isinstance(at, int) and 0 < at <= len(names)
+        at, names = error.column, self.headings
+        in_names = isinstance(at, int) and 0 < at <= len(names) and names[at - 1]
         return DataError(
             error.what,
             source=error.source,
@@ -212,6 +214,7 @@ class FrameRecords:
                 if self._skip and found.n_records:
                     self._skip = False
                     self.header = found.record(0)
+                    self._source.headings = tuple(self.header)
                     n = found.n_fields
                     found = RecordBatch(found.text, found.starts[n:], found.ends[n:], found.lines[1:], n)
                 if found.n_records:
@@ -258,7 +261,8 @@ def read_texts(array: pa.Array, source: FrameSource, column: int, *, strict: boo
     import pyarrow.compute as pc
 
     if pa.types.is_dictionary(array.type):
-        array = array.dictionary_decode()
+        # Arrow cannot decode a dictionary of string views, which polars gives.
+        array = pc.take(pc.cast(array.dictionary, pa.large_string()), array.indices)
     try:
         return pc.fill_null(pc.cast(array, pa.large_string()), "")
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):

@@ -127,7 +127,7 @@ def machine_numbers(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def to_array(given: Any, name: str) -> NDArray[Any]:
-    """Return a dense array; masked cells, and None among numbers, are NaN.
+    """Return a dense array; masked cells, and None or NA among numbers, are NaN.
 
     Raises
     ------
@@ -136,21 +136,22 @@ def to_array(given: Any, name: str) -> NDArray[Any]:
     """
     if np.ma.isMaskedArray(given):
         masked = np.ma.getmaskarray(given)
-        if not masked.any() or given.dtype.kind not in "biuf":
-            return np.asarray(given.data)
-        cells = given.data.astype(np.float64)
-        cells[masked] = np.nan
-        return np.asarray(cells)
+        given = given.data
+        if masked.any() and given.dtype.kind in "biufO":
+            given = given.astype(np.float64 if given.dtype.kind != "O" else object)
+            given[masked] = np.nan
     try:
         array = np.asarray(given)
     except ValueError:
         raise _fault("the rows have different lengths", name, "Give every row as many cells.") from None
     if array.dtype != object:
         return array
+    import pandas as pd  # slow to import, and objects are rare
+
     try:
         if hasattr(given, "iloc"):  # a pandas frame, whose sign for missing NumPy does not know
             return np.asarray(given.to_numpy(dtype=np.float64, na_value=np.nan))
-        return array.astype(np.float64)
+        return np.where(pd.isna(array), np.nan, array).astype(np.float64)
     except (TypeError, ValueError):
         return array
 

@@ -17,7 +17,10 @@ def is_frame(source: Any) -> bool:
         return False
     if type(source).__module__.startswith("polars") and not hasattr(source, "columns"):
         return False  # a series
-    return hasattr(source, "columns") and any(hasattr(source, name) for name in _PROTOCOLS)
+    named = hasattr(source, "columns") or hasattr(
+        source, "schema"
+    )  # a reader of record batches has the latter
+    return named and any(hasattr(source, name) for name in _PROTOCOLS)
 
 
 def open_object(source: Any) -> Frame:

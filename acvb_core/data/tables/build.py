@@ -189,7 +189,7 @@ def code_categories(
     """
     for i in free:
         if i in raw.texts and i not in chosen:
-            _look_for_numbers(raw, i)
+            take_numbers(raw, i)
     texts = [i for i in free if i in raw.texts]
     answers = [i for i in texts if i not in chosen and _is_yes_no(raw.texts[i])]
     categories = [i for i in texts if i not in answers and (raw.texts[i].texts or i in chosen)]
@@ -255,8 +255,14 @@ def _category_error(raw: RawTable, categories: list[int]) -> DataError:
     )
 
 
-def _look_for_numbers(raw: RawTable, at: int) -> None:
-    """Take a column of texts that all are numbers as one; refuse one with a few other texts among its numbers."""
+def take_numbers(raw: RawTable, at: int) -> None:
+    """Take a column of texts that all are numbers as one of numbers, and leave others.
+
+    Raises
+    ------
+    DataError
+        There are a few other texts among its numbers.
+    """
     column = raw.texts[at]
     numbers = [is_number(text, raw.layout.decimal or ".") for text in column.texts]
     if numbers and all(numbers):

@@ -15,7 +15,14 @@ from acvb_core.data.sources.frames import FrameChoices, open_source
 from acvb_core.data.sources.objects import is_frame
 from acvb_core.data.sources.records import BLOCK_BYTES
 from acvb_core.data.table import Table
-from acvb_core.data.tables.build import CategoryPolicy, ConstantPolicy, Policies, Roles, build_table
+from acvb_core.data.tables.build import (
+    CategoryPolicy,
+    ConstantPolicy,
+    Policies,
+    Roles,
+    build_table,
+    take_numbers,
+)
 from acvb_core.data.tables.columns import read_columns
 from acvb_core.data.tables.image import ImageSize, parse_image_size
 from acvb_core.data.tables.layout import TableLayout, inspect_columns
@@ -219,11 +226,7 @@ def load_table(
 
 def _read(source: Any, filename: str | None, choices: Choices, policies: Policies) -> LoadedTable:
     """Load a file or a frame."""
-    rows = None
-    if hasattr(source, "iloc") and hasattr(source, "index"):
-        if type(source.index).__name__ != "RangeIndex":
-            rows = [str(row) for row in source.index]
-        source = source.reset_index(drop=True)
+    source, rows = _split_index(source)
     with open_source(source, filename, accepts=("npy", "npz"), choices=choices.frame) as opened:
         policies = policies if policies.name else policies._replace(name=opened.stem)
         if opened.is_array or opened.is_zip:
@@ -242,6 +245,38 @@ def _read(source: Any, filename: str | None, choices: Choices, policies: Policie
         )
         raw.rows = rows
         return _finish(raw, choices, policies)
+
+
+def _split_index(source: Any) -> tuple[Any, list[str] | None]:
+    """Return a pandas frame without its index, and the index where it is more than a numbering."""
+    if not (hasattr(source, "iloc") and hasattr(source, "reset_index")):
+        return source, None
+    named = type(source.index).__name__ != "RangeIndex"
+    return source.reset_index(drop=True), [str(row) for row in source.index] if named else None
+
+
+def read_frame(frame: Any, name: str) -> RawTable:
+    """Return the columns of a frame of numbers; an index that is more than a numbering names the rows.
+
+    Raises
+    ------
+    DataError
+        A column holds texts, times or other values that are no numbers.
+    """
+    frame, rows = _split_index(frame)
+    with open_source(frame, name) as opened:
+        layout = inspect_columns(opened)
+        raw = read_columns(opened, layout)
+        raw.rows = rows
+        for column in sorted(raw.texts):
+            take_numbers(raw, column)
+        if raw.texts:
+            raise DataError(
+                "there is text in a table of numbers",
+                **raw.place(None, min(raw.texts)),
+                remedy="Leave the column out, or read the frame with load_table, which takes names and categories.",
+            )
+    return raw
 
 
 def _finish(raw: RawTable, choices: Choices, policies: Policies) -> LoadedTable:
