@@ -239,6 +239,8 @@ def test_texts_below_a_long_blank_start():
     assert loaded.table.columns.tolist() == ["x", "kind=a", "kind=b", "y"]
     np.testing.assert_array_equal(loaded.table.values[-2:], [[1, 1, 0, 3], [2, 0, 1, 4]])
     assert loaded.table.n_missing == 600
+    loaded = load(f"x,y\n{lines.replace(',,', ',')}1,-99\n2,-99.0\n3,4\n5,-1\n", missing="-99")
+    np.testing.assert_array_equal(loaded.table.values[-4:, 1], [NAN, NAN, 4, -1])
 
 
 def test_constants_are_left_out():

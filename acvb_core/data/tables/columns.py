@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,32 +12,22 @@ from numpy.typing import NDArray
 from acvb_core.data.relations.layout import Layout
 from acvb_core.data.report import Fact
 from acvb_core.data.sources.byte_source import ByteSource
-from acvb_core.data.sources.frames import FrameRecords, FrameSource, open_records
+from acvb_core.data.sources.frames import FrameSource, open_records
 from acvb_core.data.sources.label_table import LabelTable
-from acvb_core.data.sources.records import BLOCK_BYTES, RecordBatch, RecordReader
+from acvb_core.data.sources.records import BLOCK_BYTES, RecordBatch
 from acvb_core.data.sources.text_facts import reading_facts
 from acvb_core.data.table import LARGEST
 from acvb_core.data.tables.layout import MISSING, NUMBER, TableLayout, column_types, is_number, is_text
 from acvb_core.data.tables.raw import RawTable, TextColumn, infinite_cell_error, text_cell_error
 from acvb_core.errors import DataError
 
-Source = ByteSource | FrameSource
-
 _INFINITE = {f"{sign}{word}" for sign in ("", "+", "-") for word in ("inf", "infinity")}
 #: Missing cells as they are mostly written: a batch in which there are no others is read in one go.
 _MOSTLY_MISSING = pa.array(["", "NA", "NaN", "nan"])
 
 
-class _TextFoundError(Exception):
-    """Columns that seemed to hold numbers, all of them missing so far, hold texts."""
-
-    def __init__(self, columns: set[int]) -> None:
-        super().__init__()
-        self.columns = columns
-
-
 def read_columns(
-    source: Source,
+    source: ByteSource | FrameSource,
     layout: TableLayout,
     *,
     texts: frozenset[int] = frozenset(),
@@ -65,86 +55,76 @@ def read_columns(
         Text in a column of numbers, an infinite number, a record with more or fewer fields than the first, a column
         of times or of values that are neither numbers nor texts, no data.
     """
-    typed = _typed_columns(source, layout, texts | left_out)
-    texts = (texts | {i for i, kind in enumerate(layout.kinds) if kind == "text"}) - left_out - typed
-    while True:
-        wanted = _Columns(layout, texts, left_out | typed, missing)
-        records = open_records(
-            source,
-            layout.delimiter,
-            encoding=encoding,
-            header=layout.header,
-            block_bytes=block_bytes,
-            n_fields=layout.n_fields,
-            used=wanted.used,
+    typed = _find_typed(source, layout, texts | left_out)
+    # A column whose head is blank may hold anything further down.
+    blank = {i for i, kind in enumerate(layout.kinds) if kind == "missing"} - texts - left_out - typed
+    texts |= blank | {i for i, kind in enumerate(layout.kinds) if kind == "text"}
+    used = [i for i in range(layout.n_fields) if i not in left_out | typed]
+    numeric = np.array([i for i in used if i not in texts], dtype=np.int64)
+    numbers = _Numbers(layout, numeric, missing)
+    tables = {i: LabelTable() for i in used if i in texts}
+    codes: dict[int, list[NDArray[np.int32]]] = {i: [] for i in tables}
+    blocks: list[NDArray[np.float64]] = []
+    lines: list[NDArray[np.int64]] = []
+    records = open_records(
+        source,
+        layout.delimiter,
+        encoding=encoding,
+        header=layout.header,
+        block_bytes=block_bytes,
+        n_fields=layout.n_fields,
+        used=used,
+    )
+    for batch in records:
+        blocks.append(numbers.read(batch))
+        lines.append(batch.lines.copy())
+        for i, table in tables.items():
+            codes[i].append(table.codes(batch, i))
+    if not blocks:
+        raise DataError(
+            "the file holds column names and no data",
+            source=layout.filename,
+            line=1,
+            remedy="Load a file with data in it, or say that its first line is data.",
         )
-        try:
-            raw = wanted.read(records, source)
-            break
-        except _TextFoundError as found:
-            texts |= found.columns
-    if typed:
-        _fill_typed(raw, cast(FrameSource, source), sorted(typed), wanted.codes)
+    of_text: dict[str, Any] = {name: getattr(layout, name) for name in ("encoding", "delimiter", "header")}
+    facts = reading_facts(records, Layout("matrix", layout.filename, **of_text), source)
+    if layout.decimal == ",":
+        facts.append(Fact("decimal_comma", 0, "Numbers are read with a decimal comma."))
+    values = np.full((sum(map(len, blocks)), layout.n_fields), np.nan)
+    begin = 0
+    for block in blocks:
+        values[begin : begin + len(block), numeric] = block
+        begin += len(block)
+    signs = MISSING | missing
+    found = {i: TextColumn.build(np.concatenate(codes[i]), tables[i].labels(), signs) for i in tables}
+    head = 1 + records.comment_lines if layout.header and isinstance(source, ByteSource) else None
+    raw = RawTable(layout, values, found, facts, np.concatenate(lines), head)
+    for i in blank:
+        if all(is_number(text, layout.decimal or ".") for text in found[i].texts):
+            raw.take_as_numbers(i)
+            values[np.isin(values[:, i], numbers.codes), i] = np.nan
+    if isinstance(source, FrameSource) and typed:
+        _fill_typed(raw, source, sorted(typed), numbers.codes)
     return raw
 
 
-class _Columns:
-    """The columns of a text, and those of texts of a frame, while they are read."""
+class _Numbers:
+    """The columns of numbers of a text, and those that a frame holds as texts."""
 
-    def __init__(
-        self, layout: TableLayout, texts: frozenset[int], left_out: frozenset[int], missing: frozenset[str]
-    ) -> None:
+    def __init__(self, layout: TableLayout, columns: NDArray[np.int64], missing: frozenset[str]) -> None:
         self._layout = layout
+        self._columns = columns
         self._decimal = layout.decimal or "."
         self._signs = MISSING | missing
-        self.used = [i for i in range(layout.n_fields) if i not in left_out]
-        self._numeric = np.array([i for i in self.used if i not in texts], dtype=np.int64)
         numbers = [sign.replace(",", ".") for sign in missing if is_number(sign, self._decimal)]
-        self.codes = np.array(numbers, dtype=np.float64)
-        self._seen = np.zeros(len(self._numeric), dtype=np.bool_)  # the column has had a number
-        self._tables = {i: LabelTable() for i in texts}
+        self.codes = np.array(numbers, dtype=np.float64)  # that stand for a missing cell
 
-    def read(self, records: RecordReader | FrameRecords, source: Source) -> RawTable:
-        """Return all columns; _TextFoundError where one must be kept as text."""
-        layout = self._layout
-        blocks: list[NDArray[np.float64]] = []
-        lines: list[NDArray[np.int64]] = []
-        found: dict[int, list[NDArray[np.int32]]] = {i: [] for i in self._tables}
-        for batch in records:
-            blocks.append(self._numbers(batch))
-            lines.append(batch.lines.copy())
-            for i, table in self._tables.items():
-                found[i].append(table.codes(batch, i))
-        if not blocks:
-            raise DataError(
-                "the file holds column names and no data",
-                source=layout.filename,
-                line=1,
-                remedy="Load a file with data in it, or say that its first line is data.",
-            )
-        of_text = {name: getattr(layout, name) for name in ("encoding", "delimiter", "header")}
-        facts = reading_facts(records, Layout("matrix", layout.filename, **of_text), source)
-        if self._decimal == ",":
-            facts.append(Fact("decimal_comma", 0, "Numbers are read with a decimal comma."))
-        values = np.full((sum(map(len, blocks)), layout.n_fields), np.nan)
-        begin = 0
-        for block in blocks:
-            values[begin : begin + len(block), self._numeric] = block
-            begin += len(block)
-        texts = {
-            i: TextColumn.build(np.concatenate(found[i]), table.labels(), self._signs)
-            for i, table in self._tables.items()
-        }
-        head = 1 + records.comment_lines if layout.header and isinstance(source, ByteSource) else None
-        return RawTable(layout, values, texts, facts, np.concatenate(lines), head)
-
-    def _numbers(self, batch: RecordBatch) -> NDArray[np.float64]:
-        """Return the batch's columns of numbers, shape (n_records, n_numeric)."""
-        values, other = parse_numbers(batch, self._numeric, self._decimal)
-        has_numbers = np.asarray((~np.isnan(values)).any(axis=0))
+    def read(self, batch: RecordBatch) -> NDArray[np.float64]:
+        """Return the batch's columns of numbers, shape (n_records, n_columns)."""
+        values, other = parse_numbers(batch, self._columns, self._decimal)
         if other.any():
-            self._check_missing(batch, other, has_numbers)
-        self._seen |= has_numbers
+            self._refuse_texts(batch, other)
         if len(self.codes):
             values = np.where(np.isin(values, self.codes), np.nan, values)
         large = np.abs(values) > LARGEST
@@ -152,21 +132,16 @@ class _Columns:
             raise infinite_cell_error(*self._cell(batch, *(int(side[0]) for side in np.nonzero(large))))
         return values
 
-    def _check_missing(
-        self, batch: RecordBatch, other: NDArray[np.bool_], has_numbers: NDArray[np.bool_]
-    ) -> None:
-        """Look at the fields that are no numbers: each different text once."""
+    def _refuse_texts(self, batch: RecordBatch, other: NDArray[np.bool_]) -> None:
+        """Look at the fields that are no numbers, each different text once."""
         records, columns = np.nonzero(other)
-        at = records * batch.n_fields + self._numeric[columns]
-        fields = RecordBatch(batch.text, batch.starts[at], batch.ends[at], batch.lines[records], 1)
+        at = records * batch.n_fields + self._columns[columns]
         table = LabelTable()
+        fields = RecordBatch(batch.text, batch.starts[at], batch.ends[at], batch.lines[records], 1)
         codes = table.codes(fields, 0)
         wrong = np.array([text.lower() not in self._signs for text in table.labels()])[codes]
         if not wrong.any():
             return
-        never = {int(i) for i in np.unique(columns[wrong]) if not (self._seen[i] or has_numbers[i])}
-        if never:
-            raise _TextFoundError({int(self._numeric[i]) for i in never})
         first = int(wrong.argmax())
         name, place, value = self._cell(batch, int(records[first]), int(columns[first]))
         if value.strip().lower() in _INFINITE:
@@ -174,7 +149,7 @@ class _Columns:
         raise text_cell_error(name, place, value, self._decimal)
 
     def _cell(self, batch: RecordBatch, record: int, column: int) -> tuple[str, dict[str, Any], str]:
-        at = int(self._numeric[column])
+        at = int(self._columns[column])
         place = {"source": self._layout.filename, "line": int(batch.lines[record]), "column": at + 1}
         return self._layout.column_names[at], place, batch.field(record, at)
 
@@ -232,7 +207,9 @@ def _floats(column: pa.Array) -> NDArray[np.float64]:
     return pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
 
 
-def _typed_columns(source: Source, layout: TableLayout, apart: frozenset[int]) -> frozenset[int]:
+def _find_typed(
+    source: ByteSource | FrameSource, layout: TableLayout, apart: frozenset[int]
+) -> frozenset[int]:
     """Return which columns of a frame hold numbers or true and false, and need no way through text.
 
     Raises
