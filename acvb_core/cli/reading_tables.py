@@ -7,7 +7,7 @@ from typing import get_args
 
 from acvb_core.cli.settings import Add
 from acvb_core.cli.typed import column, columns, words
-from acvb_core.data.tables.build import CategoryPolicy, ConstantPolicy
+from acvb_core.data.tables.layout import CategoryPolicy, ConstantPolicy
 
 
 def add_table(add: Add) -> None:

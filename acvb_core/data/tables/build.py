@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,56 +12,12 @@ from acvb_core.data.report import Fact, plural
 from acvb_core.data.sources.values import NO_WORDS, YES_WORDS
 from acvb_core.data.table import Table, list_names, same_valued
 from acvb_core.data.tables.image import Image
-from acvb_core.data.tables.layout import is_number
+from acvb_core.data.tables.layout import CategoryPolicy, ConstantPolicy, Roles, TableOptions, is_number
 from acvb_core.data.tables.raw import UNDRESSED, RawTable, TextColumn, is_dressed_number, text_cell_error
 from acvb_core.errors import DataError
 
-CategoryPolicy = Literal["refuse", "one-hot", "leave-out"]
-ConstantPolicy = Literal["refuse", "leave-out"]
 #: A column of more different texts than this is no set of categories.
 MOST_CATEGORIES = 100
-
-
-class Roles(NamedTuple):
-    """What the user said of the columns, by position.
-
-    Attributes
-    ----------
-    row_column : int, False or None
-        Column of the rows' names; None: guessed.
-    label_column : int or None
-    categories, left_out : frozenset of int
-    """
-
-    row_column: int | Literal[False] | None = None
-    label_column: int | None = None
-    categories: frozenset[int] = frozenset()
-    left_out: frozenset[int] = frozenset()
-
-    @property
-    def texts(self) -> frozenset[int]:
-        """The columns that are read as texts whatever they hold."""
-        named = {at for at in (self.row_column, self.label_column) if at is not None and at is not False}
-        return self.categories | named
-
-
-class Policies(NamedTuple):
-    """What becomes of the table that is read: the arguments of `load_table` with these names.
-
-    Attributes
-    ----------
-    name : str
-    categories : "refuse", "one-hot" or "leave-out"
-    constants : "refuse" or "leave-out"
-    standardise : bool
-    image : (int, int) or None
-    """
-
-    name: str
-    categories: CategoryPolicy = "refuse"
-    constants: ConstantPolicy = "refuse"
-    standardise: bool = True
-    image: tuple[int, int] | None = None
 
 
 class Columns(NamedTuple):
@@ -80,7 +36,7 @@ class Columns(NamedTuple):
     origin: list[int]
 
 
-def build_table(raw: RawTable, roles: Roles, policies: Policies) -> tuple[Table, list[Fact]]:
+def build_table(raw: RawTable, options: TableOptions) -> tuple[Table, list[Fact]]:
     """Return the table, and what reading and building found.
 
     Raises
@@ -89,6 +45,9 @@ def build_table(raw: RawTable, roles: Roles, policies: Policies) -> tuple[Table,
         A name stands twice, a column is of text or constant and that is refused, no column of numbers is left, or
         the columns do not make the picture.
     """
+    roles = options.find_roles(raw.layout)
+    for column in roles.texts - roles.left_out:
+        raw.keep_as_text(column)
     facts = list(raw.facts)
     names, row_column = _find_row_names(raw, roles, facts)
     labels = _find_labels(raw, roles, facts)
@@ -101,21 +60,21 @@ def build_table(raw: RawTable, roles: Roles, policies: Policies) -> tuple[Table,
     if raw.header_line is not None:
         headings = [raw.layout.column_names[i] for i in free]
         refuse_repeated(headings, "column", lambda k: raw.place(None, free[k]))
-    columns = code_categories(raw, free, policies.categories, roles.categories, facts)
+    columns = code_categories(raw, free, options.categories, roles.categories, facts)
     if not columns.names:
         raise DataError(
             "there is no column of numbers",
             source=raw.source,
             remedy="Check the delimiter, the decimal sign and which columns hold names and groups.",
         )
-    image = _build_image(len(columns.names), policies.image or raw.size, raw.source)
-    columns, image = _leave_out_constants(raw, columns, image, policies.constants, facts)
+    image = _build_image(len(columns.names), options.image or raw.size, raw.source)
+    columns, image = _leave_out_constants(raw, columns, image, options.constants, facts)
     table = Table.build(
         columns.values,
         rows=names,
         columns=columns.names,
-        name=policies.name,
-        standardise=policies.standardise,
+        name=options.name or raw.source,
+        standardise=options.standardise,
         labels=labels,
         image=image,
     )

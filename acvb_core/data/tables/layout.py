@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +15,8 @@ from acvb_core.data.relations.layout import PREVIEW_FIELDS, PREVIEW_ROWS
 from acvb_core.data.relations.sniff import best_delimiter, read_head
 from acvb_core.data.report import plural
 from acvb_core.data.sources.byte_source import ByteSource, Utf8Stream
-from acvb_core.data.sources.frames import FrameSource
+from acvb_core.data.sources.columns import NamedColumns, column_position
+from acvb_core.data.sources.frames import FrameChoices, FrameSource
 from acvb_core.data.sources.text_formats import refuse_text_format
 from acvb_core.data.sources.values import MISSING_WORDS
 from acvb_core.errors import DataError, ParameterError
@@ -27,10 +28,71 @@ NUMBER = {
     decimal: rf"[+-]?([0-9]+({mark}[0-9]*)?|{mark}[0-9]+)([eE][+-]?[0-9]+)?"
     for decimal, mark in ((".", r"\."), (",", ","))
 }
+ColumnChoice = str | int
+CategoryPolicy = Literal["refuse", "one-hot", "leave-out"]
+ConstantPolicy = Literal["refuse", "leave-out"]
 #: So many whole numbers in a row, each one more than the last, are taken for names of columns.
 _COUNTED = 4
 #: Rows of a frame that are looked at.
 _LOOKED_AT = 50
+
+
+class Roles(NamedTuple):
+    """What the user said of the columns, by position.
+
+    Attributes
+    ----------
+    row_column : int, False or None
+        Column of the rows' names; None: guessed.
+    label_column : int or None
+    categories, left_out : frozenset of int
+    """
+
+    row_column: int | Literal[False] | None
+    label_column: int | None
+    categories: frozenset[int]
+    left_out: frozenset[int]
+
+    @property
+    def texts(self) -> frozenset[int]:
+        """The columns that are read as texts whatever they hold."""
+        named = {at for at in (self.row_column, self.label_column) if at is not None and at is not False}
+        return self.categories | named
+
+
+class TableOptions(NamedTuple):
+    """What the user said of a source, before it is known which columns it has: the arguments of `load_table`.
+
+    Attributes
+    ----------
+    name : str
+        Empty: that of the source.
+    image : (int, int) or None
+    looking : mapping
+        What is given and so not guessed: the arguments of `inspect_columns`.
+    """
+
+    name: str
+    row_labels: ColumnChoice | Literal[False] | None
+    label_column: ColumnChoice | None
+    category_columns: tuple[ColumnChoice, ...]
+    leave_out: tuple[ColumnChoice, ...]
+    categories: CategoryPolicy
+    constants: ConstantPolicy
+    standardise: bool
+    image: tuple[int, int] | None
+    looking: Mapping[str, Any]
+    parts: FrameChoices
+    block_bytes: int
+
+    def find_roles(self, layout: NamedColumns) -> Roles:
+        """Return the columns that were named, by position; DataError names one that is not there."""
+        row = self.row_labels if self.row_labels is False else column_position(layout, self.row_labels)
+        several = (
+            frozenset(at for at in (column_position(layout, choice) for choice in chosen) if at is not None)
+            for chosen in (self.category_columns, self.leave_out)
+        )
+        return Roles(row, column_position(layout, self.label_column), *several)
 
 
 @dataclass(frozen=True)

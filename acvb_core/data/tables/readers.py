@@ -4,32 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from scipy import sparse
 
 from acvb_core.data.report import ReadReport
-from acvb_core.data.sources.columns import column_position
 from acvb_core.data.sources.frames import FrameChoices, open_source
 from acvb_core.data.sources.objects import is_frame
 from acvb_core.data.sources.records import BLOCK_BYTES
 from acvb_core.data.table import Table
-from acvb_core.data.tables.build import (
-    CategoryPolicy,
-    ConstantPolicy,
-    Policies,
-    Roles,
-    build_table,
-    take_numbers,
-)
+from acvb_core.data.tables.build import build_table, take_numbers
 from acvb_core.data.tables.columns import read_columns
 from acvb_core.data.tables.image import ImageSize, parse_image_size
-from acvb_core.data.tables.layout import TableLayout, inspect_columns
+from acvb_core.data.tables.layout import (
+    CategoryPolicy,
+    ColumnChoice,
+    ConstantPolicy,
+    TableLayout,
+    TableOptions,
+    inspect_columns,
+)
 from acvb_core.data.tables.raw import RawTable, read_array, read_numpy
 from acvb_core.errors import DataError, ParameterError
 
-ColumnChoice = str | int
 Header = Literal["auto"] | bool | None
 
 
@@ -48,37 +46,6 @@ class LoadedTable:
     table: Table
     report: ReadReport
     layout: TableLayout
-
-
-class Choices(NamedTuple):
-    """What the user says of a source, before it is known which columns it has.
-
-    Attributes
-    ----------
-    row_labels, label_column, category_columns, leave_out
-        As in `load_table`.
-    looking : dict
-        What is given and so not guessed: encoding, delimiter, decimal, header, missing.
-    frame : FrameChoices
-    block_bytes : int
-    """
-
-    looking: dict[str, Any]
-    row_labels: ColumnChoice | Literal[False] | None = None
-    label_column: ColumnChoice | None = None
-    category_columns: tuple[ColumnChoice, ...] = ()
-    leave_out: tuple[ColumnChoice, ...] = ()
-    frame: FrameChoices = FrameChoices()
-    block_bytes: int = BLOCK_BYTES
-
-    def roles(self, layout: TableLayout) -> Roles:
-        """Return the columns that were named, by position; DataError names one that is not there."""
-        row = self.row_labels if self.row_labels is False else column_position(layout, self.row_labels)
-        several = (
-            frozenset(at for at in (column_position(layout, choice) for choice in chosen) if at is not None)
-            for chosen in (self.category_columns, self.leave_out)
-        )
-        return Roles(row, column_position(layout, self.label_column), *several)
 
 
 def inspect_table(
@@ -205,46 +172,56 @@ def load_table(
         if given not in get_args(allowed):
             known = ", ".join(map(repr, get_args(allowed)))
             raise ParameterError(f"{policy} is one of {known}, not {given!r}.")
-    policies = Policies(name or "", categories, constants, standardise, parse_image_size(image))
-    choices = Choices(
-        _looking(encoding, delimiter, decimal, header, missing),
+    options = TableOptions(
+        name or "",
         row_labels,
         label_column,
         _listed(category_columns),
         _listed(leave_out),
+        categories,
+        constants,
+        standardise,
+        parse_image_size(image),
+        _looking(encoding, delimiter, decimal, header, missing),
         FrameChoices(sheet, table, query),
         block_bytes,
     )
     called = filename or name or "table"
     if is_annotated(source):
-        raw, choices = read_annotated(source, called, choices)
-        return _finish(raw, choices, policies)
-    if isinstance(source, np.ndarray) or sparse.issparse(source):
-        return _finish(read_array(source, called), choices, policies)
-    return _read(source, called if is_frame(source) else filename, choices, policies)
+        raw, options = read_annotated(source, called, options)
+    elif isinstance(source, np.ndarray) or sparse.issparse(source):
+        raw = read_array(source, called)
+    else:
+        return _load(source, called if is_frame(source) else filename, options)
+    return _finish(raw, options)
 
 
-def _read(source: Any, filename: str | None, choices: Choices, policies: Policies) -> LoadedTable:
-    """Load a file or a frame."""
+def _load(source: Any, filename: str | None, options: TableOptions) -> LoadedTable:
+    """Load a file or a frame; what is wrong with it is told while it is open, which knows its rows and columns."""
     source, rows = _split_index(source)
-    with open_source(source, filename, accepts=("npy", "npz"), choices=choices.frame) as opened:
-        policies = policies if policies.name else policies._replace(name=opened.stem)
+    with open_source(source, filename, accepts=("npy", "npz"), choices=options.parts) as opened:
+        options = options._replace(name=options.name or opened.stem)
         if opened.is_array or opened.is_zip:
-            return _finish(read_numpy(opened), choices, policies)
-        layout = inspect_columns(opened, **choices.looking)
-        roles = choices.roles(layout)
+            return _finish(read_numpy(opened), options)
+        layout = inspect_columns(opened, **options.looking)
+        roles = options.find_roles(layout)
         guessed = layout.row_column if roles.row_column is None and rows is None else None
         raw = read_columns(
             opened,
             layout,
             texts=roles.texts | ({guessed} - {None}),
             left_out=roles.left_out,
-            missing=choices.looking["missing"],
-            encoding=choices.looking["encoding"],
-            block_bytes=choices.block_bytes,
+            missing=options.looking["missing"],
+            encoding=options.looking["encoding"],
+            block_bytes=options.block_bytes,
         )
         raw.rows = rows
-        return _finish(raw, choices, policies)
+        return _finish(raw, options)
+
+
+def _finish(raw: RawTable, options: TableOptions) -> LoadedTable:
+    table, facts = build_table(raw, options)
+    return LoadedTable(table, ReadReport(raw.source, tuple(facts)), raw.layout)
 
 
 def _split_index(source: Any) -> tuple[Any, list[str] | None]:
@@ -279,21 +256,13 @@ def read_frame(frame: Any, name: str) -> RawTable:
     return raw
 
 
-def _finish(raw: RawTable, choices: Choices, policies: Policies) -> LoadedTable:
-    roles = choices.roles(raw.layout)
-    for column in roles.texts - roles.left_out:
-        raw.keep_as_text(column)
-    table, facts = build_table(raw, roles, policies if policies.name else policies._replace(name=raw.source))
-    return LoadedTable(table, ReadReport(raw.source, tuple(facts)), raw.layout)
-
-
 def is_annotated(source: Any) -> bool:
     """Whether an object is an AnnData, or has what one has."""
     return all(hasattr(source, name) for name in ("X", "obs", "obs_names", "var_names"))
 
 
-def read_annotated(source: Any, name: str, choices: Choices) -> tuple[RawTable, Choices]:
-    """Return the cells of an AnnData, and the choices that are left: a label column of `obs` is read here.
+def read_annotated(source: Any, name: str, options: TableOptions) -> tuple[RawTable, TableOptions]:
+    """Return the cells of an AnnData, and the options that are left: a label column of `obs` is read here.
 
     Raises
     ------
@@ -304,14 +273,14 @@ def read_annotated(source: Any, name: str, choices: Choices) -> tuple[RawTable, 
     if cells is None:
         raise DataError("this AnnData has no X", source=name, remedy="Give it a matrix X of numbers.")
     labels = None
-    if isinstance(choices.label_column, str) and choices.label_column in source.obs:
-        column = source.obs[choices.label_column]
+    if isinstance(options.label_column, str) and options.label_column in source.obs:
+        column = source.obs[options.label_column]
         labels = ["" if missing else str(label) for label, missing in zip(column, column.isna(), strict=True)]
-        choices = choices._replace(label_column=None)
+        options = options._replace(label_column=None)
     raw = read_array(
         cells, name, kind="AnnData", rows=source.obs_names, columns=source.var_names, labels=labels
     )
-    return raw, choices
+    return raw, options
 
 
 def _listed(choices: Iterable[ColumnChoice]) -> tuple[ColumnChoice, ...]:
