@@ -62,8 +62,8 @@ READINGS = (
         "irm",
         FORMATS,
         (
-            "row_column", "column_column", "value_column", "threshold", "shape", "row_nodes", "column_nodes",
-            "same_nodes", "unlisted", *PARTS,
+            "row_column", "column_column", "value_column", "source", "target", "value", "threshold", "shape",
+            "row_nodes", "column_nodes", "same_nodes", "unlisted", *PARTS,
         ),
         ("domains", "directed", "self_links", "labels", "links"),
     ),
@@ -160,6 +160,8 @@ def _add_relation(add: Add) -> None:
         text = f"edge list: column of the {side} labels, by name or by position from 0"
         add(f"--{side}-column", text, type=column)
     add("--value-column", "edge list: column of the values; `none` when every line is a link", type=column)
+    for alias, name in (("source", "row"), ("target", "column"), ("value", "value")):
+        add(f"--{alias}", f"another name of --{name}-column", type=column)
     add("--threshold", "a number above it is a link (default: 0)", type=real)
     add("--shape", "size of the relation, as 1892x1892; labels are then indices from 0", type=shape)
     add("--row-nodes", "file with all row objects, one a line", metavar="LIST")

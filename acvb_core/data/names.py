@@ -27,6 +27,13 @@ def text_of(value: Any) -> str:
     return str(value)
 
 
+def frame_labels(given: Any) -> tuple[list[str] | None, list[str] | None]:
+    """Return what a pandas frame calls its rows and columns; None, None for anything else."""
+    if not hasattr(given, "iloc") or getattr(given, "ndim", 0) != 2:
+        return None, None
+    return [text_of(label) for label in given.index], [text_of(label) for label in given.columns]
+
+
 def unique_names(names: ArrayLike | None, count: int, kind: str, source: str) -> NDArray[Any]:
     """Return names as an object array of str, "0", "1", … where none are given.
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from acvb_core.data.names import unique_names
+from acvb_core.data.names import frame_labels, unique_names
 from acvb_core.data.relations.link_values import as_pattern, read_links, read_marks
 from acvb_core.errors import DataError
 
@@ -94,14 +94,14 @@ class Relation:
 
         Parameters
         ----------
-        ones : sparse or dense array, shape (n_rows, n_cols)
+        ones : sparse or dense array or data frame, shape (n_rows, n_cols)
             1 is a link, 0 is none, NaN is missing, and so is a masked entry. Other values need a threshold.
         missing : sparse or dense array of the same shape, optional
             1 is a missing entry, 0 is none.
         threshold : float, optional
             A value of `ones` above it is a link; never negative, as what a sparse matrix does not store is 0.
         row_labels, column_labels : sequences of str, optional
-            Default: "0", "1", …
+            Default: those of a data frame, else "0", "1", …
         network : Network, optional
             Both sides are the same objects. Of an undirected network either triangle will do, or both; the diagonal
             of a network whose self-links do not count is made missing.
@@ -124,6 +124,9 @@ class Relation:
         '2 × 3 · 2 links'
         """
         links, holes = read_links(ones, threshold, name)
+        of_rows, of_columns = frame_labels(ones)
+        row_labels = of_rows if row_labels is None else row_labels
+        column_labels = of_columns if column_labels is None else column_labels
         unknown = holes if missing is None else read_marks(missing, name)
         if links.shape != unknown.shape:
             raise DataError(

@@ -13,6 +13,7 @@ from acvb_core.engine.free_memory import refuse_too_large
 from acvb_core.engine.history import History
 from acvb_core.engine.problem import Problem, check_method, memory_needed, pose
 from acvb_core.engine.race import race
+from acvb_core.engine.reading import read_data
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun, run
 from acvb_core.engine.snapshot import Snapshot
@@ -46,7 +47,8 @@ def fit(
     Parameters
     ----------
     data : Relation, Corpus, DiskCorpus or Table
-        Or what `read_data` takes.
+        Or what is read as one: a file, a data frame, an array, a sparse matrix, a networkx graph, a list of pairs. It
+        is taken for a relation unless `model` says otherwise.
     method : str
         Name in the registry: vb, cvb, cvb0, acvb, acvb0, gibbs; sdm, scvb0, svb for corpora of any size; for tables
         fab, em, vb, ibp, meibp.
@@ -83,6 +85,8 @@ def fit(
 
     Raises
     ------
+    DataError
+        The data cannot be read without further choices, or at all.
     ParameterError
         An unknown model, method or setting, a value out of range, or more memory is needed than is free.
     StopRun
@@ -95,38 +99,12 @@ def fit(
     >>> str(result.verdict)
     'CONVERGED'
     """
-    data = read_data(data, model, [method])
     problem = pose(
-        data, method, values, model=model, seed=seed, heldout=heldout, heldout_seed=heldout_seed, restarts=restarts,
-        heldout_documents=heldout_documents, start=start, check_memory=check_memory,
+        read_data(data, model, [method]), method, values, model=model, seed=seed, heldout=heldout,
+        heldout_seed=heldout_seed, restarts=restarts, heldout_documents=heldout_documents, start=start,
+        check_memory=check_memory,
     )  # fmt: skip
     return solve(problem, watch, checkpoint)
-
-
-def read_data(data: Any, model: str | None, methods: Iterable[str]) -> Any:
-    """Return what a model is for: data as they are, or what else a model of tables alone can be meant for, as a table.
-
-    Parameters
-    ----------
-    data : Relation, Corpus, DiskCorpus, Table; or a frame, array, file, …, as for `load_table`
-    model : str, optional
-    methods : iterable of str
-        Where no model is given, the methods say what is to be read, if only one kind of data has them all.
-
-    Raises
-    ------
-    DataError, ParameterError
-        As `load_table`.
-    """
-    if any(isinstance(data, row.data_type) or row.on_disk(data) for row in MODELS):
-        return data
-    kinds = [{model_row(row.model).data_type for row in METHODS if row.name == name} for name in methods]
-    kind = {model_row(model).data_type} if model is not None else set.intersection(*kinds) if kinds else set()
-    if kind != {Table}:
-        return data
-    from acvb_core.data.tables.readers import load_table
-
-    return load_table(data).table
 
 
 def solve(problem: Problem, watch: Watcher | None = None, checkpoint: Checkpoint = no_checkpoint) -> Result:
@@ -175,6 +153,8 @@ def compare(
 
     Parameters
     ----------
+    data
+        As for `fit`.
     seeds : int or iterable of int
         A number n stands for 0 … n - 1; with `restarts` for 0, `restarts`, … so that no seed is in two races.
     watch, checkpoint : callable, optional

@@ -1,0 +1,68 @@
+"""Data that were not read yet, as those that models take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from importlib import import_module
+from typing import Any
+
+from acvb_core.data.corpora.objects import holds_documents
+from acvb_core.errors import DataError
+from acvb_core.registry import METHODS, MODELS, model_row
+
+#: By the name of the data a model is for: who reads them. Imported when needed, as the readers take a while.
+_READERS = {
+    "relation": "acvb_core.data.relations.readers",
+    "corpus": "acvb_core.data.corpora.readers",
+    "table": "acvb_core.data.tables.readers",
+}
+
+
+def read_data(data: Any, model: str | None = None, methods: Iterable[str] = ()) -> Any:
+    """Return data that a model takes; whatever else there is, a file or an object in memory, is read first.
+
+    Parameters
+    ----------
+    data : Relation, Corpus, DiskCorpus, Table, or what `load_relation`, `load_corpus` or `load_table` read
+    model : str, optional
+        Whose data are meant. None: those of the methods, if only one kind of data has them all; else texts where
+        the data are such; else a relation.
+    methods : iterable of str
+
+    Raises
+    ------
+    DataError
+        It cannot be read without further choices, or at all.
+    ParameterError
+        There is no such model, or nothing reads such an object.
+    """
+    known = {kind for row in MODELS for kind in (row.data_type, row.streamed) if kind is not None}
+    if isinstance(data, tuple(known)):
+        return data
+    if isinstance(data, Iterator) and not hasattr(data, "read"):
+        data = list(data)
+    kind = _kind_of(data, model, methods)
+    load = getattr(import_module(_READERS[kind]), f"load_{kind}")
+    try:
+        return getattr(load(data), kind)
+    except DataError as problem:
+        raise DataError(
+            problem.what,
+            source=problem.source,
+            line=problem.line,
+            column=problem.column,
+            value=problem.value,
+            unit=problem.unit,
+            remedy=f"{problem.remedy} What is to be said about reading is for acvb_core.load_{kind}(…); fit what it "
+            "gives.",
+        ) from None
+
+
+def _kind_of(data: Any, model: str | None, methods: Iterable[str]) -> str:
+    if model is not None:
+        return model_row(model).data_type.__name__.lower()
+    kinds = [{model_row(row.model).data_type for row in METHODS if row.name == name} for name in methods]
+    common = set.intersection(*kinds) if kinds else set()
+    if len(common) == 1:
+        return str(common.pop().__name__.lower())
+    return "corpus" if holds_documents(data) else MODELS[0].data_type.__name__.lower()
