@@ -206,14 +206,16 @@ def _add_corpus(add: Add) -> None:
     text = "file with the words, one a line: what the numbers in word counts stand for"
     add(_FLAGS["vocabulary"], text, dest="vocabulary", metavar="FILE")
     where = "by name or by position from 0"
-    add("--text-column", f"table: column of the texts, {where}", type=column)
+    add("--text-column", f"table: column of the texts, {where}", short="--text", type=column)
     add("--field", "JSON Lines: the same", dest="text_column", metavar="NAME")
     add("--name-column", "table: column of the documents' names; `none` numbers them", type=column)
     text = "table, of texts or of numbers: column of the rows' known groups; `none` for none"
     add("--label-column", text, type=column)
-    add("--document-column", f"word counts: column of the documents, {where}", type=column)
-    add("--word-column", f"word counts: column of the words, {where}", type=column)
-    add("--count-column", "word counts: column of the counts; `none` when each line is a word", type=column)
+    text = f"word counts: column of the documents, {where}"
+    add("--document-column", text, short="--document", type=column)
+    add("--word-column", f"word counts: column of the words, {where}", short="--word", type=column)
+    text = "word counts: column of the counts; `none` when each line is a word"
+    add("--count-column", text, short="--count", type=column)
 
 
 def _add_large(add: Add) -> None:

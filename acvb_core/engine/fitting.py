@@ -7,7 +7,6 @@ from typing import Any
 
 import pandas as pd
 
-from acvb_core.data.table import Table
 from acvb_core.engine.compilation import compile_for
 from acvb_core.engine.free_memory import refuse_too_large
 from acvb_core.engine.history import History
@@ -21,7 +20,7 @@ from acvb_core.engine.standing import Standing
 from acvb_core.errors import ParameterError
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.protocols import Checkpoint, no_checkpoint
-from acvb_core.registry import METHODS, MODELS, method_row, model_for, model_row
+from acvb_core.registry import method_row, model_for, model_row
 
 Watcher = Callable[[Problem, Snapshot], None]
 
@@ -47,8 +46,8 @@ def fit(
     Parameters
     ----------
     data : Relation, Corpus, DiskCorpus or Table
-        Or what is read as one: a file, a data frame, an array, a sparse matrix, a networkx graph, a list of pairs. It
-        is taken for a relation unless `model` says otherwise.
+        Or what is read as one: a file, a data frame, an array, a sparse matrix, a networkx graph, a list of pairs.
+        `model` or the method says what kind of data it is; otherwise texts are a corpus, and anything else a relation.
     method : str
         Name in the registry: vb, cvb, cvb0, acvb, acvb0, gibbs; sdm, scvb0, svb for corpora of any size; for tables
         fab, em, vb, ibp, meibp.

@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
+from acvb_core.data.corpora.objects import LISTS_OF_WORDS, plain_documents
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
@@ -167,7 +168,7 @@ def corpus_like(given: Corpus | Sequence[str], tokeniser: Tokeniser | None, name
 
     Parameters
     ----------
-    given : Corpus or sequence of str
+    given : Corpus, or sequence of str or of lists of words
     tokeniser : Tokeniser or None
         How the texts of the topics were cut; its limits on how often a word must stand are not for other texts.
     name : str
@@ -188,10 +189,12 @@ def corpus_like(given: Corpus | Sequence[str], tokeniser: Tokeniser | None, name
         raise ParameterError(
             f"{given.name} is kept on disk; give what fits into memory: its in_memory(), or a sample of it."
         )
-    free = how_to_cut(tokeniser, name)
-    selection = free.cut(given).select(free)
+    documents, lists = plain_documents(given, "the documents")
+    free = how_to_cut(LISTS_OF_WORDS if lists and tokeniser is None else tokeniser, name)
+    selection = free.cut(documents).select(free)
+    texts = None if lists else documents
     return Corpus.build(
-        selection.counts, vocabulary=selection.vocabulary, name="texts", texts=given, tokeniser=free
+        selection.counts, vocabulary=selection.vocabulary, name="texts", texts=texts, tokeniser=free
     )
 
 
@@ -199,7 +202,8 @@ def how_to_cut(tokeniser: Tokeniser | None, name: str) -> Tokeniser:
     """Return the tokeniser for texts beside those of a corpus; the arguments and errors are those of `corpus_like`."""
     if tokeniser is None:
         raise ParameterError(
-            f"{name} was read as counts, so it is not known how to cut texts into its words; give word counts."
+            f"{name} was read as counts, so it is not known how to cut texts into its words; give word counts, or "
+            "lists of words."
         )
     return tokeniser.without_limits()
 

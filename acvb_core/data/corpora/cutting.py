@@ -75,14 +75,16 @@ def words_by(function: WordFunction, texts: Iterable[str], first: int = 1) -> It
     ParameterError
         The function fails, or gives something else; names the text.
     """
+    name = name_of(function)
+    wanted = "it must give a list of str, the words of the text"
     for number, text in enumerate(texts, first):
-        where = f"the tokeniser {name_of(function)} was given text {number:,} ({shorten(text)!r}) and"
+        where = f"of text {number:,} ({shorten(text)!r}) the tokeniser {name}"
         try:
             given = function(text)
             words = given if isinstance(given, str | bytes | None) else list(given)
         except Exception as problem:
-            raise ParameterError(f"{where} failed: {type(problem).__name__}: {problem}.") from problem
-        yield checked_words(words, f"{where} gave", "it must give a list of str, the words of the text")
+            raise ParameterError(f"{where} fails: {type(problem).__name__}: {problem}.") from problem
+        yield checked_words(words, f"{where} gives", wanted)
 
 
 def checked_words(words: Any, what: str, wanted: str) -> list[str]:
@@ -100,7 +102,7 @@ def checked_words(words: Any, what: str, wanted: str) -> list[str]:
         It is no list of str.
     """
     if not isinstance(words, list | tuple):
-        raise ParameterError(f"{what} a {type(words).__name__}; {wanted}.")
+        raise ParameterError(f"{what} something of the type {type(words).__name__}; {wanted}.")
     odd = [word for word in words if not isinstance(word, str)]
     if odd:
         raise ParameterError(f"{what} a list with a {type(odd[0]).__name__} ({odd[0]!r}); {wanted}.")
@@ -130,8 +132,8 @@ def name_of(function: WordFunction | str) -> str:
     if isinstance(function, str):
         return function
     owner = function if hasattr(function, "__qualname__") else type(function)
-    module = getattr(function, "__module__", None) or owner.__module__
-    return f"{module}.{owner.__qualname__}"
+    home = owner if getattr(owner, "__module__", None) else getattr(owner, "__objclass__", type(owner))
+    return f"{home.__module__}.{owner.__qualname__}"
 
 
 #: A word that a function changed (its stem, say) is not looked for further on than so many letters.

@@ -63,6 +63,12 @@ def read_documents(reading: Reading, sink: DocumentSink) -> list[Fact]:
             sink.add_documents(batch, names)
             reading.progress.reading()
     facts = source.facts()
+    return facts + settle_names(sink, unnamed)
+
+
+def settle_names(sink: DocumentSink, unnamed: int) -> list[Fact]:
+    """Make the names of the documents of a sink unique; return the facts about names."""
+    facts = []
     if unnamed:
         told = f"{plural(unnamed, 'document')} without a name: called by the position in the file."
         facts.append(Fact("unnamed_documents", unnamed, told))

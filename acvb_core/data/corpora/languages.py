@@ -83,7 +83,7 @@ def find_uncut(words: Iterable[tuple[str, float]]) -> Uncut | None:
     Parameters
     ----------
     words : iterable of (str, float)
-        Words, and how often each stands in the texts; of a phrase the longest word counts.
+        Words, and how often each stands in the texts; phrases, which have blanks, are passed over.
 
     Notes
     -----
@@ -91,8 +91,9 @@ def find_uncut(words: Iterable[tuple[str, float]]) -> Uncut | None:
     """
     letters: dict[str, float] = {}
     longer: dict[str, list[tuple[float, str]]] = {}
-    for phrase, count in words:
-        word = max(phrase.split(" "), key=len)
+    for word, count in words:
+        if " " in word:
+            continue
         script, length = _script(word), sum(unicodedata.category(letter)[0] != "M" for letter in word)
         letters[script] = letters.get(script, 0.0) + length * count
         if length > _LONGEST[script]:

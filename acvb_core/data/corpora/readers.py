@@ -10,6 +10,7 @@ from acvb_core.data.corpora.cutting import WordFunction
 from acvb_core.data.corpora.documents import read_documents
 from acvb_core.data.corpora.layout import CORPUS_FORMATS, ROLES, ColumnChoice, CorpusFormat, CorpusLayout
 from acvb_core.data.corpora.numbered import read_docword, read_ldac
+from acvb_core.data.corpora.objects import is_object, read_object, with_aliases
 from acvb_core.data.corpora.reading import Reading
 from acvb_core.data.corpora.sniff import inspect_documents
 from acvb_core.data.corpora.texts import LoadedCorpus, MemorySink, Texts, corpus_of_texts
@@ -105,8 +106,12 @@ def load_corpus(
     filename: str | None = None,
     format: CorpusFormat | Literal["auto"] = "auto",
     name: str | None = None,
-    vocabulary: FileLike | None = None,
+    vocabulary: FileLike | Any | None = None,
     tokeniser: Tokeniser | WordFunction | None = None,
+    text: ColumnChoice = None,
+    document: ColumnChoice = None,
+    word: ColumnChoice = None,
+    count: ColumnChoice = None,
     text_column: ColumnChoice = None,
     name_column: ColumnChoice = None,
     label_column: ColumnChoice = None,
@@ -127,18 +132,25 @@ def load_corpus(
 
     Parameters
     ----------
-    source : path, bytes, binary file object or data frame
-        A frame, Parquet, Arrow, workbook, JSON Lines or SQLite file holds a column of texts, or counts.
+    source : path, bytes, binary file object, data frame or other Python object
+        A frame, Parquet, Arrow, workbook, JSON Lines or SQLite file holds a column of texts, or counts. Other objects:
+        a list, column or iterator of texts, of lists of words or of lists of (word number, count), as gensim has them;
+        a matrix of counts, documents by words; a `datasets.Dataset`. The index of a pandas column names the documents
+        unless it only numbers them. None, NaN and NA are empty documents.
     filename : str, optional
         The name the user knows the source by.
     format : "auto", "counts", "docword", "ldac", "table", "lines" or "zip"
     name : str, optional
         Name of the corpus (default: the file's name without extensions).
     vocabulary : path, bytes or binary file object, optional
-        One word a line: what the numbers of docword and ldac stand for; for counts, all words in order.
+        One word a line: what the numbers of docword and ldac stand for; for counts, all words in order. For objects
+        also a list, a mapping of words to numbers or back, a dictionary of gensim, a vectoriser of scikit-learn.
     tokeniser : Tokeniser or callable, optional
         How texts are cut into words (default: `Tokeniser()`). A callable takes a text and gives its words; it stands
-        for `Tokeniser(function=…)`.
+        for `Tokeniser(function=…)`. Of lists of words only such words are left out by default as stand in too few or
+        too many documents: `objects.LISTS_OF_WORDS`.
+    text, document, word, count
+        Short for text_column, document_column, word_column, count_column.
     text_column, name_column, label_column : str or int, optional
         Table: the columns of the texts, their names and their groups, by header name or by 0-based position.
         None: guessed. False: there is none.
@@ -167,17 +179,28 @@ def load_corpus(
     '2 documents · 2 words · 4 tokens'
     """
     cutting = as_tokeniser(tokeniser)
+    given = {
+        "text_column": text_column,
+        "name_column": name_column,
+        "label_column": label_column,
+        "document_column": document_column,
+        "word_column": word_column,
+        "count_column": count_column,
+    }
+    columns = with_aliases(given, {"text": text, "document": document, "word": word, "count": count})
+    if is_object(source):
+        for option, value in (
+            ("format", format),
+            ("encoding", encoding),
+            ("delimiter", delimiter),
+            ("header", header),
+        ):
+            if value not in (None, "auto"):
+                raise ParameterError(f"{option} is for files; this is a {type(source).__name__}.")
+        return read_object(source, columns, name=name or filename, vocabulary=vocabulary, tokeniser=cutting)
     with open_source(source, filename, accepts=("zip",), choices=FrameChoices(sheet, table, query)) as opened:
         layout = inspect_source(opened, format, encoding, delimiter, header)
-        choices = {
-            "text_column": text_column,
-            "name_column": name_column,
-            "label_column": label_column,
-            "document_column": document_column,
-            "word_column": word_column,
-            "count_column": count_column,
-        }
-        layout = with_columns(layout, choices)
+        layout = with_columns(layout, columns)
         if not layout.has_texts:
             if cutting is not None:
                 raise ParameterError(f"A tokeniser is for texts; {opened.name} is read as {layout.format}.")

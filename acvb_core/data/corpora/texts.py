@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from acvb_core.data.corpora.counts import CountsFound
+from acvb_core.data.corpora.cutting import NO_PATTERN
 from acvb_core.data.corpora.documents import Document
 from acvb_core.data.corpora.layout import CorpusLayout
 from acvb_core.data.corpora.text_cut import DROP_REASONS, REASON_SETTING, CutTexts, TokeniserPreview
@@ -181,7 +182,7 @@ def corpus_of_texts(
         vocabulary=selection.vocabulary,
         documents=texts.documents,
         name=name or texts.name,
-        texts=texts.texts,
+        texts=None if tokeniser.token_pattern == NO_PATTERN else texts.texts,
         labels=texts.labels,
         tokeniser=tokeniser,
     )

@@ -1,0 +1,312 @@
+"""Python objects as corpora: texts, lists of words, word counts, and the columns of data sets."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+import os
+from array import array
+from collections.abc import Iterable, Mapping, Sequence, Set
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from acvb_core.data.corpora.cutting import NO_PATTERN, TOKEN_PATTERN
+from acvb_core.data.corpora.documents import Document, settle_names
+from acvb_core.data.corpora.layout import PREVIEW_ROWS, ROLES, ColumnChoice, CorpusLayout, guess_text_column
+from acvb_core.data.corpora.texts import LoadedCorpus, MemorySink, corpus_facts, corpus_of_texts
+from acvb_core.data.corpora.tokeniser import Tokeniser
+from acvb_core.data.corpus import Corpus
+from acvb_core.data.report import Fact, ReadReport, plural
+from acvb_core.data.sources.objects import is_frame
+from acvb_core.data.sources.text_lines import read_vocabulary
+from acvb_core.errors import DataError, ParameterError, shorten
+
+Choices = Mapping[str, ColumnChoice]
+#: Lists of words are taken as they are, but for how often a word must stand in them.
+LISTS_OF_WORDS = Tokeniser(lowercase=False, token_pattern=NO_PATTERN, numbers=True, stop_words=())
+_SHOWN = 5
+
+
+def is_object(source: Any) -> bool:
+    """Whether a source is a Python object, and neither a file nor a data frame."""
+    file = isinstance(source, str | os.PathLike | bytes | bytearray | memoryview) or hasattr(source, "read")
+    return not (file or is_frame(source))
+
+
+def holds_documents(source: Any) -> bool:
+    """Whether an object is texts, lists of words or lists of (word number, count), with nothing said of it.
+
+    Raises
+    ------
+    ParameterError
+        Lists of two or three str each: documents, or links.
+    """
+    if not is_object(source) or hasattr(source, "column_names") or getattr(source, "ndim", 1) != 1:
+        return False
+    if isinstance(source, Mapping | Set) or not hasattr(source, "__iter__"):
+        return False
+    documents = _values(source)
+    first = next((one for one in documents if isinstance(one, str) or (isinstance(one, list) and one)), None)
+    if first is None or isinstance(first, str):
+        return first is not None
+    if isinstance(first[0], str) and {np.size(one) for one in documents} in ({2}, {3}):
+        raise ParameterError(
+            f"lists of {len(first)} str each could be documents or links; read them with load_corpus or load_relation."
+        )
+    return isinstance(first[0], str) or (isinstance(first[0], tuple | list) and len(first[0]) == 2)
+
+
+def read_object(
+    source: Any, choices: Choices, *, name: str | None, vocabulary: Any, tokeniser: Tokeniser | None
+) -> LoadedCorpus:
+    """Read a Python object; the arguments and errors are those of `load_corpus`."""
+    chosen = {role: choice for role, choice in choices.items() if choice is not None}
+    called = name or _own_name(source) or "corpus"
+    if hasattr(source, "column_names"):
+        _refuse_vocabulary(vocabulary, called)
+        return _read_data_set(source, chosen, called, tokeniser)
+    if chosen:
+        raise ParameterError(f"{next(iter(chosen))} is for a table; this is a {type(source).__name__}.")
+    if sparse.issparse(source) or getattr(source, "ndim", 1) == 2:
+        return _of_matrix(source, _words(vocabulary), None, called, tokeniser)
+    if isinstance(source, Mapping | Set) or not hasattr(source, "__iter__"):
+        raise ParameterError(
+            "A corpus is a file, a list or column of texts, of lists of words or of lists of (word number, count), a "
+            f"matrix of counts or a data frame; this is of the type {type(source).__name__}."
+        )
+    documents, kind = _recognised(source, called)
+    if kind is tuple:
+        matrix = _bags(documents, called, words := _words(vocabulary))
+        return _of_matrix(matrix, words, _index_of(source), called, tokeniser)
+    _refuse_vocabulary(vocabulary, called)
+    texts, facts = _plain(documents, kind, called)
+    layout = CorpusLayout("lines", called)
+    return _of_texts(texts, _index_of(source), None, layout, facts, called, tokeniser, kind)
+
+
+def plain_documents(given: Iterable[Any], name: str) -> tuple[list[Any], bool]:
+    """Return texts, or lists of words, with nothing in place of a missing one; and whether they are lists of words.
+
+    Raises
+    ------
+    DataError
+        Something in it is neither.
+    """
+    documents, kind = _recognised(given, name)
+    return _plain(documents, kind, name)[0], kind is list
+
+
+def with_aliases(choices: Choices, aliases: Choices) -> dict[str, ColumnChoice]:
+    """Return the columns that were chosen, by either of their names.
+
+    Raises
+    ------
+    ParameterError
+        A column was given by both names.
+    """
+    found = dict(choices)
+    for alias, choice in aliases.items():
+        if choice is not None:
+            if found.get(f"{alias}_column") is not None:
+                raise ParameterError(f"{alias} and {alias}_column are the same; give one of them.")
+            found[f"{alias}_column"] = choice
+    return found
+
+
+def _recognised(source: Any, name: str) -> tuple[Iterable[Any], type]:
+    """Return the documents, and what they are: str, list (of words) or tuple (lists of pairs)."""
+    documents = iter(_values(source))
+    head: list[Any] = []
+    for one in documents:
+        head.append(one)
+        if isinstance(one, str):
+            return itertools.chain(head, documents), str
+        if not _is_missing(one):
+            if not isinstance(one, list | tuple | np.ndarray):
+                raise _no_document(one, len(head), name, "a text or a list of words")
+            if len(one):
+                pairs = not isinstance(one[0], str) and np.ndim(one[0]) == 1
+                return itertools.chain(head, documents), tuple if pairs else list
+    raise DataError("the corpus has no words", source=name, remedy="Give at least one document with a word.")
+
+
+def _plain(documents: Iterable[Any], kind: type, name: str) -> tuple[list[Any], list[Fact]]:
+    """Return texts or lists of words, empty ones for what is missing, and the fact about these."""
+    found: list[Any] = []
+    missing = []
+    for number, one in enumerate(documents, 1):
+        if isinstance(one, str) if kind is str else isinstance(one, list | tuple | np.ndarray):
+            found.append(one if kind is str else list(one))
+        elif _is_missing(one):
+            found.append(kind())
+            missing.append(number)
+        else:
+            raise _no_document(one, number, name, "a text" if kind is str else "a list of words")
+    if not missing:
+        return found, []
+    told = f"{plural(len(missing), 'document')} without a text (None, NaN): taken as empty."
+    return found, [Fact("missing_texts", len(missing), told, {"first": missing[:_SHOWN]})]
+
+
+def _no_document(one: Any, number: int, name: str, wanted: str) -> DataError:
+    return DataError(
+        f"document {number:,} is of the type {type(one).__name__}, not {wanted}",
+        source=name,
+        value=shorten(str(one)),
+        remedy="Give texts (str), or for every document a list of its words; None for an empty one.",
+    )
+
+
+def _of_texts(
+    texts: Sequence[Any], names: Sequence[str] | None, labels: Sequence[str] | None, layout: CorpusLayout,
+    facts: list[Fact], name: str, tokeniser: Tokeniser | None, kind: type,
+) -> LoadedCorpus:  # fmt: skip
+    sink = MemorySink()
+    called = [""] * len(texts) if names is None else names
+    groups = [None] * len(texts) if labels is None else labels
+    documents = [Document(text, None, label) for text, label in zip(texts, groups, strict=True)]
+    sink.add_documents(documents, [one.strip() or str(at) for at, one in enumerate(called, 1)])
+    facts = facts + settle_names(sink, 0 if names is None else sum(not one.strip() for one in names))
+    read = sink.read_texts(name, layout, facts)
+    return corpus_of_texts(read, tokeniser if kind is str else _for_lists(tokeniser))
+
+
+def _for_lists(tokeniser: Tokeniser | None) -> Tokeniser:
+    """Return the tokeniser for lists of words: all of its settings, but for how to cut."""
+    if tokeniser is None:
+        return LISTS_OF_WORDS
+    if tokeniser.function is not None or tokeniser.token_pattern not in (NO_PATTERN, TOKEN_PATTERN):
+        raise ParameterError(
+            "The documents are lists of words already; leave the pattern and the function out."
+        )
+    return Tokeniser.from_dict(tokeniser.to_dict() | {"token_pattern": NO_PATTERN})
+
+
+def _read_data_set(source: Any, chosen: Choices, name: str, tokeniser: Tokeniser | None) -> LoadedCorpus:
+    """Read the columns of a `datasets.Dataset`: of texts or lists of words, perhaps of names and of groups."""
+    given = source.column_names
+    if isinstance(given, Mapping):
+        raise ParameterError(
+            f"This is a dictionary of data sets; choose one of {', '.join(map(str, given))}."
+        )
+    needed, optional = ROLES["table"]
+    for role in chosen.keys() - {*needed, *optional}:
+        raise ParameterError(f"{role} is for word counts; this is a {type(source).__name__} with texts.")
+    head = [_values(source[column])[:PREVIEW_ROWS] for column in given]
+    rows = tuple(tuple(_strings(row)) for row in zip(*head, strict=True))
+    text = guess_text_column(given, rows)
+    layout = CorpusLayout("table", name, header=True, column_names=tuple(given), rows=rows, text_column=text)
+    layout = layout.with_columns(chosen) if chosen else layout
+    if layout.text_column is None:
+        remedy = "Say which column holds the texts: text=…"
+        raise DataError("no column looks like texts", source=name, value=", ".join(given), remedy=remedy)
+
+    def column(at: int | None) -> Any:
+        return None if at is None else _values(source[given[at]])
+
+    documents, kind = _recognised(column(layout.text_column), name)
+    texts, facts = _plain(documents, kind, name)
+    names, labels = (
+        None if at is None else _strings(column(at)) for at in (layout.name_column, layout.label_column)
+    )
+    return _of_texts(texts, names, labels, layout, facts, name, tokeniser, kind)
+
+
+def _of_matrix(
+    matrix: Any, words: Sequence[str] | None, names: Sequence[str] | None, name: str,
+    tokeniser: Tokeniser | None,
+) -> LoadedCorpus:  # fmt: skip
+    if tokeniser is not None:
+        raise ParameterError(f"A tokeniser is for texts; {name} holds word counts.")
+    documents = names or [str(i + 1) for i in range(matrix.shape[0])]
+    corpus = Corpus.build(matrix, vocabulary=words, documents=documents, name=name)
+    report = ReadReport(name, tuple(corpus_facts(corpus)))
+    return LoadedCorpus(corpus, report, CorpusLayout("counts", name))
+
+
+def _bags(documents: Iterable[Any], name: str, words: Sequence[str] | None) -> sparse.csr_array:
+    """Return lists of (word number, count) as a matrix; what is gone through is not held."""
+    numbers, counts, ends = array("q"), array("d"), array("q", [0])
+    for document, bag in enumerate(documents, 1):
+        for entry in () if _is_missing(bag) else bag:
+            try:
+                word, count = entry
+                number = operator.index(word)
+                counts.append(count)
+            except (TypeError, ValueError, OverflowError):
+                number = -1
+            if number < 0 or (words is not None and number >= len(words)):
+                which = "whole number" if words is None else f"number below {len(words):,}"
+                raise DataError(
+                    f"document {document:,} has an entry that is no (word number, count)",
+                    source=name,
+                    value=str(entry),
+                    remedy=f"Give a {which} and a count for each word, and the vocabulary the numbers are of.",
+                )
+            numbers.append(number)
+        ends.append(len(numbers))
+    width = len(words) if words is not None else max(numbers, default=-1) + 1
+    parts = np.frombuffer(counts), np.frombuffer(numbers, dtype=np.int64), np.frombuffer(ends, dtype=np.int64)
+    return sparse.csr_array(parts, shape=(len(ends) - 1, width))
+
+
+def _words(vocabulary: Any) -> list[str] | None:
+    """Return the words of a list, a file, a vectoriser or a dictionary either way round, by their numbers."""
+    if vocabulary is None:
+        return None
+    if not is_object(vocabulary):
+        return read_vocabulary(vocabulary).words
+    if hasattr(vocabulary, "get_feature_names_out"):
+        return [str(word) for word in vocabulary.get_feature_names_out()]
+    vocabulary = getattr(vocabulary, "token2id", vocabulary)
+    if not isinstance(vocabulary, Mapping):
+        return [str(word) for word in _values(vocabulary)]
+    pairs = [(at, word) if isinstance(word, str) else (word, at) for at, word in vocabulary.items()]
+    found = {operator.index(number): word for number, word in pairs}
+    gap = next((n for n in range(len(pairs)) if n not in found), None)
+    if gap is not None:
+        raise DataError(
+            f"the vocabulary has {len(pairs):,} words, and none of number {gap:,}",
+            remedy="Number the words from 0 without gaps (compactify() of gensim does).",
+        )
+    return [found[number] for number in range(len(pairs))]
+
+
+def _refuse_vocabulary(vocabulary: Any, name: str) -> None:
+    if vocabulary is not None:
+        raise ParameterError(f"A vocabulary is for word counts; {name} holds texts.")
+
+
+def _values(column: Any) -> Any:
+    """Return a column as a list; anything else as it is."""
+    for method in ("to_list", "to_pylist", "tolist"):
+        if hasattr(column, method):
+            return getattr(column, method)()
+    return column
+
+
+def _strings(column: Any) -> list[str]:
+    return ["" if _is_missing(cell) else str(cell).strip() for cell in column]
+
+
+def _index_of(source: Any) -> list[str] | None:
+    """Return the names that the index of a pandas column gives, None where it only numbers (as for frames)."""
+    index = getattr(source, "index", None)
+    if not isinstance(index, pd.Index):
+        return None
+    if index.nlevels == 1 and index.name is None and pd.api.types.is_integer_dtype(index.dtype):
+        return None
+    labels = index.tolist()
+    return [" · ".join(map(str, one)) if isinstance(one, tuple) else str(one) for one in labels]
+
+
+def _own_name(source: Any) -> str | None:
+    name = getattr(source, "name", None)
+    return name if isinstance(name, str) and name else None
+
+
+def _is_missing(one: Any) -> bool:
+    return one is None or (np.ndim(one) == 0 and not isinstance(one, str) and pd.isna(one) is True)

@@ -1,0 +1,289 @@
+"""The same corpus comes out of every form that people have it in."""
+
+from __future__ import annotations
+
+import csv
+import io
+import weakref
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from scipy import sparse
+
+import acvb_core
+from acvb_core.data.corpora.readers import load_corpus
+from acvb_core.data.corpora.tokeniser import Tokeniser
+from acvb_core.errors import DataError, ParameterError
+
+NAMES = ["first", "second", "third", "fourth", "fifth"]
+TEXTS = [
+    "The ship, and the sea: ships sail.",
+    "A field of corn; the harvest of 1913!",
+    "",
+    "The sea is wide. The ship is old, the sea is not.",
+    "Corn in the field, wind on the sea",
+]
+TOKENISER = Tokeniser(min_documents=1)
+TOKENISER_OF_LETTERS = Tokeniser(function=str.split, min_documents=1)
+#: The words of the texts as this tokeniser keeps them.
+LISTS = [
+    ["ship", "sea", "ships", "sail"],
+    ["field", "corn", "harvest"],
+    [],
+    ["sea", "wide", "ship", "old", "sea"],
+    ["corn", "field", "wind", "sea"],
+]
+VOCABULARY = sorted({word for words in LISTS for word in words})
+COUNTS = np.array([[words.count(word) for word in VOCABULARY] for words in LISTS])
+BAGS = [[(w, int(row[w])) for w in np.flatnonzero(row)] for row in COUNTS]
+NUMBERS = {word: number for number, word in enumerate(VOCABULARY)}
+
+
+class DataSet:
+    """What `load_corpus` looks for in a `datasets.Dataset`."""
+
+    def __init__(self, columns: dict[str, list[Any]]) -> None:
+        self.column_names = list(columns)
+        self._columns = columns
+
+    def __getitem__(self, column: str) -> list[Any]:
+        return self._columns[column]
+
+
+class Streamed:
+    """What `load_corpus` looks for in a `gensim.corpora.MmCorpus`: documents one by one, again and again."""
+
+    def __iter__(self) -> Iterator[list[tuple[int, float]]]:
+        return ([(word, float(count)) for word, count in bag] for bag in BAGS)
+
+    def __len__(self) -> int:
+        return len(BAGS)
+
+
+def written(rows: list[list[Any]], delimiter: str = ",") -> bytes:
+    out = io.StringIO()
+    csv.writer(out, delimiter=delimiter).writerows(rows)
+    return out.getvalue().encode()
+
+
+def packed() -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, text in zip(NAMES, TEXTS, strict=True):
+            archive.writestr(f"{name}.txt", text)
+    return out.getvalue()
+
+
+TABLE = [["id", "text"], *map(list, zip(NAMES, TEXTS, strict=True))]
+
+#: Form -> what is loaded, how, and whether the names of the documents are in it.
+TEXT_FORMS: dict[str, tuple[Callable[[], Any], dict[str, Any], bool]] = {
+    "csv": (lambda: written(TABLE), {}, True),
+    "csv, column named": (lambda: written(TABLE), {"text": "text"}, True),
+    "tsv": (lambda: written(TABLE, "\t"), {}, True),
+    "lines": (lambda: "\n".join(TEXTS).encode(), {"format": "lines"}, False),
+    "zip": (packed, {}, True),
+    "list": (lambda: TEXTS, {}, False),
+    "tuple, None for no text": (lambda: tuple(text or None for text in TEXTS), {}, False),
+    "iterator": (lambda: iter(TEXTS), {}, False),
+    "array": (lambda: np.array(TEXTS), {}, False),
+    "masked array": (lambda: np.ma.array(np.array(TEXTS, object), mask=[not text for text in TEXTS]), {}, False),
+    "pandas column": (lambda: pd.Series(TEXTS, index=NAMES), {}, True),
+    "pandas column, numbered": (lambda: pd.Series(TEXTS), {}, False),
+    "pandas column, NaN for no text": (lambda: pd.Series([text or np.nan for text in TEXTS], NAMES), {}, True),
+    "pandas column, NA for no text": (
+        lambda: pd.Series([text or pd.NA for text in TEXTS], NAMES, dtype="string"), {}, True,
+    ),
+    "pandas categories": (lambda: pd.Series(TEXTS, index=NAMES).astype("category"), {}, True),
+    "polars column": (lambda: pytest.importorskip("polars").Series([t or None for t in TEXTS]), {}, False),
+    "arrow column": (lambda: pa.chunked_array([TEXTS[:2], TEXTS[2:]]), {}, False),
+    "data set": (lambda: DataSet({"title": NAMES, "body": TEXTS}), {"text": "body", "name_column": "title"}, True),
+    "lists of words": (lambda: LISTS, {}, False),
+    "iterator of lists of words": (lambda: iter(LISTS), {}, False),
+    "pandas column of lists": (lambda: pd.Series(LISTS, index=NAMES), {}, True),
+    "pandas column of arrays": (lambda: pd.Series([np.array(words, object) for words in LISTS], NAMES), {}, True),
+    "arrow column of lists": (lambda: pa.array(LISTS), {}, False),
+    "data set of lists": (lambda: DataSet({"words": LISTS, "id": NAMES}), {"text": "words", "name_column": "id"}, True),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", TEXT_FORMS)
+def test_texts(form: str) -> None:
+    make, options, named = TEXT_FORMS[form]
+    loaded = load_corpus(make(), tokeniser=TOKENISER, **options)
+    wanted = load_corpus(TEXTS, tokeniser=TOKENISER).corpus
+    assert loaded.corpus.vocabulary.tolist() == VOCABULARY
+    assert loaded.corpus.counts.toarray().tolist() == COUNTS.tolist()
+    assert loaded.corpus.fingerprint == wanted.fingerprint
+    assert loaded.corpus.documents.tolist() == (NAMES if named else ["1", "2", "3", "4", "5"])
+    assert loaded.report.count("empty_documents") == 1
+    assert loaded.report.count("missing_texts") == (
+        "no text" in form or "masked" in form or form == "polars column"
+    )
+    of_words = "list" in form.removeprefix("list") or "of arrays" in form
+    assert loaded.corpus.texts == (None if of_words or form == "lists of words" else tuple(TEXTS))
+
+
+def long(names: list[str]) -> bytes:
+    """The counts as a file lists them, with 0 for the document that has no word."""
+    rows = [[names[d], VOCABULARY[w], n] for d, bag in enumerate(BAGS) for w, n in bag or [(0, 0)]]
+    return written([["document", "word", "count"], *rows])
+
+
+def docword() -> bytes:
+    lines = [f"{d + 1} {w + 1} {n}" for d, bag in enumerate(BAGS) for w, n in bag]
+    return "\n".join(map(str, [len(BAGS), len(VOCABULARY), len(lines), *lines])).encode()
+
+
+def ldac() -> bytes:
+    return "\n".join(" ".join([str(len(bag)), *(f"{w}:{n}" for w, n in bag)]) for bag in BAGS).encode()
+
+
+WORDS = "\n".join(VOCABULARY).encode()
+VECTORISER = SimpleNamespace(get_feature_names_out=lambda: np.array(VOCABULARY, dtype=object))
+DICTIONARY = SimpleNamespace(token2id=NUMBERS, id2token={})
+
+COUNT_FORMS: dict[str, tuple[Callable[[], Any], dict[str, Any], bool]] = {
+    "counts": (lambda: long(NAMES), {"vocabulary": WORDS}, True),
+    "counts, columns named": (
+        lambda: long(NAMES), {"vocabulary": WORDS, "document": 0, "word": "word", "count": "count"}, True,
+    ),
+    "docword": (docword, {"vocabulary": WORDS}, False),
+    "ldac": (ldac, {"vocabulary": WORDS}, False),
+    "array": (lambda: COUNTS, {"vocabulary": VOCABULARY}, False),
+    "array of floats": (lambda: COUNTS.astype(float), {"vocabulary": WORDS}, False),
+    "csr": (lambda: sparse.csr_matrix(COUNTS), {"vocabulary": np.array(VOCABULARY)}, False),
+    "coo": (lambda: sparse.coo_array(COUNTS), {"vocabulary": pd.Series(VOCABULARY)}, False),
+    "scikit-learn": (lambda: sparse.csr_matrix(COUNTS), {"vocabulary": VECTORISER}, False),
+    "scikit-learn, vocabulary_": (lambda: sparse.csr_matrix(COUNTS), {"vocabulary": NUMBERS}, False),
+    "gensim": (lambda: BAGS, {"vocabulary": DICTIONARY}, False),
+    "gensim, id2word": (lambda: BAGS, {"vocabulary": {n: word for word, n in NUMBERS.items()}}, False),
+    "gensim, numbers of NumPy": (
+        lambda: [[(np.int32(w), np.int64(n)) for w, n in bag] for bag in BAGS], {"vocabulary": DICTIONARY}, False,
+    ),
+    "gensim, streamed": (Streamed, {"vocabulary": DICTIONARY}, False),
+    "gensim, iterator": (lambda: iter(BAGS), {"vocabulary": DICTIONARY}, False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", COUNT_FORMS)
+def test_counts(form: str) -> None:
+    make, options, named = COUNT_FORMS[form]
+    loaded = load_corpus(make(), **options)
+    assert loaded.corpus.vocabulary.tolist() == VOCABULARY
+    assert loaded.corpus.counts.toarray().tolist() == COUNTS.tolist()
+    assert loaded.corpus.fingerprint == load_corpus(TEXTS, tokeniser=TOKENISER).corpus.fingerprint
+    if "ldac" not in form:
+        assert loaded.corpus.documents.tolist() == (NAMES if named else ["1", "2", "3", "4", "5"])
+    assert loaded.report.count("empty_documents") == 1
+
+
+def test_words_without_a_vocabulary_are_numbers() -> None:
+    assert load_corpus(BAGS).corpus.vocabulary.tolist() == [str(n) for n in range(len(VOCABULARY))]
+    assert load_corpus(COUNTS).corpus.fingerprint == load_corpus(BAGS).corpus.fingerprint
+
+
+@pytest.mark.parametrize("form", ["list", "iterator", "pandas column", "lists of words", "arrow column"])
+def test_runs_take_what_the_reader_takes(form: str) -> None:
+    make = TEXT_FORMS[form][0]
+    wanted = acvb_core.fit(load_corpus(make()).corpus, "cvb0", k=2, max_sweeps=3)
+    result = acvb_core.fit(make(), "cvb0", k=2, max_sweeps=3)
+    assert result.problem.fingerprint == wanted.problem.fingerprint
+    assert result.snapshot.lower_bound == wanted.snapshot.lower_bound
+    compared = acvb_core.compare(make(), ["cvb0", "vb"], k=2, max_sweeps=3)
+    assert {one.problem.fingerprint for one in compared.results} == {wanted.problem.fingerprint}
+
+
+def test_a_matrix_is_a_corpus_where_the_model_says_so() -> None:
+    for given in (COUNTS, sparse.csr_array(COUNTS), BAGS):
+        result = acvb_core.fit(given, "cvb0", model="lda", k=2, max_sweeps=2)
+        assert result.problem.data.shape == COUNTS.shape
+    with pytest.raises(ParameterError, match="documents or links"):
+        acvb_core.fit([["ann", "bob"], ["bob", "eve"]], "acvb0")
+    links = [["ann", "bob"], ["bob", "eve"], ["eve", "eve"]]
+    assert acvb_core.fit(links, "cvb0", model="lda", k=2, max_sweeps=2).problem.data.n_words == 2
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "error", "told"),
+    [
+        (["a text", 3], {}, DataError, r"document 2 is of the type int, not a text \(found '3'\)"),
+        (["a text", ["words"]], {}, DataError, "document 2 is of the type list, not a text"),
+        ([["words"], "a text"], {}, DataError, "document 2 is of the type str, not a list of words"),
+        ([1.5, 2.5], {}, DataError, "document 1 is of the type float, not a text or a list of words"),
+        ([None, float("nan")], {}, DataError, "no words"),
+        ([], {}, DataError, "no words"),
+        ({"a text", "another"}, {}, ParameterError, "of the type set"),
+        ({"first": "a text"}, {}, ParameterError, "of the type dict"),
+        (5, {}, ParameterError, "A corpus is a file, a list or column of texts"),
+        ([[(0, 1)], [(0, "x")]], {}, DataError, "document 2 has an entry that is no"),
+        ([[(0, 1)], [(0.5, 1)]], {}, DataError, "document 2 has an entry that is no"),
+        ([[(0, 1)], [(-1, 1)]], {}, DataError, "document 2 has an entry that is no"),
+        ([[(0, 1)], [(2, 1)]], {"vocabulary": ["a", "b"]}, DataError, "a number below 2"),
+        ([[(0, 1.5)]], {}, DataError, "not a whole number"),
+        ([[(10**12, 1)]], {}, DataError, "objects at most"),
+        (BAGS, {"vocabulary": {"a": 0, "b": 2}}, DataError, "none of number 1"),
+        (COUNTS, {"vocabulary": ["a", "b"]}, DataError, "2 word labels were given"),
+        (COUNTS / 3, {}, DataError, "not a whole number"),
+        (COUNTS, {"tokeniser": str.split}, ParameterError, "A tokeniser is for texts"),
+        (TEXTS, {"vocabulary": ["a"]}, ParameterError, "A vocabulary is for word counts"),
+        (TEXTS, {"text": "body"}, ParameterError, "text_column is for a table"),
+        (TEXTS, {"delimiter": ","}, ParameterError, "delimiter is for files"),
+        (DataSet({"a": ["x"], "b": ["y"]}), {}, DataError, "no column looks like texts"),
+        (DataSet({"a": TEXTS}), {"text": "b"}, DataError, "b"),
+        (DataSet({"a": TEXTS}), {"word": "a"}, ParameterError, "word_column is for word counts"),
+        (SimpleNamespace(column_names={"train": ["a"], "test": ["a"]}), {}, ParameterError, "one of train, test"),
+        (written(TABLE), {"text": 1, "text_column": 1}, ParameterError, "text and text_column are the same"),
+    ],
+)  # fmt: skip
+def test_what_is_no_corpus_is_refused_in_one_sentence(
+    given: Any, options: dict[str, Any], error: type[Exception], told: str
+) -> None:
+    with pytest.raises(error, match=told):
+        load_corpus(given, **options)
+
+
+def test_names_of_an_index() -> None:
+    levels = pd.MultiIndex.from_tuples([("a", 1), ("a", 2)])
+    assert load_corpus(pd.Series(["x y", "y z"], levels), tokeniser=TOKENISER_OF_LETTERS).corpus.documents.tolist() == [
+        "a · 1", "a · 2",
+    ]  # fmt: skip
+    twice = load_corpus(pd.Series(TEXTS, list("abcab"), name="body"))
+    assert twice.corpus.documents.tolist() == ["a", "b", "c", "a (2)", "b (2)"]
+    assert (twice.corpus.name, twice.report.count("renamed_documents")) == ("body", 2)
+    kept = pd.Series(TEXTS)[[0, 3, 4]]
+    assert load_corpus(kept).corpus.documents.tolist() == ["1", "2", "3"]
+    kept.index.name = "line"
+    assert load_corpus(kept).corpus.documents.tolist() == ["0", "3", "4"]
+
+
+def test_a_stream_of_bags_is_not_held() -> None:
+    class Bag(list[tuple[int, int]]):
+        pass
+
+    seen: list[weakref.ref[Bag]] = []
+
+    def stream() -> Iterator[Bag]:
+        for bag in BAGS * 10:
+            one = Bag(bag)
+            seen.append(weakref.ref(one))
+            assert sum(reference() is not None for reference in seen) <= 5
+            yield one
+
+    assert load_corpus(stream()).corpus.n_documents == 50
+
+
+def test_the_command_line_has_the_same_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from acvb_core.cli import main
+
+    (tmp_path / "table.csv").write_bytes(written(TABLE))
+    command = ["fit", str(tmp_path / "table.csv"), "--model", "lda", "--k", "2", "--max-sweeps", "2"]
+    assert main([*command, "--text", "id", "--name-column", "none", "--min-documents", "1"]) == 0
+    assert "first" in capsys.readouterr().out
