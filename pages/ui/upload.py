@@ -247,7 +247,7 @@ def show_layout(reader: Reader, layout: Any) -> None:
 
 
 def _container(layout: Any) -> Container | None:
-    name = getattr(layout, "container", "text")
+    name = getattr(layout, "container", layout.format)
     return next((one for one in CONTAINERS if one.name == name), None)
 
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import streamlit as st
 
 from acvb_core.data.report import ReadReport
+from acvb_core.data.sources.columnar import CONTAINERS
 from acvb_core.data.table import Table
 from acvb_core.data.tables.layout import TableLayout
 from acvb_core.data.tables.readers import inspect_table, load_table
@@ -43,7 +44,7 @@ class Draft:
 
 
 class TableReader(Reader):
-    """Delimited text, and the files of NumPy and SciPy."""
+    """Delimited text, files of columns, and those of NumPy and SciPy."""
 
     model = "lfm"
     brought = "A table of numbers"
@@ -53,6 +54,7 @@ class TableReader(Reader):
         "npy": "NumPy .npy",
         "npz": "NumPy or SciPy .npz",
         "sparse npz": "SciPy .npz",
+        **{one.name: "table" for one in CONTAINERS},
     }
     delimiters: ClassVar[dict[str, str]] = {
         ",": "comma",
@@ -67,6 +69,7 @@ class TableReader(Reader):
         "gzipped. Cells may be missing."
     )
     unit = "line"
+    takes_parts = True
     looks_at: ClassVar[dict[str, Any]] = {"decimal": None, "missing": ""}
 
     def inspect(self, file: Brought, looking: dict[str, Any]) -> TableLayout:
@@ -92,7 +95,7 @@ class TableReader(Reader):
 
     def options(self, layout: TableLayout, prefix: str) -> dict[str, Any]:
         """Draw which columns are not to be read, and which numbers are categories."""
-        if layout.format != "text":
+        if not layout.column_names:
             return {}
         columns = column_places(layout)
         own = guess_prefix(prefix, layout)
@@ -107,7 +110,7 @@ class TableReader(Reader):
         """Draw what names and groups the rows, and what becomes of the columns."""
         own = guess_prefix(prefix, layout)
         loading: dict[str, Any] = {}
-        if layout.format == "text":
+        if layout.column_names:
             loading |= _rows(layout, own)
             loading["categories"] = _policy(
                 "Columns of text", _CATEGORIES, f"{own}_categories", _CATEGORIES_HELP
@@ -118,7 +121,7 @@ class TableReader(Reader):
         image = st.text_input(
             "Pictures, height x width",
             key=f"{own}_image",
-            placeholder="no pictures" if layout.delimiter else "as the array has them",
+            placeholder="no pictures" if layout.column_names else "as the array has them",
             persist_state="session",
             help="Such as 8x8: the columns are the pixels of a picture, row by row. Features are then shown as "
             "pictures.",

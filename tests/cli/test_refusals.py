@@ -16,7 +16,7 @@ TEXT = "The quick brown fox number {} jumps over a lazy dog by the river bank"
 def test_json_lines_are_refused_by_name(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "posts.jsonl"
     path.write_text("".join(json.dumps({"text": TEXT.format(n)}) + "\n" for n in range(9)))
-    for more in (("--model", "lda"), ("--model", "lfm"), ("--model", "lda", "--format", "lines")):
+    for more in (("--model", "lda"), ("--model", "lda", "--format", "lines")):
         found = run("fit", path, *more)
         assert (found.code, found.out) == (2, "")
         assert "this is a JSON Lines file" in found.err

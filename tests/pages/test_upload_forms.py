@@ -133,6 +133,26 @@ def test_files_of_the_server_go_the_same_way(
     assert people() == ["Dan", "Eve"]
 
 
+def test_a_table_of_numbers_is_chosen_among_sheets(open_app: Open) -> None:
+    numbers = pd.DataFrame({"city": ["Bari", "Rome", "Bonn"], "rain": [1.5, 2, 4], "sun": [3, 5, 9]})
+    app = open_app("data")
+    app.segmented_control(key="source").set_value("Upload").run()
+    app.segmented_control(key="upload_kind").set_value("lfm").run()
+    app.file_uploader(key="upload").upload("book.xlsx", workbook(links=LINKS, rain=numbers)).run()
+    box(app, "Sheet").select("rain").run()
+    assert not app.exception
+    assert labels(app).isdisjoint({"Encoding", "Delimiter"})
+    assert box(app, "Known groups").options == ["none", "city", "rain", "sun"]
+    press(app, "load")
+    dataset = Workspace(WORKSPACE).dataset
+    assert dataset is not None
+    assert dataset.data.rows.tolist() == ["Bari", "Rome", "Bonn"]
+    app.file_uploader(key="upload").upload("rain.parquet", parquet(numbers)).run()
+    assert not app.exception
+    press(app, "load")
+    assert Workspace(WORKSPACE).dataset.data.columns.tolist() == ["rain", "sun"]
+
+
 def test_a_fault_is_named_by_row_and_column(open_app: Open) -> None:
     wrong = LINKS.assign(times=["1", "0", "much", "2"])
     app = upload(open_app("data"), "outings.parquet", parquet(wrong))
