@@ -102,8 +102,8 @@ def add_reading(to: argparse.ArgumentParser) -> None:
         help="a relation or a network (an edge list or a matrix as text or in a Parquet, Arrow, Excel, JSON Lines or "
         "SQLite file; a MatrixMarket, npz, GraphML, GEXF, GML, Pajek or node-link JSON file); "
         "with --model lda, a corpus (word counts, a table with a column of texts, a text a line, a zip of .txt files); "
-        "with --model lfm, a table of numbers (text or columns as above, npy, npz); gzipped or not; or a folder that `acvb read` "
-        "wrote; or sample:NAME",
+        "with --model lfm, a table of numbers (text or columns as above, npy, npz); gzipped or not; or a folder that "
+        "`acvb read` wrote; or sample:NAME",
     )  # fmt: skip
     _add_shared(adder(to, _SHARED_TITLE), READINGS)
     _add_relation(adder(to, "how to read FILE as a relation"))

@@ -29,6 +29,8 @@ READERS: dict[str, Reader] = {
 }
 ENCODINGS = ("utf-8", "cp1252", "latin-1", "utf-16", "shift_jis", "euc_jp", "gb18030", "koi8-r")
 LONGEST_NAME = 80
+#: Pixels of a row of a table.
+_ROW_HEIGHT = 35
 _SKIP = "upload_skip"
 # Below a form that is long; what is wrong is said beside its top.
 _WHY_NOT = "This file cannot be read so: the reason is at the top of the page."
@@ -243,7 +245,8 @@ def show_layout(reader: Reader, layout: Any) -> None:
         for fact in facts:
             st.badge(fact, color="gray")
     if layout.rows:
-        st.dataframe(_preview(reader, layout), key="first_rows", height=245)
+        height = min(245, _ROW_HEIGHT * (len(layout.rows) + 1) + 2)
+        st.dataframe(_preview(reader, layout), key="first_rows", height=height)
 
 
 def _container(layout: Any) -> Container | None:
