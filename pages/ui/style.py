@@ -9,8 +9,14 @@ _STYLE = """
 .stMainBlockContainer { padding-inline: clamp(1.5rem, 4vw, 5rem); max-width: 1500px; }
 .st-key-data_name .stText { font-size: 1.35rem; font-weight: 600; }
 .st-key-sidebar_state .stText { font-weight: 600; }
+@media (max-width: 700px) { /* titles beside each other need room: the figure is moved sideways instead */
+  [class*="st-key-curves"] { overflow-x: auto; }
+  [class*="st-key-curves"] > div, [class*="st-key-curves"] .live-plot { min-width: 40rem; }
+}
 .st-key-run_cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(13.5rem, 1fr)); gap: 0.9rem; }
 .st-key-run_cards > div { width: 100% !important; min-width: 0; max-width: 24rem; height: 100%; }
+.st-key-run_cards:not(:has(> :nth-child(4))) { max-width: 73.8rem; }
+.st-key-run_cards:not(:has(> :nth-child(3))) { max-width: 48.9rem; }
 .st-key-run_cards > div { container-type: inline-size; }
 @container (max-width: 17rem) {
   [class*="st-key-long_head_"] { flex-direction: column !important; align-items: flex-start !important; gap: 0.4rem; }
