@@ -156,12 +156,11 @@ def _add_shared(add: Add, readings: Sequence[Reading]) -> None:
 
 
 def _add_relation(add: Add) -> None:
-    for side in ("row", "column"):
+    for side, also in (("row", "--source"), ("column", "--target")):
         text = f"edge list: column of the {side} labels, by name or by position from 0"
-        add(f"--{side}-column", text, type=column)
-    add("--value-column", "edge list: column of the values; `none` when every line is a link", type=column)
-    for alias, name in (("source", "row"), ("target", "column"), ("value", "value")):
-        add(f"--{alias}", f"another name of --{name}-column", type=column)
+        add(f"--{side}-column", text, also=[also], type=column, metavar="COLUMN")
+    text = "edge list: column of the values; `none` when every line is a link"
+    add("--value-column", text, also=["--value"], type=column, metavar="COLUMN")
     add("--threshold", "a number above it is a link (default: 0)", type=real)
     add("--shape", "size of the relation, as 1892x1892; labels are then indices from 0", type=shape)
     add("--row-nodes", "file with all row objects, one a line", metavar="LIST")
@@ -206,16 +205,32 @@ def _add_corpus(add: Add) -> None:
     text = "file with the words, one a line: what the numbers in word counts stand for"
     add(_FLAGS["vocabulary"], text, dest="vocabulary", metavar="FILE")
     where = "by name or by position from 0"
-    add("--text-column", f"table: column of the texts, {where}", short="--text", type=column)
-    add("--field", "JSON Lines: the same", dest="text_column", metavar="NAME")
+    text = f"table, or field of JSON Lines: column of the texts, {where}"
+    add("--text-column", text, also=["--text", "--field"], type=column, metavar="COLUMN")
     add("--name-column", "table: column of the documents' names; `none` numbers them", type=column)
     text = "table, of texts or of numbers: column of the rows' known groups; `none` for none"
     add("--label-column", text, type=column)
-    text = f"word counts: column of the documents, {where}"
-    add("--document-column", text, short="--document", type=column)
-    add("--word-column", f"word counts: column of the words, {where}", short="--word", type=column)
-    text = "word counts: column of the counts; `none` when each line is a word"
-    add("--count-column", text, short="--count", type=column)
+    add(
+        "--document-column",
+        f"word counts: column of the documents, {where}",
+        also=["--document"],
+        type=column,
+        metavar="COLUMN",
+    )
+    add(
+        "--word-column",
+        f"word counts: column of the words, {where}",
+        also=["--word"],
+        type=column,
+        metavar="COLUMN",
+    )
+    add(
+        "--count-column",
+        "word counts: column of the counts; `none` when each line is a word",
+        also=["--count"],
+        type=column,
+        metavar="COLUMN",
+    )
 
 
 def _add_large(add: Add) -> None:

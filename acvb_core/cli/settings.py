@@ -19,12 +19,11 @@ _VALUE = "value:"
 
 
 def adder(to: argparse.ArgumentParser, title: str) -> Add:
-    """Return what adds flags under a title; a flag that is not typed is None. `short` is another name of a flag."""
+    """Return what adds flags under a title; a flag that is not typed is None. `also` are other names of a flag."""
     group = to.add_argument_group(title)
 
-    def add(flag: str, text: str, *, short: str | None = None, **more: Any) -> None:
-        flags = [flag] if short is None else [flag, short]
-        group.add_argument(*flags, help=text.replace("%", "%%"), default=None, **more)
+    def add(flag: str, text: str, *, also: Sequence[str] = (), **more: Any) -> None:
+        group.add_argument(flag, *also, help=text.replace("%", "%%"), default=None, **more)
 
     return add
 

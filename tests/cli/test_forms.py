@@ -102,7 +102,7 @@ def test_long_texts_are_asked_about(run: Run, files: Path, file: str) -> None:
     assert (found.code, found.out) == (2, "")
     assert "--model lda (--text-column text)" in found.err
     assert "(--row-column who) (--column-column text)" in found.err
-    assert run("fit", files / file, "--row-column", "who", "--column-column", "text", *SMALL).code == 0
+    assert run("fit", files / file, "--source", "who", "--target", "text", *SMALL).code == 0
 
 
 def test_long_texts_without_names_are_asked_about_by_position(run: Run, files: Path) -> None:
