@@ -66,7 +66,6 @@ def load_documents(
     broken = getattr(arguments, "broken", None) or "refuse"
     if asked is None and not (streamed and _is_large(file, options)):
         return _in_memory(arguments, options, broken, kept)
-    without_groups(options)
     options["broken"] = broken
 
     def read(folder: Path, **more: Any) -> tuple[DiskCorpus, list[str]]:
@@ -101,26 +100,9 @@ def _in_memory(
         documents = load_corpus(arguments.file, **options)
         return documents.corpus, documents.report.lines()
     # Only the readers to disk can go on behind a broken line.
-    without_groups(options)
     folder = _passing_folder(arguments, kept)
     corpus, lines = read_file(arguments.file, folder, quiet=_quiet(arguments), broken=broken, **options)
     return corpus.in_memory(), lines
-
-
-def without_groups(options: dict[str, Any]) -> None:
-    """Take what says that there are no groups out of the arguments of a reader to disk, which knows of none.
-
-    Raises
-    ------
-    ParameterError
-        Groups are asked for.
-    """
-    column = options.pop("label_column", None)
-    if column is not None and column is not False:
-        raise ParameterError(
-            "--label-column: groups of documents are not kept on disk. Leave it out, or leave out what keeps the "
-            "documents there (--on-disk, --broken skip)."
-        )
 
 
 def _passing_folder(arguments: argparse.Namespace, kept: ExitStack) -> Path:

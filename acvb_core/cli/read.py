@@ -7,7 +7,7 @@ import json
 import sys
 from pathlib import Path
 
-from acvb_core.cli.documents import read_file, without_groups
+from acvb_core.cli.documents import read_file
 from acvb_core.cli.kept import holds_corpus, kept_in, origin_of
 from acvb_core.cli.printable import printable
 from acvb_core.cli.reading import READINGS, reader_options
@@ -21,7 +21,6 @@ def read(arguments: argparse.Namespace) -> int:
     if holds_corpus(arguments.file):
         raise ParameterError(f"{arguments.file} is a corpus on disk already.")
     options = reader_options(arguments, next(one for one in READINGS if one.kind == "corpus"))
-    without_groups(options)
     options["broken"] = arguments.broken or "refuse"
     corpus, lines = kept_in(
         folder,

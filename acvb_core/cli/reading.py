@@ -62,7 +62,7 @@ READINGS = (
         "irm",
         FORMATS,
         (
-            "row_column", "column_column", "value_column", "source", "target", "value", "threshold", "shape",
+            "row_column", "column_column", "value_column", "threshold", "shape",
             "row_nodes", "column_nodes", "same_nodes", "unlisted", *PARTS,
         ),
         ("domains", "directed", "self_links", "labels", "links"),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from acvb_core.data.metadata import check_metadata
 from acvb_core.data.names import unique_names
 from acvb_core.data.report import plural
 from acvb_core.data.sources.matrix_checks import to_sparse
@@ -43,6 +44,9 @@ class Corpus:
         A known group of each document; never used by the inference.
     tokeniser : Tokeniser or None
         How the texts were cut into words.
+    metadata : mapping of str to ndarray, shape (n_documents,)
+        Further columns beside the documents: int64, float64 (NaN: missing), datetime64 (NaT) or objects of str; never
+        used by the inference.
     """
 
     counts: sparse.csr_array
@@ -52,6 +56,7 @@ class Corpus:
     texts: tuple[str, ...] | None = None
     labels: NDArray[Any] | None = None
     tokeniser: Tokeniser | None = None
+    metadata: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
     @classmethod
     def build(
@@ -64,6 +69,7 @@ class Corpus:
         texts: Sequence[str] | None = None,
         labels: ArrayLike | None = None,
         tokeniser: Tokeniser | None = None,
+        metadata: Mapping[str, Any] | None = None,
     ) -> Corpus:
         """Validate and normalise a corpus.
 
@@ -73,6 +79,8 @@ class Corpus:
             Whole numbers, at least 0; entries stored more than once are added up.
         vocabulary, documents : sequences of str, optional
             Default: "0", "1", …
+        metadata : mapping of str to sequence, optional
+            One value for each document: numbers, dates, or what is kept as strings.
 
         Raises
         ------
@@ -103,6 +111,7 @@ class Corpus:
             None if texts is None else tuple(texts),
             None if labels is None else np.array([str(label) for label in np.asarray(labels)], dtype=object),
             tokeniser,
+            check_metadata(metadata, n_documents, name),
         )
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -14,11 +15,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from acvb_core.data.corpora.cutting import WordFunction
+from acvb_core.data.corpora.disk_columns import read_column
 from acvb_core.data.corpora.disk_format import META as META
 from acvb_core.data.corpora.disk_format import check_words, chosen_pairs, damaged, read_meta, stored_shard
 from acvb_core.data.corpora.disk_spool import StringFile
 from acvb_core.data.corpora.tokeniser import Tokeniser, with_function
 from acvb_core.data.corpus import Corpus, further_words
+from acvb_core.data.metadata import Kind
 from acvb_core.data.report import plural
 from acvb_core.errors import ParameterError
 
@@ -68,10 +71,12 @@ class DiskCorpus:
         Sorted numbers of documents that are held out.
     added : ndarray of str (object dtype)
         Words at the end of the vocabulary that the folder does not know (`with_words`).
-    has_texts : bool
-        The texts are kept beside the counts.
+    has_texts, has_labels : bool
+        Texts, and known groups, are kept beside the counts.
     first_name : int or None
         Documents are called by their number, the first by this one; None: by the names in the folder.
+    columns : mapping of str to "integer", "number", "day", "time" or "string"
+        The further columns beside the documents (`Corpus.metadata`), and what they hold; `column` reads one.
     """
 
     folder: Path
@@ -88,6 +93,8 @@ class DiskCorpus:
     first_name: int | None = 1
     left_out: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     added: NDArray[Any] = field(default_factory=lambda: np.empty(0, dtype=object))
+    has_labels: bool = False
+    columns: Mapping[str, Kind] = field(default_factory=dict)
 
     #: For what asks a corpus of either kind: groups and texts are not held in memory.
     labels: ClassVar[None] = None
@@ -144,6 +151,8 @@ class DiskCorpus:
                 np.cumsum([0, *(shard["documents"] for shard in meta["shards"])], dtype=np.int64),
                 meta["has_texts"],
                 meta["first_name"],
+                has_labels=meta.get("has_labels", False),
+                columns=dict(meta.get("columns", {})),
             )
         except (KeyError, TypeError, AttributeError, ValueError, OSError, ParameterError) as problem:
             raise damaged(folder, f"{type(problem).__name__}: {problem}") from None
@@ -245,7 +254,28 @@ class DiskCorpus:
         names = np.empty(len(chosen), dtype=object)
         names[:] = self._names(chosen)
         texts = tuple(StringFile(self.folder, "texts").at(chosen)) if self.has_texts else None
-        return Corpus(matrix, self.vocabulary, names, self.name, texts, None, self.tokeniser)
+        labels = None
+        if self.has_labels:
+            labels = np.empty(len(chosen), dtype=object)
+            labels[:] = StringFile(self.folder, "labels").at(chosen)
+        metadata = {name: self._read_column(name, chosen) for name in self.columns}
+        return Corpus(matrix, self.vocabulary, names, self.name, texts, labels, self.tokeniser, metadata)
+
+    def column(self, name: str) -> NDArray[Any]:
+        """Return one of the further columns, for the documents that are in; all of it is held in memory.
+
+        Raises
+        ------
+        ParameterError
+            There is no such column.
+        """
+        if name not in self.columns:
+            known = ", ".join(map(repr, self.columns)) or "none"
+            raise ParameterError(f"{self.name} has no column {name!r}; its columns are: {known}.")
+        return self._read_column(name, self._numbers_in(np.arange(self.n_documents)))
+
+    def _read_column(self, name: str, chosen: NDArray[np.int64]) -> NDArray[Any]:
+        return read_column(self.folder, list(self.columns).index(name), self.columns[name], chosen)
 
     def sample(self, n: int, seed: int = 0) -> Corpus:
         """Return `n` documents that are in (all if there are fewer), drawn without replacement, in file order."""

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.data.metadata import take_metadata
 from acvb_core.data.report import plural
 from acvb_core.data.split import Split, check_share
 from acvb_core.data.word_split import HeldOutWords, hold_out_tokens
@@ -104,6 +105,7 @@ def take_documents(corpus: Corpus, numbers: NDArray[np.integer]) -> Corpus:
         documents=corpus.documents[numbers],
         texts=None if corpus.texts is None else tuple(corpus.texts[d] for d in numbers),
         labels=None if corpus.labels is None else corpus.labels[numbers],
+        metadata=take_metadata(corpus.metadata, numbers),
     )
 
 

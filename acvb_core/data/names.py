@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -101,6 +102,16 @@ def refuse_repeated(labels: Sequence[str], side: str, place: Callable[[int], dic
                 remedy=f"Give every {side} a name of its own.",
             )
         seen[label] = i
+
+
+def make_unique(names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return names made unique by a number appended to each that stood before, and those that had to change."""
+    counted = Counter(names)
+    changed: list[str] = []
+    repeated = {name for name, count in counted.items() if count > 1}
+    if not repeated:
+        return list(names), changed
+    return list(number_repeated(names, repeated.__contains__, counted.__contains__, changed)), changed
 
 
 def number_repeated(

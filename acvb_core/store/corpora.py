@@ -11,6 +11,7 @@ from scipy import sparse
 
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
+from acvb_core.data.metadata import kind_of, string_values, typed_values
 from acvb_core.errors import DataError, ParameterError
 from acvb_core.store.files import (
     DAMAGE,
@@ -29,7 +30,7 @@ VERSION = 1
 
 
 def corpus_key(corpus: Corpus) -> str:
-    """Return a SHA-256 (hex) of the counts, the vocabulary, the documents' names, texts and labels, and the rest."""
+    """Return a SHA-256 (hex) of the counts, the vocabulary, and all that is known of the documents."""
     return texts_key(corpus.fingerprint, _texts(corpus))
 
 
@@ -42,7 +43,14 @@ def _texts(corpus: Corpus) -> dict[str, NDArray[np.uint8]]:
         # What is not known is null, not left out: texts alone must not have the key of labels alone.
         "texts": text_bytes(corpus.texts),
         "labels": text_bytes(None) if corpus.labels is None else labels_bytes(corpus.labels),
+        **_metadata(corpus),
     }
+
+
+def _metadata(corpus: Corpus) -> dict[str, NDArray[np.uint8]]:
+    """Return the further columns as text; nothing where there are none: then the key is that of earlier versions."""
+    columns = {name: [kind_of(column), string_values(column)] for name, column in corpus.metadata.items()}
+    return {"metadata": text_bytes(columns)} if columns else {}
 
 
 def write_corpus(path: Path, corpus: Corpus) -> None:
@@ -70,6 +78,7 @@ def read_corpus(path: Path) -> Corpus:
     arrays = read_arrays(path, version=VERSION)
     try:
         about = from_text_bytes(arrays["about"])
+        columns = from_text_bytes(arrays["metadata"]) if "metadata" in arrays else {}
         shape = tuple(int(n) for n in arrays["shape"])
         counts = sparse.csr_array((arrays["counts"], arrays["indices"], arrays["indptr"]), shape=shape)
         counts.check_format(full_check=True)
@@ -81,6 +90,7 @@ def read_corpus(path: Path) -> Corpus:
             texts=from_text_bytes(arrays["texts"]),
             labels=from_text_bytes(arrays["labels"]),
             tokeniser=None if about["tokeniser"] is None else Tokeniser.from_dict(about["tokeniser"]),
+            metadata={name: typed_values(values, kind) for name, (kind, values) in dict(columns).items()},
         )
     except ParameterError as error:
         raise StoreError(f"{path} holds a corpus that this version cannot cut into words: {error}") from error

@@ -193,7 +193,6 @@ class TextReader(Reader):
         """Cut the texts that were read, or read the counts, or read either to disk."""
         loading = dict(loading)
         if loading.pop("where") == "disk":
-            loading.pop("label_column", None)
             tokeniser = None if draft is None else draft.tokeniser
             folder = services.store().new_stream_folder()
             written = read_to_disk(

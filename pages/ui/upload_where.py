@@ -25,7 +25,7 @@ _KEPT = "texts_estimate"
 _HELP = """
 **In memory**: all methods can be used. **On disk**: the documents stay in a folder of this program's, and are read
 piece by piece; methods that stream (SDM, SCVB0, SVB) need memory for the topics only, however many documents there are.
-Known labels are not kept on disk, and what is held out are whole documents.
+What is held out are whole documents.
 """
 
 
@@ -87,8 +87,6 @@ def choose_where(
     )
     if found.why:
         st.caption(found.why)
-    if where == "disk" and loading.get("label_column") not in (None, False):
-        st.caption("The labels are not kept on disk.")
     return where
 
 

@@ -303,7 +303,6 @@ def test_training_goes_on_from_a_model(run: Run, texts: Path, tmp_path: Path) ->
         (["fit", BARS, "--broken", "skip"], "A sample is read as it is; leave --broken out"),
         (["fit", BARS, "--on-disk", "x", "--method", "cvb0"], "only methods that stream can take them"),
         (["fit", "FILE", "--model", "irm", "--on-disk", "x"], "--on-disk is for a corpus, but FILE is to be read as"),
-        (["fit", "FILE", "--method", "sdm", "--on-disk", "x", "--label-column", "0"], "groups of documents are not"),
         (["fit", BARS, "--method", "sdm", "--max-sweeps", "3"], "--max-sweeps is no setting of sdm"),
         (["fit", BARS, "--method", "cvb0", "--epochs", "3"], "--epochs is no setting of cvb0"),
         (["compare", BARS, "--methods", "sdm,cvb0", "--on-disk", "x"], "only methods that stream can take them"),

@@ -262,7 +262,7 @@ def test_guesses_give_way():
     assert loaded.corpus.texts == ("x", "y")
     assert loaded.corpus.documents.tolist() == ["1", "2"]
     assert loaded.corpus.labels.tolist() == ["the first", "the second"]
-    assert loaded.report.count("unused_columns") == 1
+    assert loaded.report.count("kept_columns") == 1
 
 
 def test_names_that_come_again():

@@ -90,9 +90,13 @@ def assert_same(loaded, disk) -> None:
     assert whole.vocabulary.tolist() == corpus.vocabulary.tolist()
     assert whole.documents.tolist() == corpus.documents.tolist()
     assert whole.texts == corpus.texts
-    facts = disk.report.to_dict()
-    facts["facts"] = [fact for fact in facts["facts"] if fact["name"] != "groups_not_kept"]
-    assert facts == loaded.report.to_dict()
+    assert (whole.labels is None) == (corpus.labels is None)
+    if corpus.labels is not None:
+        assert whole.labels.tolist() == corpus.labels.tolist()
+    assert whole.metadata.keys() == corpus.metadata.keys()
+    for column in corpus.metadata:
+        np.testing.assert_array_equal(whole.metadata[column], corpus.metadata[column])
+    assert disk.report.to_dict() == loaded.report.to_dict()
     assert disk.layout == loaded.layout
 
 

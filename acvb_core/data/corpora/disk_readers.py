@@ -54,6 +54,7 @@ def read_to_disk(
     tokeniser: Tokeniser | WordFunction | None = None,
     text_column: ColumnChoice = None,
     name_column: ColumnChoice = None,
+    label_column: ColumnChoice = None,
     document_column: ColumnChoice = None,
     word_column: ColumnChoice = None,
     count_column: ColumnChoice = None,
@@ -81,8 +82,8 @@ def read_to_disk(
         Where the corpus is to be. Must not exist, or be empty.
     filename, format, name, vocabulary, tokeniser, encoding, delimiter, header, sheet, table, query
         As in `load_corpus`.
-    text_column, name_column, document_column, word_column, count_column
-        As in `load_corpus`. Groups of documents are not kept.
+    text_column, name_column, label_column, document_column, word_column, count_column
+        As in `load_corpus`.
     broken : "refuse" or "skip"
         What happens to a line that cannot be read: its fault is raised, or the line is left out and counted in the
         report. A gzip file that is damaged or truncated ends there: what came before is kept, but for a last line
@@ -111,6 +112,7 @@ def read_to_disk(
         columns = {
             "text_column": text_column,
             "name_column": name_column,
+            "label_column": label_column,
             "document_column": document_column,
             "word_column": word_column,
             "count_column": count_column,

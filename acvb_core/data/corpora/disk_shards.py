@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from acvb_core.data.corpora.disk_columns import ColumnWriter
 from acvb_core.data.corpora.disk_format import (
     FORMAT,
     META,
@@ -88,9 +89,8 @@ class ShardWriter:
         self._room = shard_pairs
         self._shards: list[dict[str, Any]] = []
         self._frequencies = np.zeros(0, dtype=np.int64)
-        self._names: StringWriter | None = None
-        self._texts: StringWriter | None = None
-        self._words: StringWriter | None = None
+        self._strings: dict[str, StringWriter] = {}
+        self._columns: dict[str, ColumnWriter] = {}
         self.n_documents = self.zeros = self.repeated = self.n_empty = 0
         self.first_empty: list[int] = []
 
@@ -98,9 +98,8 @@ class ShardWriter:
         return self
 
     def __exit__(self, kind: object, problem: BaseException | None, trace: object) -> None:
-        for strings in (self._names, self._texts, self._words):
-            if strings is not None:
-                strings.abandon()
+        for file in self._files().values():
+            file.abandon()
         shutil.rmtree(self.work, ignore_errors=True)
         if isinstance(problem, OSError):
             raise disk_fault(problem, self.folder) from problem
@@ -108,21 +107,36 @@ class ShardWriter:
     @property
     def names(self) -> StringWriter:
         """Where names go, in the order of the documents: one for each, or none at all (they are numbered then)."""
-        if self._names is None:
-            self._names = StringWriter(self.work, "names")
-        return self._names
-
-    @property
-    def has_texts(self) -> bool:
-        """Whether texts were given."""
-        return self._texts is not None
+        return self._opened("names")
 
     @property
     def texts(self) -> StringWriter:
-        """Where texts go, in the order of the documents: one for each, or none at all."""
-        if self._texts is None:
-            self._texts = StringWriter(self.work, "texts")
-        return self._texts
+        """Where texts go: one for each document, or none at all."""
+        return self._opened("texts")
+
+    @property
+    def labels(self) -> StringWriter:
+        """Where groups go: one for each document, or none at all."""
+        return self._opened("labels")
+
+    def column(self, name: str) -> ColumnWriter:
+        """Return where the values of a further column go: one for each document."""
+        if name not in self._columns:
+            self._columns[name] = ColumnWriter(self.work, len(self._columns))
+        return self._columns[name]
+
+    @property
+    def given(self) -> tuple[bool, bool, list[str]]:
+        """Whether texts and groups were given, and the further columns."""
+        return "texts" in self._strings, "labels" in self._strings, list(self._columns)
+
+    def _files(self) -> dict[str, StringWriter | ColumnWriter]:
+        return {**self._strings, **{f"values of {name}": file for name, file in self._columns.items()}}
+
+    def _opened(self, stem: str) -> StringWriter:
+        if stem not in self._strings:
+            self._strings[stem] = StringWriter(self.work, stem, hashed=stem == "names")
+        return self._strings[stem]
 
     def add(self, pointers: ArrayLike, words: ArrayLike, counts: ArrayLike) -> None:
         """Append documents; a word given twice in one is added up, and counts of 0 are not stored.
@@ -179,12 +193,12 @@ class ShardWriter:
             There is no token, a word is beyond the vocabulary, or names or texts are not one for each document.
         """
         self._flush()
-        frequencies = self._settled_frequencies(len(vocabulary))
-        numbered = self._settle_strings(first_name)
+        frequencies = self._checked_frequencies(len(vocabulary))
+        numbered = self._close_strings(first_name)
+        columns = {name: column.close() for name, column in self._columns.items()}
         words = unique_names(np.asarray(vocabulary, dtype=object), len(vocabulary), "word", self.source)
-        self._words = StringWriter(self.work, "vocabulary")
-        self._words.extend(words)
-        self._words.close()
+        self._opened("vocabulary").extend(words)
+        self._opened("vocabulary").close()
         np.save(self.work / "frequencies.npy", frequencies)
         shape = self.n_documents, len(vocabulary)
         files = {path.name: path.stat().st_size for path in sorted(self.work.iterdir()) if path.is_file()}
@@ -198,7 +212,9 @@ class ShardWriter:
             "tokens": int(frequencies.sum()),
             "fingerprint": disk_fingerprint(self.work, shape, len(self._shards)),
             "tokeniser": None if tokeniser is None else tokeniser.to_dict(),
-            "has_texts": self._texts is not None,
+            "has_texts": "texts" in self._strings,
+            "has_labels": "labels" in self._strings,
+            "columns": columns,
             "first_name": numbered,
             "shards": self._shards,
             "files": files,
@@ -251,7 +267,7 @@ class ShardWriter:
         types = {part: array.dtype.name for part, array in parts.items()}
         self._shards.append({"documents": len(lengths), "pairs": len(words), **types})
 
-    def _settled_frequencies(self, n_words: int) -> NDArray[np.int64]:
+    def _checked_frequencies(self, n_words: int) -> NDArray[np.int64]:
         if not self._frequencies.any():
             raise DataError(
                 "the corpus has no words",
@@ -266,22 +282,22 @@ class ShardWriter:
             )
         return np.pad(self._frequencies, (0, n_words - len(self._frequencies)))
 
-    def _settle_strings(self, first_name: int) -> int | None:
-        """Close names and texts; return the number of the first document where the names are numbers."""
-        for what, strings in (("names", self._names), ("texts", self._texts)):
-            if strings is None:
-                continue
-            if len(strings) != self.n_documents:
+    def _close_strings(self, first_name: int) -> int | None:
+        """Close names, texts and groups; return the number of the first document where the names are numbers."""
+        for what, file in self._files().items():
+            if len(file) != self.n_documents:
                 raise DataError(
-                    f"{len(strings):,} {what} were given for {self.n_documents:,} documents",
+                    f"{len(file):,} {what} were given for {self.n_documents:,} documents",
                     source=self.source,
                     remedy=f"Give {what} for every document, or none.",
                 )
+        for strings in self._strings.values():
             strings.close()
-        if self._names is None:
+        names = self._strings.get("names")
+        if names is None:
             return first_name
         for first in (0, 1):
-            if self._names.counts_from(first):
-                self._names.abandon()
+            if names.counts_from(first):
+                names.abandon()
                 return first
         return None

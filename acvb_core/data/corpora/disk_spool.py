@@ -162,16 +162,19 @@ _SHOWN = 5
 
 
 class StringWriter:
-    """Append strings to a file; what stays in memory is 16 bytes each (place and hash).
+    """Append strings to a file; what stays in memory is 8 bytes each (its place), or 16 with its hash.
 
     Parameters
     ----------
     folder : Path
     stem : str
         The files are <stem>.utf8 and <stem>.npy.
+    hashed : bool
+        Keep hashes, for `make_unique`.
     """
 
-    def __init__(self, folder: Path, stem: str) -> None:
+    def __init__(self, folder: Path, stem: str, *, hashed: bool = False) -> None:
+        self._hashed = hashed
         self._folder, self._stem = folder, stem
         self._file = (folder / f"{stem}.utf8").open("wb")
         self._offsets = array("q", [0])
@@ -188,7 +191,8 @@ class StringWriter:
             self._file.write(piece)
             end += len(piece)
             self._offsets.append(end)
-            self._hashes.append(hash(string))
+            if self._hashed:
+                self._hashes.append(hash(string))
 
     def extend_packed(self, pool: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
         """Append strings that are packed alike (bytes in a row and n + 1 places), known to be unique."""

@@ -42,9 +42,9 @@ def write_disk_corpus(
     Parameters
     ----------
     documents : iterable of Corpus, or of (pointers, words, counts)
-        Words of corpora are matched by name, those of arrays are numbers within the vocabulary. Names and texts are
-        kept where the pieces are corpora (texts: where all have them); documents of the same name get a number
-        appended.
+        Words of corpora are matched by name, those of arrays are numbers within the vocabulary. Names, texts,
+        labels and metadata are kept where the pieces are corpora (all of them, or none, have each); documents of the
+        same name get a number appended.
     folder : path
         Must not exist, or be empty.
     vocabulary : sequence of str, optional
@@ -87,9 +87,12 @@ def write_disk_corpus(
 
 
 def _add_corpus(writer: ShardWriter, piece: Corpus, index: dict[str, int], grows: bool) -> None:
-    if (piece.texts is None) is (writer.has_texts) and writer.n_documents:
+    known = piece.texts is not None, piece.labels is not None, list(piece.metadata)
+    if writer.n_documents and known != writer.given:
+        pairs = zip(("texts", "labels", "columns"), known, writer.given, strict=True)
+        what = next(what for what, here, before in pairs if here != before)
         raise ParameterError(
-            "Some of the corpora have texts and some have none; leave the texts out, or give all."
+            f"Some of the corpora have {what} and some have none, or others; leave the {what} out, or give all."
         )
     if grows:
         for word in piece.vocabulary:
@@ -108,6 +111,10 @@ def _add_corpus(writer: ShardWriter, piece: Corpus, index: dict[str, int], grows
     writer.names.extend(piece.documents)
     if piece.texts is not None:
         writer.texts.extend(piece.texts)
+    if piece.labels is not None:
+        writer.labels.extend(piece.labels)
+    for column, values in piece.metadata.items():
+        writer.column(column).extend(values)
 
 
 class DiskSink:
@@ -133,13 +140,20 @@ class DiskSink:
         """Append entries; documents and words are numbers from 0, counts below 2^31."""
         self._spool.add(documents, words, counts)
 
-    def add_documents(self, documents: Sequence[Document], names: Sequence[str]) -> None:
-        """Append texts, called by these names."""
+    def add_documents(
+        self, documents: Sequence[Document], names: Sequence[str], columns: Sequence[str]
+    ) -> None:
+        """Append texts, called by these names; `columns` are what their values are called."""
         assert self._counter is not None
         texts = [document.text for document in documents]
         self._writer.names.extend(names)
         if self._keep_texts:
             self._writer.texts.extend(texts)
+        labels = [document.label for document in documents if document.label is not None]
+        if labels:
+            self._writer.labels.extend(labels)
+        for column, values in zip(columns, zip(*(d.values for d in documents), strict=True), strict=True):
+            self._writer.column(column).extend(values)
         self._counter.add(texts)
 
     def number_names(self) -> tuple[int, list[str]]:

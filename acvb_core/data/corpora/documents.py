@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import NamedTuple, Protocol
 
 from acvb_core.data.corpora.reading import Reading
 from acvb_core.data.corpora.rows import bounded, line_facts, open_rows, unfit_line
+from acvb_core.data.names import make_unique
 from acvb_core.data.report import Fact, plural
 from acvb_core.data.sources.byte_source import ByteSource
 from acvb_core.data.sources.text_formats import refuse_text_format
@@ -22,18 +23,30 @@ _BATCH_CHARACTERS = 1 << 21
 
 
 class Document(NamedTuple):
-    """One text; its name is None where it is called by its position, its label where there are no groups."""
+    """One text, and what stands beside it.
+
+    Attributes
+    ----------
+    text : str
+    name : str or None
+        None: it is called by its position.
+    label : str or None
+        None: there are no groups.
+    values : tuple of str
+        What the further columns hold.
+    """
 
     text: str
     name: str | None
     label: str | None = None
+    values: tuple[str, ...] = ()
 
 
 class DocumentSink(Protocol):
     """What takes documents."""
 
-    def add_documents(self, documents: list[Document], names: list[str]) -> None:
-        """Append documents, called by these names."""
+    def add_documents(self, documents: list[Document], names: list[str], columns: Sequence[str]) -> None:
+        """Append documents, called by these names; `columns` are what their values are called."""
         ...
 
     def number_names(self) -> tuple[int, list[str]]:
@@ -60,7 +73,7 @@ def read_documents(reading: Reading, sink: DocumentSink) -> list[Fact]:
                 name = None if document.name is None else document.name.strip()
                 unnamed += name == ""
                 names.append(name or str(position))
-            sink.add_documents(batch, names)
+            sink.add_documents(batch, names, source.columns)
             reading.progress.reading()
     facts = source.facts()
     return facts + settle_names(sink, unnamed)
@@ -95,6 +108,8 @@ def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
 class _Documents(Protocol):
     """Documents of a file one by one, and the facts about it once it has been read."""
 
+    columns: Sequence[str]  # what their values are called
+
     def __iter__(self) -> Iterator[Document]: ...
 
     def facts(self) -> list[Fact]: ...
@@ -102,6 +117,8 @@ class _Documents(Protocol):
 
 class _TextLines:
     """One document a line; a blank line is an empty document, so that line numbers name documents."""
+
+    columns: Sequence[str] = ()
 
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
@@ -134,6 +151,10 @@ class _Table:
                 remedy="Say which column holds the texts, or choose another format.",
             )
         self._text: int = layout.text_column
+        used = layout.text_column, layout.name_column, layout.label_column
+        self._further = [i for i in range(layout.n_fields) if i not in used]
+        called = [layout.column_names[i] or f"column {i + 1}" for i in self._further]
+        self.columns: Sequence[str] = make_unique(called)[0]
         self._rows = open_rows(reading)
 
     def __iter__(self) -> Iterator[Document]:
@@ -143,23 +164,22 @@ class _Table:
                 row[text],
                 None if name is None else row[name],
                 None if label is None else row[label].strip(),
+                tuple(row[i] for i in self._further),
             )
 
     def facts(self) -> list[Fact]:
-        layout = self._layout
-        used = layout.text_column, layout.name_column, layout.label_column
         facts = self._rows.facts()
-        unused = [column for i, column in enumerate(layout.column_names) if i not in used]
-        if unused:
-            shown = ", ".join(unused[:_SHOWN]) + (", …" if len(unused) > _SHOWN else "")
-            facts.append(
-                Fact("unused_columns", len(unused), f"{plural(len(unused), 'column')} not used: {shown}.")
-            )
+        if n := len(self.columns):
+            shown = ", ".join(self.columns[:_SHOWN]) + (", …" if n > _SHOWN else "")
+            told = f"{plural(n, 'other column is', 'other columns are')} kept: {shown}."
+            facts.append(Fact("kept_columns", n, told))
         return facts
 
 
 class _TextFiles:
     """The .txt files of a zip archive, one in memory at a time."""
+
+    columns: Sequence[str] = ()
 
     def __init__(self, reading: Reading) -> None:
         self._reading = reading

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -18,7 +17,8 @@ from acvb_core.data.corpora.layout import CorpusLayout
 from acvb_core.data.corpora.text_cut import DROP_REASONS, REASON_SETTING, CutTexts, TokeniserPreview
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.names import number_repeated
+from acvb_core.data.metadata import typed_column
+from acvb_core.data.names import make_unique
 from acvb_core.data.report import Fact, ReadReport, plural
 from acvb_core.errors import DataError
 
@@ -57,6 +57,8 @@ class Texts:
     layout : CorpusLayout
     facts : tuple of Fact
         What reading found.
+    metadata : mapping of str to ndarray
+        Further columns beside the texts (`Corpus.metadata`).
     """
 
     texts: tuple[str, ...]
@@ -65,6 +67,7 @@ class Texts:
     name: str
     layout: CorpusLayout
     facts: tuple[Fact, ...]
+    metadata: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     _cut: CutTexts | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
@@ -90,32 +93,33 @@ class MemorySink:
         self._texts: list[str] = []
         self._names: list[str] = []
         self._labels: list[str | None] = []
+        self._columns: dict[str, list[str]] = {}
 
     def add_entries(self, documents: NDArray[Any], words: NDArray[Any], counts: NDArray[Any]) -> None:
         """Append entries; documents and words are numbers from 0, counts below 2^31."""
         self._entries.append((documents.astype(np.int32), words.astype(np.int32), counts.astype(np.int32)))
 
-    def add_documents(self, documents: Sequence[Document], names: Sequence[str]) -> None:
-        """Append texts, called by these names."""
+    def add_documents(
+        self, documents: Sequence[Document], names: Sequence[str], columns: Sequence[str]
+    ) -> None:
+        """Append texts, called by these names; `columns` are what their values are called."""
+        for column, values in zip(columns, zip(*(d.values for d in documents), strict=True), strict=True):
+            self._columns.setdefault(column, []).extend(values)
         self._texts += [document.text for document in documents]
         self._labels += [document.label for document in documents]
         self._names += names
 
     def number_names(self) -> tuple[int, list[str]]:
         """Append a number to names that stood before; return how many there were, and the first of them."""
-        counted = Counter(self._names)
-        changed: list[str] = []
-        if len(counted) < len(self._names):
-            repeated = {name for name, count in counted.items() if count > 1}
-            self._names = list(
-                number_repeated(self._names, repeated.__contains__, counted.__contains__, changed)
-            )
+        self._names, changed = make_unique(self._names)
         return len(changed), changed[:_SHOWN]
 
     def read_texts(self, name: str, layout: CorpusLayout, facts: Sequence[Fact]) -> Texts:
         """Return the texts that were added."""
         labels = as_objects(self._labels) if self._labels and self._labels[0] is not None else None
-        return Texts(tuple(self._texts), as_objects(self._names), labels, name, layout, tuple(facts))
+        metadata = {column: typed_column(values) for column, values in self._columns.items()}
+        documents = as_objects(self._names)
+        return Texts(tuple(self._texts), documents, labels, name, layout, tuple(facts), metadata)
 
     def build_corpus(self, found: CountsFound, layout: CorpusLayout, name: str) -> LoadedCorpus:
         """Return the corpus of the entries that were added.
@@ -185,6 +189,7 @@ def corpus_of_texts(
         texts=None if tokeniser.token_pattern == NO_PATTERN else texts.texts,
         labels=texts.labels,
         tokeniser=tokeniser,
+        metadata=texts.metadata,
     )
     facts = [*texts.facts, *dropped_facts(selection.preview), *corpus_facts(corpus)]
     return LoadedCorpus(corpus, ReadReport(texts.layout.filename, tuple(facts)), texts.layout)

@@ -1,0 +1,200 @@
+"""What stands beside a document's text is kept, typed, in memory, on disk, in the store and through splits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acvb_core.data.corpora.disk_readers import read_to_disk
+from acvb_core.data.corpora.disk_writer import write_disk_corpus
+from acvb_core.data.corpora.readers import load_corpus, read_texts
+from acvb_core.data.corpora.tokeniser import Tokeniser
+from acvb_core.data.corpus import Corpus
+from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.data.document_split import hold_out_documents
+from acvb_core.data.metadata import kind_of, string_values, typed_column, typed_values
+from acvb_core.errors import DataError, ParameterError
+from acvb_core.store.corpora import corpus_key, read_corpus, write_corpus
+
+EVERYTHING = Tokeniser(stop_words=(), numbers=True, min_documents=1, max_share=1.0)
+TABLE = b"""id,date,text,section,stars,pages,seen,code
+a,2024-01-31,the river bank,news,4.5,3,2024-01-31 10:00,007
+b,2024-02-29,the money bank,sport,,12,2024-02-29T23:59:59,1
+c,,river and money,news,-1e3,0,,2
+d,2023-12-01,"a bank, a river",sport,2,-7,2023-12-01,x
+"""
+WANTED = {
+    "date": np.array(["2024-01-31", "2024-02-29", "NaT", "2023-12-01"], dtype="datetime64[D]"),
+    "stars": np.array([4.5, np.nan, -1000.0, 2.0]),
+    "pages": np.array([3, 12, 0, -7]),
+    "seen": np.array(
+        ["2024-01-31T10:00", "2024-02-29T23:59:59", "NaT", "2023-12-01"], dtype="datetime64[us]"
+    ),
+    "code": np.array(["007", "1", "2", "x"], dtype=object),
+}
+OPTIONS = {"filename": "talks.csv", "tokeniser": EVERYTHING, "label_column": "section"}
+
+
+def assert_metadata(found, wanted=WANTED, chosen=slice(None)) -> None:
+    assert list(found) == list(wanted)
+    for name, column in wanted.items():
+        assert found[name].dtype == column.dtype
+        np.testing.assert_array_equal(found[name], column[chosen])
+
+
+@pytest.fixture
+def corpus() -> Corpus:
+    return load_corpus(TABLE, **OPTIONS).corpus
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype"),
+    [
+        (["1", "-2", " +3 "], "int64"),
+        (["1", "", "3"], "float64"),
+        (["1", "2.5", ".5", "1e-3"], "float64"),
+        (["2024", "2023"], "int64"),
+        (["2024-02-29", "2024/03/01", ""], "datetime64[D]"),
+        (["2024-02-29 10:00", "2024-02-29"], "datetime64[us]"),
+        (["2024-02-29T10:00:01.25Z"], "datetime64[us]"),
+        (["2024-02-30"], "object"),
+        (["2024-01-01 25:00"], "object"),
+        (["007", "1"], "object"),
+        (["12345678901234567890"], "object"),
+        (["1", "two"], "object"),
+        (["nan", "1"], "object"),
+        (["", ""], "object"),
+        ([], "object"),
+    ],
+)
+def test_strings_are_typed_as_what_they_are(values, dtype):
+    assert typed_column(values).dtype == np.dtype(dtype)
+
+
+DATES = st.datetimes().map(lambda date: np.datetime64(date, "us"))
+COLUMNS = st.one_of(
+    st.lists(st.integers(-(2**63), 2**63 - 1)).map(lambda values: np.array(values, dtype=np.int64)),
+    st.lists(st.floats(width=64)).map(lambda values: np.array(values, dtype=np.float64)),
+    st.lists(DATES).map(lambda values: np.array(values, dtype="datetime64[us]")),
+    st.lists(st.dates()).map(lambda values: np.array(values, dtype="datetime64[D]")),
+    st.lists(st.text()).map(lambda values: np.array([*values, None], dtype=object)[:-1]),
+)
+
+
+@given(COLUMNS)
+def test_typed_values_come_back_from_strings(column):
+    found = typed_values(string_values(column), kind_of(column))
+    assert found.dtype == column.dtype
+    np.testing.assert_array_equal(found, column)
+
+
+def test_further_columns_are_kept(corpus):
+    loaded = load_corpus(TABLE, **OPTIONS)
+    assert_metadata(loaded.corpus.metadata)
+    assert loaded.corpus.labels.tolist() == ["news", "sport", "news", "sport"]
+    assert "5 other columns are kept: date, stars, pages, seen, code." in loaded.report.lines()
+    one = load_corpus(
+        b"id,text,year\na,the river,1999\nb,river bank,2001\n", tokeniser=EVERYTHING, label_column=False
+    )
+    assert "1 other column is kept: year." in one.report.lines()
+    assert one.corpus.metadata["year"].tolist() == [1999, 2001]
+    assert_metadata(read_texts(TABLE, filename="talks.csv", label_column="section").metadata)
+
+
+def test_columns_of_no_name_or_the_same_name():
+    source = b"text,x,,x\nthe river,1,2,3\nriver bank,4,5,6\n"
+    found = load_corpus(source, tokeniser=EVERYTHING, label_column=False, name_column=False)
+    assert {name: column.tolist() for name, column in found.corpus.metadata.items()} == {
+        "x": [1, 4], "column 3": [2, 5], "x (2)": [3, 6],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("batch", [2, 5000])
+def test_they_are_kept_on_disk(tmp_path, monkeypatch, corpus, batch):
+    monkeypatch.setattr("acvb_core.data.corpora.documents._BATCH_TEXTS", batch)
+    loaded = read_to_disk(TABLE, tmp_path / "c", **OPTIONS)
+    assert loaded.report.to_dict() == load_corpus(TABLE, **OPTIONS).report.to_dict()
+    disk = DiskCorpus.open(tmp_path / "c")
+    assert dict(disk.columns) == {
+        "date": "day", "stars": "number", "pages": "integer", "seen": "time", "code": "string",
+    }  # fmt: skip
+    assert_metadata(disk.in_memory().metadata)
+    assert disk.in_memory().labels.tolist() == corpus.labels.tolist()
+    assert_metadata(disk.documents([3, 0]).metadata, chosen=[3, 0])
+    left = disk.without([1])
+    assert left.column("pages").tolist() == [3, 0, -7]
+    assert left.column("code").tolist() == ["007", "2", "x"]
+    with pytest.raises(ParameterError, match="no column 'when'; its columns are: 'date'"):
+        disk.column("when")
+
+
+def test_groups_are_kept_on_disk_where_texts_are_not(tmp_path):
+    disk = read_to_disk(TABLE, tmp_path / "c", keep_texts=False, **OPTIONS).corpus
+    assert disk.documents([1]).labels.tolist() == ["sport"]
+    assert disk.labels is None  # they are not held in memory
+
+
+def test_a_skipped_line_takes_its_values_with_it(tmp_path):
+    source = TABLE.replace(b"c,,river", b"broken\nc,,river")
+    disk = read_to_disk(source, tmp_path / "c", broken="skip", **OPTIONS).corpus
+    assert_metadata(disk.in_memory().metadata)
+
+
+def test_pieces_written_to_disk(tmp_path, corpus):
+    disk = write_disk_corpus([corpus, corpus], tmp_path / "c")
+    twice = {name: np.concatenate([column, column]) for name, column in WANTED.items()}
+    assert_metadata(disk.in_memory().metadata, twice)
+    assert disk.in_memory().labels.tolist() == [*corpus.labels, *corpus.labels]
+    digits = Corpus.build([[1], [2]], metadata={"code": ["1", "2"], "n": [1, 2]})
+    more = Corpus.build([[1], [2]], metadata={"code": ["1", "2"], "n": [1.5, 2]})
+    found = write_disk_corpus([digits, more], tmp_path / "d").in_memory().metadata
+    assert found["code"].tolist() == ["1", "2", "1", "2"]
+    assert found["n"].tolist() == [1.0, 2.0, 1.5, 2.0]
+    with pytest.raises(ParameterError, match="Some of the corpora have columns and some have none"):
+        write_disk_corpus([digits, Corpus.build([[1], [2]])], tmp_path / "e")
+    with pytest.raises(ParameterError, match="Some of the corpora have labels and some have none"):
+        write_disk_corpus([Corpus.build([[1]], labels=["x"]), Corpus.build([[1]])], tmp_path / "e")
+
+
+@pytest.mark.parametrize("on_disk", [False, True])
+def test_splits_keep_them(tmp_path, corpus, on_disk):
+    data = write_disk_corpus([corpus], tmp_path / "c") if on_disk else corpus
+    split = hold_out_documents(data, 0.5, seed=1)
+    train = split.train.in_memory() if on_disk else split.train
+    aside = split.heldout.observed
+    for part in (train, aside):
+        places = [corpus.documents.tolist().index(name) for name in part.documents]
+        assert_metadata(part.metadata, chosen=places)
+    assert_metadata(corpus.with_words(["new"]).metadata)
+
+
+def test_the_store_keeps_them(tmp_path, corpus):
+    write_corpus(tmp_path / "c.npz", corpus)
+    back = read_corpus(tmp_path / "c.npz")
+    assert_metadata(back.metadata)
+    assert corpus_key(back) == corpus_key(corpus)
+    other = load_corpus(TABLE.replace(b'2023-12-01,"a', b'2023-12-02,"a'), **OPTIONS).corpus
+    assert other.fingerprint == corpus.fingerprint
+    assert corpus_key(other) != corpus_key(corpus)
+
+
+def test_values_of_any_kind_are_checked():
+    corpus = Corpus.build(
+        [[1], [2]],
+        metadata={
+            "day": np.array(["2024-01-01", "NaT"], dtype="datetime64[ns]"),
+            "small": np.array([1, 2], dtype=np.uint8),
+            "mixed": ["a", None],
+            "flag": [True, False],
+        },
+    )
+    assert {name: column.dtype.name for name, column in corpus.metadata.items()} == {
+        "day": "datetime64[us]", "small": "int64", "mixed": "object", "flag": "object",
+    }  # fmt: skip
+    assert corpus.metadata["mixed"].tolist() == ["a", ""]
+    assert Corpus.build([[1]]).metadata == {}
+    for wrong in ([1], [[1, 2]]):
+        with pytest.raises(DataError, match="the column 'x' has the shape"):
+            Corpus.build([[1], [2]], metadata={"x": wrong})
