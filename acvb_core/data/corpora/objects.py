@@ -168,7 +168,7 @@ def _of_texts(
     called = [""] * len(texts) if names is None else names
     groups = [None] * len(texts) if labels is None else labels
     documents = [Document(text, None, label) for text, label in zip(texts, groups, strict=True)]
-    sink.add_documents(documents, [one.strip() or str(at) for at, one in enumerate(called, 1)])
+    sink.add_documents(documents, [one.strip() or str(at) for at, one in enumerate(called, 1)], ())
     facts = facts + settle_names(sink, 0 if names is None else sum(not one.strip() for one in names))
     read = sink.read_texts(name, layout, facts)
     return corpus_of_texts(read, tokeniser if kind is str else _for_lists(tokeniser))

@@ -38,7 +38,7 @@ def open_rows(reading: Reading) -> Rows:
 
 
 class _FrameRows:
-    """Rows of columns that are no text; fields without a role come out blank."""
+    """Rows of columns that are no text; values that are no text, in columns without a role, come out blank."""
 
     def __init__(self, reading: Reading) -> None:
         assert isinstance(reading.source, FrameSource)
@@ -50,12 +50,11 @@ class _FrameRows:
         used = {layout.text_column, layout.name_column, layout.label_column}
         skip = layout.header and not frame.named
         for batch in frame.batches():
-            blank = [""] * batch.num_rows
-            columns = [
-                read_texts(batch.column(i), self._source, i).to_pylist() if i in used else blank
-                for i in range(layout.n_fields)
+            texts = [
+                read_texts(batch.column(i), self._source, i, strict=i in used) for i in range(layout.n_fields)
             ]
-            rows = zip(*columns, strict=True)
+            blank = [""] * batch.num_rows
+            rows = zip(*(blank if text is None else text.to_pylist() for text in texts), strict=True)
             if skip:
                 next(rows, None)
                 skip = False
