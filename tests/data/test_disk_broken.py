@@ -94,7 +94,7 @@ def _blocks(request, monkeypatch):
         monkeypatch.setattr(
             records.RecordReader,
             "__init__",
-            lambda *args, **kw: given(*args, block_bytes=request.param, **kw),
+            lambda *args, **kw: given(*args, **(kw | {"block_bytes": request.param})),
         )
 
 
