@@ -296,3 +296,17 @@ def test_help_tells_the_models_apart(run: Run, capsys: pytest.CaptureFixture[str
     assert "Number of topics. (default: 20) [lda]" in shown
     for flag in ("--vocab", "--text-column", "--stop-words", "--min-documents", "--ngrams"):
         assert flag in shown
+
+
+def test_texts_that_are_not_cut_into_words_are_told_of(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "talks.txt"
+    path.write_text(
+        "机器学习是人工智能的一个分支\n今天天气很好\n机器学习是人工智能的一个分支\n", encoding="utf-8"
+    )
+    done = run("fit", path, "--model", "lda", "--format", "lines", *FEW, "--json")
+    assert done.code == 0
+    assert any("Chinese or Japanese text without blanks" in line for line in done.json["report"])
+    path.write_text("机器学习是人工智能的一个分支\n今天天气很好\n", encoding="utf-8")
+    done = run("fit", path, "--model", "lda", "--format", "lines", *FEW)
+    assert done.code != 0
+    assert "Put blanks between the words" in done.err

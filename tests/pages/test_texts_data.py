@@ -286,3 +286,18 @@ def test_input_outlives_leaving_the_page(open_app: Open) -> None:
     press(app, "forget")
     assert "texts_read" not in app.session_state
     assert "No data yet" in texts(app)
+
+
+def test_texts_that_are_not_cut_into_words_are_told_of(open_app: Open) -> None:
+    chinese = ["机器学习是人工智能的一个分支", "今天天气很好", "机器学习是人工智能的一个分支", "我们去公园"]
+    app = upload(open_app("data"), "talks.txt", "\n".join(chinese).encode())
+    assert [warning.value for warning in app.warning] == ["These texts are not cut into words."]
+    assert "Chinese or Japanese text without blanks between words cannot be cut here" in texts(app)
+    offered = next(found for found in app.multiselect if found.label == "Stop words of").options
+    assert {"English", "Korean"} <= set(offered)
+    assert not {"Chinese", "Japanese", "Thai"} & set(offered)
+    press(app, "load")
+    assert "• Most words are longer than words are" in texts(app)
+
+    app = upload(open_app("data"), "cut.txt", "\n".join(" ".join(line) for line in chinese * 2).encode())
+    assert not any("not cut" in warning.value for warning in app.warning)
