@@ -67,6 +67,12 @@ class Streamed:
         return len(BAGS)
 
 
+def stored(write: Callable[[io.BytesIO], Any]) -> bytes:
+    out = io.BytesIO()
+    write(out)
+    return out.getvalue()
+
+
 def written(rows: list[list[Any]], delimiter: str = ",") -> bytes:
     out = io.StringIO()
     csv.writer(out, delimiter=delimiter).writerows(rows)
@@ -82,6 +88,7 @@ def packed() -> bytes:
 
 
 TABLE = [["id", "text"], *map(list, zip(NAMES, TEXTS, strict=True))]
+FRAME = pd.DataFrame({"id": NAMES, "text": TEXTS})
 
 #: Form -> what is loaded, how, and whether the names of the documents are in it.
 TEXT_FORMS: dict[str, tuple[Callable[[], Any], dict[str, Any], bool]] = {
@@ -101,16 +108,25 @@ TEXT_FORMS: dict[str, tuple[Callable[[], Any], dict[str, Any], bool]] = {
     "pandas column, NA for no text": (
         lambda: pd.Series([text or pd.NA for text in TEXTS], NAMES, dtype="string"), {}, True,
     ),
+    "pandas frame": (lambda: FRAME, {}, True),
+    "pandas frame, NaN for no text": (lambda: FRAME.replace("", np.nan), {}, True),
+    "pandas frame, index of names": (lambda: FRAME.set_index("id"), {}, True),
+    "polars frame": (lambda: pytest.importorskip("polars").from_pandas(FRAME), {}, True),
+    "arrow table": (lambda: pa.Table.from_pandas(FRAME), {"text": "text"}, True),
+    "parquet": (lambda: FRAME.to_parquet(), {}, True),
+    "feather": (lambda: stored(FRAME.to_feather), {}, True),
+    "json lines": (lambda: FRAME.to_json(orient="records", lines=True).encode(), {}, True),
     "pandas categories": (lambda: pd.Series(TEXTS, index=NAMES).astype("category"), {}, True),
     "polars column": (lambda: pytest.importorskip("polars").Series([t or None for t in TEXTS]), {}, False),
     "arrow column": (lambda: pa.chunked_array([TEXTS[:2], TEXTS[2:]]), {}, False),
-    "data set": (lambda: DataSet({"title": NAMES, "body": TEXTS}), {"text": "body", "name_column": "title"}, True),
+    "data set": (lambda: DataSet({"id": NAMES, "text": TEXTS, "picture": [object()] * 5}), {}, True),
+    "data set, column named": (lambda: DataSet({"of": NAMES, "x": TEXTS}), {"text": "x", "name_column": "of"}, True),
     "lists of words": (lambda: LISTS, {}, False),
     "iterator of lists of words": (lambda: iter(LISTS), {}, False),
     "pandas column of lists": (lambda: pd.Series(LISTS, index=NAMES), {}, True),
     "pandas column of arrays": (lambda: pd.Series([np.array(words, object) for words in LISTS], NAMES), {}, True),
     "arrow column of lists": (lambda: pa.array(LISTS), {}, False),
-    "data set of lists": (lambda: DataSet({"words": LISTS, "id": NAMES}), {"text": "words", "name_column": "id"}, True),
+    "column of lists of a data set": (lambda: DataSet({"words": LISTS, "id": NAMES})["words"], {}, False),
 }  # fmt: skip
 
 
@@ -124,17 +140,10 @@ def test_texts(form: str) -> None:
     assert loaded.corpus.fingerprint == wanted.fingerprint
     assert loaded.corpus.documents.tolist() == (NAMES if named else ["1", "2", "3", "4", "5"])
     assert loaded.report.count("empty_documents") == 1
-    assert loaded.report.count("missing_texts") == (
-        "no text" in form or "masked" in form or form == "polars column"
-    )
+    missing = "no text" in form or form in ("masked array", "polars column")
+    assert loaded.report.count("missing_texts") == (missing and "frame" not in form)
     of_words = "list" in form.removeprefix("list") or "of arrays" in form
     assert loaded.corpus.texts == (None if of_words or form == "lists of words" else tuple(TEXTS))
-
-
-def long(names: list[str]) -> bytes:
-    """The counts as a file lists them, with 0 for the document that has no word."""
-    rows = [[names[d], VOCABULARY[w], n] for d, bag in enumerate(BAGS) for w, n in bag or [(0, 0)]]
-    return written([["document", "word", "count"], *rows])
 
 
 def docword() -> bytes:
@@ -150,11 +159,19 @@ WORDS = "\n".join(VOCABULARY).encode()
 VECTORISER = SimpleNamespace(get_feature_names_out=lambda: np.array(VOCABULARY, dtype=object))
 DICTIONARY = SimpleNamespace(token2id=NUMBERS, id2token={})
 
+LONG = pd.DataFrame(
+    [[NAMES[d], VOCABULARY[w], n] for d, bag in enumerate(BAGS) for w, n in bag or [(0, 0)]],
+    columns=["document", "word", "count"],
+)
+
 COUNT_FORMS: dict[str, tuple[Callable[[], Any], dict[str, Any], bool]] = {
-    "counts": (lambda: long(NAMES), {"vocabulary": WORDS}, True),
+    "counts": (lambda: LONG.to_csv(index=False).encode(), {"vocabulary": WORDS}, True),
     "counts, columns named": (
-        lambda: long(NAMES), {"vocabulary": WORDS, "document": 0, "word": "word", "count": "count"}, True,
+        lambda: LONG.to_csv(index=False).encode(),
+        {"vocabulary": WORDS, "document": 0, "word": "word", "count": "count"}, True,
     ),
+    "frame of counts": (lambda: LONG, {"vocabulary": WORDS}, True),
+    "parquet of counts": (lambda: LONG.to_parquet(), {"vocabulary": WORDS}, True),
     "docword": (docword, {"vocabulary": WORDS}, False),
     "ldac": (ldac, {"vocabulary": WORDS}, False),
     "array": (lambda: COUNTS, {"vocabulary": VOCABULARY}, False),
@@ -236,9 +253,9 @@ def test_a_matrix_is_a_corpus_where_the_model_says_so() -> None:
         (TEXTS, {"vocabulary": ["a"]}, ParameterError, "A vocabulary is for word counts"),
         (TEXTS, {"text": "body"}, ParameterError, "text_column is for a table"),
         (TEXTS, {"delimiter": ","}, ParameterError, "delimiter is for files"),
-        (DataSet({"a": ["x"], "b": ["y"]}), {}, DataError, "no column looks like texts"),
+        (DataSet({"a": [1, 2, 3]}), {}, DataError, "no column of texts"),
         (DataSet({"a": TEXTS}), {"text": "b"}, DataError, "b"),
-        (DataSet({"a": TEXTS}), {"word": "a"}, ParameterError, "word_column is for word counts"),
+        (DataSet({"a": TEXTS}), {"word": "a"}, ParameterError, "word_column does not apply"),
         (SimpleNamespace(column_names={"train": ["a"], "test": ["a"]}), {}, ParameterError, "one of train, test"),
         (written(TABLE), {"text": 1, "text_column": 1}, ParameterError, "text and text_column are the same"),
     ],

@@ -1,4 +1,4 @@
-"""Python objects as corpora: texts, lists of words, word counts, and the columns of data sets."""
+"""Python objects as corpora: texts, lists of words and word counts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from scipy import sparse
 
 from acvb_core.data.corpora.cutting import NO_PATTERN, TOKEN_PATTERN
 from acvb_core.data.corpora.documents import Document, settle_names
-from acvb_core.data.corpora.layout import PREVIEW_ROWS, ROLES, ColumnChoice, CorpusLayout, guess_text_column
+from acvb_core.data.corpora.layout import ColumnChoice, CorpusLayout
 from acvb_core.data.corpora.texts import LoadedCorpus, MemorySink, corpus_facts, corpus_of_texts
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
@@ -34,6 +34,32 @@ def is_object(source: Any) -> bool:
     """Whether a source is a Python object, and neither a file nor a data frame."""
     file = isinstance(source, str | os.PathLike | bytes | bytearray | memoryview) or hasattr(source, "read")
     return not (file or is_frame(source))
+
+
+def as_frame(source: Any) -> Any:
+    """Return a `datasets.Dataset`, told by its column_names, as an Arrow table; anything else as it is.
+
+    Raises
+    ------
+    ParameterError
+        It is a dictionary of such.
+    """
+    if not is_object(source) or not hasattr(source, "column_names"):
+        return source
+    import pyarrow as pa
+
+    if isinstance(source.column_names, Mapping):
+        raise ParameterError(
+            f"This is a dictionary of data sets; choose one of {', '.join(source.column_names)}."
+        )
+    columns = {}
+    for name in source.column_names:
+        values = list(source[name])
+        try:
+            columns[name] = pa.array(values)
+        except pa.ArrowException:  # pictures, say, which are no texts
+            columns[name] = pa.nulls(len(values))
+    return pa.table(columns)
 
 
 def holds_documents(source: Any) -> bool:
@@ -65,9 +91,6 @@ def read_object(
     """Read a Python object; the arguments and errors are those of `load_corpus`."""
     chosen = {role: choice for role, choice in choices.items() if choice is not None}
     called = name or _own_name(source) or "corpus"
-    if hasattr(source, "column_names"):
-        _refuse_vocabulary(vocabulary, called)
-        return _read_data_set(source, chosen, called, tokeniser)
     if chosen:
         raise ParameterError(f"{next(iter(chosen))} is for a table; this is a {type(source).__name__}.")
     if sparse.issparse(source) or getattr(source, "ndim", 1) == 2:
@@ -83,8 +106,9 @@ def read_object(
         return _of_matrix(matrix, words, _index_of(source), called, tokeniser)
     _refuse_vocabulary(vocabulary, called)
     texts, facts = _plain(documents, kind, called)
-    layout = CorpusLayout("lines", called)
-    return _of_texts(texts, _index_of(source), None, layout, facts, called, tokeniser, kind)
+    return _of_texts(
+        texts, _index_of(source), facts, called, tokeniser if kind is str else _for_lists(tokeniser)
+    )
 
 
 def plain_documents(given: Iterable[Any], name: str) -> tuple[list[Any], bool]:
@@ -161,17 +185,15 @@ def _no_document(one: Any, number: int, name: str, wanted: str) -> DataError:
 
 
 def _of_texts(
-    texts: Sequence[Any], names: Sequence[str] | None, labels: Sequence[str] | None, layout: CorpusLayout,
-    facts: list[Fact], name: str, tokeniser: Tokeniser | None, kind: type,
-) -> LoadedCorpus:  # fmt: skip
+    texts: list[Any], names: Sequence[str] | None, facts: list[Fact], name: str, tokeniser: Tokeniser | None
+) -> LoadedCorpus:
     sink = MemorySink()
     called = [""] * len(texts) if names is None else names
-    groups = [None] * len(texts) if labels is None else labels
-    documents = [Document(text, None, label) for text, label in zip(texts, groups, strict=True)]
-    sink.add_documents(documents, [one.strip() or str(at) for at, one in enumerate(called, 1)], ())
-    facts = facts + settle_names(sink, 0 if names is None else sum(not one.strip() for one in names))
-    read = sink.read_texts(name, layout, facts)
-    return corpus_of_texts(read, tokeniser if kind is str else _for_lists(tokeniser))
+    sink.add_documents(
+        [Document(text, None) for text in texts], [one or str(at) for at, one in enumerate(called, 1)], ()
+    )
+    facts += settle_names(sink, 0 if names is None else sum(not one for one in names))
+    return corpus_of_texts(sink.read_texts(name, CorpusLayout("lines", name), facts), tokeniser)
 
 
 def _for_lists(tokeniser: Tokeniser | None) -> Tokeniser:
@@ -183,36 +205,6 @@ def _for_lists(tokeniser: Tokeniser | None) -> Tokeniser:
             "The documents are lists of words already; leave the pattern and the function out."
         )
     return Tokeniser.from_dict(tokeniser.to_dict() | {"token_pattern": NO_PATTERN})
-
-
-def _read_data_set(source: Any, chosen: Choices, name: str, tokeniser: Tokeniser | None) -> LoadedCorpus:
-    """Read the columns of a `datasets.Dataset`: of texts or lists of words, perhaps of names and of groups."""
-    given = source.column_names
-    if isinstance(given, Mapping):
-        raise ParameterError(
-            f"This is a dictionary of data sets; choose one of {', '.join(map(str, given))}."
-        )
-    needed, optional = ROLES["table"]
-    for role in chosen.keys() - {*needed, *optional}:
-        raise ParameterError(f"{role} is for word counts; this is a {type(source).__name__} with texts.")
-    head = [_values(source[column])[:PREVIEW_ROWS] for column in given]
-    rows = tuple(tuple(_strings(row)) for row in zip(*head, strict=True))
-    text = guess_text_column(given, rows)
-    layout = CorpusLayout("table", name, header=True, column_names=tuple(given), rows=rows, text_column=text)
-    layout = layout.with_columns(chosen) if chosen else layout
-    if layout.text_column is None:
-        remedy = "Say which column holds the texts: text=…"
-        raise DataError("no column looks like texts", source=name, value=", ".join(given), remedy=remedy)
-
-    def column(at: int | None) -> Any:
-        return None if at is None else _values(source[given[at]])
-
-    documents, kind = _recognised(column(layout.text_column), name)
-    texts, facts = _plain(documents, kind, name)
-    names, labels = (
-        None if at is None else _strings(column(at)) for at in (layout.name_column, layout.label_column)
-    )
-    return _of_texts(texts, names, labels, layout, facts, name, tokeniser, kind)
 
 
 def _of_matrix(
@@ -288,10 +280,6 @@ def _values(column: Any) -> Any:
     return column
 
 
-def _strings(column: Any) -> list[str]:
-    return ["" if _is_missing(cell) else str(cell).strip() for cell in column]
-
-
 def _index_of(source: Any) -> list[str] | None:
     """Return the names that the index of a pandas column gives, None where it only numbers (as for frames)."""
     index = getattr(source, "index", None)
@@ -300,7 +288,7 @@ def _index_of(source: Any) -> list[str] | None:
     if index.nlevels == 1 and index.name is None and pd.api.types.is_integer_dtype(index.dtype):
         return None
     labels = index.tolist()
-    return [" · ".join(map(str, one)) if isinstance(one, tuple) else str(one) for one in labels]
+    return [" · ".join(map(str, one)) if isinstance(one, tuple) else str(one).strip() for one in labels]
 
 
 def _own_name(source: Any) -> str | None:

@@ -10,7 +10,7 @@ from acvb_core.data.corpora.cutting import WordFunction
 from acvb_core.data.corpora.documents import read_documents
 from acvb_core.data.corpora.layout import CORPUS_FORMATS, ROLES, ColumnChoice, CorpusFormat, CorpusLayout
 from acvb_core.data.corpora.numbered import read_docword, read_ldac
-from acvb_core.data.corpora.objects import is_object, read_object, with_aliases
+from acvb_core.data.corpora.objects import as_frame, is_object, read_object, with_aliases
 from acvb_core.data.corpora.reading import Reading
 from acvb_core.data.corpora.sniff import inspect_documents
 from acvb_core.data.corpora.texts import LoadedCorpus, MemorySink, Texts, corpus_of_texts
@@ -188,6 +188,7 @@ def load_corpus(
         "count_column": count_column,
     }
     columns = with_aliases(given, {"text": text, "document": document, "word": word, "count": count})
+    source = as_frame(source)
     if is_object(source):
         for option, value in (
             ("format", format),
