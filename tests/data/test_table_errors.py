@@ -46,6 +46,9 @@ TEXTS = [
     ("n;a\n1;7 %\n2;7 pieces\n", {}, 2, 2, "7 %", "(found '7 %'). Code them"),
     ("n;a\n1;2024-01-02\n2;2024-01-03\n", {}, 2, 2, "2024-01-02", "). Code them"),
     ("a;b\n1.5;2\n1,234;3\n", {}, 3, 1, "1,234", "decimal=','"),
+    ("a;b\n1;2\n1.234;3\n", {"decimal": ","}, 3, 1, "1.234", "without thousands separators"),
+    ("a,b\n1,2\n-nan,3\n", {}, 3, 1, "-nan", "text among the numbers"),
+    ("a,b\n1,2\nnan(1),3\n", {}, 3, 1, "nan(1)", "text among the numbers"),
     ('a,b\n1,2\n"x\ny",2\n3,nil\n', {"categories": "one-hot"}, 3, 1, "x\ny", "text among the numbers"),
     ("a,b\n1,2\n3,inf\n", {}, 3, 2, "inf", "column 'b' is infinite"),
     ("a,b\n1,2\n3,-Infinity\n", {}, 3, 2, "-Infinity", "column 'b' is infinite"),
@@ -198,8 +201,10 @@ def test_options_that_make_no_sense(options):
         load_table(b"a,b\n1,2\n3,4\n", **options)
 
 
-@pytest.mark.parametrize("load", [load_table, load_relation, load_corpus])
-@pytest.mark.parametrize("source", [[[1, 2], [3, 4]], None])
+@pytest.mark.parametrize(
+    ("load", "source"),
+    [(load_table, [[1, 2], [3, 4]]), (load_table, None), (load_relation, None), (load_corpus, None)],
+)
 def test_what_is_no_source(load, source):
     with pytest.raises(ParameterError, match=f"not a {type(source).__name__}"):
         load(source)

@@ -65,7 +65,8 @@ def build_table(raw: RawTable, options: TableOptions) -> tuple[Table, list[Fact]
         raise DataError(
             "there is no column of numbers",
             source=raw.source,
-            remedy="Check the delimiter, the decimal sign and which columns hold names and groups.",
+            remedy=f"Check {'the delimiter, the decimal sign and ' if raw.layout.delimiter else ''}which columns hold "
+            "names and groups.",
         )
     image = _build_image(len(columns.names), options.image or raw.size, raw.source)
     columns, image = _leave_out_constants(raw, columns, image, options.constants, facts)
@@ -268,7 +269,7 @@ def _leave_out_constants(
     if image is not None:
         image = image.without(constant, np.fmin.reduce(columns.values, axis=0))
     kept = np.flatnonzero(~constant)
-    names, origin = ([side[i] for i in kept] for side in (columns.names, columns.origin))
+    names, origin = [columns.names[i] for i in kept], [columns.origin[i] for i in kept]
     return Columns(np.ascontiguousarray(columns.values[:, kept]), names, origin), image
 
 

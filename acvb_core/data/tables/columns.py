@@ -23,7 +23,7 @@ from acvb_core.errors import DataError
 
 _INFINITE = {f"{sign}{word}" for sign in ("", "+", "-") for word in ("inf", "infinity")}
 #: Missing cells as they are mostly written: a batch in which there are no others is read in one go.
-_MOSTLY_MISSING = pa.array(["", "NA", "NaN", "nan"])
+_BLANKS = pa.array([*MISSING, *map(str.upper, MISSING), *map(str.capitalize, MISSING), "NaN"])
 
 
 def read_columns(
@@ -164,7 +164,7 @@ def parse_numbers(
     values : float64 array, shape (n_records, n_columns)
         The double next to the decimal number, as float() gives it; nan where a field is no number.
     other : bool array of that shape
-        Where it is none ("", "NA", "inf", text).
+        Where it is neither a number nor a common sign for missing ("inf", text, "n.A.").
     """
     shape, used = (batch.n_records, len(columns)), batch.n_records * batch.n_fields
     starts, ends = batch.starts[:used], batch.ends[:used]
@@ -189,16 +189,19 @@ def _strings(text: NDArray[np.uint8], starts: NDArray[np.int32], ends: NDArray[n
 
 
 def _parse(fields: pa.Array, decimal: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    other = pc.is_in(fields, _MOSTLY_MISSING)
-    try:
-        values = _floats(pc.if_else(other, None, fields))
-        known = bool(np.isfinite(values).all() or not np.isinf(values).any())
-    except pa.ArrowInvalid:
-        known = False
-    if not known:
-        other = pc.invert(pc.match_substring_regex(fields, f"^{NUMBER[decimal]}$"))
-        fields = pc.if_else(other, None, fields)
-        values = _floats(fields if decimal == "." else pc.replace_substring(fields, decimal, "."))
+    blank = pc.is_in(fields, _BLANKS)
+    if decimal == ".":
+        try:
+            values = _floats(pc.if_else(blank, None, fields))
+        except pa.ArrowInvalid:
+            pass
+        else:  # Arrow takes inf and -nan for numbers too
+            if (np.isfinite(values) | blank.to_numpy(zero_copy_only=False)).all():
+                return values, np.zeros(len(values), dtype=np.bool_)
+    number = pc.match_substring_regex(fields, f"^{NUMBER[decimal]}$")
+    other = pc.invert(pc.or_(number, blank))
+    fields = pc.if_else(number, fields, None)
+    values = _floats(fields if decimal == "." else pc.replace_substring(fields, decimal, "."))
     return values, other.to_numpy(zero_copy_only=False)
 
 

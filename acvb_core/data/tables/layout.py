@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-import numpy as np
 import pyarrow as pa
 
 from acvb_core.data.relations.guess import CORNER_NAMES
@@ -212,7 +211,7 @@ def inspect_columns(
 
 def column_types(source: FrameSource) -> list[Any]:
     """Return the Arrow types of a frame's columns, of a dictionary that of its values; [] where it has no rows."""
-    schema = next((batch.schema for batch in source.frame.batches()), [])
+    schema: Any = next((batch.schema for batch in source.frame.batches()), [])
     types = [column.type for column in schema][: len(source.frame.names)]
     return [kind.value_type if pa.types.is_dictionary(kind) else kind for kind in types]
 
@@ -235,7 +234,7 @@ def _has_header(records: Sequence[Sequence[str]], decimal: str, missing: frozens
         return all(texts)
     if not first[0].strip() and all(field.strip() for field in first[1:]):
         return True
-    for column in np.flatnonzero(texts):
+    for column in (i for i, text in enumerate(texts) if text):
         below = [record[column] for record in body if record[column].strip().lower() not in missing]
         if 2 * sum(is_number(field, decimal) for field in below) > len(below):
             return True

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from acvb_core.data.report import ReadReport
+from acvb_core.data.sources.byte_source import ByteSource
 from acvb_core.data.sources.frames import FrameChoices, open_source
 from acvb_core.data.sources.objects import is_frame
 from acvb_core.data.sources.records import BLOCK_BYTES
@@ -201,7 +202,7 @@ def _load(source: Any, filename: str | None, options: TableOptions) -> LoadedTab
     source, rows = _split_index(source)
     with open_source(source, filename, accepts=("npy", "npz"), choices=options.parts) as opened:
         options = options._replace(name=options.name or opened.stem)
-        if opened.is_array or opened.is_zip:
+        if isinstance(opened, ByteSource) and (opened.is_array or opened.is_zip):
             return _finish(read_numpy(opened), options)
         layout = inspect_columns(opened, **options.looking)
         roles = options.find_roles(layout)
@@ -209,7 +210,7 @@ def _load(source: Any, filename: str | None, options: TableOptions) -> LoadedTab
         raw = read_columns(
             opened,
             layout,
-            texts=roles.texts | ({guessed} - {None}),
+            texts=roles.texts if guessed is None else roles.texts | {guessed},
             left_out=roles.left_out,
             missing=options.looking["missing"],
             encoding=options.looking["encoding"],
