@@ -127,3 +127,23 @@ def test_arguments_are_told_as_flags() -> None:
     assert told(error) == (
         "sheet='a' is here. Choose (--sheet ...) or (--leave-out) or (--text-column 'it'\"'\"'s')."
     )
+
+
+@pytest.mark.parametrize("file", ["cities.xlsx", "cities.parquet", "cities.jsonl", "cities.db"])
+def test_a_table_of_numbers_is_read(run: Run, tmp_path: Path, file: str) -> None:
+    cities = pd.DataFrame(
+        {"city": ["Bari", "Oslo", "Rome"], "rain": [588.5, 763, None], "sun": [2459, 1668, 2]}
+    )
+    cities.to_parquet(tmp_path / "cities.parquet")
+    cities.to_json(tmp_path / "cities.jsonl", orient="records", lines=True)
+    with pd.ExcelWriter(tmp_path / "cities.xlsx") as book:
+        LINKS.to_excel(book, sheet_name="links", index=False)
+        cities.to_excel(book, sheet_name="cities", index=False)
+    base = sqlite3.connect(tmp_path / "cities.db")
+    cities.to_sql("cities", base, index=False)
+    base.close()
+    part = {"cities.xlsx": ("--sheet", "cities"), "cities.db": ("--query", "SELECT * FROM cities")}
+    short = ("--model", "lfm", "--method", "em", "--k-max", "1", "--max-sweeps", "2", "--quiet", "--json")
+    found = run("fit", tmp_path / file, *part.get(file, ()), *short)
+    assert found.code == 0, found.err
+    assert (found.json["data"]["shape"], found.json["data"]["missing"]) == ([3, 2], 1)

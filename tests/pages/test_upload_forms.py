@@ -163,3 +163,18 @@ def test_a_fault_is_named_by_row_and_column(open_app: Open) -> None:
     app = upload(open_app("data"), "outings.jsonl", json_lines(LINKS) + b"{oops\n")
     place = next(frame.value for frame in app.dataframe if "Found" in frame.value).iloc[0]
     assert (place["Line"], place["Found"]) == ("5", "{oops")
+
+
+def test_a_table_of_numbers_in_a_sheet(open_app: Open) -> None:
+    sheet = pd.DataFrame({"city": ["Bari", "Oslo", "Rome"], "rain": [588, None, 799], "sky": ["u", "v", "u"]})
+    app = open_app("data")
+    app.segmented_control(key="source").set_value("Upload").run()
+    app.segmented_control(key="upload_kind").set_value("lfm").run()
+    app = upload(app, "book.xlsx", workbook(links=LINKS, numbers=sheet))
+    box(app, "Sheet").select("numbers").run()
+    box(app, "Known groups").select(2).run()
+    press(app, "load")
+    dataset = Workspace(WORKSPACE).dataset
+    assert dataset is not None
+    assert (dataset.data.rows.tolist(), dataset.data.columns.tolist()) == (["Bari", "Oslo", "Rome"], ["rain"])
+    assert (dataset.data.n_missing, dataset.data.labels.tolist()) == (1, ["u", "v", "u"])
