@@ -131,7 +131,7 @@ def open_pairs(given: Iterable[Any], name: str) -> tuple[FrameSource, Layout]:
         for at, row in enumerate(rows):
             if not _is_pair(row) or len(row) != width:
                 raise _no_pair(row, first + at, width, name)
-        columns = [[text_of(value).strip() for value in column] for column in zip(*rows, strict=True)]
+        columns = [[text_of(value) for value in column] for column in zip(*rows, strict=True)]
         if width == 3:
             columns[2] = [_value_text(row[2]) for row in rows]
         names = [f"column {i + 1}" for i in range(width)]
