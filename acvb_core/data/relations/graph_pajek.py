@@ -8,6 +8,7 @@ of a vertex that is not there. So these lines are read here.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,19 +18,25 @@ from acvb_core.data.sources.matrix_checks import check_size
 from acvb_core.errors import DataError
 
 _TOKEN = re.compile(r'"([^"]*)"|(\S+)')
-_SECTIONS = (
-    "network", "vertices", "arcs", "edges", "arcslist", "edgeslist", "matrix", "partition", "vector", "permutation",
-    "cluster", "hierarchy",
-)  # fmt: skip
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_WHOLE = re.compile(r"\d{1,12}", re.ASCII)
+_LINKS = ("arcs", "edges", "arcslist", "edgeslist", "matrix")
+_PASSED_OVER = ("vector", "permutation", "cluster", "hierarchy")
+_SHAPES = {"ellipse", "box", "diamond", "triangle", "cross", "empty", "house", "circle", "man", "woman"}
 #: A line may claim them without naming one; each takes some 300 bytes.
 _MAX_VERTICES = 5_000_000
-_PASSED_OVER = ("vector", "permutation", "cluster", "hierarchy")
 
 
 def read_pajek(lines: Sequence[str], source: str) -> Graph:
     """Read a Pajek file: one network and its partitions.
 
     Arcs have a direction, edges have none: in a file with both an edge is an arc each way.
+
+    Parameters
+    ----------
+    lines : sequence of str
+    source : str
+        What the user calls the file.
 
     Raises
     ------
@@ -52,33 +59,34 @@ class _Reader:
         self._line = 0
         self._section = ""
         self._holder = "network"  # whose vertices follow
-        self._seen: list[str] = []
+        self._networks = 0
         self._n: int | None = None
         self._first_side: int | None = None
         self._labels: dict[int, str] = {}
         self._known: dict[int, dict[str, Any]] = {}
         self._arcs: list[tuple[int, int, dict[str, Any]]] = []
         self._edges: list[tuple[int, int, dict[str, Any]]] = []
-        self._matrix_rows = 0
-        self._has_matrix = False
+        self._matrix_rows: int | None = None
         self._partitions: dict[str, list[str]] = {}
-        self._partition = ""
-        self._skipped: dict[str, int] = {}
+        self._skipped: Counter[str] = Counter()
 
     def take(self, text: str, number: int) -> None:
         """Read one line that holds something."""
         self._line = number
         if text.startswith("*"):
             self._start(text)
-        elif self._holder in _PASSED_OVER:
-            return
         elif self._holder == "partition":
-            self._partitions[self._partition].append(text)
-        elif self._section in ("", "network"):
-            raise self._fault("this line is in no section", text)
-        else:
+            self._partitions[next(reversed(self._partitions))].append(text)
+        elif self._holder == "network":
             tokens = [quoted or bare for quoted, bare in _TOKEN.findall(text)]
-            getattr(self, f"_take_{self._section}")(tokens)
+            if self._section == "vertices":
+                self._take_vertex(tokens)
+            elif self._section == "matrix":
+                self._take_matrix_row(tokens)
+            elif self._section in _LINKS:
+                self._take_links(tokens)
+            else:
+                raise self._fault("this line is in no section", text)
 
     def graph(self) -> Graph:
         """Return what was read.
@@ -89,80 +97,75 @@ class _Reader:
             There are no vertices, or a partition has not one value for each.
         """
         n = self._vertices()
-        listed = len(self._labels) + len(self._arcs) + len(self._edges)
-        check_size(n, "vertices", listed, {"source": self._source})
+        check_size(
+            n, "vertices", len(self._labels) + len(self._arcs) + len(self._edges), {"source": self._source}
+        )
         wanted = self._first_side or n
-        if self._has_matrix and self._matrix_rows != wanted:
-            raise self._fault(f"the matrix has {self._matrix_rows:,} rows instead of {wanted:,}", None)
+        if self._matrix_rows not in (None, wanted):
+            raise self._fault(f"the matrix has {self._matrix_rows:,} rows instead of {wanted:,}")
         for name, values in self._partitions.items():
             if len(values) != n:
-                raise self._fault(
-                    f"the partition {name!r} has {len(values):,} values for {n:,} vertices", None
-                )
-        nodes = [dict(self._known.get(i, {})) for i in range(n)]
-        for i, known in enumerate(nodes):
-            known["label"] = self._labels.get(i, str(i + 1))
-            known.update({name: values[i] for name, values in self._partitions.items()})
-        facts = [
-            Fact(
-                "sections_left_aside",
-                count,
-                f"{plural(count, f'section *{name}', f'sections *{name}')} not used.",
-            )
-            for name, count in self._skipped.items()
+                raise self._fault(f"the partition {name!r} has {len(values):,} values for {n:,} vertices")
+        nodes = [
+            {**self._known.get(i, {}), "label": self._labels.get(i, str(i + 1))}
+            | {name: values[i] for name, values in self._partitions.items()}
+            for i in range(n)
         ]
-        links = list(self._arcs)
-        directed: bool | None = bool(self._arcs)
-        if self._has_matrix:
-            directed = None  # a matrix shows by itself whether it has a direction
-        links += self._edges
+        facts = []
+        for name, count in self._skipped.items():
+            who = plural(count, f"section *{name}", f"sections *{name}")
+            facts.append(Fact("sections_left_aside", count, f"{who} not used."))
+        # A matrix shows by itself whether it has a direction.
+        directed = None if self._matrix_rows is not None else bool(self._arcs)
+        links = self._arcs + self._edges
         if self._edges and self._arcs:
             links += [(v, u, value) for u, v, value in self._edges if u != v]
             told = f"The file has arcs and edges: {plural(len(self._edges), 'edge')} taken as arcs both ways."
             facts.append(Fact("edges_both_ways", len(self._edges), told))
         ids = [str(i + 1) for i in range(n)]
-        edges, values_of = [(u, v) for u, v, _ in links], [value for _, _, value in links]
-        return Graph("Pajek file", ids, nodes, edges, values_of, directed, self._first_side, facts)
+        ends, known = [(u, v) for u, v, _ in links], [value for _, _, value in links]
+        return Graph("Pajek file", ids, nodes, ends, known, directed, self._first_side, facts)
 
     def _start(self, text: str) -> None:
+        """Begin a section."""
         word, _, rest = text[1:].partition(" ")
         name = word.lower().rstrip(":")
-        if name not in _SECTIONS:
-            raise self._fault("there is no such section in Pajek's files", text)
         if name in ("network", "partition", *_PASSED_OVER):
             self._holder = name
-            if name in _PASSED_OVER:
-                self._skipped[name] = self._skipped.get(name, 0) + 1
-            elif name == "partition":
-                self._partition = rest.strip() or f"partition {len(self._partitions) + 1}"
-                if self._partition in self._partitions:
-                    raise self._fault("this is a second partition of the same name", text)
-                self._partitions[self._partition] = []
-        if name == "vertices":
+        elif name not in ("vertices", *_LINKS):
+            raise self._fault("there is no such section in Pajek's files", text)
+        if name in _PASSED_OVER:
+            self._skipped[name] += 1
+        elif name == "partition":
+            partition = rest.strip() or f"partition {len(self._partitions) + 1}"
+            if partition in self._partitions:
+                raise self._fault("this is a second partition of the same name", text)
+            self._partitions[partition] = []
+        elif name == "vertices":
             self._start_vertices(rest)
-        elif name == "network" and "network" in self._seen:
-            raise self._fault("this is a second network", text)
-        elif name in ("arcs", "edges", "arcslist", "edgeslist", "matrix"):
-            if self._holder != "network":
-                raise self._fault(f"links are inside a *{self._holder}", text)
+        elif name == "network":
+            self._networks += 1
+            if self._networks > 1:
+                raise self._fault("this is a second network", text)
+        elif self._holder != "network":
+            raise self._fault(f"links are inside a *{self._holder}", text)
+        else:
             self._vertices()
-            self._has_matrix = self._has_matrix or name == "matrix"
+            if name == "matrix":
+                self._matrix_rows = self._matrix_rows or 0
         self._section = name
-        self._seen.append(name)
 
     def _start_vertices(self, rest: str) -> None:
         numbers = rest.split()
-        if len(numbers) not in (1, 2) or not all(_is_whole(number) for number in numbers):
+        if len(numbers) not in (1, 2) or not all(map(_WHOLE.fullmatch, numbers)):
             raise self._fault("*Vertices needs the number of vertices", rest)
         n = int(numbers[0])
         if self._holder != "network":
             if self._n is not None and n != self._n:
-                raise self._fault(
-                    f"the *{self._holder} is of {n:,} vertices, the network has {self._n:,}", None
-                )
+                raise self._fault(f"the *{self._holder} is of {n:,} vertices, the network has {self._n:,}")
             return
         if self._n is not None:
-            raise self._fault("this is a second list of vertices", None)
+            raise self._fault("this is a second list of vertices")
         if not 0 < n <= _MAX_VERTICES:
             raise self._fault(f"the number of vertices must be from 1 to {_MAX_VERTICES:,}", numbers[0])
         self._n = n
@@ -171,65 +174,53 @@ class _Reader:
             if not 0 < self._first_side < n:
                 raise self._fault("the vertices of the first mode must be some, and not all", numbers[1])
 
-    def _take_vertices(self, tokens: list[str]) -> None:
+    def _take_vertex(self, tokens: list[str]) -> None:
         at = self._vertex(tokens[0])
         if at in self._labels:
             raise self._fault("this vertex is listed twice", tokens[0])
         self._labels[at] = tokens[1] if len(tokens) > 1 and tokens[1] else str(at + 1)
         # Behind the label: coordinates and a shape, then names and values in turn. Those are for drawing, mostly.
         rest = tokens[2:]
-        while rest and (_is_number(rest[0]) or rest[0].lower() in _SHAPES):
+        while rest and (_NUMBER.fullmatch(rest[0]) or rest[0].lower() in _SHAPES):
             rest = rest[1:]
         self._known[at] = dict(zip(rest[::2], rest[1::2], strict=False))
 
-    def _take_arcs(self, tokens: list[str]) -> None:
-        self._arcs.append(self._link(tokens))
-
-    def _take_edges(self, tokens: list[str]) -> None:
-        self._edges.append(self._link(tokens))
-
-    def _take_arcslist(self, tokens: list[str]) -> None:
-        first, *others = map(self._vertex, tokens)
-        self._arcs += [(first, other, {}) for other in others]
-
-    def _take_edgeslist(self, tokens: list[str]) -> None:
-        first, *others = map(self._vertex, tokens)
-        self._edges += [(first, other, {}) for other in others]
-
-    def _take_matrix(self, tokens: list[str]) -> None:
-        n = self._vertices()
-        start, wanted = 0, n
-        if self._first_side is not None:
-            start, wanted = self._first_side, n - self._first_side
-        if len(tokens) != wanted or self._matrix_rows >= (self._first_side or n):
-            raise self._fault(
-                f"row {self._matrix_rows + 1:,} of the matrix has {len(tokens):,} numbers", None
-            )
-        for column, token in enumerate(tokens, start=start):
-            if not _is_number(token):
-                raise self._fault("this is no number", token)
-            if float(token) != 0:
-                self._arcs.append((self._matrix_rows, column, {"weight": token}))
-        self._matrix_rows += 1
-
-    def _link(self, tokens: list[str]) -> tuple[int, int, dict[str, Any]]:
+    def _take_links(self, tokens: list[str]) -> None:
+        """Read a link with its value, or in a list a vertex and its neighbours."""
+        links = self._arcs if self._section.startswith("arcs") else self._edges
+        if self._section.endswith("list"):
+            first, *others = map(self._vertex, tokens)
+            links += [(first, other, {}) for other in others]
+            return
         if len(tokens) < 2:
             raise self._fault("a link needs two vertices", " ".join(tokens))
-        value = {"weight": tokens[2]} if len(tokens) > 2 and _is_number(tokens[2]) else {}
-        return self._vertex(tokens[0]), self._vertex(tokens[1]), value
+        value = {"weight": tokens[2]} if len(tokens) > 2 and _NUMBER.fullmatch(tokens[2]) else {}
+        links.append((self._vertex(tokens[0]), self._vertex(tokens[1]), value))
+
+    def _take_matrix_row(self, tokens: list[str]) -> None:
+        n, row = self._vertices(), self._matrix_rows or 0
+        start = self._first_side or 0
+        if len(tokens) != n - start or row >= (self._first_side or n):
+            raise self._fault(f"row {row + 1:,} of the matrix has {len(tokens):,} numbers")
+        for column, token in enumerate(tokens, start=start):
+            if not _NUMBER.fullmatch(token):
+                raise self._fault("this is no number", token)
+            if float(token) != 0:
+                self._arcs.append((row, column, {"weight": token}))
+        self._matrix_rows = row + 1
 
     def _vertex(self, token: str) -> int:
         n = self._vertices()
-        if not _is_whole(token) or not 1 <= int(token) <= n:
+        if not _WHOLE.fullmatch(token) or not 1 <= int(token) <= n:
             raise self._fault(f"vertices have numbers from 1 to {n:,}", token)
         return int(token) - 1
 
     def _vertices(self) -> int:
         if self._n is None:
-            raise self._fault("there is no *Vertices line before this", None)
+            raise self._fault("there is no *Vertices line before this")
         return self._n
 
-    def _fault(self, what: str, value: str | None) -> DataError:
+    def _fault(self, what: str, value: str | None = None) -> DataError:
         return DataError(
             what,
             source=self._source,
@@ -237,14 +228,3 @@ class _Reader:
             value=value,
             remedy="Correct the line, or write the file again with the program it comes from.",
         )
-
-
-_SHAPES = {"ellipse", "box", "diamond", "triangle", "cross", "empty", "house", "circle", "man", "woman"}
-
-
-def _is_number(token: str) -> bool:
-    return re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", token, re.ASCII) is not None
-
-
-def _is_whole(token: str) -> bool:
-    return re.fullmatch(r"\d{1,12}", token, re.ASCII) is not None
