@@ -84,18 +84,6 @@ def test_what_a_file_does_not_have_is_said_in_flags(
     assert said in found.err
 
 
-def test_a_table_of_numbers_is_read(run: Run, files: Path) -> None:
-    numbers = pd.DataFrame({"city": [f"c{n}" for n in range(9)], "rain": range(9), "sun": [5, 1] * 4 + [7]})
-    with pd.ExcelWriter(files / "rain.xlsx") as book:
-        LINKS.to_excel(book, sheet_name="links", index=False)
-        numbers.to_excel(book, sheet_name="rain", index=False)
-    found = run(
-        "fit", files / "rain.xlsx", "--model", "lfm", "--sheet", "rain", "--max-sweeps", "3", "--json"
-    )
-    assert found.code == 0, found.err
-    assert "'rain'" in " ".join(found.json["report"])
-
-
 @pytest.mark.parametrize("file", ["notes.parquet", "notes.xlsx", "notes.jsonl"])
 def test_long_texts_are_asked_about(run: Run, files: Path, file: str) -> None:
     found = run("fit", files / file)
