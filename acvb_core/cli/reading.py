@@ -11,10 +11,9 @@ from acvb_core.cli.reading_tables import add_table
 from acvb_core.cli.settings import Add, add_setting, adder, setting_help, typed_value
 from acvb_core.cli.typed import column, real, shape, words
 from acvb_core.data.corpora.languages import STOP_WORD_LANGUAGES
-from acvb_core.data.corpora.layout import CORPUS_FORMATS
 from acvb_core.data.corpora.tokeniser import TOKENISER_PARAMETERS, Tokeniser
-from acvb_core.data.relations.layout import FORMATS
 from acvb_core.data.relations.sides import DOMAINS
+from acvb_core.data.sources.formats import choices_of, files_of
 from acvb_core.errors import ParameterError
 
 #: In front of the names of a tokeniser's settings in the parsed arguments, to keep them apart from everything else.
@@ -60,7 +59,7 @@ READINGS = (
     Reading(
         "relation",
         "irm",
-        FORMATS,
+        tuple(choices_of("relation")),
         (
             "row_column", "column_column", "value_column", "threshold", "shape",
             "row_nodes", "column_nodes", "same_nodes", "unlisted", *PARTS,
@@ -70,7 +69,7 @@ READINGS = (
     Reading(
         "corpus",
         "lda",
-        tuple(CORPUS_FORMATS),
+        tuple(choices_of("corpus")),
         (
             "vocabulary", "text_column", "name_column", "label_column", "document_column", "word_column",
             "count_column",
@@ -99,11 +98,9 @@ def add_reading(to: argparse.ArgumentParser) -> None:
     """Add FILE and every flag that says how to read it."""
     to.add_argument(
         "file", metavar="FILE",
-        help="a relation or a network (an edge list or a matrix as text or in a Parquet, Arrow, Excel, JSON Lines or "
-        "SQLite file; a MatrixMarket, npz, GraphML, GEXF, GML, Pajek or node-link JSON file); "
-        "with --model lda, a corpus (word counts, a table with a column of texts, a text a line, a zip of .txt files); "
-        "with --model lfm, a table of numbers (text or columns as above, npy, npz); gzipped or not; or a folder that "
-        "`acvb read` wrote; or sample:NAME",
+        help=f"a relation or a network ({files_of('relation')}); with --model lda, a corpus ({files_of('corpus')}); "
+        f"with --model lfm, a table of numbers ({files_of('table')}); gzipped or not; - for the standard input; or a "
+        "folder that `acvb read` wrote; or sample:NAME",
     )  # fmt: skip
     _add_shared(adder(to, _SHARED_TITLE), READINGS)
     _add_relation(adder(to, "how to read FILE as a relation"))
@@ -119,8 +116,7 @@ def add_texts(to: argparse.ArgumentParser) -> None:
     """Add FILE, which is a corpus to be read to disk, and the flags that say how to read it."""
     to.add_argument(
         "file", metavar="FILE",
-        help="word counts, a table with a column of texts, a text a line, a zip of .txt files, gzipped or not; it may "
-        "be larger than the memory",
+        help=f"{files_of('corpus')}; gzipped or not; - for the standard input; it may be larger than the memory",
     )  # fmt: skip
     _add_shared(adder(to, _SHARED_TITLE), [reading for reading in READINGS if reading.kind == "corpus"])
     add = adder(to, "how to read FILE as a corpus")
@@ -133,8 +129,7 @@ def add_documents(to: argparse.ArgumentParser) -> None:
     """Add FILE, which is a corpus, and the flags that say how to read it; its texts are not to be cut at will."""
     to.add_argument(
         "file", metavar="FILE",
-        help="documents: word counts, a table with a column of texts, a text a line, a zip of .txt files, gzipped or "
-        "not; or sample:NAME",
+        help=f"documents: {files_of('corpus')}; gzipped or not; - for the standard input; or sample:NAME",
     )  # fmt: skip
     _add_shared(adder(to, _SHARED_TITLE), [reading for reading in READINGS if reading.kind == "corpus"])
     _add_corpus(adder(to, "how to read FILE as a corpus"))

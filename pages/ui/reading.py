@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import streamlit as st
 
 from acvb_core.data.report import ReadReport
+from acvb_core.data.sources.formats import Kind
 from acvb_core.errors import AcvbError
 from pages.ui.upload_files import Brought
 
@@ -26,13 +27,11 @@ class Reader(ABC):
         The model that is for such data, or one of them.
     brought : str
         What a user brings.
-    formats, badges : mapping of str to str
-        Names of the formats: where one is chosen, and short.
+    kind : "relation", "corpus" or "table"
+        What the table of formats calls such data.
+    asks_format : bool
+        Whether `inspect` takes a format.
     delimiters : mapping of str to str
-    endings : tuple of str
-        Of file names: not part of the data's name.
-    files : str
-        What may be uploaded, in a sentence.
     unit : str
         What a line of the preview is.
     at_once : tuple of str
@@ -47,11 +46,9 @@ class Reader(ABC):
 
     model: str
     brought: str
-    formats: ClassVar[Mapping[str, str]]
-    badges: ClassVar[Mapping[str, str]]
+    kind: Kind
+    asks_format: bool = True
     delimiters: ClassVar[Mapping[str, str]]
-    endings: tuple[str, ...]
-    files: str
     unit: str
     at_once: tuple[str, ...] = ()
     takes_parts: bool = False

@@ -12,7 +12,8 @@ import pandas as pd
 import streamlit as st
 
 from acvb_core.data.relation import Relation
-from acvb_core.data.sources.columnar import CONTAINERS, Container, FileChoices
+from acvb_core.data.sources import formats
+from acvb_core.data.sources.columnar import FileChoices
 from acvb_core.errors import AcvbError, DataError
 from pages.ui.known_labels import carried
 from pages.ui.overview import forget_held_out
@@ -76,11 +77,9 @@ def uploaded_file(reader: Reader) -> Brought | None:
 
 
 def files_of(reader: Reader) -> str:
-    """Return what may be uploaded, in a sentence or two."""
-    if not reader.takes_parts:
-        return reader.files
-    *titles, last = (one.title for one in CONTAINERS)
-    return f"{reader.files} Or columns in {', '.join(titles)} or {last}."
+    """Return what may be uploaded, in a sentence."""
+    listed = formats.files_of(reader.kind)
+    return f"{listed[0].upper()}{listed[1:]}; any of them gzipped."
 
 
 def upload_form(workspace: Workspace, reader: Reader, file: Brought) -> Reading:
@@ -194,14 +193,14 @@ def _looking(reader: Reader, choices: FileChoices, prefix: str) -> None:
             persist_state="session",
             help="How letters are stored. Spreadsheets on Windows often write cp1252.",
         )
-    formats = reader.formats
+    known = formats.choices_of(reader.kind) if reader.asks_format else {}
     if choices.container != "text":
-        formats = {name: title for name, title in formats.items() if name in reader.column_formats}
-    if formats:
+        known = {name: title for name, title in known.items() if name in reader.column_formats}
+    if known:
         st.selectbox(
             "Format",
-            ["auto", *formats],
-            format_func=lambda name: formats.get(name, "recognise it"),
+            ["auto", *known],
+            format_func=lambda name: known.get(name, "recognise it"),
             key=f"{prefix}_format",
             persist_state="session",
         )
@@ -227,10 +226,10 @@ def _looking(reader: Reader, choices: FileChoices, prefix: str) -> None:
 def show_layout(reader: Reader, layout: Any) -> None:
     """Draw what was recognised, and the first lines of the file."""
     container = _container(layout)
-    facts = [reader.badges[layout.format]]
+    facts = [row.title for row in formats.formats_of(reader.kind) if row.name == layout.format]
     if container is not None:
-        facts.append(container.title.split(" ", 1)[1])  # without its article
-        if "header" in container.choices:
+        facts += [container.title] if container.name != layout.format else []
+        if "header" in container.options:
             facts.append("first row holds names" if layout.header else "no row of names")
     if layout.delimiter:
         facts += [
@@ -249,9 +248,10 @@ def show_layout(reader: Reader, layout: Any) -> None:
         st.dataframe(_preview(reader, layout), key="first_rows", height=height)
 
 
-def _container(layout: Any) -> Container | None:
+def _container(layout: Any) -> formats.Format | None:
+    """Return the format of a file of columns, which is no text."""
     name = getattr(layout, "container", layout.format)
-    return next((one for one in CONTAINERS if one.name == name), None)
+    return next((row for row in formats.FORMATS if row.family == "columns" and row.name == name), None)
 
 
 def _preview(reader: Reader, layout: Any) -> pd.DataFrame:
@@ -260,7 +260,7 @@ def _preview(reader: Reader, layout: Any) -> pd.DataFrame:
         names.append(name if name not in names else f"{name} ({len(names) + 1})")
     container = _container(layout)
     # The names of a file of columns stand in no row of it.
-    first = 2 if layout.header and (container is None or "header" in container.choices) else 1
+    first = 2 if layout.header and (container is None or "header" in container.options) else 1
     return pd.DataFrame(
         list(layout.rows),
         columns=names,
@@ -273,6 +273,6 @@ def _preview(reader: Reader, layout: Any) -> pd.DataFrame:
 
 def _stem(reader: Reader, filename: str) -> str:
     stem = filename
-    for ending in (".gz", *reader.endings, *(ending for one in CONTAINERS for ending in one.endings)):
+    for ending in (".gz", *formats.endings_of(reader.kind)):
         stem = stem.removesuffix(ending)
     return (stem or filename)[:LONGEST_NAME]

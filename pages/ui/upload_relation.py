@@ -21,18 +21,7 @@ class RelationReader(Reader):
 
     model = "irm"
     brought = "A relation or network"
-    formats: ClassVar[dict[str, str]] = {
-        "edges": "edge list",
-        "matrix": "matrix",
-        "matrix-market": "MatrixMarket",
-        "npz": "SciPy .npz",
-        "graphml": "GraphML",
-        "gexf": "GEXF",
-        "gml": "GML",
-        "pajek": "Pajek",
-        "node-link": "node-link JSON",
-    }
-    badges: ClassVar[dict[str, str]] = formats
+    kind = "relation"
     delimiters: ClassVar[dict[str, str]] = {
         ",": "comma",
         ";": "semicolon",
@@ -40,24 +29,6 @@ class RelationReader(Reader):
         "|": "bar |",
         " ": "space",
     }
-    endings = (
-        ".csv",
-        ".tsv",
-        ".txt",
-        ".mtx",
-        ".npz",
-        ".edges",
-        ".graphml",
-        ".gexf",
-        ".gml",
-        ".net",
-        ".paj",
-        ".json",
-    )
-    files = (
-        "CSV, TSV or other delimited text, MatrixMarket, SciPy .npz, GraphML, GEXF, GML, Pajek or node-link JSON; any "
-        "of them gzipped."
-    )
     unit = "line"
     at_once = SIDES
     takes_parts = True

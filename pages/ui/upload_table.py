@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import streamlit as st
 
 from acvb_core.data.report import ReadReport
-from acvb_core.data.sources.columnar import CONTAINERS
 from acvb_core.data.table import Table
 from acvb_core.data.tables.layout import TableLayout
 from acvb_core.data.tables.readers import inspect_table, load_table
@@ -48,14 +47,8 @@ class TableReader(Reader):
 
     model = "lfm"
     brought = "A table of numbers"
-    formats: ClassVar[dict[str, str]] = {}
-    badges: ClassVar[dict[str, str]] = {
-        "text": "table",
-        "npy": "NumPy .npy",
-        "npz": "NumPy or SciPy .npz",
-        "sparse npz": "SciPy .npz",
-        **{one.name: "table" for one in CONTAINERS},
-    }
+    kind = "table"
+    asks_format = False
     delimiters: ClassVar[dict[str, str]] = {
         ",": "comma",
         ";": "semicolon",
@@ -63,11 +56,6 @@ class TableReader(Reader):
         "|": "bar |",
         " ": "space",
     }
-    endings = (".csv", ".tsv", ".txt", ".npz", ".npy")
-    files = (
-        "CSV, TSV or other delimited text with a row for each object, NumPy .npy or .npz, SciPy .npz; any of them "
-        "gzipped. Cells may be missing."
-    )
     unit = "line"
     takes_parts = True
     looks_at: ClassVar[dict[str, Any]] = {"decimal": None, "missing": ""}

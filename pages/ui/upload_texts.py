@@ -12,7 +12,7 @@ import streamlit as st
 
 from acvb_core.data.corpora.disk_estimate import head_texts
 from acvb_core.data.corpora.disk_readers import read_to_disk
-from acvb_core.data.corpora.layout import CORPUS_FORMATS, CorpusLayout
+from acvb_core.data.corpora.layout import CorpusLayout
 from acvb_core.data.corpora.readers import inspect_corpus, load_corpus, read_texts, with_columns
 from acvb_core.data.corpora.texts import Texts, corpus_of_texts
 from acvb_core.data.corpora.tokeniser import Tokeniser
@@ -47,21 +47,8 @@ class TextReader(Reader):
 
     model = "lda"
     brought = "Texts"
-    formats: ClassVar[dict[Any, str]] = CORPUS_FORMATS
-    badges: ClassVar[dict[str, str]] = {
-        "counts": "word counts",
-        "docword": "UCI docword",
-        "ldac": "LDA-C",
-        "table": "table with texts",
-        "lines": "one document a line",
-        "zip": "zip of .txt files",
-    }
+    kind = "corpus"
     delimiters: ClassVar[dict[str, str]] = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar |"}
-    endings = (".csv", ".tsv", ".txt", ".zip", ".dat", ".ldac")
-    files = (
-        "A table with a column of texts, one document a line, a zip of .txt files, or word counts (document, word, "
-        "count; UCI docword; LDA-C). Any of them gzipped."
-    )
     unit = "record"
 
     def inspect(self, file: Brought, looking: dict[str, Any]) -> CorpusLayout:

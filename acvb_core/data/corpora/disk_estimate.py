@@ -114,7 +114,7 @@ def estimate(
         The head cannot be read, or there is no word in it.
     """
     choices = FrameChoices(sheet, table, query)
-    with open_source(source, filename, accepts=("zip",), patient=True, choices=choices) as opened:
+    with open_source(source, filename, kind="corpus", patient=True, choices=choices) as opened:
         size = opened.size()
         layout = layout or inspect_source(opened, "auto", encoding, None, "auto")
         encoding = encoding or layout.encoding
@@ -148,7 +148,7 @@ def head_texts(
         The file holds counts and no texts, or the head cannot be read.
     """
     choices = FrameChoices(sheet, table, query)
-    with open_source(source, filename, accepts=("zip",), patient=True, choices=choices) as opened:
+    with open_source(source, filename, kind="corpus", patient=True, choices=choices) as opened:
         layout = layout or inspect_source(opened, "auto", encoding, None, "auto")
         if not layout.has_texts:
             raise DataError(
@@ -310,5 +310,5 @@ def _measured(text: bytes, layout: CorpusLayout, tokeniser: Tokeniser | None) ->
 @contextmanager
 def _reading(text: bytes, layout: CorpusLayout) -> Iterator[Reading]:
     """Give the reading of a head, which is UTF-8; broken lines are left out."""
-    with ByteSource(text, layout.filename, accepts=("zip",), patient=True) as source:
+    with ByteSource(text, layout.filename, kind="corpus", patient=True) as source:
         yield Reading(source, layout, None, FaultPolicy(skip=True), Progress(None, source))

@@ -107,7 +107,7 @@ def read_to_disk(
         raise ParameterError(f"broken is {broken!r}; choose refuse or skip.")
     cutting = as_tokeniser(tokeniser)
     choices = FrameChoices(sheet, table, query)
-    with open_source(source, filename, accepts=("zip",), patient=broken == "skip", choices=choices) as opened:
+    with open_source(source, filename, kind="corpus", patient=broken == "skip", choices=choices) as opened:
         layout = _inspected(opened, format, encoding, delimiter, header)
         columns = {
             "text_column": text_column,

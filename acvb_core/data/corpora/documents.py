@@ -12,7 +12,7 @@ from acvb_core.data.corpora.rows import bounded, line_facts, open_rows, unfit_li
 from acvb_core.data.names import make_unique
 from acvb_core.data.report import Fact, plural
 from acvb_core.data.sources.byte_source import ByteSource
-from acvb_core.data.sources.text_formats import refuse_text_format
+from acvb_core.data.sources.refusals import refuse_text_format
 from acvb_core.data.sources.text_lines import open_lines, refuse_too_large
 from acvb_core.errors import DataError
 

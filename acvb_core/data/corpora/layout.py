@@ -11,16 +11,7 @@ from acvb_core.data.sources.columns import column_list, column_position
 from acvb_core.data.sources.values import read_value
 from acvb_core.errors import DataError
 
-CorpusFormat = Literal["counts", "docword", "ldac", "table", "lines", "zip"]
-#: Every format, with words for people.
-CORPUS_FORMATS: dict[CorpusFormat, str] = {
-    "counts": "Word counts: document, word, count on each line",
-    "docword": "UCI docword: three lines with the sizes, then document id, word id, count",
-    "ldac": "LDA-C: one document a line, term:count",
-    "table": "Table with a column of texts",
-    "lines": "Texts, one document a line",
-    "zip": "Zip archive of .txt files",
-}
+CorpusFormat = str
 #: Formats that hold texts, which a tokeniser cuts; the others hold counts.
 TEXT_FORMATS: tuple[CorpusFormat, ...] = ("table", "lines", "zip")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from acvb_core.data.corpora.counts import AddEntries, CountsFound, read_counts
 from acvb_core.data.corpora.cutting import WordFunction
 from acvb_core.data.corpora.documents import read_documents
-from acvb_core.data.corpora.layout import CORPUS_FORMATS, ROLES, ColumnChoice, CorpusFormat, CorpusLayout
+from acvb_core.data.corpora.layout import ROLES, ColumnChoice, CorpusFormat, CorpusLayout
 from acvb_core.data.corpora.numbered import read_docword, read_ldac
 from acvb_core.data.corpora.objects import as_frame, is_object, read_object, with_aliases
 from acvb_core.data.corpora.reading import Reading
@@ -16,6 +16,7 @@ from acvb_core.data.corpora.sniff import inspect_documents
 from acvb_core.data.corpora.texts import LoadedCorpus, MemorySink, Texts, corpus_of_texts
 from acvb_core.data.corpora.tokeniser import Tokeniser, as_tokeniser
 from acvb_core.data.sources.byte_source import ByteSource, FileLike
+from acvb_core.data.sources.formats import wanted_format
 from acvb_core.data.sources.frames import FrameChoices, FrameSource, open_source
 from acvb_core.data.sources.text_lines import Vocabulary, read_vocabulary
 from acvb_core.errors import DataError, ParameterError
@@ -57,7 +58,7 @@ def inspect_corpus(
     DataError
         Nothing that is read: empty, binary, a foreign format.
     """
-    with open_source(source, filename, accepts=("zip",), choices=FrameChoices(sheet, table, query)) as opened:
+    with open_source(source, filename, kind="corpus", choices=FrameChoices(sheet, table, query)) as opened:
         return inspect_source(opened, format, encoding, delimiter, header)
 
 
@@ -88,7 +89,7 @@ def read_texts(
     ParameterError
         An argument makes no sense for any file, or for this format.
     """
-    with open_source(source, filename, accepts=("zip",), choices=FrameChoices(sheet, table, query)) as opened:
+    with open_source(source, filename, kind="corpus", choices=FrameChoices(sheet, table, query)) as opened:
         layout = inspect_source(opened, format, encoding, delimiter, header)
         if not layout.has_texts:
             raise DataError(
@@ -199,7 +200,7 @@ def load_corpus(
             if value not in (None, "auto"):
                 raise ParameterError(f"{option} is for files; this is a {type(source).__name__}.")
         return read_object(source, columns, name=name or filename, vocabulary=vocabulary, tokeniser=cutting)
-    with open_source(source, filename, accepts=("zip",), choices=FrameChoices(sheet, table, query)) as opened:
+    with open_source(source, filename, kind="corpus", choices=FrameChoices(sheet, table, query)) as opened:
         layout = inspect_source(opened, format, encoding, delimiter, header)
         layout = with_columns(layout, columns)
         if not layout.has_texts:
@@ -223,11 +224,9 @@ def inspect_source(
     header: Literal["auto"] | bool,
 ) -> CorpusLayout:
     """Propose how to read an open source; the arguments are those of `load_corpus`."""
-    if format != "auto" and format not in CORPUS_FORMATS:
-        raise ParameterError(f"There is no format {format!r}; choose auto, {', '.join(CORPUS_FORMATS)}.")
     return inspect_documents(
         source,
-        format=None if format == "auto" else format,
+        format=wanted_format(format, "corpus"),
         encoding=encoding,
         delimiter=delimiter,
         header=None if header == "auto" else header,

@@ -23,11 +23,12 @@ from acvb_core.data.corpora.layout import (
     is_table,
     may_be_heading,
 )
-from acvb_core.data.relations.sniff import inspect, one_line_only, sparse_format
+from acvb_core.data.relations.sniff import inspect, one_line_only
 from acvb_core.data.sources.byte_source import ByteSource
+from acvb_core.data.sources.formats import recognised
 from acvb_core.data.sources.frames import FrameSource
 from acvb_core.data.sources.records import delimiter_code
-from acvb_core.data.sources.text_formats import refuse_text_format
+from acvb_core.data.sources.refusals import refuse_text_format
 from acvb_core.data.sources.text_lines import TextRecords, open_lines
 from acvb_core.errors import DataError
 
@@ -61,15 +62,9 @@ def inspect_documents(
     """
     if isinstance(source, FrameSource):
         return _frame_layout(source, format, header)
-    if source.is_zip or format == "zip":
-        return _zip_layout(source, format, encoding)
+    if recognised(source, "corpus", format) is not None:
+        return _zip_layout(source, encoding)
     refuse_text_format(source)
-    if sparse_format(source) is not None:
-        raise DataError(
-            "this is a sparse matrix (MatrixMarket), not documents",
-            source=source.name,
-            remedy="Give word counts as lines of document, word and count, or load it as a relation.",
-        )
     if delimiter is not None:
         delimiter_code(delimiter)
     lines, found_encoding = _head(source, encoding)
@@ -112,13 +107,7 @@ def _frame_layout(source: FrameSource, format: CorpusFormat | None, header: bool
     return _table_layout(blank, _Table(records, "", 1.0), named)
 
 
-def _zip_layout(source: ByteSource, format: CorpusFormat | None, encoding: str | None) -> CorpusLayout:
-    if not source.is_zip or format not in (None, "zip"):
-        raise DataError(
-            "this is a zip archive" if source.is_zip else "this is no zip archive",
-            source=source.name,
-            remedy="Let the format be recognised, or choose the other one.",
-        )
+def _zip_layout(source: ByteSource, encoding: str | None) -> CorpusLayout:
     files = zip_files(source)
     rows = tuple((file.filename, f"{file.file_size:,}") for file in files[:PREVIEW_ROWS])
     return CorpusLayout(

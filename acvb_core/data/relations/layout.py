@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
 from acvb_core.data.relations.guess import holds_texts
 from acvb_core.data.relations.sides import Sides
 from acvb_core.data.sources.columns import column_list, column_position
+from acvb_core.data.sources.formats import formats_of
 from acvb_core.data.sources.values import value_kind
 from acvb_core.errors import DataError, ParameterError
 
 ColumnChoice = str | int | Literal[False] | None
-FileFormat = Literal[
-    "edges", "matrix", "matrix-market", "npz", "graphml", "gexf", "gml", "pajek", "node-link"
-]
-FORMATS: tuple[FileFormat, ...] = get_args(FileFormat)
+FileFormat = str
 #: What columns of any origin hold; the others are formats of their own files.
-COLUMN_FORMATS: tuple[FileFormat, ...] = ("edges", "matrix")
+COLUMN_FORMATS = tuple(row.name for row in formats_of("relation", "text"))
 #: What these hold is a graph: nodes, and edges between them. A graph of networkx is taken for node-link data.
-GRAPH_FORMATS: tuple[FileFormat, ...] = ("graphml", "gexf", "gml", "pajek", "node-link")
+GRAPH_FORMATS = tuple(row.name for row in formats_of("relation", "graph"))
 
 
 @dataclass(frozen=True)
@@ -29,7 +27,8 @@ class Layout:
 
     Attributes
     ----------
-    format : one of FORMATS
+    format : str
+        Name of a row of the table of formats.
     filename : str
     gzipped : bool
     container : str

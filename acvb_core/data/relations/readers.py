@@ -12,7 +12,6 @@ from acvb_core.data.relations.edge_list import EdgeListReader
 from acvb_core.data.relations.graph import relation_of_graph
 from acvb_core.data.relations.graph_files import read_graph
 from acvb_core.data.relations.layout import (
-    FORMATS,
     ColumnChoice,
     Columns,
     FileFormat,
@@ -36,6 +35,7 @@ from acvb_core.data.relations.sniff import inspect
 from acvb_core.data.relations.sparse_files import read_matrix_market, read_npz
 from acvb_core.data.report import ReadReport
 from acvb_core.data.sources.byte_source import ByteSource, FileLike
+from acvb_core.data.sources.formats import wanted_format
 from acvb_core.data.sources.frames import FrameChoices, FrameSource, open_source
 from acvb_core.data.sources.records import BLOCK_BYTES
 from acvb_core.errors import ParameterError
@@ -80,7 +80,7 @@ def inspect_source(
         Nothing that is read: empty, binary, a foreign format, one column only.
     """
     choices = FrameChoices(sheet, table, query)
-    with open_source(source, filename, accepts=("npz",), choices=choices) as opened:
+    with open_source(source, filename, kind="relation", choices=choices) as opened:
         return _inspect(opened, format, encoding, delimiter, header)
 
 
@@ -130,7 +130,7 @@ def load_relation(
         masked) where that is not known; others need a threshold.
     filename : str, optional
         The name the user knows the source by.
-    format : "auto" or one of FORMATS
+    format : "auto", or the name of a format of relations
     name : str, optional
         Name of the relation (default: the file's name without extensions).
     row_column, column_column, value_column : str or int, optional
@@ -219,7 +219,7 @@ def load_relation(
         layout, found = _read_object(data, kind, chosen, replace(options, name=origin))
     else:
         choices = FrameChoices(sheet, table, query)
-        with open_source(data, filename, accepts=("npz",), choices=choices) as opened:
+        with open_source(data, filename, kind="relation", choices=choices) as opened:
             layout = _inspect(opened, format, encoding, delimiter, header)
             if format == "auto" and chosen.source is None and chosen.target is None:
                 refuse_texts(layout)
@@ -287,11 +287,9 @@ def _inspect(
     delimiter: str | None,
     header: Literal["auto"] | bool,
 ) -> Layout:
-    if format != "auto" and format not in FORMATS:
-        raise ParameterError(f"There is no format {format!r}; choose auto, {', '.join(FORMATS)}.")
     return inspect(
         source,
-        format=None if format == "auto" else format,
+        format=wanted_format(format, "relation"),
         encoding=encoding,
         delimiter=delimiter,
         header=None if header == "auto" else header,

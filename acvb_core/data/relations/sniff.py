@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -20,42 +18,16 @@ from acvb_core.data.relations.layout import (
 from acvb_core.data.report import plural
 from acvb_core.data.sources import csv_kernel as kernel
 from acvb_core.data.sources.byte_source import ByteSource, Utf8Stream
+from acvb_core.data.sources.formats import recognised
 from acvb_core.data.sources.frames import FrameSource
 from acvb_core.data.sources.records import Workspace, delimiter_code, field_error, new_state
-from acvb_core.data.sources.text_formats import beginning, decoded, is_json_lines, refuse_text_format
+from acvb_core.data.sources.refusals import refuse_text_format
 from acvb_core.data.sources.values import read_value, value_kind
 from acvb_core.errors import DataError
 
 HEAD_BYTES = 1 << 17
 MAX_HEAD_BYTES = 1 << 26
 _GUESS_RECORDS = 50
-_GRAPH_ENDINGS: dict[str, FileFormat] = {
-    ".graphml": "graphml",
-    ".gexf": "gexf",
-    ".gml": "gml",
-    ".net": "pajek",
-    ".paj": "pajek",
-}
-_KINDS: dict[FileFormat, str] = {
-    "npz": "a SciPy .npz file",
-    "matrix-market": "a MatrixMarket file",
-    "graphml": "a GraphML file",
-    "gexf": "a GEXF file",
-    "gml": "a GML file",
-    "pajek": "a Pajek file",
-    "node-link": "a node-link JSON file",
-}
-# What begins an XML file before its root.
-_PREAMBLE = re.compile(
-    r"\s*(?:<\?.*?\?>|<!--.*?-->|<!doctype[^>\[]*(?:\[.*?\]\s*)?>)", re.IGNORECASE | re.DOTALL
-)
-_ROOT = re.compile(r"\s*<(?:[\w.-]+:)?(graphml|gexf)\b")
-# JSON with a list of nodes, or whose first key is one of a graph's.
-_NODE_LINK = re.compile(
-    r'\{\s*"(?:(?:directed|multigraph)"\s*:\s*(?:true|false)|(?:nodes|links|edges)"\s*:\s*\[|'
-    r'.{0,1000000}?"nodes"\s*:\s*\[)',
-    re.DOTALL,
-)
 # A comma also stands inside text and numbers, so the others are believed first.
 _CANDIDATES = ("\t", ";", "|", ",")
 
@@ -86,28 +58,9 @@ def inspect(
     """
     if isinstance(source, FrameSource):
         return _frame_layout(source, format, header)
-    sparse = sparse_format(source)
-    if sparse is not None:
-        if format not in (None, sparse):
-            raise DataError(
-                f"this is {_KINDS[sparse]}, but it was to be read as {format}",
-                source=source.name,
-                remedy="Let the format be recognised: it is that of a relation.",
-            )
-        return Layout(sparse, source.name, source.gzipped)
-    graph = graph_format(source)
-    if graph is not None and format in (None, graph):
-        return Layout(graph, source.name, source.gzipped)
-    if format in _KINDS:
-        kind = _KINDS[format]
-        start = source.head.split(b"\n")[0].decode("utf-8", errors="replace").strip()
-        raise DataError(
-            f"this does not start like {kind}",
-            source=source.name,
-            line=1,
-            value=start,
-            remedy="Let the format be recognised, or save the file again.",
-        )
+    known = recognised(source, "relation", format)
+    if known is not None:
+        return Layout(known.name, source.name, source.gzipped)
     refuse_text_format(source)
     stream = Utf8Stream(source, encoding)
     delimiter, head = best_delimiter(*read_head(stream), delimiter, source.name)
@@ -177,44 +130,6 @@ def one_line_only(
         value=", ".join(fields),
         remedy=f"Load a file with data below the names, or {otherwise}.",
     )
-
-
-def sparse_format(source: ByteSource) -> FileFormat | None:
-    """Return the format of a sparse matrix, by how it starts."""
-    if source.is_zip:
-        return "npz"
-    return "matrix-market" if source.head.lstrip().lower().startswith(b"%%matrixmarket") else None
-
-
-def graph_format(source: ByteSource) -> FileFormat | None:
-    """Return the format of a graph file, by how it starts or, behind a long preamble, by its name."""
-    start = decoded(source.head).lstrip()
-    if start.startswith(("<", "{")):
-        found = _markup_format(*beginning(source))
-        if found is not None:
-            return found
-    text = start.lower().encode()
-    lines = [line.strip() for line in re.split(rb"[\r\n]+", text)]
-    first = next((line for line in lines if line and not line.startswith((b"%", b"#"))), b"")
-    if re.match(rb"\*(network|vertices|arcs|edges|matrix|partition)\b", first):
-        return "pajek"
-    if re.search(rb"^\s*graph\s*(\[|$)", text, re.MULTILINE) and re.match(rb"(graph\b|[a-z_]+\s)", first):
-        return "gml"
-    return _GRAPH_ENDINGS.get(Path(source.name.lower().removesuffix(".gz")).suffix)
-
-
-def _markup_format(text: str, whole: bool) -> FileFormat | None:
-    """Return the format of a graph in XML or JSON, by its root or its keys; other XML is for its reader to refuse."""
-    if text.startswith("{"):
-        several = "\n" in text.rstrip() and is_json_lines(text, whole)
-        return "node-link" if _NODE_LINK.match(text) and not several else None
-    declared = text.startswith("<?xml")
-    while preamble := _PREAMBLE.match(text):
-        text = text[preamble.end() :]
-    root = _ROOT.match(text)
-    if root is not None:
-        return "gexf" if root[1] == "gexf" else "graphml"
-    return "graphml" if declared else None
 
 
 def _edge_layout(found: Layout, records: list[list[str]], header: bool | None) -> Layout:

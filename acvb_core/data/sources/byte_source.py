@@ -5,13 +5,13 @@ from __future__ import annotations
 import codecs
 import io
 import zipfile
-from collections.abc import Collection
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from acvb_core.data.sources import signatures
+from acvb_core.data.sources import formats
 from acvb_core.data.sources.opening import FileLike as FileLike
 from acvb_core.data.sources.opening import Unzipped, open_bytes
+from acvb_core.data.sources.refusals import GZIP, NPY, ZIP
 from acvb_core.errors import DataError, ParameterError
 
 #: Bytes that any source may unpack to where it is needed as a whole; a large one may take 8 times its own size.
@@ -28,14 +28,18 @@ class ByteSource:
         text stream gives is taken as it is.
     filename : str, optional
         The name the user knows the source by; taken from the path or the file object when it has one.
-    accepts : collection of "npy", "npz", "zip" and "frames"
-        Kinds of binary files that the reader unpacks; the others are refused.
+    kind : "relation", "corpus", "table" or None
+        The data that are read; formats that hold others are refused. None: a list or a table of text.
+    columns : bool
+        Files of columns that are no text are taken too (Parquet, workbooks, …).
     patient : bool
         For a reader that leaves out what is broken: bytes that the encoding does not allow, and the place where a
         damaged gzip file ends, are read as NUL characters, which no text holds.
 
     Attributes
     ----------
+    format : Format or None
+        None for text whose first records have to be looked at.
     path : Path or None
         Where the file lies, if it was given so.
     cut_short : DataError or None
@@ -54,10 +58,10 @@ class ByteSource:
         source: FileLike,
         filename: str | None = None,
         *,
-        accepts: Collection[str] = (),
+        kind: formats.Kind | None = None,
+        columns: bool = False,
         patient: bool = False,
     ) -> None:
-        self._accepts = accepts
         self.patient = patient
         self.cut_short: DataError | None = None
         self._handle, name, self._owned, self.was_text = open_bytes(source)
@@ -67,12 +71,12 @@ class ByteSource:
         self.name = filename or "the data"
         try:
             self.head = self._rewound().read(512)
-            self.gzipped = self.head.startswith(signatures.GZIP)
+            self.gzipped = self.head.startswith(GZIP)
             if self.gzipped:
                 self.head = self.open().read(512)
             if not self.head:
                 raise DataError("the file is empty", source=self.name, remedy="Load a file with data in it.")
-            self._refuse_foreign()
+            self.format = formats.recognise(self, kind, columns=columns)
         except DataError:
             self.close()
             raise
@@ -97,17 +101,12 @@ class ByteSource:
     @property
     def is_array(self) -> bool:
         """Whether the (unpacked) content is a NumPy array."""
-        return self.head.startswith(signatures.NPY)
-
-    @property
-    def is_binary(self) -> bool:
-        """Whether the first bytes are not those of text."""
-        return signatures.is_binary(self.head)
+        return self.head.startswith(NPY)
 
     @property
     def is_zip(self) -> bool:
         """Whether the (unpacked) content is a zip archive: an .npz, or something to refuse."""
-        return self.head.startswith(signatures.ZIP)
+        return self.head.startswith(ZIP)
 
     def open(self) -> BinaryIO:
         """Return the content from its start, unpacked when it is gzipped; earlier streams are void."""
@@ -166,36 +165,6 @@ class ByteSource:
     def _rewound(self) -> BinaryIO:
         self._handle.seek(0)
         return self._handle
-
-    def _refuse_foreign(self) -> None:
-        if "frames" in self._accepts and signatures.holds_columns(self.head):
-            return
-        signatures.refuse_binary(self.head, self.name)
-        if self.is_array and "npy" not in self._accepts:
-            raise DataError(
-                "this is a NumPy array (npy)",
-                source=self.name,
-                remedy="Save it as CSV (UTF-8) and load that.",
-            )
-        if not self.is_zip:
-            return
-        names = self.zip_names()
-        if "frames" in self._accepts and signatures.is_workbook(names):
-            return
-        signatures.refuse_archive(names, self.name)
-        if all(name.endswith(".npy") for name in names):
-            if "npz" not in self._accepts:
-                raise DataError(
-                    "this is a NumPy archive (npz)",
-                    source=self.name,
-                    remedy="Save it as CSV (UTF-8) and load that.",
-                )
-        elif "zip" not in self._accepts:
-            raise DataError(
-                f"this is a zip archive of {len(names):,} files, the first is {names[0]!r}",
-                source=self.name,
-                remedy="Unpack it and load one file; gzip is understood.",
-            )
 
 
 def _as_nul(problem: UnicodeError) -> tuple[str, int]:

@@ -25,39 +25,13 @@ _JSON_BLOCK = 1 << 20
 _SHOWN = 8
 
 
-class Container(NamedTuple):
-    """A kind of file that holds columns.
-
-    Attributes
-    ----------
-    name, title : str
-    endings : tuple of str
-    recognise : callable
-        Takes the open file, and tells whether it is one.
-    read : callable
-        Takes the open file and the choices, and returns the frame.
-    choices : tuple of str
-        What can be said of how it is read, among "header" and the fields of `FrameChoices`; that of its parts first.
-    parts : callable, optional
-        Takes the open file, and gives the names of its sheets or tables, and the first of them with data.
-    """
-
-    name: str
-    title: str
-    endings: tuple[str, ...]
-    recognise: Callable[[ByteSource], bool]
-    read: Callable[[ByteSource, FrameChoices], Frame]
-    choices: tuple[str, ...] = ()
-    parts: Callable[[ByteSource], tuple[tuple[str, ...], str | None]] | None = None
-
-
 class FileChoices(NamedTuple):
     """What can be said of how a file is read, before its layout is known.
 
     Attributes
     ----------
     container : str
-        Name of its `Container`; "text" where it has none.
+        Name of its format of columns; "text" where it has none.
     options : tuple of str
         Arguments of the readers; that of its sheets or tables first.
     parts : tuple of str
@@ -75,11 +49,11 @@ class FileChoices(NamedTuple):
 def inspect_choices(source: FileLike, filename: str | None = None) -> FileChoices:
     """Say what can be chosen of how a file is read; of one that cannot be read, what a text has."""
     try:
-        with ByteSource(source, filename, accepts=("zip", "npz", "npy", "frames")) as opened:
-            for container in CONTAINERS:
-                if container.recognise(opened):
-                    parts, first = ((), None) if container.parts is None else container.parts(opened)
-                    return FileChoices(container.name, container.choices, parts, first)
+        with ByteSource(source, filename, columns=True) as opened:
+            if opened.format is not None:
+                name = opened.format.name
+                parts, first = _PARTS[name](opened) if name in _PARTS else ((), None)
+                return FileChoices(name, opened.format.options, parts, first)
     except DataError:
         pass  # whoever reads it says what is wrong
     return FileChoices()
@@ -95,15 +69,13 @@ def open_file(source: ByteSource, choices: FrameChoices) -> Frame | None:
     ParameterError
         A choice that this kind of file does not have.
     """
-    for container in CONTAINERS:
-        if container.recognise(source):
-            for option, value in choices._asdict().items():
-                if value is not None and option not in container.choices:
-                    raise ParameterError(
-                        f"{source.name} is {container.title}: it has no choice {option}={value!r}."
-                    )
-            return container.read(source, choices)
-    return None
+    found = source.format
+    if found is None or found.family != "columns":
+        return None
+    for option, value in choices._asdict().items():
+        if value is not None and option not in found.options:
+            raise ParameterError(f"{source.name} is {found.noun}: it has no choice {option}={value!r}.")
+    return _READERS[found.name](source, choices)
 
 
 def _damaged(source: ByteSource, what: str, problem: object) -> DataError:
@@ -166,20 +138,6 @@ def _read_arrow(source: ByteSource, choices: FrameChoices) -> Frame:
             raise _damaged(source, "an Arrow file", problem) from None
 
     return Frame("arrow", "an Arrow file", names, True, batches)
-
-
-def _is_workbook(source: ByteSource) -> bool:
-    if source.head.startswith(b"\xd0\xcf\x11\xe0"):
-        return Path(source.name.lower().removesuffix(".gz")).suffix not in (".doc", ".ppt", ".msg", ".msi")
-    if not source.is_zip:
-        return False
-    names = source.zip_names()
-    if any(name.startswith("xl/") for name in names):
-        return True
-    if "content.xml" not in names:
-        return False
-    with zipfile.ZipFile(source.seekable()) as archive:
-        return b"spreadsheet" in archive.open("mimetype").read(200) if "mimetype" in names else False
 
 
 @contextmanager
@@ -285,14 +243,6 @@ def _text_batch(rows: Sequence[Sequence[Any]], width: int, lines: Sequence[int])
     columns = [pa.array([row[i] for row in rows], pa.large_string()) for i in range(width)]
     names = [f"column {i + 1}" for i in range(width)]
     return pa.RecordBatch.from_arrays([*columns, pa.array(lines, pa.int64())], names=[*names, LINES])
-
-
-def _is_json_lines(source: ByteSource) -> bool:
-    from acvb_core.data.sources.text_formats import text_format
-
-    if source.name.lower().removesuffix(".gz").endswith((".jsonl", ".ndjson")):
-        return source.head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[")
-    return text_format(source) == "a JSON Lines file"
 
 
 def _read_json_lines(source: ByteSource, choices: FrameChoices) -> Frame:
@@ -513,22 +463,16 @@ def _listed(names: Sequence[str]) -> str:
     return f"{shown}, …" if len(names) > _SHOWN else shown or "none"
 
 
-CONTAINERS: tuple[Container, ...] = (
-    Container(
-        "parquet", "a Parquet file", (".parquet", ".pq"), lambda s: s.head.startswith(b"PAR1") and s.is_binary,
-        _read_parquet,
-    ),
-    Container(
-        "arrow", "an Arrow or Feather file", (".arrow", ".feather"),
-        lambda s: s.head.startswith((b"ARROW1", b"FEA1")) and s.is_binary, _read_arrow,
-    ),
-    Container(
-        "excel", "an Excel or OpenDocument workbook", (".xlsx", ".xls", ".xlsb", ".xlsm", ".ods"), _is_workbook,
-        _read_workbook, ("sheet", "header"), _sheets,
-    ),
-    Container("json-lines", "a JSON Lines file", (".jsonl", ".ndjson"), _is_json_lines, _read_json_lines),
-    Container(
-        "sqlite", "an SQLite database", (".sqlite", ".sqlite3", ".db"),
-        lambda s: s.head.startswith(b"SQLite format 3\x00"), _read_sqlite, ("table", "query"), _tables,
-    ),
-)  # fmt: skip
+#: By the name of the format, whose row says how its files are recognised.
+_READERS: dict[str, Callable[[ByteSource, FrameChoices], Frame]] = {
+    "parquet": _read_parquet,
+    "arrow": _read_arrow,
+    "excel": _read_workbook,
+    "json-lines": _read_json_lines,
+    "sqlite": _read_sqlite,
+}
+#: The names of a file's sheets or tables, and the first of them with data.
+_PARTS: dict[str, Callable[[ByteSource], tuple[tuple[str, ...], str | None]]] = {
+    "excel": _sheets,
+    "sqlite": _tables,
+}

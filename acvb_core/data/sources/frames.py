@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.data.report import Fact, plural
-from acvb_core.data.sources import signatures
 from acvb_core.data.sources.byte_source import ByteSource, FileLike, Utf8Stream
+from acvb_core.data.sources.formats import Kind
 from acvb_core.data.sources.records import BLOCK_BYTES, RecordBatch, RecordReader
 from acvb_core.errors import DataError, ParameterError
 
@@ -304,7 +304,7 @@ def open_source(
     source: FileLike | Any,
     filename: str | None = None,
     *,
-    accepts: Sequence[str] = (),
+    kind: Kind | None = None,
     patient: bool = False,
     choices: FrameChoices | None = None,
 ) -> ByteSource | FrameSource:
@@ -316,7 +316,7 @@ def open_source(
         A data frame is whatever has the Arrow stream or the dataframe protocol (pandas, polars, pyarrow, duckdb, …).
     filename : str, optional
         The name the user knows it by.
-    accepts, patient
+    kind, patient
         As for `ByteSource`.
     choices : FrameChoices, optional
 
@@ -333,13 +333,10 @@ def open_source(
     if objects.is_frame(source):
         _refuse_choices(choices, filename or "a data frame")
         return FrameSource(objects.open_object(source), filename or "the data frame", patient=patient)
-    opened = ByteSource(source, filename, accepts=(*accepts, "frames"), patient=patient)
+    opened = ByteSource(source, filename, kind=kind, columns=True, patient=patient)
     try:
         frame = columnar.open_file(opened, choices)
         if frame is None:
-            signatures.refuse_binary(opened.head, opened.name)
-            if opened.is_zip:
-                signatures.refuse_archive(opened.zip_names(), opened.name)
             _refuse_choices(choices, opened.name)
             return opened
         return FrameSource(frame, opened.name, patient=patient, below=opened)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from acvb_core.data.sources.byte_source import ByteSource, FileLike, Utf8Stream
-from acvb_core.data.sources.text_formats import refuse_text_format
+from acvb_core.data.sources.refusals import refuse_text_format
 from acvb_core.errors import DataError
 
 #: Text held in memory at most, unpacked: a few kilobytes of gzip or zip can claim more than any machine has.

@@ -16,7 +16,7 @@ from acvb_core.data.report import plural
 from acvb_core.data.sources.byte_source import ByteSource, Utf8Stream
 from acvb_core.data.sources.columns import NamedColumns, column_position
 from acvb_core.data.sources.frames import FrameChoices, FrameSource
-from acvb_core.data.sources.text_formats import refuse_text_format
+from acvb_core.data.sources.refusals import refuse_text_format
 from acvb_core.data.sources.values import MISSING_WORDS
 from acvb_core.errors import DataError, ParameterError
 

@@ -73,7 +73,7 @@ def inspect_table(
     """
     looking = _looking(encoding, delimiter, decimal, header, missing)
     choices = FrameChoices(sheet, table, query)
-    with open_source(source, filename, accepts=("npy", "npz"), choices=choices) as opened:
+    with open_source(source, filename, kind="table", choices=choices) as opened:
         if opened.is_array or opened.is_zip:
             return TableLayout("npy" if opened.is_array else "npz", opened.name, opened.gzipped)
         return inspect_columns(opened, **looking)
@@ -200,7 +200,7 @@ def load_table(
 def _load(source: Any, filename: str | None, options: TableOptions) -> LoadedTable:
     """Load a file or a frame; what is wrong with it is told while it is open, which knows its rows and columns."""
     source, rows = _split_index(source)
-    with open_source(source, filename, accepts=("npy", "npz"), choices=options.parts) as opened:
+    with open_source(source, filename, kind="table", choices=options.parts) as opened:
         options = options._replace(name=options.name or opened.stem)
         if isinstance(opened, ByteSource) and (opened.is_array or opened.is_zip):
             return _finish(read_numpy(opened), options)

@@ -1,12 +1,17 @@
-"""What a binary file is, by its first bytes, by the names inside a zip archive, and by its own name."""
+"""Formats that are not read: what a file of one is, by its first bytes, and what to do with it instead."""
 
 from __future__ import annotations
 
+import codecs
+import json
+import re
 from collections.abc import Sequence
-from pathlib import PurePath
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from acvb_core.errors import DataError
+
+if TYPE_CHECKING:
+    from acvb_core.data.sources.byte_source import ByteSource
 
 _SAVE_AS_CSV = "Save it as CSV (UTF-8) and load that."
 _UNPACK = "Unpack it and load the file in it; gzip is unpacked by itself."
@@ -14,6 +19,7 @@ _EXPORT = "Export the data as CSV (UTF-8) and load that."
 _NO_DATA = "Load a file of data, for instance a CSV."
 
 GZIP = b"\x1f\x8b"
+OLD_OFFICE = b"\xd0\xcf\x11\xe0"
 ZIP = b"PK\x03\x04"
 NPY = b"\x93NUMPY"
 _EMPTY_ZIP = b"PK\x05\x06"
@@ -40,7 +46,7 @@ _SIGNATURES = (
     Signature(b"7z\xbc\xaf", "a 7-Zip archive", _UNPACK),
     Signature(b"Rar!\x1a\x07", "a RAR archive", _UNPACK),
     Signature(b"ustar", "a tar archive", _UNPACK, 257, wordy=True),
-    Signature(b"\xd0\xcf\x11\xe0", "an old Excel workbook (xls) or Word document", _SAVE_AS_CSV),
+    Signature(OLD_OFFICE, "an old Excel workbook (xls) or Word document", _SAVE_AS_CSV),
     Signature(b"PAR1", "a Parquet file", _SAVE_AS_CSV, wordy=True),
     Signature(b"ARROW1", "an Arrow file", _SAVE_AS_CSV, wordy=True),
     Signature(b"FEA1", "a Feather file", _SAVE_AS_CSV, wordy=True),
@@ -86,33 +92,31 @@ _PACKED = (
     ("content.xml", "an OpenDocument file", _SAVE_AS_CSV),
     ("META-INF/container.xml", "an e-book (EPUB)", "Save it as plain text (UTF-8) and load that."),
 )
-_NAMED = {
-    ".zip": (ZIP, "a zip archive"),
-    ".npz": (ZIP, "a NumPy archive"),
-    ".npy": (NPY, "a NumPy array"),
-    ".xlsx": (ZIP, "an Excel workbook"),
-    ".ods": (ZIP, "an OpenDocument file"),
-    ".docx": (ZIP, "a Word document"),
-    ".parquet": (b"PAR1", "a Parquet file"),
-    ".pdf": (b"%PDF", "a PDF document"),
-    ".png": (b"\x89PNG", "a PNG image"),
+_PROMISES = {
+    ".docx": "a Word document",
+    ".pdf": "a PDF document",
+    ".png": "a PNG image",
 }
+
+#: Bytes that are looked at where the first ones do not decide.
+_LOOKED_AT = 1 << 20
+#: Lines of JSON Lines that must hold a value each.
+_LINES = 5
+_HTML = re.compile(r"<!doctype\s+html\b|<html[\s>]", re.IGNORECASE)
+_DECLARED_XML = re.compile(r"<\?xml\s|<!doctype\s+\w", re.IGNORECASE)
+_ROOT = re.compile(r"<([A-Za-z_][\w:.-]*)(?:\s[^<>]*)?>")
+# How JSON begins whose end is not seen: with a key, or in a list with a key or a text.
+_BEGUN_JSON = re.compile(r'\{\s*"[^"\n]*"\s*:|\[\s*(?:\{\s*"[^"\n]*"\s*:|(?:\[\s*)?"[^"\n]*"\s*,)')
+
+
+def promised_kind(ending: str) -> str | None:
+    """Return what the ending of a name says that a file is, for formats that are not read."""
+    return _PROMISES.get(ending)
 
 
 def is_binary(head: bytes) -> bool:
     """Whether the first bytes of a file are not those of text."""
     return len(head.translate(None, delete=_CONTROL)) < len(head)
-
-
-def holds_columns(head: bytes) -> bool:
-    """Whether a file is of a binary kind whose columns are read (`columnar`); zip archives apart."""
-    starts = (b"PAR1", b"ARROW1", b"FEA1", b"SQLite format 3\x00", b"\xd0\xcf\x11\xe0")
-    return head.startswith(starts) and is_binary(head)
-
-
-def is_workbook(names: Sequence[str]) -> bool:
-    """Whether a zip archive of these names is a workbook (or another OpenDocument file, which its reader refuses)."""
-    return any(name.startswith("xl/") for name in names) or "content.xml" in names
 
 
 def refuse_binary(head: bytes, name: str) -> None:
@@ -128,20 +132,12 @@ def refuse_binary(head: bytes, name: str) -> None:
     Raises
     ------
     DataError
-        The content is of a known binary kind, or the name promises another kind of file than the content is.
+        The content is of a known binary kind.
     """
     binary = is_binary(head)
     for magic, kind, remedy, at, wordy in _SIGNATURES:
         if head.startswith(magic, at) and (binary or not wordy):
             raise DataError(f"this is {kind}", source=name, remedy=remedy)
-    magic, kind = _NAMED.get(PurePath(name.lower().removesuffix(".gz")).suffix, (b"", ""))
-    if not head.startswith((magic, ZIP, NPY)):
-        raise DataError(
-            f"the name says that this is {kind}, but the content is not",
-            source=name,
-            value=head[:20].decode("utf-8", errors="replace"),
-            remedy="Give the file the right ending (.csv or .txt for text), or save or download it again.",
-        )
 
 
 def refuse_archive(names: Sequence[str], name: str) -> None:
@@ -166,3 +162,94 @@ def refuse_archive(names: Sequence[str], name: str) -> None:
     for start, kind, remedy in _PACKED:
         if any(entry.startswith(start) for entry in names):
             raise DataError(f"this is {kind}", source=name, remedy=remedy)
+
+
+def refuse_text_format(source: ByteSource) -> None:
+    """Raise DataError for a file of a format that holds text, but is no plain text, judged as a whole by how it starts.
+
+    Cells of a table may hold such formats, and prose may begin with brackets.
+    """
+    kind = text_format(source)
+    if kind is not None:
+        raise DataError(
+            f"this is {kind}, not plain text",
+            source=source.name,
+            remedy="Save it as CSV, with texts in one column, or give plain texts as .txt files in a zip archive.",
+        )
+
+
+def text_format(source: ByteSource) -> str | None:
+    """Return what a file is, in words; None for plain text."""
+    start = decoded(source.head).lstrip()
+    if start.startswith(r"{\rtf"):
+        return "an RTF document"
+    if start.startswith("%PDF-"):
+        return "a PDF document"
+    if not start.startswith(("<", "{", "[")):
+        return None
+    text, whole = beginning(source)
+    if text.startswith("<"):
+        return _markup(text, whole)
+    if _is_json(text, whole):
+        return "a JSON file"
+    if is_json_lines(text, whole):
+        return "a JSON Lines file"
+    return None
+
+
+def _markup(text: str, whole: bool) -> str | None:
+    while text.startswith("<!--"):
+        text = text.partition("-->")[2].lstrip()
+    if _HTML.match(text):
+        return "an HTML page"
+    if _DECLARED_XML.match(text):
+        return "an XML file"
+    root = _ROOT.match(text)
+    if not whole or root is None:
+        return None
+    # Prose may begin with a tag; only a document is all inside of one.
+    end = f"</{root[1]}>"
+    return "an XML file" if text.rstrip().endswith(end) and text.count(end) == 1 else None
+
+
+def _is_json(text: str, whole: bool) -> bool:
+    try:
+        return isinstance(json.loads(text), dict | list) and whole
+    except RecursionError:
+        return True
+    except ValueError:
+        return not whole and _BEGUN_JSON.match(text) is not None and not is_json_lines(text, whole)
+
+
+def is_json_lines(text: str, whole: bool) -> bool:
+    """Whether each of the first lines is a JSON value of its own."""
+    lines = text.splitlines()
+    if not whole and len(lines) > 1:
+        lines.pop()  # it may be cut
+    first = [line for line in lines if line.strip()][:_LINES]
+    try:
+        return all(isinstance(json.loads(line), dict | list) for line in first)
+    except (ValueError, RecursionError):
+        return False
+
+
+def beginning(source: ByteSource) -> tuple[str, bool]:
+    """Return the first text of a file, and whether it is all."""
+    try:
+        content = source.open().read(_LOOKED_AT)
+    except DataError:  # a damaged archive: its reader says so
+        content = source.head
+    return decoded(content).lstrip(), len(content) < _LOOKED_AT
+
+
+def decoded(content: bytes) -> str:
+    """Return bytes as text: UTF-8, or what a byte order mark says."""
+    for mark, encoding in (
+        (codecs.BOM_UTF32_LE, "utf-32"),
+        (codecs.BOM_UTF32_BE, "utf-32"),
+        (codecs.BOM_UTF16_LE, "utf-16"),
+        (codecs.BOM_UTF16_BE, "utf-16"),
+    ):
+        if content.startswith(mark):
+            return content.decode(encoding, errors="replace")
+    return content.removeprefix(codecs.BOM_UTF8).decode("utf-8", errors="replace")
