@@ -250,7 +250,7 @@ def show_layout(reader: Reader, layout: Any) -> None:
 
 def _container(layout: Any) -> formats.Format | None:
     """Return the format of a file of columns, which is no text."""
-    name = getattr(layout, "container", layout.format)
+    name = layout.container
     return next((row for row in formats.FORMATS if row.family == "columns" and row.name == name), None)
 
 

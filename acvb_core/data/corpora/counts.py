@@ -11,9 +11,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from acvb_core.data.corpora.layout import CorpusLayout
 from acvb_core.data.corpora.reading import Reading
-from acvb_core.data.relations.layout import Layout
 from acvb_core.data.report import Fact, plural
 from acvb_core.data.sources.frames import open_records
 from acvb_core.data.sources.label_table import LabelTable
@@ -83,7 +81,7 @@ def read_counts(reading: Reading, vocabulary: Vocabulary | None, add: AddEntries
             reading.progress.reading()
     if not reader.records:
         raise only_names(reading.name)
-    facts = reading_facts(reader, _edge_layout(layout), reading.source)
+    facts = reading_facts(reader, layout, reading.source)
     if layout.count_column is None:
         told = "There is no count column: each line is one token."
         facts.append(Fact("lines_as_tokens", n_entries, told))
@@ -247,23 +245,6 @@ def whole_number(text: str, what: str, low: int, high: int, remedy: str, place: 
         except ValueError:
             fault = f"the {what} is no number"
     raise DataError(fault, **place, value=text or None, remedy=remedy)
-
-
-def _edge_layout(layout: CorpusLayout) -> Layout:
-    """Return the layout of the same file as a list of links, of which the facts about reading are told."""
-    return Layout(
-        "edges",
-        layout.filename,
-        layout.gzipped,
-        layout.encoding,
-        layout.delimiter,
-        layout.header,
-        layout.column_names,
-        n_fields=layout.n_fields,
-        row_column=layout.document_column,
-        column_column=layout.word_column,
-        value_column=layout.count_column,
-    )
 
 
 def _chosen_records(batch: RecordBatch, chosen: NDArray[np.bool_]) -> RecordBatch:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
-from acvb_core.data.sources.columns import column_list, column_position
+from acvb_core.data.sources.columns import FileLayout, column_list, column_position
 from acvb_core.data.sources.values import read_value
 from acvb_core.errors import DataError
 
@@ -22,68 +22,41 @@ ROLES: dict[CorpusFormat, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "table": (("text_column",), ("name_column", "label_column")),
 }
 
-PREVIEW_ROWS = 20
 PREVIEW_CHARACTERS = 1_000
 
 
 @dataclass(frozen=True)
-class CorpusLayout:
-    """How a file is (or would be) read; columns are 0-based positions.
+class CorpusLayout(FileLayout):
+    """How documents are (or would be) read; fields of `rows` are cut to PREVIEW_CHARACTERS.
+
+    The encoding of a zip archive is None unless it was given: each of its files has its own. Its `rows` are the names
+    and sizes of its files.
 
     Attributes
     ----------
-    format : "counts", "docword", "ldac", "table", "lines" or "zip"
-    filename : str
-    gzipped : bool
-    encoding, delimiter : str or None
-        None where the format has none. A zip's encoding is None unless it was given: each file has its own.
-    header : bool
-        The first line holds names.
-    column_names : tuple of str
-        The header's fields, or "column 1", "column 2", …
-    rows : tuple of tuples of str
-        The first lines, at most PREVIEW_ROWS, each field cut to PREVIEW_CHARACTERS; for a zip, the names and
-        sizes of its files.
     document_column, word_column, count_column : int or None
         Counts only; without a count column each line is one token.
     text_column, name_column, label_column : int or None
         Table only.
-    container : str
-        What holds the columns: "text", or that of a `Frame` ("parquet", "excel", …).
     """
 
-    format: CorpusFormat
-    filename: str
-    gzipped: bool = False
-    encoding: str | None = None
-    delimiter: str | None = None
-    header: bool = False
-    column_names: tuple[str, ...] = ()
-    rows: tuple[tuple[str, ...], ...] = ()
     document_column: int | None = None
     word_column: int | None = None
     count_column: int | None = None
     text_column: int | None = None
     name_column: int | None = None
     label_column: int | None = None
-    container: str = "text"
 
     @property
-    def n_fields(self) -> int:
-        """Fields in each line (0 where a line has no columns)."""
-        return len(self.column_names)
+    def used_columns(self) -> set[int | None] | None:
+        """The columns of word counts that are read."""
+        used = {self.document_column, self.word_column, self.count_column}
+        return used if self.format == "counts" else None
 
     @property
     def has_texts(self) -> bool:
         """Whether the file holds texts, which a tokeniser cuts."""
         return self.format in TEXT_FORMATS
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the layout as JSON-able values."""
-        found = dict(self.__dict__)
-        found["column_names"] = list(self.column_names)
-        found["rows"] = [list(row) for row in self.rows]
-        return found
 
     def with_columns(self, choices: Mapping[str, ColumnChoice]) -> CorpusLayout:
         """Return the layout with the user's columns; guesses give way to them.

@@ -5,12 +5,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from acvb_core.data.corpora.documents import zip_files
 from acvb_core.data.corpora.layout import (
     PREVIEW_CHARACTERS,
-    PREVIEW_ROWS,
     CorpusFormat,
     CorpusLayout,
     guess_label_column,
@@ -23,10 +21,12 @@ from acvb_core.data.corpora.layout import (
     is_table,
     may_be_heading,
 )
-from acvb_core.data.relations.sniff import inspect, one_line_only
+from acvb_core.data.relations.sniff import inspect
 from acvb_core.data.sources.byte_source import ByteSource
+from acvb_core.data.sources.columns import PREVIEW_ROWS
 from acvb_core.data.sources.formats import recognised
 from acvb_core.data.sources.frames import FrameSource
+from acvb_core.data.sources.head import Head, best_head, one_line_fault
 from acvb_core.data.sources.records import delimiter_code
 from acvb_core.data.sources.refusals import refuse_text_format
 from acvb_core.data.sources.text_lines import TextRecords, open_lines
@@ -35,14 +35,6 @@ from acvb_core.errors import DataError
 _HEAD_CHARACTERS = 1 << 22
 _HEAD_LINES = 5_000
 _GUESS_RECORDS = 200
-# A comma also stands inside text, so the others are believed first.
-_CANDIDATES = ("\t", ";", "|", ",")
-
-
-class _Table(NamedTuple):
-    records: list[list[str]]  # those with as many fields as the first
-    delimiter: str
-    share: float  # their share of all
 
 
 def inspect_documents(
@@ -77,14 +69,17 @@ def inspect_documents(
         return _plain(blank, "lines", lines)
     if format == "counts":
         return _counts_layout(source, blank, encoding, delimiter, header)
-    table = _best_table(lines, delimiter, source.name)
     given = format is not None or delimiter is not None
-    if not given and (table is None or not is_table(*table, source.name)):
-        if table is not None and len(lines) == 1 and may_be_heading(table.records[0]):
-            raise one_line_only(table.records[0], source.name, "choose the format lines")
+    try:
+        table = best_head(lambda candidate: _cut(lines, candidate, source.name), delimiter)
+    except DataError:
+        if given:
+            raise
         return _plain(blank, "lines", lines)
-    if table is None:
-        raise _first_fault(lines, delimiter or ",", source.name)
+    if not given and not is_table(table.records, table.delimiter, table.share, source.name):
+        if len(lines) == 1 and may_be_heading(table.records[0]):
+            raise one_line_fault(table.records[0], source.name, "choose the format lines")
+        return _plain(blank, "lines", lines)
     if format is None and is_counts(table.records):
         return _counts_layout(source, blank, encoding, table.delimiter, header)
     return _table_layout(blank, table, header)
@@ -104,20 +99,20 @@ def _frame_layout(source: FrameSource, format: CorpusFormat | None, header: bool
     records = source.first_rows(_GUESS_RECORDS)
     if format == "counts" or (format is None and len(frame.names) > 1 and is_counts(records)):
         return _counts_layout(source, blank, None, None, named)
-    return _table_layout(blank, _Table(records, "", 1.0), named)
+    return _table_layout(blank, Head(records, len(frame.names), 1.0, ""), named)
 
 
 def _zip_layout(source: ByteSource, encoding: str | None) -> CorpusLayout:
     files = zip_files(source)
     rows = tuple((file.filename, f"{file.file_size:,}") for file in files[:PREVIEW_ROWS])
     return CorpusLayout(
-        "zip", source.name, source.gzipped, encoding, column_names=("file", "bytes"), rows=rows
+        "zip", source.name, source.gzipped, encoding, column_names=("file", "bytes"), rows=rows, n_fields=2
     )
 
 
 def _plain(blank: CorpusLayout, format: CorpusFormat, lines: Sequence[str]) -> CorpusLayout:
     rows = tuple((line.rstrip("\r\n")[:PREVIEW_CHARACTERS],) for line in lines[:PREVIEW_ROWS])
-    return replace(blank, format=format, column_names=("line",), rows=rows)
+    return replace(blank, format=format, column_names=("line",), rows=rows, n_fields=1)
 
 
 def _counts_layout(
@@ -137,13 +132,14 @@ def _counts_layout(
         header=found.header,
         column_names=found.column_names,
         rows=found.rows,
+        n_fields=len(found.column_names),
         document_column=found.row_column,
         word_column=found.column_column,
         count_column=found.value_column,
     )
 
 
-def _table_layout(blank: CorpusLayout, table: _Table, header: bool | None) -> CorpusLayout:
+def _table_layout(blank: CorpusLayout, table: Head, header: bool | None) -> CorpusLayout:
     records = table.records
     width = len(records[0])
     has_header = has_text_header(records) if header is None else header
@@ -161,6 +157,7 @@ def _table_layout(blank: CorpusLayout, table: _Table, header: bool | None) -> Co
         header=has_header,
         column_names=tuple(names),
         rows=cut,
+        n_fields=width,
         text_column=text,
         name_column=name,
         label_column=label,
@@ -186,39 +183,17 @@ def _head(source: ByteSource, encoding: str | None) -> tuple[list[str], str]:
     return head, found
 
 
-def _best_table(lines: Sequence[str], delimiter: str | None, name: str) -> _Table | None:
-    """Return the head as a table, None when its first record cannot be read at any delimiter."""
-    best: _Table | None = None
-    for candidate in _CANDIDATES if delimiter is None else (delimiter,):
-        records = _records(lines, candidate, name)
-        if not records:
-            continue
-        alike = [record for record in records if len(record) == len(records[0])]
-        found = _Table(alike, candidate, len(alike) / len(records))
-        if best is None or _rank(found) > _rank(best):
-            best = found
-    return best
+def _cut(lines: Sequence[str], delimiter: str, name: str) -> Head:
+    """Return the first records that have as many fields as the first one.
 
-
-def _rank(table: _Table) -> float:
-    return table.share if len(table.records[0]) > 1 else 0.0
-
-
-def _records(lines: Sequence[str], delimiter: str, name: str) -> list[list[str]]:
-    """Return the first records; a fault ends them (the reader names it, should this be the delimiter)."""
+    A fault ends them (the reader names it, should this be the delimiter); that of the first record is raised.
+    """
     found: list[list[str]] = []
     try:
         for _, fields in itertools.islice(TextRecords(lines, delimiter, name), _GUESS_RECORDS):
             found.append(fields)
     except DataError:
-        return found
-    return found
-
-
-def _first_fault(lines: Sequence[str], delimiter: str, name: str) -> DataError:
-    """Return what keeps the first record from being read."""
-    try:
-        next(iter(TextRecords(lines, delimiter, name)))
-    except DataError as fault:
-        return fault
-    raise AssertionError("the first record can be read")
+        if not found:
+            raise
+    alike = [record for record in found if len(record) == len(found[0])]
+    return Head(alike, len(found[0]), len(alike) / len(found), delimiter)

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from acvb_core.data.relations.guess import holds_texts
 from acvb_core.data.relations.sides import Sides
-from acvb_core.data.sources.columns import column_list, column_position
+from acvb_core.data.sources.columns import FileLayout, column_list, column_position
 from acvb_core.data.sources.formats import formats_of
 from acvb_core.data.sources.values import value_kind
 from acvb_core.errors import DataError, ParameterError
@@ -22,27 +22,11 @@ GRAPH_FORMATS = tuple(row.name for row in formats_of("relation", "graph"))
 
 
 @dataclass(frozen=True)
-class Layout:
-    """How a file is (or would be) read; columns are 0-based positions.
+class Layout(FileLayout):
+    """How a relation is (or would be) read; `column_names` and the fields of `rows` are the first PREVIEW_FIELDS.
 
     Attributes
     ----------
-    format : str
-        Name of a row of the table of formats.
-    filename : str
-    gzipped : bool
-    container : str
-        What holds the columns: "text", or that of a `Frame` ("parquet", "excel", …).
-    encoding, delimiter : str or None
-        None for the sparse formats and those of graphs.
-    header : bool
-        The first line holds names.
-    column_names : tuple of str
-        The header's fields, or "column 1", "column 2", … (at most PREVIEW_FIELDS of them).
-    rows : tuple of tuples of str
-        The first lines of data, at most PREVIEW_ROWS, each cut to PREVIEW_FIELDS fields.
-    n_fields : int
-        Fields in each line (0 for the sparse formats and those of graphs).
     row_column : int or None
         Edge list: the column of the row labels. Matrix: the same, None when rows are not labelled.
     column_column, value_column : int or None
@@ -53,39 +37,23 @@ class Layout:
         Whether both sides are the same objects, and why; known once the whole file was read.
     """
 
-    format: FileFormat
-    filename: str
-    gzipped: bool = False
-    encoding: str | None = None
-    delimiter: str | None = None
-    header: bool = False
-    column_names: tuple[str, ...] = ()
-    rows: tuple[tuple[str, ...], ...] = ()
-    n_fields: int = 0
     row_column: int | None = None
     column_column: int | None = None
     value_column: int | None = None
     value_kind: str = "none"
     sides: Sides | None = None
-    container: str = "text"
+
+    @property
+    def used_columns(self) -> set[int | None] | None:
+        """The columns of an edge list that are read."""
+        used = {self.row_column, self.column_column, self.value_column}
+        return used if self.format == "edges" else None
 
     @property
     def text_column(self) -> int | None:
         """The first column of an edge list that holds long texts rather than names; None where there is none."""
         columns = zip(*self.rows, strict=True) if self.format == "edges" else ()
         return next((at for at, values in enumerate(columns) if holds_texts(values)), None)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the layout as JSON-able values."""
-        found = dict(self.__dict__)
-        found["column_names"] = list(self.column_names)
-        found["rows"] = [list(row) for row in self.rows]
-        found["sides"] = None if self.sides is None else self.sides.to_dict()
-        return found
-
-
-PREVIEW_ROWS = 20
-PREVIEW_FIELDS = 30
 
 
 class Columns(NamedTuple):

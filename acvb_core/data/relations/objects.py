@@ -14,10 +14,11 @@ from acvb_core.data.names import text_of
 from acvb_core.data.relations.assemble import Assembled
 from acvb_core.data.relations.graph import relation_of_graph
 from acvb_core.data.relations.graph_files import graph_of_networkx
-from acvb_core.data.relations.layout import PREVIEW_ROWS, Layout
+from acvb_core.data.relations.layout import Layout
 from acvb_core.data.relations.link_values import check_links
 from acvb_core.data.relations.options import ReadOptions
 from acvb_core.data.relations.sparse_files import relation_of_matrix
+from acvb_core.data.sources.columns import PREVIEW_ROWS
 from acvb_core.data.sources.frames import BATCH_ROWS, Frame, FrameSource
 from acvb_core.data.sources.matrix_checks import to_sparse
 from acvb_core.data.sources.objects import is_frame

@@ -1,37 +1,70 @@
-"""Columns of a file as people name them: by what the first line calls them, or by position."""
+"""How the columns of a source are (or would be) read, and how people name them: by heading or by position."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any
 
 from acvb_core.errors import DataError
 
+#: Records and fields of each that a layout shows.
+PREVIEW_ROWS = 20
+PREVIEW_FIELDS = 30
 
-class NamedColumns(Protocol):
-    """What is known of a file's columns."""
+
+@dataclass(frozen=True)
+class FileLayout:
+    """What is known of any source; columns are 0-based positions.
+
+    Attributes
+    ----------
+    format : str
+        Name of a row of the table of formats.
+    filename : str
+        Name the user knows the source by.
+    gzipped : bool
+    encoding, delimiter : str or None
+        None where the format has none.
+    header : bool
+        The first line holds names.
+    column_names : tuple of str
+        The header's fields, or names such as "column 1", "column 2", …
+    rows : tuple of tuples of str
+        The first records of data, at most PREVIEW_ROWS.
+    n_fields : int
+        Fields in each record (0 where a record has no columns).
+    container : str
+        What holds the columns: "text", or that of a `Frame` ("parquet", "excel", …).
+    """
+
+    format: str
+    filename: str
+    gzipped: bool = False
+    encoding: str | None = None
+    delimiter: str | None = None
+    header: bool = False
+    column_names: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    n_fields: int = 0
+    container: str = "text"
 
     @property
-    def filename(self) -> str:
-        """Name the user knows the file by."""
-        ...
+    def used_columns(self) -> set[int | None] | None:
+        """The columns that are read; None: all, or whatever else the format has."""
+        return None
 
-    @property
-    def header(self) -> bool:
-        """Whether the first line holds names."""
-        ...
-
-    @property
-    def column_names(self) -> Any:
-        """Name of each column."""
-        ...
-
-    @property
-    def n_fields(self) -> int:
-        """Number of columns."""
-        ...
+    def to_dict(self) -> dict[str, Any]:
+        """Return the layout as JSON-able values."""
+        return {name: _plain(value) for name, value in self.__dict__.items()}
 
 
-def column_position(layout: NamedColumns, choice: str | int | bool | None) -> int | None:
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    return value.to_dict() if hasattr(value, "to_dict") else value
+
+
+def column_position(layout: FileLayout, choice: str | int | bool | None) -> int | None:
     """Return the 0-based position of a column given by name or position, None for False and None.
 
     Raises
@@ -50,7 +83,7 @@ def column_position(layout: NamedColumns, choice: str | int | bool | None) -> in
                 value=choice,
                 remedy=f"Choose among {column_list(layout)}.",
             )
-        return int(layout.column_names.index(choice))
+        return layout.column_names.index(choice)
     if not 0 <= choice < layout.n_fields:
         raise DataError(
             f"there is no column at position {choice} (counted from 0)",
@@ -60,6 +93,6 @@ def column_position(layout: NamedColumns, choice: str | int | bool | None) -> in
     return int(choice)
 
 
-def column_list(layout: NamedColumns) -> str:
+def column_list(layout: FileLayout) -> str:
     """Return the names of the first columns, for a remedy."""
     return ", ".join(repr(name) for name in layout.column_names[:10]) or "the columns of another format"

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from acvb_core.data.relations.layout import Layout
 from acvb_core.data.report import Fact, plural
 from acvb_core.data.sources.byte_source import ByteSource
+from acvb_core.data.sources.columns import FileLayout
 from acvb_core.data.sources.frames import FrameRecords, FrameSource, frame_facts
 from acvb_core.data.sources.records import RecordReader
 
 
 def reading_facts(
-    reader: RecordReader | FrameRecords, layout: Layout, source: ByteSource | FrameSource | None = None
+    reader: RecordReader | FrameRecords, layout: FileLayout, source: ByteSource | FrameSource | None = None
 ) -> list[Fact]:
     """Return the facts about reading the columns, once they have been read to their end."""
     if isinstance(source, FrameSource) and isinstance(reader, FrameRecords):
@@ -40,9 +40,9 @@ def reading_facts(
     return [*facts, *_unused_columns(layout)]
 
 
-def _unused_columns(layout: Layout) -> list[Fact]:
-    used = {layout.row_column, layout.column_column, layout.value_column}
-    unused = [i for i in range(layout.n_fields) if i not in used] if layout.format == "edges" else []
+def _unused_columns(layout: FileLayout) -> list[Fact]:
+    used = layout.used_columns
+    unused = [] if used is None else [i for i in range(layout.n_fields) if i not in used]
     if not unused:
         return []
     names = ", ".join(

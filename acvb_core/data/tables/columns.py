@@ -9,7 +9,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from acvb_core.data.relations.layout import Layout
 from acvb_core.data.report import Fact
 from acvb_core.data.sources.byte_source import ByteSource
 from acvb_core.data.sources.frames import FrameSource, open_records
@@ -87,8 +86,7 @@ def read_columns(
             line=1,
             remedy="Load a file with data in it, or say that its first line is data.",
         )
-    of_text: dict[str, Any] = {name: getattr(layout, name) for name in ("encoding", "delimiter", "header")}
-    facts = reading_facts(records, Layout("matrix", layout.filename, **of_text), source)
+    facts = reading_facts(records, layout, source)
     if layout.decimal == ",":
         facts.append(Fact("decimal_comma", 0, "Numbers are read with a decimal comma."))
     values = np.full((sum(map(len, blocks)), layout.n_fields), np.nan)

@@ -10,15 +10,12 @@ from typing import Any, Literal, NamedTuple
 import pyarrow as pa
 
 from acvb_core.data.relations.guess import CORNER_NAMES
-from acvb_core.data.relations.layout import PREVIEW_FIELDS, PREVIEW_ROWS
-from acvb_core.data.relations.sniff import best_delimiter, read_head
-from acvb_core.data.report import plural
-from acvb_core.data.sources.byte_source import ByteSource, Utf8Stream
-from acvb_core.data.sources.columns import NamedColumns, column_position
+from acvb_core.data.sources.byte_source import ByteSource
+from acvb_core.data.sources.columns import PREVIEW_FIELDS, PREVIEW_ROWS, FileLayout, column_position
 from acvb_core.data.sources.frames import FrameChoices, FrameSource
-from acvb_core.data.sources.refusals import refuse_text_format
+from acvb_core.data.sources.head import read_head
 from acvb_core.data.sources.values import MISSING_WORDS
-from acvb_core.errors import DataError, ParameterError
+from acvb_core.errors import ParameterError
 
 #: What stands for a missing cell, in lower case: the other readers' signs and some that only tables of numbers have.
 MISSING = MISSING_WORDS | {"-", "--", ".", "n.a.", "#n/a", "none", "<na>"}
@@ -84,7 +81,7 @@ class TableOptions(NamedTuple):
     parts: FrameChoices
     block_bytes: int
 
-    def find_roles(self, layout: NamedColumns) -> Roles:
+    def find_roles(self, layout: FileLayout) -> Roles:
         """Return the columns that were named, by position; DataError names one that is not there."""
         row = self.row_labels if self.row_labels is False else column_position(layout, self.row_labels)
         several = (
@@ -95,48 +92,25 @@ class TableOptions(NamedTuple):
 
 
 @dataclass(frozen=True)
-class TableLayout:
-    """How a table is (or would be) read; columns are 0-based positions.
+class TableLayout(FileLayout):
+    """How a table is (or would be) read.
+
+    `format` is also "sparse npz", "array" or "frame". Columns without a name are "x1", "x2", …. A record of `rows` has
+    as many fields as the table has columns, at most PREVIEW_FIELDS, blank where the line has fewer.
 
     Attributes
     ----------
-    format : "text", "npy", "npz", "sparse npz", "array", "frame" or the name of a format with typed columns
-    filename : str
-    gzipped : bool
-    encoding, delimiter, decimal : str or None
-        None where it is no text.
-    header : bool
-        The columns have names of their own.
-    column_names : tuple of str
-        Of every column; "x1", "x2", … where there are none.
+    decimal : str or None
+        The decimal sign of a text.
     kinds : tuple of str
         What the head of each column holds: "numbers", "text", "mixed", "missing", or another type, in words.
-    rows : tuple of tuples of str
-        The first lines of data, at most PREVIEW_ROWS, each with as many fields as the table has columns (blank where
-        the line has fewer), at most PREVIEW_FIELDS.
-    n_fields : int
     row_column : int or None
         The column that may hold the rows' names; it does if no two are the same.
     """
 
-    format: str
-    filename: str
-    gzipped: bool = False
-    encoding: str | None = None
-    delimiter: str | None = None
     decimal: str | None = None
-    header: bool = False
-    column_names: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
-    rows: tuple[tuple[str, ...], ...] = ()
-    n_fields: int = 0
     row_column: int | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the layout as JSON-able values."""
-        found = dict(self.__dict__)
-        found |= {"column_names": list(self.column_names), "kinds": list(self.kinds)}
-        return found | {"rows": [list(row) for row in self.rows]}
 
 
 def is_number(text: str, decimal: str = ".") -> bool:
@@ -171,16 +145,14 @@ def inspect_columns(
     if decimal not in (None, ".", ","):
         raise ParameterError(f"The decimal sign is '.' or ',', not {decimal!r}.")
     if isinstance(source, FrameSource):
-        format, n_fields = source.frame.container, len(source.frame.names)
+        format = container = source.frame.container
+        n_fields = len(source.frame.names)
         head = source.first_rows(_LOOKED_AT)
         header = True if source.frame.named else header
     else:
-        refuse_text_format(source)
-        stream = Utf8Stream(source, encoding)
-        delimiter, found = best_delimiter(*read_head(stream), delimiter, source.name)
-        format, n_fields, head, encoding = "text", found.usual, found.records, stream.encoding
-        if n_fields < 2 or len(head[0]) != n_fields:
-            raise _no_columns(head[0], n_fields, source.name)
+        found = read_head(source, encoding, delimiter)
+        format, container, n_fields, head = "text", "text", found.usual, found.records
+        delimiter, encoding = found.delimiter, found.encoding
         if decimal == delimiter:
             raise ParameterError(f"{delimiter!r} cannot be the delimiter and the decimal sign.")
     records = [record for record in head if len(record) == n_fields]
@@ -199,12 +171,13 @@ def inspect_columns(
         source.gzipped,
         encoding,
         delimiter,
-        decimal,
         named,
         tuple(head[0]) if named else tuple(f"x{i + 1}" for i in range(n_fields)),
-        kinds,
         tuple(map(tuple, shown[:PREVIEW_ROWS])),
         n_fields,
+        container,
+        decimal,
+        kinds,
         0 if may_name else None,
     )
 
@@ -256,20 +229,3 @@ def _guess_decimal(records: Sequence[Sequence[str]], delimiter: str | None) -> s
     comma = any("," in field and is_number(field, ",") for field in fields)
     point = any("." in field and is_number(field, ".") for field in fields)
     return "," if comma and not point else "."
-
-
-def _no_columns(first: Sequence[str], usual: int, name: str) -> DataError:
-    if usual < 2:
-        return DataError(
-            "every line has one field only",
-            source=name,
-            line=1,
-            value=first[0],
-            remedy="Give a table with several columns, or say which delimiter separates them.",
-        )
-    return DataError(
-        f"the first line has {plural(len(first), 'field')}, most lines have {usual:,}",
-        source=name,
-        line=1,
-        remedy="Remove title lines above the data, and give every line the same number of fields.",
-    )
