@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from acvb_core.data.sources.values import MISSING_WORDS
 from acvb_core.errors import DataError
 
 Kind = Literal["integer", "number", "day", "time", "string"]
@@ -17,17 +18,20 @@ _WHOLE = (
     r"[+-]?(0|[1-9]\d{0,14})"  # 007 is a name, and more digits than these are an id that a float would round
 )
 _DAY = r"\d{4}[-/]\d{2}[-/]\d{2}"
+_SECONDS = r"\d{2}(\.\d{1,9})?"
 _PATTERNS: dict[Kind, re.Pattern[str]] = {
     "integer": re.compile(_WHOLE, re.ASCII),
     "number": re.compile(rf"({_WHOLE}(\.\d*)?|[+-]?\.\d+)([eE][+-]?\d{{1,3}})?", re.ASCII),
-    "day": re.compile(_DAY, re.ASCII),
-    "time": re.compile(rf"{_DAY}([T ]\d{{2}}:\d{{2}}(:\d{{2}}(\.\d{{1,6}})?)?Z?)?", re.ASCII),
+    # Midnight throughout: these are dates that went through a library which knows times only.
+    "day": re.compile(rf"{_DAY}([T ]00:00(:00(\.0{{1,9}})?)?Z?)?", re.ASCII),
+    "time": re.compile(rf"{_DAY}([T ]\d{{2}}:\d{{2}}(:{_SECONDS})?Z?)?", re.ASCII),
 }
-_UNITS = {"day": "D", "time": "us"}
+#: For each kind of date: its unit, and how many characters of a value it takes.
+_UNITS = {"day": ("D", 10), "time": ("us", 26)}
 
 
 class KindGuess:
-    """Find out what the strings of a column are, some at a time; blank ones are missing values."""
+    """Find out what the strings of a column are, some at a time; blank, NA, NaN, … are missing values."""
 
     def __init__(self) -> None:
         self._left: list[Kind] = list(_PATTERNS)
@@ -35,7 +39,7 @@ class KindGuess:
 
     def add(self, values: Sequence[str]) -> None:
         """Look at some values."""
-        known = [value for value in map(str.strip, values) if value]
+        known = [value for value in map(_known, values) if value]
         self._any = self._any or bool(known)
         self._left = [
             kind
@@ -65,13 +69,20 @@ def typed_values(values: Sequence[str], kind: Kind) -> NDArray[Any]:
         found = np.empty(len(values), dtype=object)
         found[:] = values
         return found
-    stripped = [value.strip() for value in values]
+    stripped = [_known(value) for value in values]
     if kind == "integer":
         return np.array([int(value) for value in stripped], dtype=np.int64)
     if kind == "number":
         return np.array([float(value or "nan") for value in stripped], dtype=np.float64)
-    dates = [value.removesuffix("Z").replace("/", "-") or "NaT" for value in stripped]
-    return np.array(dates, dtype=f"datetime64[{_UNITS[kind]}]")
+    unit, length = _UNITS[kind]
+    dates = [value.removesuffix("Z")[:length].replace("/", "-") or "NaT" for value in stripped]
+    return np.array(dates, dtype=f"datetime64[{unit}]")
+
+
+def _known(value: str) -> str:
+    """Return a value without the blanks around it, "" where it is missing."""
+    stripped = value.strip()
+    return "" if stripped.lower() in MISSING_WORDS else stripped
 
 
 def typed_column(values: Sequence[str]) -> NDArray[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -64,7 +65,10 @@ def corpus() -> Corpus:
         (["007", "1"], "object"),
         (["12345678901234567890"], "object"),
         (["1", "two"], "object"),
-        (["nan", "1"], "object"),
+        (["NaN", "1", "n/a"], "float64"),
+        (["NA", "2024-01-01"], "datetime64[D]"),
+        (["2024-01-01 00:00:00.000000000", "2024-01-02T00:00Z"], "datetime64[D]"),
+        (["2024-01-01 00:00:00.123456789"], "datetime64[us]"),
         (["", ""], "object"),
         ([], "object"),
     ],
@@ -101,6 +105,31 @@ def test_further_columns_are_kept(corpus):
     assert "1 other column is kept: year." in one.report.lines()
     assert one.corpus.metadata["year"].tolist() == [1999, 2001]
     assert_metadata(read_texts(TABLE, filename="talks.csv", label_column="section").metadata)
+
+
+def test_columns_of_a_data_frame(tmp_path):
+    frame = pd.DataFrame(
+        {
+            "text": ["the river", "river bank", "a bank"],
+            "when": pd.to_datetime(["2024-01-31", None, "2024-02-29"]),
+            "at": pd.to_datetime(["2024-01-31 10:00", "2024-02-01 00:00", None]),
+            "stars": [1.5, None, 3.0],
+            "tags": [["a"], [], ["b", "c"]],
+        }
+    )
+    wanted = {
+        "when": np.array(["2024-01-31", "NaT", "2024-02-29"], dtype="datetime64[D]"),
+        "at": np.array(["2024-01-31T10:00", "2024-02-01", "NaT"], dtype="datetime64[us]"),
+        "stars": np.array([1.5, np.nan, 3.0]),
+    }
+    options = {"tokeniser": EVERYTHING, "text_column": "text", "name_column": False, "label_column": False}
+    frame.to_parquet(tmp_path / "talks.parquet")
+    for source in (frame, tmp_path / "talks.parquet"):
+        loaded = load_corpus(source, **options)
+        assert_metadata(loaded.corpus.metadata, wanted)
+        assert "3 other columns are kept: when, at, stars." in loaded.report.lines()
+        assert "1 column of lists, bytes or the like not used: tags." in loaded.report.lines()
+    assert_metadata(read_to_disk(frame, tmp_path / "c", **options).corpus.in_memory().metadata, wanted)
 
 
 def test_columns_of_no_name_or_the_same_name():

@@ -152,10 +152,11 @@ class _Table:
             )
         self._text: int = layout.text_column
         used = layout.text_column, layout.name_column, layout.label_column
-        self._further = [i for i in range(layout.n_fields) if i not in used]
-        called = [layout.column_names[i] or f"column {i + 1}" for i in self._further]
-        self.columns: Sequence[str] = make_unique(called)[0]
         self._rows = open_rows(reading)
+        names = make_unique([name or f"column {i}" for i, name in enumerate(layout.column_names, start=1)])[0]
+        self._further = [i for i in range(len(names)) if i not in used and i not in self._rows.unreadable]
+        self.columns: Sequence[str] = [names[i] for i in self._further]
+        self._unused = [names[i] for i in sorted(self._rows.unreadable)]
 
     def __iter__(self) -> Iterator[Document]:
         text, name, label = self._text, self._layout.name_column, self._layout.label_column
@@ -170,10 +171,16 @@ class _Table:
     def facts(self) -> list[Fact]:
         facts = self._rows.facts()
         if n := len(self.columns):
-            shown = ", ".join(self.columns[:_SHOWN]) + (", …" if n > _SHOWN else "")
-            told = f"{plural(n, 'other column is', 'other columns are')} kept: {shown}."
+            told = f"{plural(n, 'other column is', 'other columns are')} kept: {_listed(self.columns)}."
             facts.append(Fact("kept_columns", n, told))
+        if n := len(self._unused):
+            told = f"{plural(n, 'column')} of lists, bytes or the like not used: {_listed(self._unused)}."
+            facts.append(Fact("unused_columns", n, told))
         return facts
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
 
 
 class _TextFiles:

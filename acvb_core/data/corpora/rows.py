@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import io
 from collections import deque
-from collections.abc import Iterator
-from typing import Protocol
+from collections.abc import Iterator, Set
+from typing import Any, Protocol
 
 from acvb_core.data.corpora.counts import only_names
 from acvb_core.data.corpora.layout import CorpusLayout
@@ -23,6 +23,10 @@ _TOO_LONG = "\0 too long\n"
 class Rows(Protocol):
     """The rows of a table with texts, as many fields in each, and the facts about them once they have been read."""
 
+    unreadable: Set[
+        int
+    ]  # columns whose values are neither numbers nor texts, dates or true / false: they come blank
+
     def __iter__(self) -> Iterator[list[str]]:
         """Give the fields of each row but those of the header."""
         ...
@@ -38,23 +42,30 @@ def open_rows(reading: Reading) -> Rows:
 
 
 class _FrameRows:
-    """Rows of columns that are no text; values that are no text, in columns without a role, come out blank."""
+    """Rows of columns that are no text."""
 
     def __init__(self, reading: Reading) -> None:
         assert isinstance(reading.source, FrameSource)
         self._source, self._layout = reading.source, reading.layout
         self._count = 0
+        used = {self._layout.text_column, self._layout.name_column, self._layout.label_column}
+        first = next(self._source.frame.batches(), None)
+        further = () if first is None else (i for i in range(self._layout.n_fields) if i not in used)
+        self.unreadable: Set[int] = {i for i in further if self._texts(first, i, strict=False) is None}
+
+    def _texts(self, batch: Any, column: int, *, strict: bool = True) -> Any:
+        return read_texts(batch.column(column), self._source, column, strict=strict)
 
     def __iter__(self) -> Iterator[list[str]]:
         layout, frame = self._layout, self._source.frame
-        used = {layout.text_column, layout.name_column, layout.label_column}
         skip = layout.header and not frame.named
         for batch in frame.batches():
-            texts = [
-                read_texts(batch.column(i), self._source, i, strict=i in used) for i in range(layout.n_fields)
-            ]
             blank = [""] * batch.num_rows
-            rows = zip(*(blank if text is None else text.to_pylist() for text in texts), strict=True)
+            columns = [
+                blank if i in self.unreadable else self._texts(batch, i).to_pylist()
+                for i in range(layout.n_fields)
+            ]
+            rows = zip(*columns, strict=True)
             if skip:
                 next(rows, None)
                 skip = False
@@ -75,6 +86,8 @@ class _FrameRows:
 
 class _DelimitedRows:
     """Rows of a delimited text; behind a broken one reading goes on with the next line."""
+
+    unreadable: Set[int] = frozenset()
 
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
