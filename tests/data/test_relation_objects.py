@@ -221,6 +221,20 @@ def test_options_of_lists_are_refused_for_matrices() -> None:
         loaded(np.eye(2), value="weight")
 
 
+@pytest.mark.parametrize("shape", [(4, 3), (5, 2), (2, 2), (6, 4), (60, 2)])
+def test_a_frame_of_0_and_1_is_a_matrix_however_small(shape: tuple[int, int]) -> None:
+    cells = np.random.default_rng(1).integers(0, 2, shape)
+    wanted = Relation.build(cells)
+    for names in (None, [f"event {j}" for j in range(shape[1])]):
+        frame = pd.DataFrame(cells, columns=names)
+        found = load_relation(frame, domains="two")
+        assert (found.layout.format, found.relation.fingerprint) == ("matrix", wanted.fingerprint)
+        assert found.relation.row_labels.tolist() == wanted.row_labels.tolist()
+        assert found.relation.column_labels.tolist() == (names or wanted.column_labels.tolist())
+    links = pd.DataFrame(cells[:, :2], columns=["source", "target"])
+    assert load_relation(links).layout.format == "edges"
+
+
 def test_a_frame_keeps_its_names_when_it_is_built() -> None:
     frame = pd.DataFrame([[1, 0], [np.nan, 1]], index=["a", "b"], columns=["x", 2.0])
     found = Relation.build(frame)

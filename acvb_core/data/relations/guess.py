@@ -121,6 +121,11 @@ def heads_node_list(name: str) -> bool:
     return name.strip().lower() in _LIST_NAMES
 
 
+def names_links(names: Sequence[str]) -> bool:
+    """Whether a column is called as those of a list of links are."""
+    return any(name.strip().lower() in _ROW_NAMES | _COLUMN_NAMES for name in names)
+
+
 def is_matrix(records: Records) -> bool:
     """Whether the records look like a dense matrix rather than an edge list."""
     width = len(records[0])

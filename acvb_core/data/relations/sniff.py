@@ -69,9 +69,11 @@ def _frame_layout(source: FrameSource, format: FileFormat | None, header: bool |
         )
     named = True if frame.named else header
     found = Layout("edges", source.name, container=frame.container, n_fields=len(frame.names))
-    # An index before columns of 0 and 1: a frame as crosstab or pivot gives it, however few its columns.
-    crossed = frame.has_index and value_kind(cell for row in records[1:] for cell in row[1:]) == "0/1"
-    if format == "matrix" or (format is None and (crossed or guess.is_matrix(records))):
+    # Columns of 0 and 1, perhaps behind an index, that are not called as those of links: a matrix, however few.
+    cells = (cell for row in records[1:] for cell in row[frame.has_index :])
+    called = guess.names_links(frame.names[frame.has_index :])
+    bits = frame.named and not called and value_kind(cells) == "0/1"
+    if format == "matrix" or (format is None and (bits or guess.is_matrix(records))):
         return _matrix_layout(found, records, named)
     return _edge_layout(found, records, named)
 
