@@ -60,7 +60,7 @@ def test_a_model_says_what_kind_of_data_are_meant(tmp_path: Path) -> None:
 def test_what_cannot_be_read_so_says_who_reads_it() -> None:
     with pytest.raises(DataError, match=r"row 1, column 1 is neither 0 .*threshold=0.*load_relation\(…\)"):
         fit(CELLS * 3)
-    with pytest.raises(DataError, match=r"no pair .*load_corpus"):
+    with pytest.raises(DataError, match=r"no word .*load_corpus"):
         compare(["a text", "another"])
     with pytest.raises(ParameterError, match=r"not an? int"):
         fit(3)
