@@ -131,7 +131,7 @@ def test_a_sparse_matrix_is_never_made_dense() -> None:
         ([("a", "b"), (float("nan"), "b")], "row 2, column 1: a label is blank"),
         ([("a", "b", 1), ("a", "c", "maybe")], r"row 2, column 3: this is neither a number.*'maybe'"),
         ([("a", "b", 1), ("a", "c", float("inf"))], r"row 2, column 3: this is neither a number.*'inf'"),
-        ([("a", "b", 1), ("a", "b", 0)], "the pair is a link"),
+        ([("a", "b", 1), ("a", "b", 0)], "the pair is a link on row 1 and no link on row 2.*two rows"),
     ],
 )
 def test_what_is_no_relation_is_refused(given: Any, what: str) -> None:

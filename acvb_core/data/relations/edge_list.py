@@ -166,11 +166,12 @@ class EdgeListReader:
             for record in np.flatnonzero(same):
                 lines.setdefault(int(verdicts[record]), int(numbers_of_lines[record]))
         assert self._layout.value_column is not None
+        unit = self._source.frame.unit if isinstance(self._source, FrameSource) else "line"
         return DataError(
-            f"the pair is a link on line {lines[LINK]:,} and no link on line {lines[ZERO]:,}",
+            f"the pair is a link on {unit} {lines[LINK]:,} and no link on {unit} {lines[ZERO]:,}",
             source=self._source.name,
             line=max(lines[LINK], lines[ZERO]),
             column=self._layout.value_column + 1,
             value=f"{rows.labels[clash.row]}, {columns.labels[clash.column]}",
-            remedy="Keep one of the two lines.",
+            remedy=f"Keep one of the two {unit}s.",
         )
