@@ -202,10 +202,18 @@ averaged all the same, and the change of the mean is then that of the averaged c
 vocabulary only.
 """
 
+_BLANKS = """
+Words are found by the blanks and signs between them. Chinese, Japanese, Thai, Lao, Khmer and Burmese are written
+without blanks, so that whole sentences would count as words; the Data page warns of that. Put blanks between the words
+first, and set *What a word is* to `\\w+`, which keeps words of one letter. In Python give the function that cuts your
+language, `load_corpus(texts, tokeniser=jieba.lcut)` for instance, or give every document as a list of its words.
+"""
+
 TEXTS = ModelWords(
     model=_MODEL,
     asides=(
         ("More documents than fit into memory: streams", _STREAMS),
+        ("Languages without blanks between words", _BLANKS),
         ("Held-out words", _HELDOUT),
         ("What leave-one-out does not tell", _LOO),
         ("Coherence and diversity", _COHERENCE),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,8 @@ REASON_SETTING: dict[str, str] = {
 }
 
 
+#: What decides how texts are cut.
+_how = attrgetter("lowercase", "token_pattern", "function")
 #: Words of a list that tell whether the texts were cut into words.
 _LOOKED_AT = 2_000
 
@@ -160,10 +163,8 @@ class CutTexts:
         The pattern takes too long, or the function fails.
     """
 
-    def __init__(
-        self, texts: Sequence[str] | Sequence[list[str]], tokeniser: Tokeniser, first: int = 1
-    ) -> None:
-        self._texts: Sequence[Any] = texts
+    def __init__(self, texts: Sequence[Any], tokeniser: Tokeniser, first: int = 1) -> None:
+        self._texts = texts
         self._first = first
         self._lists = any(isinstance(text, list | tuple) for text in texts)
         if not self._lists and len(texts):
@@ -231,8 +232,8 @@ def _counted(words: Iterator[list[str]], n_texts: int, shortest: int = 1, longes
     """Count the words of each text, or phrases of `shortest` to `longest` words."""
     vectorizer = CountVectorizer(
         lowercase=False,
-        preprocessor=_as_it_is,
-        tokenizer=_as_it_is,
+        preprocessor=list,
+        tokenizer=list,
         token_pattern=None,
         ngram_range=(shortest, longest),
         dtype=np.int32,
@@ -247,14 +248,6 @@ def _counted(words: Iterator[list[str]], n_texts: int, shortest: int = 1, longes
     words_found = np.empty(counts.shape[1], dtype=object)
     words_found[:] = sorted(vectorizer.vocabulary_, key=vectorizer.vocabulary_.__getitem__)
     return _Counted(counts, words_found)
-
-
-def _how(tokeniser: Tokeniser) -> tuple[bool, str, Any]:
-    return tokeniser.lowercase, tokeniser.token_pattern, tokeniser.function
-
-
-def _as_it_is(words: list[str]) -> list[str]:
-    return words
 
 
 def _selected(found: _Counted, reasons: NDArray[Any], tokeniser: Tokeniser) -> Selection:

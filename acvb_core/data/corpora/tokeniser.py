@@ -25,57 +25,32 @@ if TYPE_CHECKING:
 
 TOKENISER_PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
-        "lowercase",
-        "bool",
-        True,
-        "Write everything in lower case, so that The and the are one word.",
-        "Lower case",
+        "lowercase", "bool", True, "Write everything in lower case, so that The and the are one word.", "Lower case",
     ),
     Parameter(
-        "numbers",
-        "bool",
-        False,
-        "Keep words of digits only, such as years. Usually they are no topic.",
+        "numbers", "bool", False, "Keep words of digits only, such as years. Usually they are no topic.",
         "Keep numbers",
     ),
     Parameter(
-        "ngrams",
-        "int",
-        1,
+        "ngrams", "int", 1,
         "The longest run of neighbouring words that counts as a word too: 2 adds pairs such as new york.",
-        "Longest phrase",
-        low=1,
-        high=3,
+        "Longest phrase", low=1, high=3,
     ),
     Parameter(
-        "min_documents",
-        "int",
-        2,
+        "min_documents", "int", 2,
         "Drop words that stand in fewer documents. A word of one document says nothing about what documents share.",
-        "Fewest documents",
-        low=1,
-        advanced=False,
+        "Fewest documents", low=1, advanced=False,
     ),
     Parameter(
-        "max_share",
-        "float",
-        0.95,
+        "max_share", "float", 0.95,
         "Drop words that stand in more than this share of the documents: they tell none of them apart.",
-        "Largest share of documents",
-        low=0.01,
-        high=1.0,
-        advanced=False,
+        "Largest share of documents", low=0.01, high=1.0, advanced=False,
     ),
     Parameter(
-        "max_words",
-        "int",
-        0,
-        "Keep only so many words, the most frequent ones. 0 keeps all.",
-        "Most words",
-        low=0,
-        advanced=False,
+        "max_words", "int", 0, "Keep only so many words, the most frequent ones. 0 keeps all.", "Most words",
+        low=0, advanced=False,
     ),
-)
+)  # fmt: skip
 _BY_NAME = {parameter.name: parameter for parameter in TOKENISER_PARAMETERS}
 
 
