@@ -260,3 +260,19 @@ def test_looking_at_a_frame() -> None:
     assert layout.column_names == tuple(ARROW.column_names)
     assert layout.rows[0][:2] == ("Ann", "1.25")
     assert inspect_table(workbook(), "f.xlsx", sheet="numbers").header
+
+
+def test_values_of_pandas_that_arrow_has_no_text_for_are_categories() -> None:
+    frame = pd.DataFrame({"x": [1, 2, 4], "age": pd.cut([1, 5, 9], [0, 4, 10])})
+    table = load_table(frame, categories="one-hot").table
+    assert table.columns.tolist() == ["x", "age=(0, 4]", "age=(4, 10]"]
+    years = pd.DataFrame({"x": [1, 2], "year": pd.period_range("2020", "2021", freq="Y")})
+    assert load_table(years).table.values.tolist() == [[1, 2020], [2, 2021]]
+
+
+@pytest.mark.parametrize("index", [None, [5, 3], pd.to_datetime(["2020-01-01", "2021-01-01"])])
+def test_a_square_frame_without_names_has_no_further_column(index: Any) -> None:
+    frame = pd.DataFrame([[1, 2], [3, 4]], index=index)
+    for table in (load_table(frame).table, Table.build(frame)):
+        assert (table.columns.tolist(), table.values.tolist()) == (["0", "1"], [[1, 2], [3, 4]])
+        assert table.rows.tolist() == [str(row) for row in frame.index]

@@ -260,10 +260,10 @@ def read_texts(array: pa.Array, source: FrameSource, column: int, *, strict: boo
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if pa.types.is_dictionary(array.type):
-        # Arrow cannot decode a dictionary of string views, which polars gives.
-        array = pc.take(pc.cast(array.dictionary, pa.large_string()), array.indices)
     try:
+        if pa.types.is_dictionary(array.type):
+            # Arrow cannot decode a dictionary of string views, which polars gives.
+            array = pc.take(pc.cast(array.dictionary, pa.large_string()), array.indices)
         return pc.fill_null(pc.cast(array, pa.large_string()), "")
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
         if not strict:

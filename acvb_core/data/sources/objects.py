@@ -89,14 +89,16 @@ def _of_pandas(frame: Any) -> tuple[Any, bool]:
 
 
 def _array_of(column: Any) -> Any:
-    """Return a pandas series as an Arrow array; one of mixed objects as texts."""
+    """Return a pandas series as an Arrow array; one of mixed objects, of periods or of intervals as texts."""
     import pandas as pd
     import pyarrow as pa
 
     try:
-        return pa.Array.from_pandas(column)
+        array = pa.Array.from_pandas(column)
+        kind = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
+        if not (pa.types.is_struct(kind) or isinstance(kind, pa.BaseExtensionType)):
+            return array
     except (pa.ArrowInvalid, pa.ArrowTypeError):
-        texts = [
-            None if missing else str(value) for value, missing in zip(column, pd.isna(column), strict=True)
-        ]
-        return pa.array(texts)
+        pass
+    missing = pd.isna(column)
+    return pa.array([None if blank else str(value) for value, blank in zip(column, missing, strict=True)])

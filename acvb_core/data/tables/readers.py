@@ -174,19 +174,10 @@ def load_table(
             known = ", ".join(map(repr, get_args(allowed)))
             raise ParameterError(f"{policy} is one of {known}, not {given!r}.")
     options = TableOptions(
-        name or "",
-        row_labels,
-        label_column,
-        _listed(category_columns),
-        _listed(leave_out),
-        categories,
-        constants,
-        standardise,
-        parse_image_size(image),
-        _looking(encoding, delimiter, decimal, header, missing),
-        FrameChoices(sheet, table, query),
-        block_bytes,
-    )
+        name or "", row_labels, label_column, _listed(category_columns), _listed(leave_out), categories, constants,
+        standardise, parse_image_size(image), _looking(encoding, delimiter, decimal, header, missing),
+        FrameChoices(sheet, table, query), block_bytes,
+    )  # fmt: skip
     called = filename or name or "table"
     if is_annotated(source):
         raw, options = read_annotated(source, called, options)
@@ -230,7 +221,9 @@ def _split_index(source: Any) -> tuple[Any, list[str] | None]:
     if not (hasattr(source, "iloc") and hasattr(source, "reset_index")):
         return source, None
     named = type(source.index).__name__ != "RangeIndex"
-    return source.reset_index(drop=True), [str(row) for row in source.index] if named else None
+    # With names that are texts, no numbering of the rows can be taken for that of the columns.
+    frame = source.reset_index(drop=True).set_axis([str(name) for name in source.columns], axis=1)
+    return frame, [str(row) for row in source.index] if named else None
 
 
 def read_frame(frame: Any, name: str) -> RawTable:
