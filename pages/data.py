@@ -72,9 +72,11 @@ def nothing_yet() -> None:
             "**Texts**, to find topics in:\n"
             "- a **table** with a column of texts, **one document a line**, or a **zip** of .txt files;\n"
             "- **word counts**: document, word, count on each line, UCI docword or LDA-C;\n"
+            "- either in a **Parquet**, **Arrow**, **Excel**, **JSON Lines** or **SQLite** file;\n"
             "- texts that are too many for the memory are kept on disk, and streamed.\n\n"
             "**A table of numbers**, to find features in:\n"
             "- **CSV or TSV** with a row for each object, **NumPy** or **SciPy** files; cells may be missing;\n"
+            "- columns of a **Parquet**, **Arrow**, **Excel**, **JSON Lines** or **SQLite** file;\n"
             "- columns of text are coded or left out, and pixels are shown as pictures.\n\n"
             "Delimiter, encoding and columns are recognised; you can correct each before loading."
         )

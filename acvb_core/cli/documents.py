@@ -16,6 +16,7 @@ from acvb_core.cli.progress import ReadingProgress
 from acvb_core.cli.reading import Reading, check_as_it_is, reader_options
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.data.sources.frames import FrameChoices
 from acvb_core.errors import ParameterError
 
 #: A file of less is never looked at twice: it fits into memory.
@@ -26,7 +27,7 @@ LARGE = 1 << 30
 SHARE = 0.25
 #: Bytes in memory for a (document, word) pair while a corpus is put together, and for a byte of text.
 _PAIR, _TEXT = 40, 3
-_LOOKED_AT = ("format", "encoding", "delimiter", "header")
+_LOOKED_AT = ("format", "encoding", "delimiter", "header", *FrameChoices._fields)
 
 Cutter = Callable[[], Tokeniser]
 
@@ -139,7 +140,10 @@ def _is_large(file: str, options: dict[str, Any]) -> bool:
 
     seen = {name: options[name] for name in _LOOKED_AT if name in options}
     layout = inspect_corpus(path, **seen)
-    found = estimate(path, layout, tokeniser=options.get("tokeniser"), encoding=options.get("encoding"))
+    part = {name: options[name] for name in FrameChoices._fields if name in options}
+    found = estimate(
+        path, layout, tokeniser=options.get("tokeniser"), encoding=options.get("encoding"), **part
+    )
     needed = _PAIR * found.pairs + (_TEXT * found.text_bytes if layout.has_texts else 0)
     free = available_memory()
     return found.text_bytes > LARGE or (free is not None and needed > SHARE * free)

@@ -14,6 +14,7 @@ from acvb_core.data.corpora.languages import STOP_WORD_LANGUAGES
 from acvb_core.data.corpora.tokeniser import TOKENISER_PARAMETERS, Tokeniser
 from acvb_core.data.relations.sides import DOMAINS
 from acvb_core.data.sources.formats import choices_of, files_of
+from acvb_core.data.sources.frames import FrameChoices
 from acvb_core.errors import ParameterError
 
 #: In front of the names of a tokeniser's settings in the parsed arguments, to keep them apart from everything else.
@@ -21,9 +22,7 @@ _TOKENISER = "tokeniser:"
 
 _DELIMITERS = {"tab": "\t", r"\t": "\t", "space": " ", "comma": ",", "semicolon": ";"}
 #: Options that every kind of data has.
-SHARED = ("name", "delimiter", "encoding", "header")
-#: … that say which part of a file with several is read.
-PARTS = ("sheet", "table", "query")
+SHARED = ("name", "delimiter", "encoding", "header", *FrameChoices._fields)
 
 
 @dataclass(frozen=True)
@@ -61,8 +60,8 @@ READINGS = (
         "irm",
         tuple(choices_of("relation")),
         (
-            "row_column", "column_column", "value_column", "threshold", "shape",
-            "row_nodes", "column_nodes", "same_nodes", "unlisted", *PARTS,
+            "row_column", "column_column", "value_column", "threshold", "shape", "row_nodes", "column_nodes",
+            "same_nodes", "unlisted",
         ),
         ("domains", "directed", "self_links", "labels", "links"),
     ),
@@ -82,7 +81,7 @@ READINGS = (
         (),
         (
             "row_labels", "label_column", "missing", "categories", "category_columns", "leave_out", "constants",
-            "image", "decimal", *PARTS,
+            "image", "decimal",
         ),
         ("standardise",),
         SHARED,

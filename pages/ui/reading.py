@@ -36,8 +36,6 @@ class Reader(ABC):
         What a line of the preview is.
     at_once : tuple of str
         Arguments of `load` that are asked for after a file was read, too: a change of them reads it again at once.
-    takes_parts : bool
-        `inspect` and `load` take the sheet of a workbook, and the table of or the query to a database.
     column_formats : tuple of str
         Formats that a file of columns, such as Parquet, can have.
     looks_at : mapping
@@ -51,7 +49,6 @@ class Reader(ABC):
     delimiters: ClassVar[Mapping[str, str]]
     unit: str
     at_once: tuple[str, ...] = ()
-    takes_parts: bool = False
     column_formats: tuple[str, ...] = ()
     looks_at: ClassVar[Mapping[str, Any]] = {}
 

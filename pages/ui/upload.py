@@ -90,7 +90,7 @@ def upload_form(workspace: Workspace, reader: Reader, file: Brought) -> Reading:
         choices = choices_of(file, prefix)
     except AcvbError as error:
         return Reading(reader, error=error)
-    part = choose_part(choices, prefix) if reader.takes_parts else {}
+    part = choose_part(choices, prefix)
     prefix = part_prefix(prefix, part)
     looking = _looked_before(reader, prefix) | part
     try:

@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from acvb_core.data.sources.columnar import FileChoices, inspect_choices
+from acvb_core.data.sources.frames import FrameChoices
 from pages.ui.upload_files import Brought, rewound
 
 _KEPT = "upload_choices"
@@ -59,6 +60,11 @@ def choose_part(choices: FileChoices, prefix: str) -> dict[str, Any]:
         if query:
             return {"query": query}
     return part
+
+
+def part_of(looking: dict[str, Any]) -> dict[str, Any]:
+    """Return which sheet, table or query was chosen, among the arguments of a reader."""
+    return {name: looking[name] for name in FrameChoices._fields if name in looking}
 
 
 def part_prefix(prefix: str, part: dict[str, Any]) -> str:

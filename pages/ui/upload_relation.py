@@ -31,7 +31,6 @@ class RelationReader(Reader):
     }
     unit = "line"
     at_once = SIDES
-    takes_parts = True
     column_formats = COLUMN_FORMATS
 
     def inspect(self, file: Brought, looking: dict[str, Any]) -> Layout:

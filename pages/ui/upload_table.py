@@ -57,7 +57,6 @@ class TableReader(Reader):
         " ": "space",
     }
     unit = "line"
-    takes_parts = True
     looks_at: ClassVar[dict[str, Any]] = {"decimal": None, "missing": ""}
 
     def inspect(self, file: Brought, looking: dict[str, Any]) -> TableLayout:

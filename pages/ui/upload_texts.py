@@ -12,7 +12,7 @@ import streamlit as st
 
 from acvb_core.data.corpora.disk_estimate import head_texts
 from acvb_core.data.corpora.disk_readers import read_to_disk
-from acvb_core.data.corpora.layout import CorpusLayout
+from acvb_core.data.corpora.layout import ROLES, CorpusLayout
 from acvb_core.data.corpora.readers import inspect_corpus, load_corpus, read_texts, with_columns
 from acvb_core.data.corpora.texts import Texts, corpus_of_texts
 from acvb_core.data.corpora.tokeniser import Tokeniser
@@ -24,6 +24,7 @@ from pages.ui import services
 from pages.ui.reading import Reader, column_choice, column_places, guess_prefix
 from pages.ui.tokeniser import tokeniser_form, tokeniser_preview
 from pages.ui.upload_files import Brought, rewound
+from pages.ui.upload_parts import part_of
 from pages.ui.upload_where import choose_where
 
 _READ = "texts_read"
@@ -43,13 +44,14 @@ class Draft:
 
 
 class TextReader(Reader):
-    """Tables, lines and archives of texts; word counts in three forms."""
+    """Tables, lines and archives of texts; word counts in three forms; either in files of columns."""
 
     model = "lda"
     brought = "Texts"
     kind = "corpus"
     delimiters: ClassVar[dict[str, str]] = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar |"}
     unit = "record"
+    column_formats = tuple(ROLES)
 
     def inspect(self, file: Brought, looking: dict[str, Any]) -> CorpusLayout:
         """Propose how to read a file."""
@@ -202,6 +204,7 @@ def _texts_to_cut(
         return read_texts(rewound(file), filename=file.name, **looking, **columns)
     try:
         chosen = with_columns(layout, columns)
-        return head_texts(rewound(file), chosen, filename=file.name, encoding=looking.get("encoding"))
+        encoding = looking.get("encoding")
+        return head_texts(rewound(file), chosen, filename=file.name, encoding=encoding, **part_of(looking))
     except AcvbError:
         return None  # what is wrong is said when the file is read

@@ -16,6 +16,7 @@ from acvb_core.errors import AcvbError
 from acvb_core.registry import method_row, model_row
 from pages.ui import format as say
 from pages.ui.upload_files import Brought, rewound
+from pages.ui.upload_parts import part_of
 
 Where = Literal["memory", "disk"]
 #: Runs that the memory of batch methods is told for.
@@ -105,6 +106,7 @@ def _estimate(
                     with_columns(layout, columns),
                     filename=file.name,
                     encoding=looking["encoding"],
+                    **part_of(looking),
                 )
         except AcvbError:
             found = None

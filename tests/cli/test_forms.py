@@ -73,13 +73,14 @@ def test_a_part_of_a_file_is_read(
             "there is no sheet of this name (found 'x'). Choose among 'links', '2024'",
         ),
         ("book.xlsx", ("--sheet", "9"), "there is no sheet at this position (found '9')"),
-        ("book.xlsx", ("--model", "lda", "--sheet", "x"), "--sheet is for a relation"),
+        ("book.xlsx", ("--model", "lda", "--sheet", "x"), "there is no sheet of this name (found 'x')"),
+        ("sample:southern_women", ("--sheet", "x"), "A sample is read as it is; leave --sheet out"),
     ],
 )
 def test_what_a_file_does_not_have_is_said_in_flags(
     run: Run, files: Path, file: str, flags: tuple[str, ...], said: str
 ) -> None:
-    found = run("fit", files / file, *flags)
+    found = run("fit", file if ":" in file else files / file, *flags)
     assert (found.code, found.out) == (2, "")
     assert said in found.err
 
@@ -104,6 +105,29 @@ def test_one_field_of_texts_is_asked_about(run: Run, files: Path) -> None:
     assert found.code == 2
     assert "has one column only" in found.err
     assert "--model lda (--text-column text)" in found.err
+
+
+LDA = ("--model", "lda", "--max-sweeps", "2", "--max-share", "1")
+
+
+@pytest.mark.parametrize(
+    ("file", "flags"),
+    [
+        ("texts.jsonl", ("--field", "text")),
+        ("notes.parquet", ("--text-column", "text")),
+        ("both.xlsx", ("--sheet", "notes", "--text", "text")),
+    ],
+)
+def test_texts_are_read(run: Run, files: Path, file: str, flags: tuple[str, ...]) -> None:
+    with pd.ExcelWriter(files / "both.xlsx") as book:
+        LINKS.to_excel(book, sheet_name="links", index=False)
+        NOTES.to_excel(book, sheet_name="notes", index=False)
+    found = run("fit", files / file, *flags, *LDA, "--json", "--quiet")
+    assert found.code == 0, found.err
+    assert found.json["data"]["documents"] == len(NOTES)
+    folder = files / "disk"
+    assert run("read", files / file, folder, *flags, "--max-share", "1", "--quiet").code == 0
+    assert run("fit", folder, "--max-sweeps", "1", "--method", "sdm", "--k", "2", "--quiet").code == 0
 
 
 def test_arguments_are_told_as_flags() -> None:

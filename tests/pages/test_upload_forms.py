@@ -153,6 +153,37 @@ def test_a_table_of_numbers_is_chosen_among_sheets(open_app: Open) -> None:
     assert Workspace(WORKSPACE).dataset.data.columns.tolist() == ["rain", "sun"]
 
 
+@pytest.mark.parametrize("name", ["texts.jsonl", "book.xlsx"])
+def test_texts_are_chosen_by_field_and_sheet(open_app: Open, name: str) -> None:
+    notes = pd.DataFrame(
+        {
+            "who": list("abcdef"),
+            "note": [
+                f"quick brown fox jumps over dog word{n % 3}" if n % 2 else f"slow green bird w{n}"
+                for n in range(6)
+            ],
+        }
+    )
+    content = json_lines(notes) if name == "texts.jsonl" else workbook(links=LINKS, notes=notes)
+    app = open_app("data")
+    app.segmented_control(key="source").set_value("Upload").run()
+    app.segmented_control(key="upload_kind").set_value("lda").run()
+    app.file_uploader(key="upload").upload(name, content).run()
+    assert not app.exception
+    if name == "book.xlsx":
+        box(app, "Sheet").select("notes").run()
+    box(app, "Format").select("table").run()
+    assert labels(app).isdisjoint({"Encoding", "Delimiter"})
+    box(app, "Texts").select(1).run()
+    for where, kind in (("memory", "Corpus"), ("disk", "DiskCorpus")):
+        chosen = next(c for c in app.segmented_control if c.label == "Where the texts are kept")
+        chosen.set_value(where).run()
+        press(app, "load")
+        dataset = Workspace(WORKSPACE).dataset
+        assert dataset is not None
+        assert (type(dataset.data).__name__, dataset.data.n_documents) == (kind, 6)
+
+
 def test_a_fault_is_named_by_row_and_column(open_app: Open) -> None:
     wrong = LINKS.assign(times=["1", "0", "much", "2"])
     app = upload(open_app("data"), "outings.parquet", parquet(wrong))
