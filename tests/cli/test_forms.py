@@ -127,7 +127,7 @@ def test_texts_are_read(run: Run, files: Path, file: str, flags: tuple[str, ...]
     assert found.json["data"]["documents"] == len(NOTES)
     folder = files / "disk"
     assert run("read", files / file, folder, *flags, "--max-share", "1", "--quiet").code == 0
-    assert run("fit", folder, "--max-sweeps", "1", "--method", "sdm", "--k", "2", "--quiet").code == 0
+    assert run("fit", folder, "--epochs", "1", "--method", "sdm", "--k", "2", "--quiet").code == 0
 
 
 def test_arguments_are_told_as_flags() -> None:

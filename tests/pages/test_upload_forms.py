@@ -155,15 +155,8 @@ def test_a_table_of_numbers_is_chosen_among_sheets(open_app: Open) -> None:
 
 @pytest.mark.parametrize("name", ["texts.jsonl", "book.xlsx"])
 def test_texts_are_chosen_by_field_and_sheet(open_app: Open, name: str) -> None:
-    notes = pd.DataFrame(
-        {
-            "who": list("abcdef"),
-            "note": [
-                f"quick brown fox jumps over dog word{n % 3}" if n % 2 else f"slow green bird w{n}"
-                for n in range(6)
-            ],
-        }
-    )
+    said = [f"quick brown fox jumps over dog word{n}" if n % 2 else f"slow green bird w{n}" for n in range(6)]
+    notes = pd.DataFrame({"who": list("abcdef"), "note": said})
     content = json_lines(notes) if name == "texts.jsonl" else workbook(links=LINKS, notes=notes)
     app = open_app("data")
     app.segmented_control(key="source").set_value("Upload").run()
