@@ -43,18 +43,15 @@ class Scale:
 
     def apply(self, values: Floats) -> Floats:
         """Return cells of the user's units, shape (…, n_columns), on the standardised scale; NaN stays NaN."""
-        found: Floats = (values - self.mean) / self.sd
-        return found
+        return np.asarray((values - self.mean) / self.sd)
 
     def undo(self, values: Floats) -> Floats:
         """Return cells of the standardised scale in the user's units."""
-        found: Floats = values * self.sd + self.mean
-        return found
+        return np.asarray(values * self.sd + self.mean)
 
     def undo_weights(self, weights: Floats) -> Floats:
         """Return differences between cells (such as weights, shape (…, n_columns)) in the user's units."""
-        found: Floats = weights * self.sd
-        return found
+        return np.asarray(weights * self.sd)
 
 
 @dataclass(frozen=True, eq=False)

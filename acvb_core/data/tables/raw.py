@@ -44,13 +44,7 @@ class TextColumn:
 
     @classmethod
     def build(cls, codes: NDArray[Any], texts: Sequence[str], signs: frozenset[str]) -> TextColumn:
-        """Return a column of the different `texts`; those among `signs`, and codes of -1, are missing.
-
-        Raises
-        ------
-        IndexError
-            A code has no text.
-        """
+        """Return a column of the different `texts`; those among `signs`, and codes of -1, are missing."""
         stripped = [text.strip() for text in texts]
         kept = list(dict.fromkeys(text for text in stripped if text.lower() not in signs))
         place = {text: i for i, text in enumerate(kept)}
