@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 
 import numpy as np
 import pytest
@@ -116,3 +117,12 @@ def test_help_and_pages_list_every_format(capsys: pytest.CaptureFixture[str]) ->
     for kind in KINDS:
         assert all(row.files == "" or (row.files or row.title) in files_of(kind) for row in formats_of(kind))
         assert files_of(kind).split("(")[0] in told
+
+
+def test_a_missing_library_names_the_extra_of_the_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "python_calamine", None)
+    with pytest.raises(DataError, match="python-calamine is not installed") as caught:
+        load_relation(COLUMNS["excel"])
+    extra = next(row.extra for row in FORMATS if row.name == "excel")
+    assert extra
+    assert f'pip install "acvb-core[{extra}]"' in caught.value.remedy

@@ -146,7 +146,7 @@ def _open_workbook(source: ByteSource) -> Iterator[Any]:
     try:
         from python_calamine import CalamineError, CalamineWorkbook
     except ImportError:
-        raise missing_library(source, "a workbook", "python-calamine", "excel") from None
+        raise _missing_library(source, "python-calamine") from None
     stream = source.seekable()
     if source.is_zip:
         with zipfile.ZipFile(stream) as archive:
@@ -449,12 +449,13 @@ def _sql_text(value: Any, source: ByteSource, row: int) -> str | None:
     return str(int(value)) if float(value).is_integer() and abs(value) < 2**53 else repr(value)
 
 
-def missing_library(source: ByteSource, what: str, package: str, extra: str) -> DataError:
-    """Return the error for a file whose reader is not installed."""
+def _missing_library(source: ByteSource, package: str) -> DataError:
+    """Return the error for a file whose reader is not installed: the row of its format knows the extra."""
+    assert source.format is not None
     return DataError(
-        f"this is {what}, and {package} is not installed, which reads it",
+        f"this is {source.format.noun}, and {package} is not installed, which reads it",
         source=source.name,
-        remedy=f'Install it: pip install "acvb-core[{extra}]".',
+        remedy=f'Install it: pip install "acvb-core[{source.format.extra}]".',
     )
 
 
