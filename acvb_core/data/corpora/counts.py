@@ -64,7 +64,7 @@ def read_counts(reading: Reading, vocabulary: Vocabulary | None, add: AddEntries
     columns = _CountColumns(reading, vocabulary)
     used = layout.document_column, layout.word_column, layout.count_column
     reader = open_records(
-        reading.source,
+        reading.records,
         layout.delimiter or ",",
         encoding=reading.encoding,
         header=layout.header,
@@ -81,7 +81,7 @@ def read_counts(reading: Reading, vocabulary: Vocabulary | None, add: AddEntries
             reading.progress.reading()
     if not reader.records:
         raise only_names(reading.name)
-    facts = reading_facts(reader, layout, reading.source)
+    facts = reading_facts(reader, layout, reading.records)
     if layout.count_column is None:
         told = "There is no count column: each line is one token."
         facts.append(Fact("lines_as_tokens", n_entries, told))

@@ -5,23 +5,31 @@ from __future__ import annotations
 import io
 import math
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from acvb_core.data.corpora.documents import chosen_files, read_documents
+from acvb_core.data.corpora.documents import read_documents
 from acvb_core.data.corpora.layout import CorpusLayout
 from acvb_core.data.corpora.numbered import read_sizes
 from acvb_core.data.corpora.readers import inspect_source, read_entries
 from acvb_core.data.corpora.reading import FaultPolicy, Progress, Reading
+from acvb_core.data.corpora.text_files import (
+    CorpusSource,
+    TextFile,
+    TextFolder,
+    choose_files,
+    open_corpus_source,
+    open_files,
+)
 from acvb_core.data.corpora.texts import MemorySink, Texts, corpus_of_texts
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.report import plural
 from acvb_core.data.sources.byte_source import ByteSource, FileLike, Utf8Stream
-from acvb_core.data.sources.frames import FrameChoices, FrameSource, open_source
+from acvb_core.data.sources.frames import FrameChoices, FrameSource
 from acvb_core.errors import DataError
 
 _HEAD_COUNTS = 4 << 20
@@ -114,7 +122,7 @@ def estimate(
         The head cannot be read, or there is no word in it.
     """
     choices = FrameChoices(sheet, table, query)
-    with open_source(source, filename, kind="corpus", patient=True, choices=choices) as opened:
+    with open_corpus_source(source, filename, choices, patient=True) as opened:
         size = opened.size()
         layout = layout or inspect_source(opened, "auto", encoding, None, "auto")
         encoding = encoding or layout.encoding
@@ -148,7 +156,7 @@ def head_texts(
         The file holds counts and no texts, or the head cannot be read.
     """
     choices = FrameChoices(sheet, table, query)
-    with open_source(source, filename, kind="corpus", patient=True, choices=choices) as opened:
+    with open_corpus_source(source, filename, choices, patient=True) as opened:
         layout = layout or inspect_source(opened, "auto", encoding, None, "auto")
         if not layout.has_texts:
             raise DataError(
@@ -163,9 +171,7 @@ def head_texts(
         return sink.read_texts(opened.stem, layout, ())
 
 
-def _head_of(
-    source: ByteSource | FrameSource, layout: CorpusLayout, encoding: str | None
-) -> tuple[CorpusLayout, _Head]:
+def _head_of(source: CorpusSource, layout: CorpusLayout, encoding: str | None) -> tuple[CorpusLayout, _Head]:
     """Return as much of a file as is looked at, and its layout; columns that are no text come as such."""
     limit = _HEAD_TEXTS if layout.has_texts else _HEAD_COUNTS
     if isinstance(source, FrameSource):
@@ -173,7 +179,10 @@ def _head_of(
             layout, filename=f"{layout.filename}.csv", delimiter=",", encoding="utf-8", container="text"
         )
         return as_text, _Head(*source.head_as_csv(limit))
-    return layout, _zip_head(source, limit) if layout.format == "zip" else _head(source, encoding, limit)
+    if layout.format == "zip":
+        return layout, _zip_head(source, limit)
+    assert isinstance(source, ByteSource)
+    return layout, _head(source, encoding, limit)
 
 
 def _head(source: ByteSource, encoding: str | None, limit: int) -> _Head:
@@ -197,30 +206,27 @@ def _last_line_end(text: bytes) -> int:
     return max(text.rfind(b"\n"), text.rfind(b"\r")) + 1
 
 
-def _zip_head(source: ByteSource, limit: int) -> _Head:
+def _zip_head(source: ByteSource | TextFolder, limit: int) -> _Head:
     """Return an archive of the first files."""
-    files = chosen_files(source).files
-    sizes = np.cumsum([file.file_size for file in files])
-    taken = min(int(np.searchsorted(sizes, limit)) + 1, len(files))
-    with zipfile.ZipFile(source.seekable()) as archive:
-        return _Head(_repacked(archive, files[:taken]), taken / len(files))
+    with open_files(source) as files:
+        chosen = choose_files(files, source).files
+        sizes = np.cumsum([file.size for file in chosen])
+        taken = min(int(np.searchsorted(sizes, limit)) + 1, len(chosen))
+        return _Head(_packed(chosen[:taken]), taken / len(chosen))
 
 
 def _first_files(packed: bytes, share: float) -> bytes:
     """Return an archive of the first files of an archive."""
-    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
-        files = archive.infolist()
-        return _repacked(archive, files[: math.ceil(len(files) * share)])
+    with ByteSource(packed) as source, open_files(source) as files:
+        return _packed(files[: math.ceil(len(files) * share)])
 
 
-def _repacked(archive: zipfile.ZipFile, files: list[zipfile.ZipInfo]) -> bytes:
+def _packed(files: Sequence[TextFile]) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as packed:
         for file in files:
-            with suppress(
-                Exception
-            ):  # an encrypted or damaged file makes zipfile raise all sorts; reading will tell
-                packed.writestr(file.filename, archive.read(file))
+            with suppress(DataError, OSError):  # reading will tell
+                packed.writestr(file.path, file.read())
     return out.getvalue()
 
 

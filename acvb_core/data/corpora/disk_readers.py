@@ -17,12 +17,13 @@ from acvb_core.data.corpora.documents import read_documents
 from acvb_core.data.corpora.layout import ColumnChoice, CorpusFormat, CorpusLayout
 from acvb_core.data.corpora.readers import inspect_source, read_entries, with_columns
 from acvb_core.data.corpora.reading import FaultPolicy, Progress, Reading, offer_skipping
+from acvb_core.data.corpora.text_files import CorpusSource, open_corpus_source
 from acvb_core.data.corpora.texts import entry_facts, size_facts
 from acvb_core.data.corpora.tokeniser import Tokeniser, as_tokeniser
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.data.report import Fact, ReadReport
-from acvb_core.data.sources.byte_source import ByteSource, FileLike
-from acvb_core.data.sources.frames import FrameChoices, FrameSource, open_source
+from acvb_core.data.sources.byte_source import FileLike
+from acvb_core.data.sources.frames import FrameChoices
 from acvb_core.errors import DataError, ParameterError
 
 
@@ -107,7 +108,7 @@ def read_to_disk(
         raise ParameterError(f"broken is {broken!r}; choose refuse or skip.")
     cutting = as_tokeniser(tokeniser)
     choices = FrameChoices(sheet, table, query)
-    with open_source(source, filename, kind="corpus", patient=broken == "skip", choices=choices) as opened:
+    with open_corpus_source(source, filename, choices, patient=broken == "skip") as opened:
         layout = _inspected(opened, format, encoding, delimiter, header)
         columns = {
             "text_column": text_column,
@@ -144,7 +145,7 @@ def read_to_disk(
 
 
 def _inspected(
-    source: ByteSource | FrameSource,
+    source: CorpusSource,
     format: CorpusFormat | Literal["auto"],
     encoding: str | None,
     delimiter: str | None,

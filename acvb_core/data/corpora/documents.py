@@ -1,18 +1,15 @@
-"""Texts read one by one: a line each, a column of a table, or the .txt files of a zip archive."""
+"""Texts read one by one: a line each, a column of a table, or .txt files."""
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import PurePosixPath
 from typing import NamedTuple, Protocol
 
 from acvb_core.data.corpora.reading import Reading
 from acvb_core.data.corpora.rows import bounded, line_facts, open_rows, unfit_line
+from acvb_core.data.corpora.text_files import choose_files, open_files, read_text
 from acvb_core.data.names import make_unique
 from acvb_core.data.report import Fact, plural
-from acvb_core.data.sources.byte_source import ByteSource
-from acvb_core.data.sources.refusals import refuse_text_format
 from acvb_core.data.sources.text_lines import open_lines, refuse_too_large
 from acvb_core.errors import DataError
 
@@ -184,31 +181,33 @@ def _listed(names: Sequence[str]) -> str:
 
 
 class _TextFiles:
-    """The .txt files of a zip archive, one in memory at a time."""
+    """The .txt files of a zip archive or a folder, one in memory at a time."""
 
     columns: Sequence[str] = ()
 
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
+        self._facts: list[Fact] = []
         reading.faults.what = "file"
-        self._chosen = chosen_files(reading.file)
-        if reading.whole:
-            refuse_too_large(sum(file.file_size for file in self._chosen.files), reading.name)
 
     def __iter__(self) -> Iterator[Document]:
-        reading, chosen = self._reading, self._chosen
-        several = len(set(chosen.folders)) > 1
-        with zipfile.ZipFile(reading.file.seekable()) as archive:
+        reading = self._reading
+        with open_files(reading.source) as files:
+            chosen = choose_files(files, reading.source)
+            self._facts = chosen.facts
+            if reading.whole:
+                refuse_too_large(sum(file.size for file in chosen.files), reading.name)
+            several = len(set(chosen.folders)) > 1
             for file, name, folder in zip(chosen.files, chosen.names, chosen.folders, strict=True):
                 try:
-                    text = _archive_text(archive, file, reading.name, reading.encoding)
+                    text = read_text(file, reading.name, reading.encoding)
                 except DataError as fault:
                     reading.faults(fault)
                     continue
                 yield Document(text, name, folder if several else None)
 
     def facts(self) -> list[Fact]:
-        return list(self._chosen.facts)
+        return list(self._facts)
 
 
 _READERS: dict[str, Callable[[Reading], _Documents]] = {
@@ -216,99 +215,3 @@ _READERS: dict[str, Callable[[Reading], _Documents]] = {
     "table": _Table,
     "zip": _TextFiles,
 }
-
-
-def zip_files(source: ByteSource) -> list[zipfile.ZipInfo]:
-    """Return what is in the archive, folders left out.
-
-    Raises
-    ------
-    DataError
-        The archive is damaged, encrypted, or unpacks to more than is held in memory.
-    """
-    try:
-        with zipfile.ZipFile(source.seekable()) as archive:
-            files = [file for file in archive.infolist() if not file.is_dir()]
-    except DataError:
-        raise
-    except Exception as problem:  # a damaged archive makes zipfile raise all sorts
-        raise _damaged(source.name, str(problem)) from None
-    return files
-
-
-class ChosenFiles(NamedTuple):
-    """The .txt files of an archive, their names and folders, and the facts about them."""
-
-    files: list[zipfile.ZipInfo]
-    names: list[str]
-    folders: list[str]
-    facts: list[Fact]
-
-
-def chosen_files(source: ByteSource) -> ChosenFiles:
-    """Return the files of an archive that are documents.
-
-    Raises
-    ------
-    DataError
-        As `zip_files`; there is no .txt file.
-    """
-    files = zip_files(source)
-    wanted = [file for file in files if _is_text_file(file.filename)]
-    others = [file for file in files if not _is_text_file(file.filename)]
-    if not wanted:
-        raise DataError(
-            f"there is no .txt file among the {plural(len(files), 'file')} of this zip archive",
-            source=source.name,
-            value=files[0].filename if files else None,
-            remedy="Put one .txt file for each document into it, or unpack it and load one file.",
-        )
-    paths = [PurePosixPath(file.filename.replace("\\", "/")) for file in wanted]
-    folders = [str(path.parent) for path in paths]
-    facts = [Fact("files", len(wanted), f"Read {plural(len(wanted), '.txt file')} of the zip archive.")]
-    if others:
-        shown = ", ".join(file.filename for file in others[:_SHOWN]) + (", …" if len(others) > _SHOWN else "")
-        told = f"{plural(len(others), 'other file')} in the zip archive not read: {shown}."
-        facts.append(Fact("other_files", len(others), told))
-    names = [str(path.with_suffix("")) for path in paths]
-    return ChosenFiles(wanted, names, folders, facts)
-
-
-def _is_text_file(path: str) -> bool:
-    """Whether a file of an archive is a document: .txt, and none of the hidden ones that macOS adds."""
-    parts = PurePosixPath(path.replace("\\", "/")).parts
-    hidden = any(part.startswith(".") or part == "__MACOSX" for part in parts)
-    return path.lower().endswith(".txt") and not hidden
-
-
-def _archive_text(archive: zipfile.ZipFile, file: zipfile.ZipInfo, source: str, encoding: str | None) -> str:
-    """Return the text of one file of an archive.
-
-    Raises
-    ------
-    DataError
-        The file is encrypted, damaged, too large or no plain text, or holds bytes that its encoding does not allow.
-    """
-    name = f"{source}: {file.filename}"
-    if file.flag_bits & 1:
-        raise DataError(
-            "this file of the zip archive is encrypted",
-            source=name,
-            remedy="Pack the files again without a password.",
-        )
-    refuse_too_large(file.file_size, name)
-    try:
-        content = archive.read(file)
-    except Exception as problem:  # as above, and what the packed data make zlib raise
-        raise _damaged(name, str(problem)) from None
-    if not content:
-        return ""
-    with ByteSource(content, name) as opened:
-        refuse_text_format(opened)
-        return "".join(open_lines(opened, encoding)[0])
-
-
-def _damaged(name: str, problem: str) -> DataError:
-    return DataError(
-        f"the zip archive is damaged ({problem})", source=name, remedy="Copy, download or pack it again."
-    )

@@ -13,11 +13,12 @@ from acvb_core.data.corpora.numbered import read_docword, read_ldac
 from acvb_core.data.corpora.objects import as_frame, is_object, read_object, with_aliases
 from acvb_core.data.corpora.reading import Reading
 from acvb_core.data.corpora.sniff import inspect_documents
+from acvb_core.data.corpora.text_files import CorpusSource, open_corpus_source
 from acvb_core.data.corpora.texts import LoadedCorpus, MemorySink, Texts, corpus_of_texts
 from acvb_core.data.corpora.tokeniser import Tokeniser, as_tokeniser
-from acvb_core.data.sources.byte_source import ByteSource, FileLike
+from acvb_core.data.sources.byte_source import FileLike
 from acvb_core.data.sources.formats import wanted_format
-from acvb_core.data.sources.frames import FrameChoices, FrameSource, open_source
+from acvb_core.data.sources.frames import FrameChoices
 from acvb_core.data.sources.text_lines import Vocabulary, read_vocabulary
 from acvb_core.errors import DataError, ParameterError
 
@@ -58,7 +59,7 @@ def inspect_corpus(
     DataError
         Nothing that is read: empty, binary, a foreign format.
     """
-    with open_source(source, filename, kind="corpus", choices=FrameChoices(sheet, table, query)) as opened:
+    with open_corpus_source(source, filename, FrameChoices(sheet, table, query)) as opened:
         return inspect_source(opened, format, encoding, delimiter, header)
 
 
@@ -89,7 +90,7 @@ def read_texts(
     ParameterError
         An argument makes no sense for any file, or for this format.
     """
-    with open_source(source, filename, kind="corpus", choices=FrameChoices(sheet, table, query)) as opened:
+    with open_corpus_source(source, filename, FrameChoices(sheet, table, query)) as opened:
         layout = inspect_source(opened, format, encoding, delimiter, header)
         if not layout.has_texts:
             raise DataError(
@@ -200,7 +201,7 @@ def load_corpus(
             if value not in (None, "auto"):
                 raise ParameterError(f"{option} is for files; this is a {type(source).__name__}.")
         return read_object(source, columns, name=name or filename, vocabulary=vocabulary, tokeniser=cutting)
-    with open_source(source, filename, kind="corpus", choices=FrameChoices(sheet, table, query)) as opened:
+    with open_corpus_source(source, filename, FrameChoices(sheet, table, query)) as opened:
         layout = inspect_source(opened, format, encoding, delimiter, header)
         layout = with_columns(layout, columns)
         if not layout.has_texts:
@@ -217,7 +218,7 @@ def load_corpus(
 
 
 def inspect_source(
-    source: ByteSource | FrameSource,
+    source: CorpusSource,
     format: CorpusFormat | Literal["auto"],
     encoding: str | None,
     delimiter: str | None,
@@ -242,9 +243,7 @@ def with_columns(layout: CorpusLayout, choices: dict[str, ColumnChoice]) -> Corp
     return layout.with_columns(choices) if needed and any(c is not None for c in choices.values()) else layout
 
 
-def _texts_of(
-    source: ByteSource | FrameSource, layout: CorpusLayout, encoding: str | None, name: str | None
-) -> Texts:
+def _texts_of(source: CorpusSource, layout: CorpusLayout, encoding: str | None, name: str | None) -> Texts:
     sink = MemorySink()
     facts = read_documents(Reading.in_memory(source, layout, encoding), sink)
     return sink.read_texts(name or source.stem, layout, facts)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from acvb_core.data.corpora.layout import CorpusLayout
+from acvb_core.data.corpora.text_files import CorpusSource, TextFolder
 from acvb_core.data.report import Fact, plural
 from acvb_core.data.sources.byte_source import ByteSource
 from acvb_core.data.sources.frames import FrameSource
@@ -67,7 +68,7 @@ class FaultPolicy:
         except DataError as fault:
             raise self.raised(fault) from None
 
-    def facts(self, source: ByteSource | FrameSource) -> list[Fact]:
+    def facts(self, source: CorpusSource) -> list[Fact]:
         """Return the facts about what was left out."""
         facts = []
         if source.cut_short is not None:
@@ -105,10 +106,10 @@ class Progress:
     ----------
     tell : callable, or None
         Takes the share that is done, from 0 to 1; what it raises ends the reading.
-    source : ByteSource or FrameSource
+    source : CorpusSource
     """
 
-    def __init__(self, tell: Callable[[float], None] | None, source: ByteSource | FrameSource) -> None:
+    def __init__(self, tell: Callable[[float], None] | None, source: CorpusSource) -> None:
         self._tell = tell
         self._source = source
         self._size = max(source.size(), 1)
@@ -135,7 +136,7 @@ class Reading:
 
     Attributes
     ----------
-    source : ByteSource or FrameSource
+    source : CorpusSource
     layout : CorpusLayout
     encoding : str or None
     faults : FaultPolicy
@@ -144,7 +145,7 @@ class Reading:
         What is read is to be held in memory: more than fits is refused.
     """
 
-    source: ByteSource | FrameSource
+    source: CorpusSource
     layout: CorpusLayout
     encoding: str | None
     faults: FaultPolicy
@@ -152,9 +153,7 @@ class Reading:
     whole: bool = False
 
     @classmethod
-    def in_memory(
-        cls, source: ByteSource | FrameSource, layout: CorpusLayout, encoding: str | None
-    ) -> Reading:
+    def in_memory(cls, source: CorpusSource, layout: CorpusLayout, encoding: str | None) -> Reading:
         """Return the reading of a file into memory: a fault ends it."""
         return cls(source, layout, encoding, FaultPolicy(), Progress(None, source), whole=True)
 
@@ -162,6 +161,12 @@ class Reading:
     def file(self) -> ByteSource:
         """The source of a format that is no columns."""
         assert isinstance(self.source, ByteSource)
+        return self.source
+
+    @property
+    def records(self) -> ByteSource | FrameSource:
+        """The source of a format with columns."""
+        assert not isinstance(self.source, TextFolder)
         return self.source
 
     @property

@@ -6,7 +6,6 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 
-from acvb_core.data.corpora.documents import zip_files
 from acvb_core.data.corpora.layout import (
     PREVIEW_CHARACTERS,
     CorpusFormat,
@@ -20,6 +19,11 @@ from acvb_core.data.corpora.layout import (
     is_ldac,
     is_table,
     may_be_heading,
+)
+from acvb_core.data.corpora.text_files import (
+    CorpusSource,
+    TextFolder,
+    open_files,
 )
 from acvb_core.data.relations.sniff import inspect
 from acvb_core.data.sources.byte_source import ByteSource
@@ -38,7 +42,7 @@ _GUESS_RECORDS = 200
 
 
 def inspect_documents(
-    source: ByteSource | FrameSource,
+    source: CorpusSource,
     *,
     format: CorpusFormat | None = None,
     encoding: str | None = None,
@@ -54,8 +58,16 @@ def inspect_documents(
     """
     if isinstance(source, FrameSource):
         return _frame_layout(source, format, header)
+    if isinstance(source, TextFolder):
+        if format not in (None, "zip"):
+            raise DataError(
+                f"this is a folder, but it was to be read as {format}",
+                source=source.name,
+                remedy="Give one file, or let the format be recognised.",
+            )
+        return _files_layout(source, encoding)
     if recognised(source, "corpus", format) is not None:
-        return _zip_layout(source, encoding)
+        return _files_layout(source, encoding)
     refuse_text_format(source)
     if delimiter is not None:
         delimiter_code(delimiter)
@@ -102,9 +114,9 @@ def _frame_layout(source: FrameSource, format: CorpusFormat | None, header: bool
     return _table_layout(blank, Head(records, len(frame.names), 1.0, ""), named)
 
 
-def _zip_layout(source: ByteSource, encoding: str | None) -> CorpusLayout:
-    files = zip_files(source)
-    rows = tuple((file.filename, f"{file.file_size:,}") for file in files[:PREVIEW_ROWS])
+def _files_layout(source: ByteSource | TextFolder, encoding: str | None) -> CorpusLayout:
+    with open_files(source) as files:
+        rows = tuple((file.path, f"{file.size:,}") for file in files[:PREVIEW_ROWS])
     return CorpusLayout(
         "zip", source.name, source.gzipped, encoding, column_names=("file", "bytes"), rows=rows, n_fields=2
     )

@@ -1,0 +1,212 @@
+"""The .txt files of a zip archive or of a folder: each is a document, its folder its label."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
+
+from acvb_core.data.corpora.disk_format import META
+from acvb_core.data.report import Fact, plural
+from acvb_core.data.sources.byte_source import ByteSource
+from acvb_core.data.sources.frames import FrameChoices, FrameSource, open_source
+from acvb_core.data.sources.refusals import refuse_text_format
+from acvb_core.data.sources.text_lines import open_lines, refuse_too_large
+from acvb_core.errors import DataError
+
+_SHOWN = 5
+
+
+class TextFile(NamedTuple):
+    """One file of an archive or a folder; `read` gives its bytes."""
+
+    path: str
+    size: int
+    read: Callable[[], bytes]
+
+
+class TextFolder:
+    """A folder in the place of a `ByteSource`: its files are read by `open_files`.
+
+    Parameters
+    ----------
+    folder : Path
+    filename : str, optional
+        The name the user knows it by.
+
+    Raises
+    ------
+    DataError
+        It holds a corpus on disk.
+    """
+
+    is_zip = True  # it is read as an archive is
+    gzipped = False
+    cut_short: DataError | None = None
+
+    def __init__(self, folder: Path, filename: str | None = None, *, patient: bool = False) -> None:
+        self.folder, self.patient = folder, patient
+        self.name = filename or folder.resolve().name or str(folder)
+        self.stem = self.name
+        if (folder / META).is_file():
+            raise DataError(
+                "this folder holds a corpus on disk, which is read already",
+                source=self.name,
+                remedy="Open it by DiskCorpus.open(folder).",
+            )
+
+    def __enter__(self) -> TextFolder:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Do nothing: no file is kept open."""
+
+    def size(self) -> int:
+        """Return the bytes of all files."""
+        return sum(file.size for file in self.files())
+
+    def position(self) -> int:
+        """Return 0: how far the reading is, is not known."""
+        return 0
+
+    def files(self) -> list[TextFile]:
+        """Return the files of the folder and of the folders in it, in the order of their paths."""
+        found = sorted(path for path in self.folder.rglob("*") if path.is_file())
+        return [
+            TextFile(path.relative_to(self.folder).as_posix(), path.stat().st_size, path.read_bytes)
+            for path in found
+        ]
+
+
+CorpusSource = ByteSource | FrameSource | TextFolder
+
+
+def open_corpus_source(
+    source: Any, filename: str | None, choices: FrameChoices, *, patient: bool = False
+) -> CorpusSource:
+    """Open a file, bytes, anything in memory that holds columns (`open_source`), or a folder of .txt files."""
+    if isinstance(source, str | os.PathLike):
+        folder = Path(source).expanduser()
+        if folder.is_dir():
+            return TextFolder(folder, filename, patient=patient)
+    return open_source(source, filename, kind="corpus", patient=patient, choices=choices)
+
+
+@contextmanager
+def open_files(source: CorpusSource) -> Iterator[list[TextFile]]:
+    """Give the files of an archive or a folder, which can be read for as long.
+
+    Raises
+    ------
+    DataError
+        The archive is damaged, or unpacks to more than is held in memory.
+    """
+    if isinstance(source, TextFolder):
+        yield source.files()
+        return
+    assert isinstance(source, ByteSource)
+    try:
+        archive = zipfile.ZipFile(source.seekable())
+    except DataError:
+        raise
+    except Exception as problem:  # a damaged archive makes zipfile raise all sorts
+        raise _damaged(source.name, str(problem)) from None
+    with archive:
+        yield [
+            TextFile(file.filename, file.file_size, partial(_unpack, archive, file, source.name))
+            for file in archive.infolist()
+            if not file.is_dir()
+        ]
+
+
+def _unpack(archive: zipfile.ZipFile, file: zipfile.ZipInfo, source: str) -> bytes:
+    name = f"{source}: {file.filename}"
+    if file.flag_bits & 1:
+        raise DataError(
+            "this file of the zip archive is encrypted",
+            source=name,
+            remedy="Pack the files again without a password.",
+        )
+    try:
+        return archive.read(file)
+    except Exception as problem:  # as above, and what the packed data make zlib raise
+        raise _damaged(name, str(problem)) from None
+
+
+class ChosenFiles(NamedTuple):
+    """The .txt files among some, their names and folders, and the facts about them."""
+
+    files: list[TextFile]
+    names: list[str]
+    folders: list[str]
+    facts: list[Fact]
+
+
+def choose_files(files: Sequence[TextFile], source: CorpusSource) -> ChosenFiles:
+    """Return the files that are documents: .txt, and none of the hidden ones.
+
+    Raises
+    ------
+    DataError
+        There is none.
+    """
+    what = "folder" if isinstance(source, TextFolder) else "zip archive"
+    wanted = [file for file in files if _is_text_file(file.path)]
+    others = [file.path for file in files if not _is_text_file(file.path)]
+    if not wanted:
+        remedy = "or give one file" if isinstance(source, TextFolder) else "or unpack it and load one file"
+        raise DataError(
+            f"there is no .txt file among the {plural(len(files), 'file')} of this {what}",
+            source=source.name,
+            value=files[0].path if files else None,
+            remedy=f"Put one .txt file for each document into it, {remedy}.",
+        )
+    paths = [PurePosixPath(file.path.replace("\\", "/")) for file in wanted]
+    facts = [Fact("files", len(wanted), f"Read {plural(len(wanted), '.txt file')} of the {what}.")]
+    if others:
+        shown = ", ".join(others[:_SHOWN]) + (", …" if len(others) > _SHOWN else "")
+        told = f"{plural(len(others), 'other file')} in the {what} not read: {shown}."
+        facts.append(Fact("other_files", len(others), told))
+    names = [str(path.with_suffix("")) for path in paths]
+    return ChosenFiles(wanted, names, [str(path.parent) for path in paths], facts)
+
+
+def _is_text_file(path: str) -> bool:
+    parts = PurePosixPath(path.replace("\\", "/")).parts
+    hidden = any(part.startswith(".") or part == "__MACOSX" for part in parts)
+    return path.lower().endswith(".txt") and not hidden
+
+
+def read_text(file: TextFile, source: str, encoding: str | None) -> str:
+    """Return the text of one file.
+
+    Raises
+    ------
+    DataError
+        The file is encrypted, damaged, too large or no plain text, or holds bytes that its encoding does not allow.
+    """
+    name = f"{source}: {file.path}"
+    refuse_too_large(file.size, name)
+    try:
+        content = file.read()
+    except OSError as problem:
+        raise DataError(
+            f"the file cannot be read ({problem.strerror or problem})",
+            source=name,
+            remedy="Check the right to read it.",
+        ) from None
+    if not content:
+        return ""
+    with ByteSource(content, name) as opened:
+        refuse_text_format(opened)
+        return "".join(open_lines(opened, encoding)[0])
+
+
+def _damaged(name: str, problem: str) -> DataError:
+    return DataError(
+        f"the zip archive is damaged ({problem})", source=name, remedy="Copy, download or pack it again."
+    )
