@@ -117,7 +117,15 @@ class _CountColumns:
 
     def entries(self, batch: RecordBatch) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         """Return documents, words and counts of the records that can be read."""
-        self._refuse_short(batch)
+        if batch.n_fields <= max(
+            self._document, self._word, 0 if self._count is None else self._count.column
+        ):
+            raise DataError(
+                f"there are {batch.n_fields:,} fields, fewer than the chosen columns need",
+                source=self._reading.name,
+                line=int(batch.lines[0]),
+                remedy="Choose other columns or another delimiter.",
+            )
         good = np.ones(batch.n_records, dtype=np.bool_)
         self._refuse_blank(batch, self._document, "document", good)
         self._refuse_blank(batch, self._word, "word", good)
@@ -132,17 +140,6 @@ class _CountColumns:
             known = words >= 0
             batch, words, counts = _chosen_records(batch, known), words[known], counts[known]
         return self.documents.codes(batch, self._document), words, counts
-
-    def _refuse_short(self, batch: RecordBatch) -> None:
-        if batch.n_fields <= max(
-            self._document, self._word, 0 if self._count is None else self._count.column
-        ):
-            raise DataError(
-                f"there are {batch.n_fields:,} fields, fewer than the chosen columns need",
-                source=self._reading.name,
-                line=int(batch.lines[0]),
-                remedy="Choose other columns or another delimiter.",
-            )
 
     def _refuse_blank(self, batch: RecordBatch, column: int, what: str, good: NDArray[np.bool_]) -> None:
         for at in np.flatnonzero(batch.blank(column) & good).tolist():

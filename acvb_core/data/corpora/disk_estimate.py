@@ -148,12 +148,7 @@ def head_texts(
 ) -> Texts:
     """Return the texts that a file begins with, some megabytes of them: to try how they are cut.
 
-    The arguments are those of `estimate`.
-
-    Raises
-    ------
-    DataError
-        The file holds counts and no texts, or the head cannot be read.
+    The arguments are those of `estimate`; a file of counts, or a head that cannot be read, is a DataError.
     """
     choices = FrameChoices(sheet, table, query)
     with open_corpus_source(source, filename, choices, patient=True) as opened:

@@ -15,7 +15,7 @@ from acvb_core.data.corpora.disk_spool import AT_ONCE, EntrySpool
 from acvb_core.data.corpora.disk_writer import DiskSink
 from acvb_core.data.corpora.documents import read_documents
 from acvb_core.data.corpora.layout import ColumnChoice, CorpusFormat, CorpusLayout
-from acvb_core.data.corpora.readers import inspect_source, read_entries, with_columns
+from acvb_core.data.corpora.readers import check_arguments, inspect_source, read_entries, with_columns
 from acvb_core.data.corpora.reading import FaultPolicy, Progress, Reading, offer_skipping
 from acvb_core.data.corpora.text_files import CorpusSource, open_corpus_source
 from acvb_core.data.corpora.texts import entry_facts, size_facts
@@ -119,7 +119,7 @@ def read_to_disk(
             "count_column": count_column,
         }
         layout = with_columns(layout, columns)
-        _check_arguments(layout, cutting, vocabulary)
+        check_arguments(layout, cutting, vocabulary)
         if layout.has_texts:
             cutting = cutting or Tokeniser()
         told = Progress(progress, opened)
@@ -163,15 +163,6 @@ def _inspected(
         except DataError:
             raise fault from None
         raise offer_skipping(fault) from None
-
-
-def _check_arguments(layout: CorpusLayout, tokeniser: Tokeniser | None, vocabulary: FileLike | None) -> None:
-    if tokeniser is not None and not layout.has_texts:
-        raise ParameterError(f"A tokeniser is for texts; {layout.filename} is read as {layout.format}.")
-    if vocabulary is not None and layout.has_texts:
-        raise ParameterError(
-            f"A vocabulary is for word counts; {layout.filename} is read as {layout.format}."
-        )
 
 
 def _writing_facts(writer: ShardWriter, corpus: DiskCorpus) -> list[Fact]:

@@ -70,8 +70,7 @@ class ShardWriter:
     """
 
     def __init__(self, folder: str | Path, *, name: str = "corpus", shard_pairs: int = SHARD_PAIRS) -> None:
-        self.folder, self.name = Path(folder), name
-        self.source = name
+        self.folder, self.name, self.source = Path(folder), name, name
         if shard_pairs < 1:
             raise ParameterError(f"shard_pairs is {shard_pairs}; it must be at least 1.")
         if self.folder.exists() and (not self.folder.is_dir() or any(self.folder.iterdir())):
@@ -200,7 +199,7 @@ class ShardWriter:
         self._opened("vocabulary").extend(words)
         self._opened("vocabulary").close()
         np.save(self.work / "frequencies.npy", frequencies)
-        shape = self.n_documents, len(vocabulary)
+        shape = self.n_documents, len(words)
         files = {path.name: path.stat().st_size for path in sorted(self.work.iterdir()) if path.is_file()}
         meta = {
             "format": FORMAT,
@@ -228,8 +227,7 @@ class ShardWriter:
         n = len(pointers) - 1
         empty = np.flatnonzero(pointers[1:] == pointers[:-1])
         self.n_empty += len(empty)
-        room = max(SHOWN - len(self.first_empty), 0)
-        self.first_empty += (empty[:room] + self.n_documents).tolist()
+        self.first_empty = [*self.first_empty, *(empty[:SHOWN] + self.n_documents).tolist()][:SHOWN]
         self.n_documents += n
         begin = 0
         while begin < n:

@@ -19,6 +19,7 @@ from acvb_core.data.corpora.texts import dropped_facts, nothing_left
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.data.metadata import typed_values
 from acvb_core.data.report import Fact
 from acvb_core.data.sources.label_table import LabelTable
 from acvb_core.data.sources.records import RecordBatch
@@ -251,7 +252,8 @@ class WordCounter:
             None is kept.
         """
         lists = [self._kept.listed(), *(tally.listed() for tally in self._dropped.values())]
-        found = WordList(*(np.concatenate(part) for part in zip(*map(_parts, lists), strict=True)))
+        parts = zip(*((words.words, words.counts, words.documents) for words in lists), strict=True)
+        found = WordList(*map(np.concatenate, parts))
         names = ["", *self._dropped]
         reasons = np.repeat(np.array(names, dtype=object), [listed.n_words for listed in lists])
         kept, preview = keep(found, reasons, self.n_documents, self._tokeniser)
@@ -288,13 +290,7 @@ class _Tally:
     def listed(self) -> WordList:
         """Return the words in the order of their codes."""
         n = len(self._table)
-        words = np.empty(n, dtype=object)
-        words[:] = self._table.labels()
-        return WordList(words, self._totals[:n], self._documents[:n])
-
-
-def _parts(words: WordList) -> tuple[NDArray[np.object_], NDArray[np.int64], NDArray[np.int64]]:
-    return words.words, words.counts, words.documents
+        return WordList(typed_values(self._table.labels(), "string"), self._totals[:n], self._documents[:n])
 
 
 def _as_batch(words: list[str]) -> RecordBatch:

@@ -134,7 +134,7 @@ def load_corpus(
 
     Parameters
     ----------
-    source : path, bytes, binary file object, data frame or other Python object
+    source : path, bytes, binary file object, data frame or other Python object; or a folder of .txt files
         A frame, Parquet, Arrow, workbook, JSON Lines or SQLite file holds a column of texts, or counts. Other objects:
         a list, column or iterator of texts, of lists of words or of lists of (word number, count), as gensim has them;
         a matrix of counts, documents by words; a `datasets.Dataset`. The index of a pandas column names the documents
@@ -204,16 +204,11 @@ def load_corpus(
     with open_corpus_source(source, filename, FrameChoices(sheet, table, query)) as opened:
         layout = inspect_source(opened, format, encoding, delimiter, header)
         layout = with_columns(layout, columns)
+        check_arguments(layout, cutting, vocabulary)
         if not layout.has_texts:
-            if cutting is not None:
-                raise ParameterError(f"A tokeniser is for texts; {opened.name} is read as {layout.format}.")
             sink = MemorySink()
             found = read_entries(Reading.in_memory(opened, layout, encoding), vocabulary, sink)
             return sink.build_corpus(found, layout, name or opened.stem)
-        if vocabulary is not None:
-            raise ParameterError(
-                f"A vocabulary is for word counts; {opened.name} is read as {layout.format}."
-            )
         return corpus_of_texts(_texts_of(opened, layout, encoding, name), cutting)
 
 
@@ -241,6 +236,16 @@ def with_columns(layout: CorpusLayout, choices: dict[str, ColumnChoice]) -> Corp
         if choice is not None and role not in (*needed, *optional):
             raise ParameterError(f"{role} does not apply: {layout.filename} is read as {layout.format}.")
     return layout.with_columns(choices) if needed and any(c is not None for c in choices.values()) else layout
+
+
+def check_arguments(layout: CorpusLayout, tokeniser: Tokeniser | None, vocabulary: FileLike | None) -> None:
+    """Raise ParameterError for a tokeniser of counts, or a vocabulary of texts."""
+    if tokeniser is not None and not layout.has_texts:
+        raise ParameterError(f"A tokeniser is for texts; {layout.filename} is read as {layout.format}.")
+    if vocabulary is not None and layout.has_texts:
+        raise ParameterError(
+            f"A vocabulary is for word counts; {layout.filename} is read as {layout.format}."
+        )
 
 
 def _texts_of(source: CorpusSource, layout: CorpusLayout, encoding: str | None, name: str | None) -> Texts:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +17,13 @@ from acvb_core.data.corpora.layout import CorpusLayout
 from acvb_core.data.corpora.text_cut import DROP_REASONS, REASON_SETTING, CutTexts, TokeniserPreview
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.metadata import typed_column
+from acvb_core.data.metadata import typed_column, typed_values
 from acvb_core.data.names import make_unique
 from acvb_core.data.report import Fact, ReadReport, plural
 from acvb_core.errors import DataError
+
+if TYPE_CHECKING:
+    from acvb_core.data.disk_corpus import DiskCorpus
 
 _SHOWN = 5
 
@@ -92,7 +95,7 @@ class MemorySink:
         self._entries: list[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]] = []
         self._texts: list[str] = []
         self._names: list[str] = []
-        self._labels: list[str | None] = []
+        self._labels: list[str] = []
         self._columns: dict[str, list[str]] = {}
 
     def add_entries(self, documents: NDArray[Any], words: NDArray[Any], counts: NDArray[Any]) -> None:
@@ -106,7 +109,7 @@ class MemorySink:
         for column, values in zip(columns, zip(*(d.values for d in documents), strict=True), strict=True):
             self._columns.setdefault(column, []).extend(values)
         self._texts += [document.text for document in documents]
-        self._labels += [document.label for document in documents]
+        self._labels += [document.label for document in documents if document.label is not None]
         self._names += names
 
     def number_names(self) -> tuple[int, list[str]]:
@@ -116,9 +119,9 @@ class MemorySink:
 
     def read_texts(self, name: str, layout: CorpusLayout, facts: Sequence[Fact]) -> Texts:
         """Return the texts that were added."""
-        labels = as_objects(self._labels) if self._labels and self._labels[0] is not None else None
+        labels = typed_values(self._labels, "string") if self._labels else None
         metadata = {column: typed_column(values) for column, values in self._columns.items()}
-        documents = as_objects(self._names)
+        documents = typed_values(self._names, "string")
         return Texts(tuple(self._texts), documents, labels, name, layout, tuple(facts), metadata)
 
     def build_corpus(self, found: CountsFound, layout: CorpusLayout, name: str) -> LoadedCorpus:
@@ -150,13 +153,6 @@ class MemorySink:
             *corpus_facts(corpus),
         ]
         return LoadedCorpus(corpus, ReadReport(layout.filename, tuple(facts)), layout)
-
-
-def as_objects(strings: Sequence[str | None]) -> NDArray[Any]:
-    """Return strings as an array of objects."""
-    found = np.empty(len(strings), dtype=object)
-    found[:] = strings
-    return found
 
 
 def corpus_of_texts(
@@ -213,36 +209,7 @@ def corpus_facts(corpus: Corpus) -> list[Fact]:
     return size_facts(corpus, len(empty), _first(corpus.documents, empty))
 
 
-class Sized(Protocol):
-    """What is told of a corpus, in memory or not."""
-
-    @property
-    def n_documents(self) -> int:
-        """Number of documents."""
-        ...
-
-    @property
-    def n_words(self) -> int:
-        """Number of words in the vocabulary."""
-        ...
-
-    @property
-    def n_tokens(self) -> int:
-        """Number of words in all documents."""
-        ...
-
-    @property
-    def frequencies(self) -> NDArray[np.int64]:
-        """How often each word stands in all documents."""
-        ...
-
-    @property
-    def vocabulary(self) -> NDArray[Any]:
-        """The words."""
-        ...
-
-
-def size_facts(corpus: Sized, n_empty: int, first_empty: list[str]) -> list[Fact]:
+def size_facts(corpus: Corpus | DiskCorpus, n_empty: int, first_empty: list[str]) -> list[Fact]:
     """Return the facts about a corpus of which `n_empty` documents have no word."""
     facts = [
         Fact("documents", corpus.n_documents, f"{plural(corpus.n_documents, 'document')}."),
