@@ -212,7 +212,7 @@ def _zip_head(source: ByteSource | TextFolder, limit: int) -> _Head:
 
 def _first_files(packed: bytes, share: float) -> bytes:
     """Return an archive of the first files of an archive."""
-    with ByteSource(packed) as source, open_files(source) as files:
+    with ByteSource(packed, kind="corpus") as source, open_files(source) as files:
         return _packed(files[: math.ceil(len(files) * share)])
 
 
