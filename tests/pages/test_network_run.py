@@ -149,3 +149,12 @@ def test_a_network_whose_only_pair_is_held_out_cannot_be_started(open_app: Open)
     app = open_app("run")
     assert "there is no pair to learn from" in texts(app)
     assert "start" not in keys(app)
+
+
+def test_a_tiny_skill_is_no_power_of_ten() -> None:
+    assert [say.skill(share) for share in (1.96e-7, -1e-6, 0.3114, -0.02)] == [
+        "0.0 %",
+        "0.0 %",
+        "31.1 %",
+        "-2.0 %",
+    ]
