@@ -30,7 +30,7 @@ def test_files_of_columns_are_brought_and_a_fault_is_named(page: Page, tmp_path:
     WRONG.to_parquet(tmp_path / "faulty.parquet")
 
     bring(page, "A relation or network", tmp_path / "outings.parquet")
-    expect(page.get_by_text("Parquet", exact=True)).to_be_visible()
+    expect(page.get_by_role("combobox", name="Row objects", exact=True)).to_have_value("person")
     expect(page.get_by_role("combobox", name="Delimiter", exact=True)).to_have_count(0)
     load(page, "outings", "3 × 2")
 
