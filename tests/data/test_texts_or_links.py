@@ -22,7 +22,7 @@ TITLES = "".join(
 
 @pytest.mark.parametrize(
     ("table", "text", "row", "column"),
-    [(REVIEWS, "review", "author", "date"), (NOTES, "column 2", "column 1", "column 2")],
+    [(REVIEWS, "review", "author", "date"), (NOTES, 1, 0, 1)],
 )
 def test_it_asks_and_names_both_ways_to_read_it(table, text, row, column):
     with pytest.raises(DataError) as caught:
