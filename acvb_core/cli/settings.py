@@ -23,9 +23,26 @@ def adder(to: argparse.ArgumentParser, title: str) -> Add:
     group = to.add_argument_group(title)
 
     def add(flag: str, text: str, *, also: Sequence[str] = (), **more: Any) -> None:
+        if also:
+            more["action"] = _Once
         group.add_argument(flag, *also, help=text.replace("%", "%%"), default=None, **more)
 
     return add
+
+
+class _Once(argparse.Action):
+    """Store what is typed; a second value, by whichever name of the flag, is refused."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        flag: str | None = None,
+    ) -> None:
+        if getattr(namespace, self.dest) is not None:
+            parser.error(f"{' and '.join(self.option_strings)} are two names of one choice: give it once.")
+        setattr(namespace, self.dest, values)
 
 
 def add_setting(add: Add, parameter: Parameter, dest: str, text: str) -> None:

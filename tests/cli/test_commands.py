@@ -209,7 +209,7 @@ def test_columns_have_two_names_each(run: Run, tmp_path: Path) -> None:
     assert found.code == 2
     assert "two names of one choice" in found.err
     found = run("fit", path, "--model", "lda", "--target", "who")
-    assert (found.code, "--target is for a relation" in found.err) == (2, True)
+    assert (found.code, "--column-column is for a relation" in found.err) == (2, True)
 
 
 def test_compare(run: Run, tmp_path: Path) -> None:

@@ -176,9 +176,9 @@ def test_a_large_file_stays_on_disk_for_the_time_being(
     seen: list[Path] = []
     opened = DiskCorpus.open
 
-    def watched(folder: str | Path) -> DiskCorpus:
+    def watched(folder: str | Path, **more: Any) -> DiskCorpus:
         seen.append(Path(folder))
-        return opened(folder)
+        return opened(folder, **more)
 
     monkeypatch.setattr(DiskCorpus, "open", watched)
     home = tmp_path / "results"
