@@ -24,7 +24,7 @@ from tests.browser.steps import WAIT_MS
 ROOT = Path(__file__).resolve().parents[2]
 OUTPUT = ROOT / "test-output"
 CALL_REPORT = pytest.StashKey[pytest.TestReport]()
-START_SECONDS = 60.0
+START_SECONDS = 180.0
 
 # No sandbox, as tests may run as root in a container; the rest keeps Chromium from talking to anyone but the app.
 CHROMIUM_FLAGS = [

@@ -170,6 +170,7 @@ def test_one_clustering_and_two_are_held_against_each_other(page: Page, tmp_path
     load(page, graph_file(tmp_path))
     run_three(page)
     page.get_by_text("New runs").click()
+    settled(page)  # a press while the form is drawn anew is lost
     press(page, "Two clusterings, rows and columns apart")
     expect(page.get_by_role("spinbutton", name=re.compile("^Column clusters"))).to_be_visible()
     page.get_by_role("button", name="Start 3 runs").click()
