@@ -114,6 +114,7 @@ def test_a_database_is_read_by_table_or_query(tmp_path: Path) -> None:
         "DELETE FROM links",
         "ATTACH 'other.db' AS o",
         "PRAGMA writable_schema=1",
+        "WITH RECURSIVE n(a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM n) SELECT a, a FROM n",
         "SELECT load_extension('x')",
         "SELEC",
     ],
