@@ -14,7 +14,7 @@ from typing import Any
 
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.disk_corpus import META, DiskCorpus
-from acvb_core.data.sources.opening import STANDARD_INPUT
+from acvb_core.data.sources.byte_source import STANDARD_INPUT
 from acvb_core.errors import ParameterError
 
 #: Beside the corpus: which file it was read from, how, and what was found.

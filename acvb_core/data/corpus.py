@@ -15,7 +15,7 @@ from scipy import sparse
 from acvb_core.data.metadata import check_metadata
 from acvb_core.data.names import unique_names
 from acvb_core.data.report import plural
-from acvb_core.data.sources.matrix_checks import to_sparse
+from acvb_core.data.sources.objects import to_sparse
 from acvb_core.errors import DataError
 
 if TYPE_CHECKING:

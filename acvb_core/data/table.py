@@ -13,8 +13,7 @@ from scipy import sparse
 
 from acvb_core.data.names import unique_names
 from acvb_core.data.report import plural
-from acvb_core.data.sources.matrix_checks import to_array, to_dense
-from acvb_core.data.sources.objects import is_frame
+from acvb_core.data.sources.objects import is_frame, to_array, to_dense
 from acvb_core.data.tables.image import Image
 from acvb_core.errors import DataError
 

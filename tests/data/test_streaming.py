@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from acvb_core.data.relations import pairs as pairs_module
 from acvb_core.data.relations.pairs import Pairs
 from acvb_core.data.relations.readers import load_relation
-from acvb_core.data.sources.label_table import LabelTable
+from acvb_core.data.sources.values import LabelTable
 from acvb_core.errors import DataError
 from benchmarks.read_edges import write_edges
 

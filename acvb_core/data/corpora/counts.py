@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 
 from acvb_core.data.corpora.reading import Reading
 from acvb_core.data.report import Fact, plural
-from acvb_core.data.sources.frames import open_records
-from acvb_core.data.sources.label_table import LabelTable
+from acvb_core.data.sources.frames import open_records, reading_facts
 from acvb_core.data.sources.records import RecordBatch
-from acvb_core.data.sources.text_facts import reading_facts
 from acvb_core.data.sources.text_lines import Vocabulary
+from acvb_core.data.sources.values import LabelTable
 from acvb_core.errors import DataError
 
 MAX_COUNT = 2**31 - 1

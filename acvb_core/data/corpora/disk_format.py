@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from acvb_core.data.sources.matrix_checks import to_array
+from acvb_core.data.sources.objects import to_array
 from acvb_core.errors import DataError
 
 FORMAT = "acvb corpus on disk"

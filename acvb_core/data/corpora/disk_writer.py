@@ -21,8 +21,8 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.data.metadata import typed_values
 from acvb_core.data.report import Fact
-from acvb_core.data.sources.label_table import LabelTable
 from acvb_core.data.sources.records import RecordBatch
+from acvb_core.data.sources.values import LabelTable
 from acvb_core.errors import DataError, ParameterError
 
 #: Documents one after another: where each begins, their words and counts.

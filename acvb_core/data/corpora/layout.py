@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from acvb_core.data.sources.columns import FileLayout, column_list, column_position
+from acvb_core.data.sources.formats import FileLayout, column_list, column_position
 from acvb_core.data.sources.values import read_value
 from acvb_core.errors import DataError
 

@@ -19,7 +19,7 @@ from acvb_core.data.corpora.counts import (
 from acvb_core.data.corpora.reading import Reading
 from acvb_core.data.report import Fact, plural
 from acvb_core.data.sources.byte_source import ByteSource, Utf8Stream
-from acvb_core.data.sources.matrix_checks import MAX_SIDE, check_size
+from acvb_core.data.sources.objects import MAX_SIDE, check_size
 from acvb_core.data.sources.records import RecordReader
 from acvb_core.data.sources.text_lines import Vocabulary, open_lines
 from acvb_core.errors import DataError

@@ -27,13 +27,11 @@ from acvb_core.data.corpora.text_files import (
 )
 from acvb_core.data.relations.sniff import inspect
 from acvb_core.data.sources.byte_source import ByteSource
-from acvb_core.data.sources.columns import PREVIEW_ROWS
-from acvb_core.data.sources.formats import recognised
+from acvb_core.data.sources.formats import PREVIEW_ROWS, recognised
 from acvb_core.data.sources.frames import FrameSource
-from acvb_core.data.sources.head import Head, best_head, one_line_fault
+from acvb_core.data.sources.recognisers import refuse_text_format
 from acvb_core.data.sources.records import delimiter_code
-from acvb_core.data.sources.refusals import refuse_text_format
-from acvb_core.data.sources.text_lines import TextRecords, open_lines
+from acvb_core.data.sources.text_lines import Head, TextRecords, best_head, one_line_fault, open_lines
 from acvb_core.errors import DataError
 
 _HEAD_CHARACTERS = 1 << 22

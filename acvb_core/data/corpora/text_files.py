@@ -14,7 +14,7 @@ from acvb_core.data.corpora.disk_format import META
 from acvb_core.data.report import Fact, plural
 from acvb_core.data.sources.byte_source import ByteSource
 from acvb_core.data.sources.frames import FrameChoices, FrameSource, open_source
-from acvb_core.data.sources.refusals import refuse_text_format
+from acvb_core.data.sources.recognisers import refuse_text_format
 from acvb_core.data.sources.text_lines import open_lines, refuse_too_large
 from acvb_core.errors import DataError
 

@@ -13,9 +13,8 @@ from acvb_core.data.relations.nodes import Side, side_as_found, side_by_position
 from acvb_core.data.relations.options import ReadOptions
 from acvb_core.data.relations.sparse_files import checked_shape
 from acvb_core.data.sources.byte_source import ByteSource
-from acvb_core.data.sources.frames import FrameSource, open_records
+from acvb_core.data.sources.frames import FrameSource, open_records, reading_facts
 from acvb_core.data.sources.records import RecordBatch
-from acvb_core.data.sources.text_facts import reading_facts
 from acvb_core.data.sources.values import ValueReader
 from acvb_core.errors import DataError, shorten
 

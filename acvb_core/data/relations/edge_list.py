@@ -13,11 +13,9 @@ from acvb_core.data.relations.layout import Layout
 from acvb_core.data.relations.nodes import Side, side_as_found, side_from_list, side_from_size
 from acvb_core.data.relations.options import ReadOptions
 from acvb_core.data.sources.byte_source import ByteSource
-from acvb_core.data.sources.frames import FrameRecords, FrameSource, open_records
-from acvb_core.data.sources.label_table import LabelTable
+from acvb_core.data.sources.frames import FrameRecords, FrameSource, open_records, reading_facts
 from acvb_core.data.sources.records import RecordBatch, RecordReader
-from acvb_core.data.sources.text_facts import reading_facts
-from acvb_core.data.sources.values import LINK, ZERO, ValueReader
+from acvb_core.data.sources.values import LINK, ZERO, LabelTable, ValueReader
 from acvb_core.errors import DataError
 
 

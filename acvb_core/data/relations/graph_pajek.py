@@ -14,7 +14,7 @@ from typing import Any
 
 from acvb_core.data.relations.graph import Graph
 from acvb_core.data.report import Fact, plural
-from acvb_core.data.sources.matrix_checks import check_size
+from acvb_core.data.sources.objects import check_size
 from acvb_core.errors import DataError
 
 _TOKEN = re.compile(r'"([^"]*)"|(\S+)')

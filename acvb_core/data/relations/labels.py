@@ -12,7 +12,7 @@ from acvb_core.data.relations.layout import Layout
 from acvb_core.data.relations.sniff import inspect
 from acvb_core.data.report import Fact, ReadReport, plural
 from acvb_core.data.sources.byte_source import ByteSource, FileLike, Utf8Stream
-from acvb_core.data.sources.columns import column_position
+from acvb_core.data.sources.formats import column_position
 from acvb_core.data.sources.records import RecordReader
 from acvb_core.errors import DataError, ParameterError
 

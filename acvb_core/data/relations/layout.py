@@ -8,8 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from acvb_core.data.relations.guess import holds_texts
 from acvb_core.data.relations.sides import Sides
-from acvb_core.data.sources.columns import FileLayout, column_list, column_position
-from acvb_core.data.sources.formats import formats_of
+from acvb_core.data.sources.formats import FileLayout, column_list, column_position, formats_of
 from acvb_core.data.sources.values import value_kind
 from acvb_core.errors import DataError, ParameterError
 

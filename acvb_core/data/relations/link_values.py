@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from acvb_core.data.sources.matrix_checks import to_sparse
+from acvb_core.data.sources.objects import to_sparse
 from acvb_core.data.sources.values import checked_threshold
 from acvb_core.errors import DataError
 

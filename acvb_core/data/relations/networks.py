@@ -13,7 +13,7 @@ from scipy import sparse
 from acvb_core.data.relation import Network, Relation
 from acvb_core.data.relations.link_values import as_pattern
 from acvb_core.data.report import Fact, plural
-from acvb_core.data.sources.matrix_checks import to_sparse
+from acvb_core.data.sources.objects import to_sparse
 from acvb_core.errors import DataError
 
 #: Pairs held as missing because no data were given for them; 5 bytes each.

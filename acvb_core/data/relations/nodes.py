@@ -14,8 +14,8 @@ from acvb_core.data.relations.guess import heads_node_list
 from acvb_core.data.relations.options import ReadOptions
 from acvb_core.data.report import Fact
 from acvb_core.data.sources.byte_source import ByteSource, FileLike, Utf8Stream
+from acvb_core.data.sources.recognisers import refuse_text_format
 from acvb_core.data.sources.records import ONE_FIELD, RecordReader
-from acvb_core.data.sources.refusals import refuse_text_format
 from acvb_core.errors import DataError, ParameterError
 
 NodeList = Sequence[str] | FileLike

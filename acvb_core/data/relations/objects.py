@@ -18,10 +18,9 @@ from acvb_core.data.relations.layout import Layout
 from acvb_core.data.relations.link_values import check_links
 from acvb_core.data.relations.options import ReadOptions
 from acvb_core.data.relations.sparse_files import relation_of_matrix
-from acvb_core.data.sources.columns import PREVIEW_ROWS
+from acvb_core.data.sources.formats import PREVIEW_ROWS
 from acvb_core.data.sources.frames import BATCH_ROWS, Frame, FrameSource
-from acvb_core.data.sources.matrix_checks import to_sparse
-from acvb_core.data.sources.objects import is_frame
+from acvb_core.data.sources.objects import is_frame, to_sparse
 from acvb_core.data.sources.values import value_kind
 from acvb_core.errors import DataError, ParameterError
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from acvb_core.data.relations.sides import DOMAINS, Domains
-from acvb_core.data.sources.matrix_checks import MAX_SIDE
+from acvb_core.data.sources.objects import MAX_SIDE
 from acvb_core.data.sources.records import BLOCK_BYTES
 from acvb_core.errors import ParameterError
 

@@ -7,10 +7,9 @@ from dataclasses import replace
 from acvb_core.data.relations import guess
 from acvb_core.data.relations.layout import COLUMN_FORMATS, FileFormat, Layout
 from acvb_core.data.sources.byte_source import ByteSource
-from acvb_core.data.sources.columns import PREVIEW_FIELDS, PREVIEW_ROWS
-from acvb_core.data.sources.formats import recognised
+from acvb_core.data.sources.formats import PREVIEW_FIELDS, PREVIEW_ROWS, recognised
 from acvb_core.data.sources.frames import FrameSource
-from acvb_core.data.sources.head import GUESS_RECORDS, one_line_fault, read_head
+from acvb_core.data.sources.text_lines import GUESS_RECORDS, one_line_fault, read_head
 from acvb_core.data.sources.values import value_kind
 from acvb_core.errors import DataError
 

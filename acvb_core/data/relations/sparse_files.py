@@ -14,9 +14,8 @@ from acvb_core.data.relations.nodes import side_by_position
 from acvb_core.data.relations.options import ReadOptions
 from acvb_core.data.relations.sides import Says
 from acvb_core.data.report import Fact, plural
-from acvb_core.data.sources.array_files import is_sparse, load_sparse
 from acvb_core.data.sources.byte_source import ByteSource
-from acvb_core.data.sources.matrix_checks import MAX_SIDE, check_size, check_sparse
+from acvb_core.data.sources.objects import MAX_SIDE, check_size, check_sparse, is_sparse, load_sparse
 from acvb_core.data.sources.values import LINK, MISSING, ZERO, ValueSummary, checked_threshold
 from acvb_core.errors import DataError
 

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from acvb_core.data.report import Fact
 from acvb_core.data.sources.byte_source import ByteSource
-from acvb_core.data.sources.frames import FrameSource, open_records
-from acvb_core.data.sources.label_table import LabelTable
+from acvb_core.data.sources.frames import FrameSource, open_records, reading_facts
 from acvb_core.data.sources.records import BLOCK_BYTES, RecordBatch
-from acvb_core.data.sources.text_facts import reading_facts
+from acvb_core.data.sources.values import LabelTable
 from acvb_core.data.table import LARGEST
 from acvb_core.data.tables.layout import MISSING, NUMBER, TableLayout, column_types, is_number, is_text
 from acvb_core.data.tables.raw import RawTable, TextColumn, infinite_cell_error, text_cell_error

@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from acvb_core.data.relations.guess import CORNER_NAMES
 from acvb_core.data.sources.byte_source import ByteSource
-from acvb_core.data.sources.columns import PREVIEW_FIELDS, PREVIEW_ROWS, FileLayout, column_position
+from acvb_core.data.sources.formats import PREVIEW_FIELDS, PREVIEW_ROWS, FileLayout, column_position
 from acvb_core.data.sources.frames import FrameChoices, FrameSource
-from acvb_core.data.sources.head import read_head
+from acvb_core.data.sources.text_lines import read_head
 from acvb_core.data.sources.values import MISSING_WORDS
 from acvb_core.errors import ParameterError
 

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from acvb_core.data.report import Fact, plural
-from acvb_core.data.sources.array_files import is_sparse, load_npy, load_npz, load_sparse
 from acvb_core.data.sources.byte_source import ByteSource
-from acvb_core.data.sources.matrix_checks import to_array, to_dense
+from acvb_core.data.sources.objects import is_sparse, load_npy, load_npz, load_sparse, to_array, to_dense
 from acvb_core.data.table import LARGEST
 from acvb_core.data.tables.image import pixel_names
 from acvb_core.data.tables.layout import TableLayout
