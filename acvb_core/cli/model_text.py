@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from acvb_core.cli.feature_text import feature_facts, feature_lines, held_out_cells
 from acvb_core.cli.printable import printable
-from acvb_core.data.document_split import HeldOutDocuments
+from acvb_core.data.corpus_split import HeldOutDocuments
 from acvb_core.engine.result import Result
 from acvb_core.store.known_labels import known_labels
 

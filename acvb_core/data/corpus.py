@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from acvb_core.data.metadata import check_metadata
+from acvb_core.data.metadata import check_metadata, take_metadata
 from acvb_core.data.names import unique_names
 from acvb_core.data.report import plural
 from acvb_core.data.sources.objects import to_sparse
@@ -96,10 +96,11 @@ class Corpus:
                 source=name,
                 remedy="Give at least one document with at least one word.",
             )
-        for what, given in (("texts", texts), ("labels", labels)):
-            if given is not None and len(given) != n_documents:  # type: ignore[arg-type]
+        groups = None if labels is None else np.atleast_1d(np.asarray(labels))
+        for what, given in (("texts", texts), ("labels", groups)):
+            if given is not None and len(given) != n_documents:
                 raise DataError(
-                    f"{len(given):,} {what} were given for {n_documents:,} documents",  # type: ignore[arg-type]
+                    f"{len(given):,} {what} were given for {n_documents:,} documents",
                     source=name,
                     remedy=f"Give {what} for every document, or none.",
                 )
@@ -109,7 +110,7 @@ class Corpus:
             unique_names(documents, n_documents, "document", name),
             name,
             None if texts is None else tuple(texts),
-            None if labels is None else np.array([str(label) for label in np.asarray(labels)], dtype=object),
+            None if groups is None else np.array([str(group) for group in groups], dtype=object),
             tokeniser,
             check_metadata(metadata, n_documents, name),
         )
@@ -117,18 +118,17 @@ class Corpus:
     @property
     def shape(self) -> tuple[int, int]:
         """Number of documents and of words in the vocabulary."""
-        documents, words = self.counts.shape
-        return int(documents), int(words)
+        return self.n_documents, self.n_words
 
     @property
     def n_documents(self) -> int:
         """Number of documents, empty ones included."""
-        return self.shape[0]
+        return int(self.counts.shape[0])
 
     @property
     def n_words(self) -> int:
         """Number of words in the vocabulary."""
-        return self.shape[1]
+        return int(self.counts.shape[1])
 
     @property
     def n_pairs(self) -> int:
@@ -162,12 +162,8 @@ class Corpus:
     @property
     def size_text(self) -> str:
         """Size in words: documents, vocabulary, tokens."""
-        sizes = (
-            plural(self.n_documents, "document"),
-            plural(self.n_words, "word"),
-            plural(self.n_tokens, "token"),
-        )
-        return " · ".join(sizes)
+        sizes = {"document": self.n_documents, "word": self.n_words, "token": self.n_tokens}
+        return " · ".join(plural(size, unit) for unit, size in sizes.items())
 
     def identity(self) -> dict[str, Any]:
         """Return name, size, fingerprint and how texts were cut as plain values: what tells these data from others."""
@@ -180,9 +176,24 @@ class Corpus:
             "tokeniser": None if self.tokeniser is None else self.tokeniser.to_dict(),
         }
 
-    def with_counts(self, counts: sparse.csr_array) -> Corpus:
-        """Return the same documents and vocabulary with other counts (a canonical array of the same shape)."""
-        return replace(self, counts=counts)
+    def with_counts(self, counts: NDArray[np.integer]) -> Corpus:
+        """Return the same documents with other counts of the stored pairs, shape (n_pairs,); those of 0 are dropped."""
+        old = self.counts
+        data, indices, indptr = counts.astype(np.int32), old.indices.copy(), old.indptr.copy()
+        matrix = sparse.csr_array((data, indices, indptr), shape=self.shape)
+        matrix.eliminate_zeros()  # in place, hence the copies
+        return replace(self, counts=matrix)
+
+    def take_documents(self, numbers: NDArray[np.integer]) -> Corpus:
+        """Return some documents (0-based, in this order) as a corpus over the same vocabulary."""
+        return replace(
+            self,
+            counts=self.counts[numbers],
+            documents=self.documents[numbers],
+            texts=None if self.texts is None else tuple(self.texts[d] for d in numbers),
+            labels=None if self.labels is None else self.labels[numbers],
+            metadata=take_metadata(self.metadata, numbers),
+        )
 
     def with_words(self, words: ArrayLike) -> Corpus:
         """Return the same documents over a vocabulary with further words at its end, which stand in none of them.
@@ -202,16 +213,10 @@ class Corpus:
 
 
 def further_words(vocabulary: NDArray[Any], words: ArrayLike, name: str) -> NDArray[Any]:
-    """Return words to go behind a vocabulary, after a look whether they are new and each there once.
-
-    Raises
-    ------
-    DataError
-        One is not.
-    """
-    listed = [str(word) for word in np.atleast_1d(np.asarray(words, dtype=object)).tolist()]
+    """Return words to go behind a vocabulary; DataError where one is in it already, or given twice."""
+    new = np.array([str(word) for word in np.atleast_1d(np.asarray(words, dtype=object))], dtype=object)
     known = set(vocabulary.tolist())
-    for word in listed:
+    for word in new.tolist():
         if word in known:
             raise DataError(
                 "a word to be added to the vocabulary is there already",
@@ -220,52 +225,42 @@ def further_words(vocabulary: NDArray[Any], words: ArrayLike, name: str) -> NDAr
                 remedy="Add words that it does not have, each once.",
             )
         known.add(word)
-    found = np.empty(len(listed), dtype=object)
-    found[:] = listed
-    return found
+    return new
 
 
 def _counts(given: Any, name: str) -> sparse.csr_array:
+    """Return counts as a canonical matrix of int32."""
     matrix = sparse.csr_array(to_sparse(given, name))
     values = matrix.data
-    wrong = ~((values >= 0) & (values <= _MAX_COUNT)) if values.dtype.kind != "b" else np.zeros_like(values)
+    wrong = ~((values >= 0) & (values <= _MAX_COUNT))  # NaN too
     if values.dtype.kind == "f":
         wrong |= values != np.floor(values)
     if wrong.any():
         at = int(wrong.argmax())
         row = int(np.searchsorted(matrix.indptr, at, side="right"))
         raise DataError(
-            f"the word count of row {row:,}, column {int(matrix.indices[at]) + 1:,} is {_what_is_wrong(values[at])}",
+            f"the word count of row {row:,}, column {int(matrix.indices[at]) + 1:,} is {_describe(values[at])}",
             source=name,
             value=str(values[at]),
             remedy="Give counts: 0, 1, 2, …; tf-idf weights, NaN and masked entries are not supported.",
         )
-    matrix = matrix.astype(np.int64)
-    if not matrix.has_canonical_format:
-        matrix = matrix.copy()
-        matrix.sum_duplicates()
-    if matrix.nnz and not matrix.data.all():
-        matrix = matrix.copy()
-        matrix.eliminate_zeros()
-    if matrix.nnz and int(matrix.data.max()) > _MAX_COUNT:
+    matrix = matrix.astype(np.int64)  # a copy, so what follows may work in place
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    most = int(matrix.data.max(initial=0))
+    if most > _MAX_COUNT:
         raise DataError(
             f"a word count is larger than {_MAX_COUNT:,}",
             source=name,
-            value=str(int(matrix.data.max())),
+            value=str(most),
             remedy="Check the counts.",
         )
-    index_type = np.int32 if max(*matrix.shape, matrix.nnz) < 2**31 else np.int64
-    return sparse.csr_array(
-        (
-            matrix.data.astype(np.int32),
-            matrix.indices.astype(index_type, copy=False),
-            matrix.indptr.astype(index_type, copy=False),
-        ),
-        shape=matrix.shape,
-    )
+    index = np.int32 if max(*matrix.shape, matrix.nnz) < 2**31 else np.int64
+    indices, indptr = (array.astype(index, copy=False) for array in (matrix.indices, matrix.indptr))
+    return sparse.csr_array((matrix.data.astype(np.int32), indices, indptr), shape=matrix.shape)
 
 
-def _what_is_wrong(count: Any) -> str:
+def _describe(count: Any) -> str:
     if np.isnan(count):
         return "missing"
     if count < 0:

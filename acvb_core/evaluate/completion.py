@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.word_split import hold_out_tokens
+from acvb_core.data.corpus_split import hold_out_tokens
 from acvb_core.errors import DataError
 from acvb_core.evaluate.distributions import distributions
 from acvb_core.evaluate.heldout import score_words

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, polygamma
 
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.document_split import HeldOutDocuments
-from acvb_core.data.word_split import HeldOutWords
+from acvb_core.data.corpus_split import HeldOutDocuments, HeldOutWords
 from acvb_core.evaluate.completion import Completion
 from acvb_core.evaluate.heldout import WordScore, score_words
 from acvb_core.evaluate.products import pair_products

@@ -8,9 +8,8 @@ from typing import Any, Literal
 
 from acvb_core.averaging import Averaged
 from acvb_core.data.corpus import Corpus
+from acvb_core.data.corpus_split import hold_out_documents, hold_out_tokens
 from acvb_core.data.disk_corpus import DiskCorpus
-from acvb_core.data.document_split import hold_out_documents
-from acvb_core.data.word_split import hold_out_tokens
 from acvb_core.errors import ParameterError
 from acvb_core.lda.cvb import CollapsedLda
 from acvb_core.lda.gibbs import GibbsLda

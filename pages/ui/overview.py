@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from acvb_core.data.document_split import MOST_DOCUMENTS, OBSERVED
+from acvb_core.data.corpus_split import MOST_DOCUMENTS, OBSERVED
 from acvb_core.engine.free_memory import available_memory
 from acvb_core.registry import model_row
 from pages.ui import format as say

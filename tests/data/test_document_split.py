@@ -10,9 +10,8 @@ import pytest
 
 from acvb_core.data.corpora.disk_writer import write_disk_corpus
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.document_split import MOST_DOCUMENTS, HeldOutDocuments, hold_out_documents, take_documents
+from acvb_core.data.corpus_split import MOST_DOCUMENTS, HeldOutDocuments, HeldOutWords, hold_out_documents
 from acvb_core.data.synthetic_topics import planted_topics
-from acvb_core.data.word_split import HeldOutWords
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.problem import pose
 from acvb_core.errors import ParameterError
@@ -125,7 +124,7 @@ def test_impossible_shares_are_refused(share: float) -> None:
 
 def test_documents_are_taken_with_all_that_is_known_of_them() -> None:
     corpus = Corpus.build(np.array([[1, 0], [0, 2], [3, 3]]), documents=["a", "b", "c"])
-    taken = take_documents(corpus, np.array([2, 0]))
+    taken = corpus.take_documents(np.array([2, 0]))
     assert taken.documents.tolist() == ["c", "a"]
     np.testing.assert_array_equal(taken.counts.toarray(), [[3, 3], [1, 0]])
 

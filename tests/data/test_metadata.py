@@ -13,8 +13,8 @@ from acvb_core.data.corpora.disk_writer import write_disk_corpus
 from acvb_core.data.corpora.readers import load_corpus, read_texts
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
+from acvb_core.data.corpus_split import hold_out_documents
 from acvb_core.data.disk_corpus import DiskCorpus
-from acvb_core.data.document_split import hold_out_documents
 from acvb_core.data.metadata import kind_of, string_values, typed_column, typed_values
 from acvb_core.errors import DataError, ParameterError
 from acvb_core.store.corpora import corpus_key, read_corpus, write_corpus

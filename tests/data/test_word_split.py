@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as arrays
 from scipy import sparse, stats
 
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.word_split import hold_out_tokens
+from acvb_core.data.corpus_split import hold_out_tokens
 from acvb_core.errors import ParameterError
 from tests.costs import units_of
 

@@ -15,7 +15,6 @@ import acvb_core
 from acvb_core.data.corpora.disk_writer import write_disk_corpus
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.document_split import take_documents
 from acvb_core.data.synthetic_topics import planted_topics
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
@@ -51,7 +50,7 @@ TEXTS = texts_of(CORPUS)
 
 def parts(cuts: tuple[int, ...] = CUTS) -> list[Corpus]:
     return [
-        take_documents(CORPUS, np.arange(begin, end)) for begin, end in zip(cuts[:-1], cuts[1:], strict=True)
+        CORPUS.take_documents(np.arange(begin, end)) for begin, end in zip(cuts[:-1], cuts[1:], strict=True)
     ]
 
 
@@ -206,7 +205,7 @@ def test_words_that_are_new_are_in_the_totals(method: str) -> None:
 @pytest.mark.parametrize("method", STREAMS)
 def test_sizes_are_those_of_what_was_met(method: str) -> None:
     model = StreamingLda(method, k=4).partial_fit(parts((0, 300, 700)))
-    trained, met = model.trained(), take_documents(CORPUS, np.arange(700))
+    trained, met = model.trained(), CORPUS.take_documents(np.arange(700))
     np.testing.assert_array_equal(trained.sizes, met.frequencies)
     assert trained.documents == 700
     np.testing.assert_allclose(
@@ -229,7 +228,7 @@ def test_a_stream_of_unknown_length_is_learned_as_well_as_one_whose_sizes_are_kn
     found, alone = (one_pass(corpus).snapshot.posterior["words"] for corpus in (wide, CORPUS))
     np.testing.assert_array_equal(found[: CORPUS.n_words], alone)
     assert not found[CORPUS.n_words :].any()
-    tests = take_documents(planted_topics(1500, 80, 4, 12, 0.1, 0.05, 0).corpus, np.arange(1300, 1500))
+    tests = planted_topics(1500, 80, 4, 12, 0.1, 0.05, 0).corpus.take_documents(np.arange(1300, 1500))
     running = trained_topics(one_pass(CORPUS)).completion(tests).perplexity
     known = trained_topics(one_pass(CORPUS, totals="corpus")).completion(tests).perplexity
     assert running < 1.1 * known
@@ -237,7 +236,7 @@ def test_a_stream_of_unknown_length_is_learned_as_well_as_one_whose_sizes_are_kn
 
 @pytest.mark.parametrize("method", ["scvb0", "svb"])
 def test_a_minibatch_is_weighed_by_the_documents_that_will_come(method: str) -> None:
-    part = take_documents(CORPUS, np.arange(100))
+    part = CORPUS.take_documents(np.arange(100))
     mass, step = [], 0.0
     for total in (1_000, 5_000):
         model = StreamingLda(method, k=4, batch=100, step_offset=4.0, total_documents=total).partial_fit(part)
@@ -255,7 +254,7 @@ def test_topics_shares_and_perplexities_are_those_of_a_result() -> None:
     result = one_pass(CORPUS, window=1300)
     model = StreamingLda("sdm", k=4).partial_fit(CORPUS)
     pd.testing.assert_frame_equal(model.topics, result.topics)
-    part = take_documents(CORPUS, np.arange(40))
+    part = CORPUS.take_documents(np.arange(40))
     pd.testing.assert_frame_equal(model.transform(part), result.transform(part))
     assert model.perplexity(part) == result.completion(part).perplexity
     assert model.loo_perplexity == pytest.approx(result.snapshot.extras["loo_perplexity"])
@@ -417,7 +416,7 @@ def test_other_mistakes_are_told() -> None:
         model.fit(TEXTS, epochs=0)
     with pytest.raises(ParameterError, match="call partial_fit"):
         _ = model.topics
-    model.partial_fit(take_documents(CORPUS, np.arange(5)))
+    model.partial_fit(CORPUS.take_documents(np.arange(5)))
     with pytest.raises(ParameterError, match="was read as counts"):
         model.partial_fit(["apple"])
     trained: TrainedTopics = model.trained()

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acvb_core.data.word_split import HeldOutWords
+from acvb_core.data.corpus_split import HeldOutWords
 from acvb_core.lda.collapsed_state import counted
 from acvb_core.lda.kernels import add_log_absences
 from acvb_core.lda.state import Counts

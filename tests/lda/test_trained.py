@@ -13,7 +13,6 @@ import acvb_core
 from acvb_core.data.corpora.disk_writer import write_disk_corpus
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
-from acvb_core.data.document_split import take_documents
 from acvb_core.data.synthetic_topics import planted_topics
 from acvb_core.engine.fitting import compare, fit
 from acvb_core.engine.problem import pose
@@ -98,7 +97,7 @@ def test_a_word_not_met_for_very_long_is_learned_again_by_svb() -> None:
 
 @pytest.mark.parametrize("method", [*STREAMS, "asdm"])
 def test_what_is_known_of_no_new_word_needs_no_other_vocabulary(method: str) -> None:
-    trained = trained_by(corpus=take_documents(ALL, np.arange(100)))
+    trained = trained_by(corpus=ALL.take_documents(np.arange(100)))
     problem = pose(ALL, method, {"k": 4}, start=trained)
     assert problem.data is ALL
     assert problem.settings.of == ""
@@ -178,12 +177,12 @@ def test_learning_the_prior_goes_on_where_it_was() -> None:
     for prior in ("left_to_right", "paper"):
         trained = trained_by("sdm", corpus, k=3, epochs=1.0, prior=prior)
         assert trained.posterior["course"][1] > 1190
-        result = gone_on(trained, take_documents(corpus, np.arange(50)), k=3, prior=prior)
+        result = gone_on(trained, corpus.take_documents(np.arange(50)), k=3, prior=prior)
         # It would stand still for 1,000 documents if begun anew.
         assert np.abs(result.snapshot.posterior["alpha"] - trained.posterior["alpha"]).max() > 1e-6
         assert result.snapshot.posterior["course"][1] > 1240
     # The other rule has learned from nothing yet.
-    other = gone_on(trained, take_documents(corpus, np.arange(50)), k=3, prior="left_to_right")
+    other = gone_on(trained, corpus.take_documents(np.arange(50)), k=3, prior="left_to_right")
     assert other.snapshot.posterior["course"][1] <= 50
     np.testing.assert_array_equal(other.snapshot.posterior["alpha"], trained.posterior["alpha"])
 
