@@ -1,4 +1,4 @@
-"""The README says what is true: its table of methods, its figures' commands, its code."""
+"""README and docs say what is true: the table of methods, the commands of the figures, the code, the links."""
 
 from __future__ import annotations
 
@@ -14,19 +14,41 @@ from acvb_core.cli.listings import methods_markdown
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
+# The change log tells of what was.
+PAGES = {
+    path: path.read_text()
+    for path in (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")))
+    if path.name != "CHANGELOG.md"
+}
+TEXT = "\n".join(PAGES.values())
+
+
+def test_readme_is_short() -> None:
+    assert len(README.splitlines()) <= 150
 
 
 def test_table_of_methods_is_the_registrys() -> None:
-    found = re.search(r"<!-- methods: .* -->\n(.*?)<!-- end of methods -->", README, re.DOTALL)
+    found = re.search(r"<!-- methods: .* -->\n(.*?)<!-- end of methods -->", TEXT, re.DOTALL)
     assert found is not None
     assert found.group(1) == methods_markdown(), "run: python -m acvb_core methods --markdown"
 
 
-def test_pictures_and_files_exist() -> None:
-    for path in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", README):
-        assert (ROOT / path).is_file(), path
-    for path in re.findall(r"`((?:benchmarks|script|sample_data)/[\w./]+)", README):
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_links_pictures_and_files_exist(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", PAGES[page]):
+        path, _, heading = target.partition("#")
+        linked = page.parent / path
+        assert linked.is_file(), target
+        headings = re.findall(r"^#+ (.*)$", linked.read_text(), re.MULTILINE) if heading else []
+        assert heading in ["", *(one.lower().replace(" ", "-") for one in headings)], target
+    for path in re.findall(r"`((?:benchmarks|script|sample_data)/[\w./]+)", PAGES[page]):
         assert (ROOT / path).exists(), path
+
+
+def test_the_readme_leads_to_every_page() -> None:
+    assert {path.name for path in (ROOT / "docs").glob("*.md")} <= set(
+        re.findall(r"\(docs/([\w-]+\.md)", README)
+    )
 
 
 #: Takes commands, runs each as far as its arguments are read, and fails with the first one that cannot be run so.
@@ -56,8 +78,8 @@ for command in sys.argv[1:]:
 
 
 def printed_commands() -> list[str]:
-    """Return what the README prints after ``python -m``, optional arguments included."""
-    found = re.findall(r"(?:`|^ {4})python -m ((?:acvb_core|benchmarks)[^`\n]*)", README, re.MULTILINE)
+    """Return what README and docs print after ``python -m``, optional arguments included."""
+    found = re.findall(r"(?:`|^ {4})python -m ((?:acvb_core|benchmarks)[^`\n]*)", TEXT, re.MULTILINE)
     return [re.sub(r"[][]", "", command) for command in found]
 
 
@@ -84,15 +106,15 @@ def test_printed_commands_start() -> None:
 def test_benchmarks_say_how_they_are_run(path: Path) -> None:
     """A file run by its path does not see the package: only as a module does it start in a fresh checkout."""
     assert f"\n    python -m benchmarks.{path.stem}" in path.read_text()
-    assert f"benchmarks/{path.name}" not in path.read_text() + README
+    assert f"benchmarks/{path.name}" not in path.read_text() + TEXT
 
 
 def test_python_example_runs(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)  # it writes a model
-    for block in re.findall(r"```python\n(.*?)```", README, re.DOTALL):
-        exec(compile(block, "README.md", "exec"), {})
+    for block in re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL):
+        exec(compile(block, "the documentation", "exec"), {})
     assert "CONVERGED" in capsys.readouterr().out
 
 
@@ -102,7 +124,7 @@ def test_constants_named_in_the_text() -> None:
     from acvb_core.engine.stopping import worst_case_sweeps
     from acvb_core.irm.moves import MOVES_EVERY, MOVES_FROM
 
-    flat = " ".join(README.split())
+    flat = " ".join(TEXT.split())
     assert f"{worst_case_sweeps(1e-5):,} sweeps for 1e-5" in flat
     assert f"less than {SETTLED:.0e}".replace("e-0", "e-") in flat
     assert f"latest after {BURN_IN_CAP} sweeps" in flat

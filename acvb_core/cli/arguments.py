@@ -43,7 +43,7 @@ def parser() -> Parser:
         return added
 
     methods = command("methods", "List the methods.", _later("listings", "methods"))
-    methods.add_argument("--markdown", action="store_true", help="as the table that the README shows")
+    methods.add_argument("--markdown", action="store_true", help="as the table in docs/methods.md")
     command("samples", "List the sample relations, corpora and tables.", _later("listings", "samples"))
 
     fit = command("fit", "Fit one method to a relation, a corpus or a table.", _later("commands", "fit"))
