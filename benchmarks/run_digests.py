@@ -1,7 +1,10 @@
 """Whether two versions of the code give the same bits: a digest of a short run of every method.
 
-    python -m benchmarks.run_digests > before.json       in the checkout of one version
-    python -m benchmarks.run_digests --compare before.json      in that of the other
+    python -m benchmarks.run_digests --out before.json
+
+in the checkout of one version, and in that of the other
+
+    python -m benchmarks.run_digests --compare before.json
 
 Compare on one machine: other processors and libraries round otherwise.
 """
@@ -63,15 +66,17 @@ def run_digests() -> dict[str, str]:
 
 
 def main() -> int:
-    """Print the digests as JSON, or compare them with those of another version."""
+    """Write the digests as JSON, or compare them with those of another version."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--compare", type=Path, metavar="FILE", help="digests that another version printed")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="where the digests go, else standard output")
+    parser.add_argument("--compare", type=Path, metavar="FILE", help="digests that another version wrote")
     chosen = parser.parse_args()
     found = run_digests()
     if chosen.compare is None:
-        print(json.dumps(found, indent=1))
+        written = json.dumps(found, indent=1) + "\n"
+        chosen.out.write_text(written) if chosen.out else sys.stdout.write(written)
         return 0
     before = json.loads(chosen.compare.read_text())
     different = [run for run in {**before, **found} if before.get(run) != found.get(run)]
