@@ -12,7 +12,7 @@ from acvb_core.cli.settings import Add, add_setting, adder, setting_help, typed_
 from acvb_core.cli.typed import column, real, shape, words
 from acvb_core.data.corpora.languages import STOP_WORD_LANGUAGES
 from acvb_core.data.corpora.tokeniser import TOKENISER_PARAMETERS, Tokeniser
-from acvb_core.data.relations.sides import DOMAINS
+from acvb_core.data.relations.layout import DOMAINS
 from acvb_core.data.sources.formats import choices_of, files_of
 from acvb_core.data.sources.frames import FrameChoices
 from acvb_core.errors import ParameterError

@@ -20,8 +20,8 @@ from acvb_core.cli.reading import (
 )
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.relation import Relation
+from acvb_core.data.relations.layout import Domains
 from acvb_core.data.relations.networks import as_network, as_two_sided, with_attributes
-from acvb_core.data.relations.sides import Domains
 from acvb_core.data.table import Table
 from acvb_core.errors import ParameterError
 from acvb_core.registry import MODELS, methods_of, model_row

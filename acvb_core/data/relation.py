@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from acvb_core.data.names import frame_labels, unique_names
-from acvb_core.data.relations.link_values import as_pattern, read_links, read_marks
+from acvb_core.data.relations.patterns import as_pattern, read_links
 from acvb_core.errors import DataError
 
 
@@ -24,7 +24,7 @@ class Network:
     Attributes
     ----------
     directed : bool
-        Whether a link from i to j is another one than a link from j to i.
+        Whether i to j and j to i are different links.
     self_links : bool
         Whether links of an object to itself count; where not, the diagonal is missing.
     """
@@ -35,9 +35,8 @@ class Network:
     @property
     def text(self) -> str:
         """The kind in words."""
-        return ("directed" if self.directed else "undirected") + (
-            ", self-links count" if self.self_links else ""
-        )
+        kind = "directed" if self.directed else "undirected"
+        return f"{kind}, self-links count" if self.self_links else kind
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,48 +122,27 @@ class Relation:
         >>> Relation.build(ratings, threshold=3).size_text
         '2 × 3 · 2 links'
         """
-        links, holes = read_links(ones, threshold, name)
+        links, unknown = read_links(ones, threshold, name)
         of_rows, of_columns = frame_labels(ones)
         row_labels = of_rows if row_labels is None else row_labels
         column_labels = of_columns if column_labels is None else column_labels
-        unknown = holes if missing is None else read_marks(missing, name)
-        if links.shape != unknown.shape:
-            raise DataError(
-                f"the ones are {links.shape[0]:,} x {links.shape[1]:,} but the missing entries "
-                f"{unknown.shape[0]:,} x {unknown.shape[1]:,}",
-                source=name,
-                remedy="Give both the same shape.",
-            )
-        if unknown is not holes:
-            unknown = as_pattern(unknown + holes)
+        if missing is not None:
+            unknown = _add_marks(unknown, missing, name)
         if min(links.shape) == 0:
-            raise DataError(
-                f"the relation is {links.shape[0]:,} x {links.shape[1]:,}",
-                source=name,
-                remedy="Give at least one row object and one column object.",
-            )
+            what = f"the relation is {_size(links)}"
+            raise DataError(what, source=name, remedy="Give at least one row object and one column object.")
         if network is not None:
             links, unknown = _as_network(links, unknown, network, name)
             column_labels = _same_labels(row_labels, column_labels, name)
             column_kind = row_kind
         overlap = links.multiply(unknown).nnz if links.nnz and unknown.nnz else 0
         if overlap:
-            raise DataError(
-                f"{overlap:,} entries are both 1 and missing",
-                source=name,
-                remedy="Remove them from one of the two.",
-            )
-        return cls(
-            links,
-            unknown,
-            unique_names(row_labels, links.shape[0], "row", name),
-            unique_names(column_labels, links.shape[1], "column", name),
-            name,
-            row_kind,
-            column_kind,
-            network,
-            _checked_attributes(attributes or {}, links.shape[0], name),
-        )
+            what = f"{overlap:,} entries are both 1 and missing"
+            raise DataError(what, source=name, remedy="Remove them from one of the two.")
+        rows = unique_names(row_labels, links.shape[0], "row", name)
+        columns = unique_names(column_labels, links.shape[1], "column", name)
+        known = _check_attributes(attributes or {}, links.shape[0], name)
+        return cls(links, unknown, rows, columns, name, row_kind, column_kind, network, known)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -226,29 +204,18 @@ class Relation:
 
     def identity(self) -> dict[str, Any]:
         """Return name, size and fingerprint as plain values: what tells these data from others."""
-        return {
-            "name": self.name,
-            "shape": list(self.shape),
-            "ones": self.n_ones,
-            "missing": self.n_missing,
-            "fingerprint": self.fingerprint,
-        } | ({} if self.network is None else {"network": self.network.text})
+        size = {"shape": list(self.shape), "ones": self.n_ones, "missing": self.n_missing}
+        kind = {} if self.network is None else {"network": self.network.text}
+        return {"name": self.name, **size, "fingerprint": self.fingerprint, **kind}
 
     @cached_property
     def transposed(self) -> Relation:
         """The same relation with the two sides swapped; what is known of the objects stays behind."""
         if self.network is not None and not self.network.directed:
             return self
-        turned = replace(
-            self,
-            ones=as_pattern(self.ones.T),
-            missing=as_pattern(self.missing.T),
-            row_labels=self.column_labels,
-            column_labels=self.row_labels,
-            row_kind=self.column_kind,
-            column_kind=self.row_kind,
-            attributes={},
-        )
+        patterns = as_pattern(self.ones.T), as_pattern(self.missing.T)
+        labels, kinds = (self.column_labels, self.row_labels), (self.column_kind, self.row_kind)
+        turned = Relation(*patterns, *labels, self.name, *kinds, self.network)
         turned.__dict__["transposed"] = self
         return turned
 
@@ -270,56 +237,60 @@ class Relation:
         return digest.hexdigest()
 
 
+def _size(pattern: sparse.csr_array) -> str:
+    return f"{pattern.shape[0]:,} x {pattern.shape[1]:,}"
+
+
+def _add_marks(unknown: sparse.csr_array, missing: Any, name: str) -> sparse.csr_array:
+    """Return the missing entries with those that a second matrix marks."""
+    marks, holes = read_links(missing, None, name)
+    if holes.nnz:
+        what = "the array that marks missing entries holds NaN"
+        raise DataError(
+            what, source=name, remedy="Give 1 (or True) for a missing entry and 0 for the others."
+        )
+    if marks.shape != unknown.shape:
+        what = f"the ones are {_size(unknown)} but the missing entries {_size(marks)}"
+        raise DataError(what, source=name, remedy="Give both the same shape.")
+    return as_pattern(marks + unknown) if unknown.nnz else marks
+
+
 def _as_network(
     links: sparse.csr_array, unknown: sparse.csr_array, network: Network, name: str
 ) -> tuple[sparse.csr_array, sparse.csr_array]:
     """Return the patterns of a network: both ways round where undirected, the diagonal missing if it does not count."""
     if links.shape[0] != links.shape[1]:
-        raise DataError(
-            f"a network has the same objects on both sides, but this relation is {links.shape[0]:,} x "
-            f"{links.shape[1]:,}",
-            source=name,
-            remedy="Give a square relation, or no network.",
-        )
+        what = f"a network has the same objects on both sides, but this relation is {_size(links)}"
+        raise DataError(what, source=name, remedy="Give a square relation, or no network.")
     if not network.directed:
         links, unknown = as_pattern(links + links.T), as_pattern(unknown + unknown.T)
     if not network.self_links:
         own = int(links.diagonal().sum())
         if own:
-            raise DataError(
-                f"{own:,} objects are linked to themselves, but self-links are not to count",
-                source=name,
-                remedy="Remove these links, or let self-links count.",
-            )
+            what = f"{own:,} objects are linked to themselves, but self-links are not to count"
+            raise DataError(what, source=name, remedy="Remove these links, or let self-links count.")
         unknown = as_pattern(unknown + sparse.eye_array(links.shape[0], dtype=np.bool_, format="csr"))
     return links, unknown
 
 
 def _same_labels(rows: ArrayLike | None, columns: ArrayLike | None, name: str) -> ArrayLike | None:
+    """Return the labels of a network's nodes."""
     if rows is not None and columns is not None and list(map(str, rows)) != list(map(str, columns)):  # type: ignore[arg-type]
-        raise DataError(
-            "a network has the same objects on both sides, but rows and columns have other labels",
-            source=name,
-            remedy="Give the same labels in the same order, or no network.",
-        )
+        what = "a network has the same objects on both sides, but rows and columns have other labels"
+        raise DataError(what, source=name, remedy="Give the same labels in the same order, or no network.")
     if rows is None and columns is not None:
-        raise DataError(
-            "the columns of a network have labels, but its rows have none",
-            source=name,
-            remedy="Give the labels as those of the rows.",
-        )
+        what = "the columns of a network have labels, but its rows have none"
+        raise DataError(what, source=name, remedy="Give the labels as those of the rows.")
     return rows
 
 
-def _checked_attributes(given: Mapping[str, ArrayLike], n_objects: int, name: str) -> dict[str, NDArray[Any]]:
-    found = {}
+def _check_attributes(given: Mapping[str, ArrayLike], n_objects: int, name: str) -> dict[str, NDArray[Any]]:
+    """Return the attributes as arrays of text; each must have one value for each row object."""
+    checked = {}
     for attribute, values in given.items():
         labels = np.array([str(value) for value in np.asarray(values, dtype=object)], dtype=object)
         if len(labels) != n_objects:
-            raise DataError(
-                f"the attribute {attribute!r} has {len(labels):,} values for {n_objects:,} row objects",
-                source=name,
-                remedy="Give one value for each.",
-            )
-        found[str(attribute)] = labels
-    return found
+            what = f"the attribute {attribute!r} has {len(labels):,} values for {n_objects:,} row objects"
+            raise DataError(what, source=name, remedy="Give one value for each.")
+        checked[str(attribute)] = labels
+    return checked

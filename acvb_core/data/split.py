@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from acvb_core.data.relation import Relation
-from acvb_core.data.relations.link_values import as_pattern
+from acvb_core.data.relations.patterns import as_pattern
 from acvb_core.errors import ParameterError
 
 MAX_ENTRIES = 5_000_000  # the standard error of a mean score is far below any difference of interest by then

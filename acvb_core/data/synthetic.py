@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from acvb_core.data.relation import Relation
-from acvb_core.data.relations.pairs import Pairs
+from acvb_core.data.relations.patterns import Pairs
 from acvb_core.errors import ParameterError
 
 _MAX_STRENGTH = 0.9  # of a block in the sparse relations: a block of ones only would tell everything

@@ -205,7 +205,7 @@ def test_a_size_that_the_user_gives_too_is_believed(monkeypatch: pytest.MonkeyPa
     def refuse(number: int, what: str, *_: object) -> None:
         raise AssertionError(f"{number:,} {what} were doubted")
 
-    monkeypatch.setattr("acvb_core.data.relations.sparse_files.check_size", refuse)
+    monkeypatch.setattr("acvb_core.data.relations.matrices.check_size", refuse)
     text = (BANNER + "general\n3 2 1\n1 1 1\n").encode()
     assert load_relation(text, filename="upload.mtx", shape=(3, 2)).relation.n_ones == 1
     with pytest.raises(AssertionError, match="doubted"):

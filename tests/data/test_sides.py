@@ -11,7 +11,7 @@ import scipy.io
 from scipy import sparse
 
 from acvb_core.data.relation import Network
-from acvb_core.data.relations.headings import heading
+from acvb_core.data.relations.guess import heading
 from acvb_core.data.relations.readers import load_relation
 from acvb_core.errors import DataError, ParameterError
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from acvb_core.data.relations.link_values import as_pattern
+from acvb_core.data.relations.patterns import as_pattern
 from acvb_core.irm import neighbours
 from acvb_core.irm.neighbours import neighbour_sums, pattern_product
 

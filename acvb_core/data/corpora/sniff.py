@@ -25,7 +25,7 @@ from acvb_core.data.corpora.text_files import (
     TextFolder,
     open_files,
 )
-from acvb_core.data.relations.sniff import inspect
+from acvb_core.data.relations.guess import inspect
 from acvb_core.data.sources.byte_source import ByteSource
 from acvb_core.data.sources.formats import PREVIEW_ROWS, recognised
 from acvb_core.data.sources.frames import FrameSource

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from acvb_core.data.relation import Relation
+from acvb_core.data.relations.layout import DeclaredDomains
 from acvb_core.data.relations.nodes import Side
-from acvb_core.data.relations.pairs import NumberedPairs, Pairs
-from acvb_core.data.relations.sides import Says
+from acvb_core.data.relations.patterns import Codes, Pairs, as_pattern, intersect, subtract
 from acvb_core.data.report import Fact, plural
 from acvb_core.data.sources.values import LINK, MISSING, ZERO, ValueSummary
 from acvb_core.errors import DataError
@@ -24,8 +25,7 @@ class ContradictionError(Exception):
 
     def __init__(self, row: int, column: int) -> None:
         super().__init__(row, column)
-        self.row = row
-        self.column = column
+        self.row, self.column = row, column
 
 
 @dataclass
@@ -35,7 +35,7 @@ class Entries:
     Attributes
     ----------
     links, zeros, missing : Pairs
-    small : NumberedPairs
+    small : list of (rows, columns, numbers)
         Numbers above 0 that do not exceed the threshold by themselves (their pairs are in `zeros` too).
     not_one : int
         Links whose number is not 1.
@@ -44,28 +44,32 @@ class Entries:
     links: Pairs = field(default_factory=Pairs)
     zeros: Pairs = field(default_factory=Pairs)
     missing: Pairs = field(default_factory=Pairs)
-    small: NumberedPairs = field(default_factory=NumberedPairs)
-    n_small: int = 0
+    small: list[tuple[Codes, Codes, NDArray[np.float64]]] = field(default_factory=list)
     not_one: int = 0
 
-    def add(self, rows: Any, columns: Any, verdicts: Any, numbers: Any, keep_zeros: bool = True) -> None:
+    def add(self, rows: Codes, columns: Codes, verdicts: Any, numbers: Any, keep_zeros: bool = True) -> None:
         """Append entries: int32 codes, uint8 verdicts and float64 numbers, all of shape (n,).
 
         Zeros matter only where a pair can be given twice; a dense matrix need not keep them.
         """
         for verdict, pairs in ((LINK, self.links), (ZERO, self.zeros), (MISSING, self.missing)):
-            if verdict == ZERO and not keep_zeros:
-                continue
             chosen = verdicts == verdict
-            if chosen.all():
-                pairs.add(rows, columns)
-            elif chosen.any():
+            if (keep_zeros or verdict != ZERO) and chosen.any():
                 pairs.add(rows[chosen], columns[chosen])
         small = (verdicts == ZERO) & (numbers > 0)
         if small.any():
-            self.small.add(rows[small], columns[small], numbers[small])
-            self.n_small += int(small.sum())
+            self.small.append((rows[small], columns[small], numbers[small]))
         self.not_one += int(((verdicts == LINK) & ~np.isnan(numbers) & (numbers != 1)).sum())
+
+    def sum_small(
+        self, threshold: float, row_map: Codes, column_map: Codes, shape: tuple[int, int]
+    ) -> sparse.csr_array:
+        """Return the pairs whose small numbers add up to more than the threshold."""
+        rows, columns, numbers = (np.concatenate(part) for part in zip(*self.small, strict=True))
+        total = sparse.csr_array((numbers, (row_map[rows], column_map[columns])), shape=shape)
+        total.sum_duplicates()
+        total.data = total.data > threshold
+        return as_pattern(total)
 
 
 class Assembled(NamedTuple):
@@ -79,14 +83,14 @@ class Assembled(NamedTuple):
     zeros : csr_array of bool, the relation's shape, or None
         The entries that were given as 0, some of which other lines may have made links; None: all that are
         neither 1 nor missing.
-    says : Says or None
+    declared : DeclaredDomains or None
         What the file says of its two sides, if anything.
     """
 
     relation: Relation
     facts: list[Fact]
     zeros: sparse.csr_array | None
-    says: Says | None = None
+    declared: DeclaredDomains | None = None
 
 
 def assemble(
@@ -96,11 +100,11 @@ def assemble(
     values: ValueSummary | None,
     *,
     name: str,
-    row_kind: str,
-    column_kind: str,
+    row_kind: str = "row",
+    column_kind: str = "column",
     unlisted_missing: bool = False,
 ) -> Assembled:
-    """Return the relation and what was merged on the way.
+    """Return the relation and what was merged on the way; raise ContradictionError where entries contradict.
 
     A pair given more than once:
 
@@ -109,39 +113,26 @@ def assemble(
     * a known value prevails over a missing one.
 
     A pair that is not given is an observed 0, or missing when `unlisted_missing`.
-
-    Raises
-    ------
-    ContradictionError
-    DataError
-        Too many pairs would be missing.
     """
-    shape = rows.n, columns.n
+    place = rows.final, columns.final, (rows.n, columns.n)
+    given, n_missing = entries.links.n + entries.zeros.n + entries.missing.n, entries.missing.n
+    links, zeros, missing = (
+        pairs.to_csr(*place) for pairs in (entries.links, entries.zeros, entries.missing)
+    )
     counts = values is not None and values.counts
-    given = entries.links.n + entries.zeros.n + entries.missing.n
-    n_links, n_missing = entries.links.n, entries.missing.n
-    if counts and values is not None:
-        # Sub-threshold counts of one pair may exceed the threshold together; their final indices need no map.
-        extra = entries.small.above(values.threshold, rows.final, columns.final, shape)
-        links = _united(entries.links.to_csr(rows.final, columns.final, shape), extra, shape)
-    else:
-        links = entries.links.to_csr(rows.final, columns.final, shape)
-    zeros = entries.zeros.to_csr(rows.final, columns.final, shape)
-    missing = entries.missing.to_csr(rows.final, columns.final, shape)
-    clash = _common(links, zeros)
+    if values is not None and counts and entries.small:
+        # Counts of one pair that are each below the threshold may exceed it together.
+        links = as_pattern(links + entries.sum_small(values.threshold, *place))
+    clash = intersect(links, zeros)
     if clash.nnz and not counts:
-        first = clash.tocoo()
-        raise ContradictionError(int(first.row[0]), int(first.col[0]))
-    unknown_but_known = _common(missing, links) + _common(missing, zeros)
-    if unknown_but_known.nnz:
-        missing = _without(missing, unknown_but_known)
-    facts = []
-    n_unlisted = rows.n * columns.n - (links.nnz + zeros.nnz - clash.nnz + missing.nnz)
-    if zeros.nnz and n_unlisted:
-        facts.append(_unlisted_fact(n_unlisted, unlisted_missing))
-    distinct = links.nnz + zeros.nnz - clash.nnz + missing.nnz
+        raise ContradictionError(*(int(indices[0]) for indices in clash.nonzero()))
+    known = intersect(missing, links) + intersect(missing, zeros)
+    missing = subtract(missing, known)
+    n_given = links.nnz + zeros.nnz - clash.nnz + missing.nnz
+    n_unlisted = rows.n * columns.n - n_given
+    facts = [_unlisted_fact(n_unlisted, unlisted_missing)] if zeros.nnz and n_unlisted else []
     if unlisted_missing and n_unlisted:
-        missing = _not_in(links, zeros, n_unlisted, name)
+        missing = _find_unlisted(links, zeros, n_unlisted, name)
     relation = Relation.build(
         links,
         missing,
@@ -151,13 +142,10 @@ def assemble(
         row_kind=row_kind,
         column_kind=column_kind,
     )
-    facts.insert(0, links_fact(relation))
-    if values is not None:
-        facts += _value_facts(values, entries, n_links)
-    facts += _merge_facts(given - distinct - unknown_but_known.nnz, counts, unknown_but_known.nnz)
-    told = missing_fact(relation)
-    if told is not None or n_missing:
-        facts.append(told or Fact("missing", 0, "0 entries are missing."))
+    facts = [links_fact(relation), *facts, *_value_facts(values, entries)]
+    facts += _merge_facts(given - n_given - known.nnz, counts, known.nnz)
+    if n_missing or relation.n_unknown:
+        facts.append(missing_fact(relation) or Fact("missing", 0, "0 entries are missing."))
     return Assembled(relation, facts, zeros)
 
 
@@ -167,15 +155,13 @@ def object_facts(relation: Relation, *, same_objects: bool = False) -> list[Fact
     Self-links are those of a network, or of two sides that hold the same objects (`same_objects`): elsewhere a
     row object and a column object of one name are two objects.
     """
+    ones, facts = relation.ones, []
+    linked, reached = np.diff(ones.indptr) > 0, np.zeros(relation.shape[1], dtype=np.bool_)
+    reached[ones.indices] = True
     if relation.network is not None:
-        return _isolated_facts(relation)
-    facts = []
-    ones = relation.ones
-    column_links = np.bincount(ones.indices, minlength=relation.shape[1])
-    for side, n in (
-        ("row", int((np.diff(ones.indptr) == 0).sum())),
-        ("column", int((column_links == 0).sum())),
-    ):
+        n = int((~(linked | reached)).sum())
+        return [Fact("isolated", n, f"{plural(n, 'node has', 'nodes have')} no link.")] if n else []
+    for side, n in (("row", int((~linked).sum())), ("column", int((~reached).sum()))):
         if n:
             who = plural(n, f"{side} object has", f"{side} objects have")
             facts.append(Fact(f"empty_{side}s", n, f"{who} no link."))
@@ -183,23 +169,11 @@ def object_facts(relation: Relation, *, same_objects: bool = False) -> list[Fact
     if shared:
         occur = plural(shared, "name occurs", "names occur")
         facts.append(Fact("shared_labels", shared, f"{occur} on both sides."))
-    if same_objects:
-        facts += _self_link_facts(relation)
+    own = int(ones.diagonal().sum()) if same_objects else 0
+    if own:
+        who = plural(own, "object is linked to itself", "objects are linked to themselves")
+        facts.append(Fact("self_links", own, f"{who}."))
     return facts
-
-
-def _self_link_facts(relation: Relation) -> list[Fact]:
-    own = int(relation.ones.diagonal().sum())
-    who = plural(own, "object is linked to itself", "objects are linked to themselves")
-    return [Fact("self_links", own, f"{who}.")] if own else []
-
-
-def _isolated_facts(relation: Relation) -> list[Fact]:
-    ones = relation.ones
-    touched = np.diff(ones.indptr) > 0
-    touched[ones.indices] = True
-    n = int((~touched).sum())
-    return [Fact("isolated", n, f"{plural(n, 'node has', 'nodes have')} no link.")] if n else []
 
 
 def missing_fact(relation: Relation) -> Fact | None:
@@ -211,48 +185,29 @@ def missing_fact(relation: Relation) -> Fact | None:
 
 def links_fact(relation: Relation) -> Fact:
     """Return the size of a relation: objects and links."""
-    rows, columns = relation.shape
+    (rows, columns), n = relation.shape, relation.n_links
     if relation.network is not None:
-        known = relation.n_known
-        return Fact(
-            "links",
-            relation.n_links,
-            f"{plural(rows, 'node')}, {plural(relation.n_links, 'link')} ({relation.n_links / max(known, 1):.3%} "
-            "of the known pairs).",
-            {"n_rows": rows, "n_columns": columns},
-        )
-    return Fact(
-        "links",
-        relation.n_ones,
-        f"{rows:,} row objects, {columns:,} column objects, {plural(relation.n_ones, 'link')} "
-        f"({relation.density:.3%} of the known entries).",
-        {"n_rows": rows, "n_columns": columns},
-    )
+        told = f"{plural(rows, 'node')}, {plural(n, 'link')} ({n / max(relation.n_known, 1):.3%} of the known pairs)."
+    else:
+        objects = f"{rows:,} row objects, {columns:,} column objects"
+        told = f"{objects}, {plural(n, 'link')} ({relation.density:.3%} of the known entries)."
+    return Fact("links", n, told, {"n_rows": rows, "n_columns": columns})
 
 
-def _value_facts(values: ValueSummary, entries: Entries, n_links: int) -> list[Fact]:
-    facts = []
-    threshold = values.threshold
-    if entries.not_one:
-        facts.append(
-            Fact(
-                "values",
-                entries.not_one,
-                f"Values run from {values.lowest:g} to {values.highest:g}; above {threshold:g} is a link: "
-                f"{plural(entries.not_one, 'value', 'values')} other than 1 became 1.",
-                {"lowest": values.lowest, "highest": values.highest, "threshold": threshold},
-            )
-        )
-    if entries.n_small:
-        facts.append(
-            Fact(
-                "thresholded",
-                entries.n_small,
-                f"{plural(entries.n_small, 'value', 'values')} above 0 but not above {threshold:g} "
-                f"{'was' if entries.n_small == 1 else 'were'} taken as no link.",
-                {"threshold": threshold},
-            )
-        )
+def _value_facts(values: ValueSummary | None, entries: Entries) -> list[Fact]:
+    facts: list[Fact] = []
+    if values is None:
+        return facts
+    threshold, n = values.threshold, entries.not_one
+    if n:
+        told = f"Values run from {values.lowest:g} to {values.highest:g}; above {threshold:g} is a link: "
+        details = {"lowest": values.lowest, "highest": values.highest, "threshold": threshold}
+        facts.append(Fact("values", n, f"{told}{plural(n, 'value')} other than 1 became 1.", details))
+    n = sum(len(numbers) for *_, numbers in entries.small)
+    if n:
+        who = plural(n, "value above 0", "values above 0")
+        told = f"{who} but not above {threshold:g} {'was' if n == 1 else 'were'} taken as no link."
+        facts.append(Fact("thresholded", n, told, {"threshold": threshold}))
     return facts
 
 
@@ -266,58 +221,22 @@ def _merge_facts(merged: int, counts: bool, known: int) -> list[Fact]:
     facts = []
     if merged:
         how = "their counts were added" if counts else "they agree and were merged"
-        facts.append(
-            Fact(
-                "duplicates",
-                merged,
-                f"{plural(merged, 'entry repeats', 'entries repeat')} a pair that was already given; {how}.",
-            )
-        )
+        who = plural(merged, "entry repeats", "entries repeat")
+        facts.append(Fact("duplicates", merged, f"{who} a pair that was already given; {how}."))
     if known:
-        facts.append(
-            Fact(
-                "known_over_missing",
-                known,
-                f"{plural(known, 'pair is', 'pairs are')} missing in one place and known in another; "
-                "the known value was kept.",
-            )
-        )
+        who = plural(known, "pair is", "pairs are")
+        told = f"{who} missing in one place and known in another; the known value was kept."
+        facts.append(Fact("known_over_missing", known, told))
     return facts
 
 
-def _not_in(links: sparse.csr_array, zeros: sparse.csr_array, n: int, name: str) -> sparse.csr_array:
+def _find_unlisted(links: sparse.csr_array, zeros: sparse.csr_array, n: int, name: str) -> sparse.csr_array:
     """Return the pattern of all pairs that are neither a link nor an observed 0."""
     if n > MAX_UNLISTED:
-        raise DataError(
-            f"{n:,} pairs are not listed, too many to hold as missing",
-            source=name,
-            remedy="Take unlisted pairs as no link, or load fewer objects.",
-        )
-    every = np.arange(links.shape[1], dtype=np.int32)
-    known = (links + zeros).tocsr()
-    known.sort_indices()
-    pieces = [
-        np.delete(every, known.indices[start:end])
-        for start, end in zip(known.indptr[:-1], known.indptr[1:], strict=True)
-    ]
-    starts = np.concatenate([[0], np.cumsum([len(piece) for piece in pieces])]).astype(np.int32)
-    return sparse.csr_array(
-        (np.ones(starts[-1], dtype=np.bool_), np.concatenate(pieces), starts), shape=links.shape
-    )
-
-
-def _common(a: sparse.csr_array, b: sparse.csr_array) -> sparse.csr_array:
-    return a.multiply(b).tocsr() if a.nnz and b.nnz else sparse.csr_array(a.shape, dtype=np.bool_)
-
-
-def _without(a: sparse.csr_array, b: sparse.csr_array) -> sparse.csr_array:
-    rest = a.astype(np.int8) - b.astype(np.int8)
-    rest.eliminate_zeros()
-    return rest.astype(np.bool_)
-
-
-def _united(a: sparse.csr_array, extra: Any, shape: tuple[int, int]) -> sparse.csr_array:
-    if not len(extra.rows):
-        return a
-    ones = np.ones(len(extra.rows), dtype=np.bool_)
-    return (a + sparse.csr_array((ones, (extra.rows, extra.columns)), shape=shape)).astype(np.bool_)
+        what = f"{n:,} pairs are not listed, too many to hold as missing"
+        remedy = "Take unlisted pairs as no link, or load fewer objects."
+        raise DataError(what, source=name, remedy=remedy)
+    unknown = ~(links + zeros).toarray()
+    pointers = np.concatenate([[0], np.cumsum(unknown.sum(axis=1))]).astype(np.int32)
+    indices = np.broadcast_to(np.arange(links.shape[1], dtype=np.int32), links.shape)[unknown]
+    return sparse.csr_array((np.ones(len(indices), dtype=np.bool_), indices, pointers), shape=links.shape)

@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from acvb_core.data.names import text_of
 from acvb_core.data.relations.assemble import Assembled, ContradictionError, Entries, assemble
+from acvb_core.data.relations.layout import DeclaredDomains, ReadOptions
+from acvb_core.data.relations.matrices import check_shape
 from acvb_core.data.relations.networks import with_attributes
 from acvb_core.data.relations.nodes import Side, side_as_found, side_from_list
-from acvb_core.data.relations.options import ReadOptions
-from acvb_core.data.relations.sides import Says
-from acvb_core.data.relations.sparse_files import checked_shape
 from acvb_core.data.report import Fact, plural
 from acvb_core.data.sources.values import ILLEGAL, ValueSummary, checked_threshold, read_value
 from acvb_core.errors import DataError, ParameterError
@@ -94,7 +93,7 @@ def relation_of_graph(graph: Graph, options: ReadOptions, source: str) -> Assemb
                 "This graph has one kind of node: give one node list, or the same one twice."
             )
         rows = columns = _side(names, np.ones(len(names), dtype=np.bool_), nodes, source)
-    checked_shape((rows.n, columns.n), options.shape, source)
+    check_shape((rows.n, columns.n), options.shape, source)
     weights = _weights(graph.values, options, source)
     entries = Entries()
     if weights is None:
@@ -122,10 +121,10 @@ def relation_of_graph(graph: Graph, options: ReadOptions, source: str) -> Assemb
     facts = [_size_fact(graph, named), *graph.facts, *found.facts, *_unused(graph, weights), *told]
     placed = {name: _placed(values, rows) for name, values in attributes.items()}
     if bipartite:
-        says = Says("two", None, "the file says which node is on which side")
+        declared = DeclaredDomains("two", None, "the file says which node is on which side")
     else:
-        says = Says("one", graph.directed, f"a {graph.kind} holds a network")
-    return Assembled(with_attributes(found.relation, placed), facts, found.zeros, says)
+        declared = DeclaredDomains("one", graph.directed, f"a {graph.kind} holds a network")
+    return Assembled(with_attributes(found.relation, placed), facts, found.zeros, declared)
 
 
 class _Weights(NamedTuple):

@@ -12,7 +12,6 @@ from xml.etree.ElementTree import ParseError
 
 from acvb_core.data.relations.graph import Graph
 from acvb_core.data.relations.graph_pajek import read_pajek
-from acvb_core.data.relations.layout import FileFormat
 from acvb_core.data.report import Fact
 from acvb_core.data.sources.byte_source import ByteSource, Utf8Stream
 from acvb_core.errors import DataError
@@ -25,7 +24,7 @@ _GML_GRAPH = re.compile(r"^\s*graph\s*\[", re.MULTILINE)
 _DRAWN = re.compile(rb"<viz:(\w+)\b[^>]*?(?:/>|>.*?</viz:\1\s*>)", re.DOTALL)
 
 
-def read_graph(source: ByteSource, format: FileFormat, encoding: str | None) -> Graph:
+def read_graph(source: ByteSource, format: str, encoding: str | None) -> Graph:
     """Read a graph file.
 
     Raises
@@ -69,7 +68,7 @@ def _check_size(size: int, source: ByteSource) -> None:
         )
 
 
-def _read_xml(source: ByteSource, format: FileFormat) -> Graph:
+def _read_xml(source: ByteSource, format: str) -> Graph:
     # NetworkX takes a while to import: only who reads such a file waits for it.
     import networkx as nx
 

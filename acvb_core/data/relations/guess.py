@@ -1,160 +1,190 @@
-"""Guess header, format and column roles from the first records of a delimited file."""
+"""A cheap look at the head of a source: its format, its line of names, and which column means what."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
-from acvb_core.data.relations.headings import heading
-from acvb_core.data.sources.values import ILLEGAL, MISSING, read_value, value_kind
+from acvb_core.data.relations.layout import COLUMN_FORMATS, Layout, holds_texts
+from acvb_core.data.sources.byte_source import ByteSource
+from acvb_core.data.sources.formats import PREVIEW_FIELDS, PREVIEW_ROWS, recognised
+from acvb_core.data.sources.frames import FrameSource
+from acvb_core.data.sources.text_lines import GUESS_RECORDS, one_line_fault, read_head
+from acvb_core.data.sources.values import ILLEGAL, read_value, value_kind
+from acvb_core.errors import DataError
 
 Records = Sequence[Sequence[str]]
 
-# Texts have so many words and letters on average, and are of so many kinds; titles of films are shorter.
-_TEXT_WORDS, _TEXT_LETTERS, _TEXT_DIFFERENT = 6, 40, 0.8
-
-_ROW_NAMES = {
-    "source",
-    "src",
-    "from",
-    "fromnodeid",
-    "row",
-    "rows",
-    "row_label",
-    "person",
-    "user",
-    "userid",
-    "user_id",
-    "member",
-    "sender",
-    "head",
-    "subject",
-    "document",
-    "doc",
-    "author",
-    "package",
-    "source_id",
-    "node1",
-    "follower",
-    "customer",
-    "object",
-    "protein1",
-}
-_COLUMN_NAMES = {
-    "target",
-    "dst",
-    "to",
-    "tonodeid",
-    "dest",
-    "destination",
-    "col",
-    "column",
-    "columns",
-    "cols",
-    "column_label",
-    "event",
-    "item",
-    "itemid",
-    "item_id",
-    "receiver",
-    "recipient",
-    "tail",
-    "tag",
-    "word",
-    "term",
-    "artist",
-    "movie",
-    "paper",
-    "feature",
-    "attribute",
-    "vote",
-    "question",
-    "group",
-    "target_id",
-    "node2",
-    "followee",
-    "product",
-    "disease",
-    "gene",
-    "protein2",
-}
-_VALUE_NAMES = {
-    "value",
-    "values",
-    "weight",
-    "count",
-    "counts",
-    "freq",
-    "frequency",
-    "rating",
-    "score",
-    "link",
-    "linked",
-    "number",
-    "amount",
-    "strength",
-    "entry",
-}
+# What heads the columns of an edge list.
+_ROW_NAMES = {"source", "src", "from", "fromnodeid", "row", "rows", "row_label", "person", "user", "userid"}
+_ROW_NAMES |= {"user_id", "member", "sender", "head", "subject", "document", "doc", "author", "package"}
+_ROW_NAMES |= {"source_id", "node1", "follower", "customer", "object", "protein1"}
+_COLUMN_NAMES = {"target", "dst", "to", "tonodeid", "dest", "destination", "col", "column", "columns", "cols"}
+_COLUMN_NAMES |= {"column_label", "event", "item", "itemid", "item_id", "receiver", "recipient", "tail"}
+_COLUMN_NAMES |= {"tag", "word", "term", "artist", "movie", "paper", "feature", "attribute", "vote"}
+_COLUMN_NAMES |= {"question", "group", "target_id", "node2", "followee", "product", "disease", "gene"}
+_COLUMN_NAMES |= {"protein2"}
+_VALUE_NAMES = {"value", "values", "weight", "count", "counts", "freq", "frequency", "rating", "score"}
+_VALUE_NAMES |= {"link", "linked", "number", "amount", "strength", "entry"}
 _OTHER_NAMES = {"time", "timestamp", "date", "year", "id", "name", "label", "node", "key", "type", "comment"}
 _KNOWN = _ROW_NAMES | _COLUMN_NAMES | _VALUE_NAMES | _OTHER_NAMES
 # What heads a list of objects.
-_LIST_NAMES = {
-    "node",
-    "nodes",
-    "label",
-    "labels",
-    "name",
-    "names",
-    "object",
-    "objects",
-    "id",
-    "row",
-    "column",
-}
+_LIST_NAMES = {"node", "nodes", "label", "labels", "name", "names", "object", "objects", "id", "row"}
+_LIST_NAMES |= {"column"}
 #: What stands above the names of rows.
 CORNER_NAMES = {"", "id", "name", "label", "row", "rows", "node", "object"}
+# What heads the two columns of a network, without "id" and marks between words: links with a direction, and others.
+_DIRECTED_PAIRS = {("src", "dest"), ("source", "destination"), ("source", "sink"), ("origin", "destination")}
+_DIRECTED_PAIRS |= {("sender", "receiver"), ("sender", "recipient"), ("follower", "followee")}
+_DIRECTED_PAIRS |= {("follower", "followed"), ("citing", "cited"), ("caller", "callee"), ("tail", "head")}
+_DIRECTED_PAIRS |= {("head", "tail"), ("truster", "trustee"), ("trustor", "trustee"), ("giver", "receiver")}
+_DIRECTED_PAIRS |= {("parent", "child")}
+_DIRECTED_STARTS = (("from", "to"), ("source", "target"), ("src", "dst"))
+_UNDIRECTED_PAIRS = {("i", "j"), ("u", "v"), ("ego", "alter")}
+_NUMBERED_ENDS = {("1", "2"), ("0", "1"), ("a", "b"), ("i", "j"), ("x", "y")}
+
+
+def inspect(
+    source: ByteSource | FrameSource,
+    *,
+    format: str | None = None,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    header: bool | None = None,
+) -> Layout:
+    """Look at the head of `source`; arguments that are not None are taken as given.
+
+    DataError where the head is no table, or a table of one column, or of a format for texts (JSON, HTML, …).
+    """
+    if isinstance(source, FrameSource):
+        return _inspect_frame(source, format, header)
+    known = recognised(source, "relation", format)
+    if known is not None:
+        return Layout(known.name, source.name, source.gzipped)
+    head = read_head(source, encoding, delimiter)
+    records = head.even
+    blank = Layout("edges", source.name, source.gzipped, head.encoding, head.delimiter, n_fields=head.usual)
+    if format == "matrix" or (format is None and _is_matrix(records)):
+        return _matrix_layout(blank, records, header)
+    if header is None and len(head.records) == 1 and _may_be_heading(records[0]):
+        raise one_line_fault(records[0], source.name)
+    return _edge_layout(blank, records, header)
+
+
+def _inspect_frame(source: FrameSource, format: str | None, header: bool | None) -> Layout:
+    """Propose how to read columns that are no text."""
+    frame = source.frame
+    if format not in (None, *COLUMN_FORMATS):
+        what = f"this is {frame.what}, but it was to be read as {format}"
+        remedy = "Let the format be recognised, or choose edges or matrix."
+        raise DataError(what, source=source.name, remedy=remedy)
+    records = source.first_rows(GUESS_RECORDS)
+    if len(frame.names) < 2:
+        remedy = "To read links, give two columns of labels."
+        if holds_texts([row[0] for row in records[frame.named :] if row]):
+            column = frame.names[0] if frame.named else 0
+            remedy += f" To read documents, use load_corpus (text_column={column!r})."
+        only = frame.names[0] if frame.names else None
+        raise DataError(f"{frame.what} has one column only", source=source.name, value=only, remedy=remedy)
+    named = True if frame.named else header
+    blank = Layout("edges", source.name, container=frame.container, n_fields=len(frame.names))
+    # Columns of 0 and 1, perhaps behind an index, that are not called as those of links: a matrix, however few.
+    cells = (cell for row in records[1:] for cell in row[frame.has_index :])
+    called = any(_lower(name) in _ROW_NAMES | _COLUMN_NAMES for name in frame.names[frame.has_index :])
+    bits = frame.named and not called and value_kind(cells) == "0/1"
+    if format == "matrix" or (format is None and (bits or _is_matrix(records))):
+        return _matrix_layout(blank, records, named)
+    return _edge_layout(blank, records, named)
+
+
+def _edge_layout(blank: Layout, records: Records, header: bool | None) -> Layout:
+    has_header = _has_edge_header(records) if header is None else header
+    body = records[has_header:]
+    row, column, value = _edge_columns(records[0] if has_header else [""] * blank.n_fields, body)
+    kind = "none" if value is None else value_kind(record[value] for record in body)
+    layout = replace(blank, row_column=row, column_column=column, value_column=value, value_kind=kind)
+    return _with_preview(layout, records, has_header)
+
+
+def _matrix_layout(blank: Layout, records: Records, header: bool | None) -> Layout:
+    named_columns, named_rows = _matrix_labels(records)
+    has_header = named_columns if header is None else header
+    kind = value_kind(field for record in records[has_header:] for field in record[named_rows:])
+    layout = replace(blank, format="matrix", row_column=0 if named_rows else None, value_kind=kind)
+    return _with_preview(layout, records, has_header)
+
+
+def _with_preview(layout: Layout, records: Records, has_header: bool) -> Layout:
+    width = min(layout.n_fields, PREVIEW_FIELDS)
+    names = records[0][:width] if has_header else [f"column {i + 1}" for i in range(width)]
+    rows = tuple(tuple(record[:width]) for record in records[has_header:][:PREVIEW_ROWS])
+    return replace(layout, header=has_header, column_names=tuple(names), rows=rows)
 
 
 def heads_node_list(name: str) -> bool:
     """Whether the first line of a node list is a heading."""
-    return name.strip().lower() in _LIST_NAMES
+    return _lower(name) in _LIST_NAMES
 
 
-def names_links(names: Sequence[str]) -> bool:
-    """Whether a column is called as those of a list of links are."""
-    return any(name.strip().lower() in _ROW_NAMES | _COLUMN_NAMES for name in names)
+class Heading(NamedTuple):
+    """Whether the names of two columns are such as those of a network have, and give its links a direction."""
+
+    network: bool
+    directed: bool
 
 
-def is_matrix(records: Records) -> bool:
+def heading(row: str, column: str) -> Heading:
+    """Return what the names of the two columns of an edge list say.
+
+    >>> heading("Source", "Target"), heading("node_1", "node_2"), heading("userID", "friendID")
+    (Heading(network=True, directed=True), Heading(network=True, directed=False), Heading(network=True, directed=False))
+    >>> heading("user", "item")
+    Heading(network=False, directed=False)
+    """
+    # In lower case, without marks and what only says that it is a name.
+    plain = (re.sub(r"[\W_]+", "", name.lower()) for name in (row, column))
+    first, second = (re.sub(r"(id|name|label)$", "", word) or word for word in plain)
+    # One word after "from" and "to", or two words that belong together.
+    directed = (first, second) in _DIRECTED_PAIRS or any(
+        first.startswith(one) and second.startswith(other) and first[len(one) :] == second[len(other) :]
+        for one, other in _DIRECTED_STARTS
+    )
+    # One word before two numbers or letters: node1 and node2.
+    numbered = len(first) > 1 and first[:-1] == second[:-1] and (first[-1:], second[-1:]) in _NUMBERED_ENDS
+    undirected = (first, second) in _UNDIRECTED_PAIRS or second.startswith("friend") or numbered
+    return Heading(directed or undirected, directed)
+
+
+def _is_matrix(records: Records) -> bool:
     """Whether the records look like a dense matrix rather than an edge list."""
     width = len(records[0])
     if width < 2 or len(records) < 2:
         return False
-    body = records[1:]
-    if any(not _is_value(field) for record in body for field in record[1:]):
+    cells = [field for record in records[1:] for field in record[1:]]
+    if not all(map(_is_value, cells)):
         return False
-    first = [field.strip().lower() for field in records[0]]
+    first = [_lower(field) for field in records[0]]
     if first[0] == "" and all(first[1:]):
         return True  # the empty corner above row labels and before column labels
-    if width < 4:
-        return False
-    if set(first) & _ROW_NAMES and set(first) & _COLUMN_NAMES:
+    if width < 4 or (set(first) & _ROW_NAMES and set(first) & _COLUMN_NAMES):
         return False
     # Several columns of numbers can also be an edge list with weights and times: those are not all 0 / 1.
-    return width > 6 or value_kind(field for record in body for field in record[1:]) in ("0/1", "yes/no")
+    return width > 6 or value_kind(cells) in ("0/1", "yes/no")
 
 
-def edge_header(records: Records) -> bool:
+def _has_edge_header(records: Records) -> bool:
     """Whether the first record of an edge list holds column names.
 
     It does when two of its fields are usual column names, or named as the two columns of a network are (member_1,
     member_2) and not as the objects below, or when a column of numbers (or of 0 / 1 values) starts with something
-    else. Otherwise the first line is data: a wrong guess then adds an object that can be
-    seen, where the other wrong guess would lose a link.
+    else. Otherwise the first line is data: a wrong guess then adds an object that can be seen, where the other wrong
+    guess would lose a link.
     """
     first, body = records[0], records[1:]
-    if sum(field.strip().lower() in _KNOWN for field in first) >= min(2, len(first)):
+    if sum(_lower(field) in _KNOWN for field in first) >= min(2, len(first)):
         return True
     if not body or any(not field.strip() for field in first):
         return False
@@ -162,9 +192,9 @@ def edge_header(records: Records) -> bool:
         return True
     for column, field in enumerate(first):
         below = [record[column] for record in body if column < len(record)]
-        if below and not _has_digit(field) and all(_has_digit(other) for other in below):
+        if below and not _has_digit(field) and all(map(_has_digit, below)):
             return True
-        if column >= 2 and not _is_value(field) and below and all(_is_value(other) for other in below):
+        if column >= 2 and not _is_value(field) and below and all(map(_is_value, below)):
             return True
     return False
 
@@ -176,15 +206,15 @@ def _heads_network(names: Sequence[str], body: Records) -> bool:
         return False
     first, second = names[at].strip(), names[at + 1].strip()
     below = [field.strip() for record in body if at + 1 < len(record) for field in record[at : at + 2]]
-    stem = first[:-1]  # of node1, which may as well be an object's name
     if not below or first in below or second in below:
         return False
-    if first[-1:].isdigit():
-        if any(field.startswith(stem) and field[len(stem) : len(stem) + 1].isdigit() for field in below):
-            return False
-        # A letter or two and a number can name any object; but no object if all others are named in one other way.
-        return min(len(first), len(second)) > 3 or _named_in_one_way(below)
-    return min(len(first), len(second)) > 3 and not any(field.startswith(stem) for field in below)
+    stem = first[:-1]  # of node1, which may as well be an object's name
+    alike = [field for field in below if field.startswith(stem)]
+    long = min(len(first), len(second)) > 3
+    if not first[-1:].isdigit():
+        return long and not alike
+    # A letter or two and a number can name any object; but no object if all others are named in one other way.
+    return not any(field[len(stem) :][:1].isdigit() for field in alike) and (long or _named_in_one_way(below))
 
 
 def _network_columns(names: Sequence[str]) -> int | None:
@@ -199,19 +229,22 @@ def _named_in_one_way(labels: Sequence[str]) -> bool:
     return len(stems) == 1 or not any(label[-1:].isdigit() for label in labels)
 
 
-def may_be_heading(only: Sequence[str]) -> bool:
+def _may_be_heading(only: Sequence[str]) -> bool:
     """Whether the only record of a file could name columns as well as hold data: different words."""
-    return not edge_header([only]) and all(map(_is_word, only)) and len(set(only)) == len(only)
+    words = all(field.strip() and math.isnan(read_value(field).number) for field in only)
+    return words and len(set(only)) == len(only) and not _has_edge_header([only])
 
 
-def edge_columns(names: Sequence[str], body: Records) -> tuple[int, int, int | None]:
+def _edge_columns(names: Sequence[str], body: Records) -> tuple[int, int, int | None]:
     """Return the positions of row label, column label and value (None: no value column)."""
-    lowered = [name.strip().lower() for name in names]
-    row = next((i for i, name in enumerate(lowered) if name in _ROW_NAMES), None)
-    column = next((i for i, name in enumerate(lowered) if name in _COLUMN_NAMES and i != row), None)
-    value = next(
-        (i for i, name in enumerate(lowered) if name in _VALUE_NAMES and i not in (row, column)), None
-    )
+    lowered = [_lower(name) for name in names]
+
+    def find(words: set[str], *taken: int | None) -> int | None:
+        return next((i for i, name in enumerate(lowered) if name in words and i not in taken), None)
+
+    row = find(_ROW_NAMES)
+    column = find(_COLUMN_NAMES, row)
+    value = find(_VALUE_NAMES, row, column)
     pair = _network_columns(names)
     if row is None and column is None and pair is not None and value not in (pair, pair + 1):
         row, column = pair, pair + 1
@@ -221,59 +254,36 @@ def edge_columns(names: Sequence[str], body: Records) -> tuple[int, int, int | N
     if column is None and free:
         column = free.pop(0)
     if row is None or column is None:  # names such as "n" took a column that a label needs
-        row, column, value = 0, 1, None
-        free = list(range(2, len(lowered)))
+        row, column, value, free = 0, 1, None, list(range(2, len(lowered)))
     if value is None:
-        value = next(
-            (
-                i
-                for i in free
-                if lowered[i] not in _OTHER_NAMES and _has_values([record[i] for record in body])
-            ),
-            None,
-        )
+        free = [i for i in free if lowered[i] not in _OTHER_NAMES]
+        value = next((i for i in free if _has_values([record[i] for record in body])), None)
     return row, column, value
 
 
-def holds_texts(values: Sequence[str]) -> bool:
-    """Whether a column holds long texts: several words each, hardly one of them twice, as names of objects would be."""
-    given = [value for value in values if value.strip()]
-    if not given or 2 * len(given) < len(values):
-        return False
-    words = sum(len(value.split()) for value in given) / len(given)
-    letters = sum(map(len, given)) / len(given)
-    return (
-        words >= _TEXT_WORDS and letters >= _TEXT_LETTERS and len(set(given)) > _TEXT_DIFFERENT * len(given)
-    )
-
-
-def matrix_labels(records: Records) -> tuple[bool, bool]:
+def _matrix_labels(records: Records) -> tuple[bool, bool]:
     """Return whether a matrix has column labels (first line) and row labels (first column)."""
     first, body = records[0], records[1:]
-    corner = first[0].strip().lower()
-    named_columns = any(not _is_value(field) for field in first[1:]) or (
-        corner == "" and all(f.strip() for f in first)
-    )
+    corner = _lower(first[0])
     if corner == "" and all(field.strip() for field in first[1:]):
         return True, True
+    named_columns = not all(map(_is_value, first[1:]))
     below = [record[0] for record in body] or [first[0]]
-    named_rows = any(not _is_value(field) for field in below) or (named_columns and corner in CORNER_NAMES)
-    if not named_rows and named_columns and len(set(below)) == len(below) > 2:
-        named_rows = True  # three or more rows whose first cells are numbers that never repeat: ids
-    return named_columns, named_rows
+    named_rows = not all(map(_is_value, below)) or (named_columns and corner in CORNER_NAMES)
+    # Three or more rows whose first cells are numbers that never repeat: ids.
+    return named_columns, named_rows or (named_columns and len(set(below)) == len(below) > 2)
+
+
+def _lower(name: str) -> str:
+    return name.strip().lower()
 
 
 def _is_value(field: str) -> bool:
     return read_value(field).verdict != ILLEGAL
 
 
-def _is_word(field: str) -> bool:
-    return bool(field.strip()) and math.isnan(read_value(field).number)
-
-
 def _has_values(fields: Sequence[str]) -> bool:
-    verdicts = [read_value(field).verdict for field in fields]
-    return ILLEGAL not in verdicts and any(verdict != MISSING for verdict in verdicts)
+    return value_kind(fields) not in ("text", "missing")
 
 
 def _has_digit(field: str) -> bool:

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.data.relation import Relation
+from acvb_core.data.relations.guess import inspect
 from acvb_core.data.relations.layout import Layout
-from acvb_core.data.relations.sniff import inspect
 from acvb_core.data.report import Fact, ReadReport, plural
 from acvb_core.data.sources.byte_source import ByteSource, FileLike, Utf8Stream
 from acvb_core.data.sources.formats import column_position

@@ -1,4 +1,4 @@
-"""What a file looks like: its format, delimiter, header and which column means what."""
+"""How a relation is read: what the user asks for, what the source looks like, and which column means what."""
 
 from __future__ import annotations
 
@@ -6,18 +6,132 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
-from acvb_core.data.relations.guess import holds_texts
-from acvb_core.data.relations.sides import Sides
 from acvb_core.data.sources.formats import FileLayout, column_list, column_position, formats_of
+from acvb_core.data.sources.frames import FrameChoices
+from acvb_core.data.sources.objects import MAX_SIDE
+from acvb_core.data.sources.records import BLOCK_BYTES
 from acvb_core.data.sources.values import value_kind
 from acvb_core.errors import DataError, ParameterError
 
 ColumnChoice = str | int | Literal[False] | None
-FileFormat = str
+Domains = Literal["auto", "one", "two"]
+DOMAINS: tuple[Domains, ...] = ("auto", "one", "two")
 #: What columns of any origin hold; the others are formats of their own files.
 COLUMN_FORMATS = tuple(row.name for row in formats_of("relation", "text"))
 #: What these hold is a graph: nodes, and edges between them. A graph of networkx is taken for node-link data.
 GRAPH_FORMATS = tuple(row.name for row in formats_of("relation", "graph"))
+# Texts have so many words and letters on average, and are of so many kinds; titles of films are shorter.
+_TEXT_WORDS, _TEXT_LETTERS, _TEXT_DIFFERENT = 6, 40, 0.8
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """What the user asks for: arguments of `load_relation`, checked; `row_nodes` and `column_nodes` as lists."""
+
+    name: str = ""
+    format: str = "auto"
+    row_column: ColumnChoice = None
+    column_column: ColumnChoice = None
+    value_column: ColumnChoice = None
+    source: ColumnChoice = None
+    target: ColumnChoice = None
+    value: ColumnChoice = None
+    threshold: float | None = None
+    shape: tuple[int, int] | None = None
+    row_nodes: list[str] | None = None
+    column_nodes: list[str] | None = None
+    same_nodes: bool = False
+    unlisted: Literal["zero", "missing"] = "zero"
+    domains: Domains = "auto"
+    directed: bool | None = None
+    self_links: bool | None = None
+    encoding: str | None = None
+    delimiter: str | None = None
+    header: Literal["auto"] | bool = "auto"
+    sheet: str | int | None = None
+    table: str | None = None
+    query: str | None = None
+    block_bytes: int = BLOCK_BYTES
+
+    def __post_init__(self) -> None:
+        if self.unlisted not in ("zero", "missing"):
+            raise ParameterError(f"unlisted is 'zero' or 'missing', not {self.unlisted!r}.")
+        for name, other in (("source", "row_column"), ("target", "column_column"), ("value", "value_column")):
+            if getattr(self, name) is not None and getattr(self, other) is not None:
+                raise ParameterError(f"{name} and {other} are two names of one choice: give one of them.")
+        if self.domains not in DOMAINS:
+            raise ParameterError(f"domains is one of {', '.join(DOMAINS)}, not {self.domains!r}.")
+        if self.domains == "two" and not (self.directed is None and self.self_links is None):
+            raise ParameterError(
+                "directed and self_links are for networks: leave them out, or give domains='one'."
+            )
+        shape = self.shape
+        if shape is not None and not (
+            len(shape) == 2 and all(isinstance(n, int) and 0 < n <= MAX_SIDE for n in shape)
+        ):
+            raise ParameterError(
+                f"The shape must be two whole numbers from 1 to {MAX_SIDE:,}, not {shape!r}."
+            )
+
+    @property
+    def columns(self) -> tuple[ColumnChoice, ColumnChoice, ColumnChoice]:
+        """What was chosen as source, target and value, by either name."""
+        return (
+            self.row_column if self.source is None else self.source,
+            self.column_column if self.target is None else self.target,
+            self.value_column if self.value is None else self.value,
+        )
+
+    @property
+    def weight(self) -> str | Literal[False] | None:
+        """Of a graph: which value of an edge is its weight, False if none is (None: guessed)."""
+        value = self.columns[2]
+        if isinstance(value, int) and value is not False:
+            raise ParameterError("Values of edges have names and no positions: give value_column as a name.")
+        return value
+
+    @property
+    def part(self) -> FrameChoices:
+        """Which part of a file with several is read."""
+        return FrameChoices(self.sheet, self.table, self.query)
+
+    @property
+    def wants_network(self) -> bool:
+        """Whether both sides are to be the same objects, whatever the source looks like."""
+        asked = self.same_nodes or self.directed is not None or self.self_links is not None
+        return self.domains == "one" or (self.domains == "auto" and asked)
+
+
+class DeclaredDomains(NamedTuple):
+    """What a file says of its two sides; `directed` is None where it does not say, `reason` ends a sentence."""
+
+    domains: Literal["one", "two"]
+    directed: bool | None
+    reason: str
+
+
+@dataclass(frozen=True)
+class Sides:
+    """What the two sides of a relation are, and why they are taken so.
+
+    Attributes
+    ----------
+    domains : "one" or "two"
+        The same objects on both sides, or two kinds of objects.
+    reason : str
+        A sentence.
+    directed, self_links : bool or None
+        Of a network: what its links are. None where there are two kinds of objects.
+    """
+
+    domains: Literal["one", "two"]
+    reason: str
+    directed: bool | None = None
+    self_links: bool | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the sides as JSON-able values."""
+        return dict(self.__dict__)
 
 
 @dataclass(frozen=True)
@@ -55,35 +169,15 @@ class Layout(FileLayout):
         return next((at for at, values in enumerate(columns) if holds_texts(values)), None)
 
 
-class Columns(NamedTuple):
-    """Which columns of a list of links hold what; `value` is also the name of the edges' weight in a graph."""
-
-    source: ColumnChoice
-    target: ColumnChoice
-    value: ColumnChoice
-
-    @classmethod
-    def named(cls, *given: Any) -> Columns:
-        """Return what was chosen as source, target, value, or by the other three names.
-
-        Raises
-        ------
-        ParameterError
-            One was chosen by both of its names.
-        """
-        *short, usual = given
-        names = ("row_column", "column_column", "value_column")
-        for alias, name, one, other in zip(cls._fields, names, short, usual, strict=True):
-            if one is not None and other is not None:
-                raise ParameterError(f"{alias} and {name} are two names of one choice: give one of them.")
-        return cls(*(other if one is None else one for one, other in zip(short, usual, strict=True)))
-
-    @property
-    def weight(self) -> str | Literal[False] | None:
-        """The name of the edges' weight."""
-        if isinstance(self.value, int) and self.value is not False:
-            raise ParameterError("Values of edges have names and no positions: give value_column as a name.")
-        return self.value
+def holds_texts(values: Sequence[str]) -> bool:
+    """Whether a column holds long texts: several words each, hardly one of them twice, as names of objects would be."""
+    given = [value for value in values if value.strip()]
+    if not given or 2 * len(given) < len(values):
+        return False
+    words = sum(len(value.split()) for value in given) / len(given)
+    letters = sum(map(len, given)) / len(given)
+    different = len(set(given)) / len(given)
+    return words >= _TEXT_WORDS and letters >= _TEXT_LETTERS and different > _TEXT_DIFFERENT
 
 
 def refuse_texts(layout: Layout) -> None:
@@ -94,66 +188,61 @@ def refuse_texts(layout: Layout) -> None:
     # Without a line of names, columns are chosen by position.
     names = dict(enumerate(layout.column_names)) if layout.header else {}
     row, column, text = (names.get(i, i) for i in (layout.row_column, layout.column_column, at))
-    first = layout.rows[0][at]
-    told = repr(text) if layout.header else f"at position {at} (counted from 0)"
+    called = repr(text) if layout.header else f"at position {at} (counted from 0)"
     raise DataError(
-        f"the column {told} holds long texts, so this may be documents or links",
+        f"the column {called} holds long texts, so this may be documents or links",
         source=layout.filename,
-        value=first,
+        value=layout.rows[0][at],
         remedy=f"To read documents, use load_corpus (text_column={text!r}). To read links, choose their columns: "
         f"(row_column={row!r}) (column_column={column!r}).",
     )
 
 
-def with_choices(layout: Layout, chosen: Columns, threshold: float | None) -> Layout:
+def with_choices(layout: Layout, options: ReadOptions) -> Layout:
     """Return the layout with the user's columns; guesses give way to them.
 
-    Raises
-    ------
-    DataError
-        There is no such column, or one is to hold two things.
-    ParameterError
-        There is a threshold, but no column of values.
+    DataError where there is no such column, or one is to hold two things; ParameterError where there is a threshold,
+    but no column of values.
     """
-    row, column, value = chosen
+    row, column, value = options.columns
     if layout.format == "matrix" and row is not None:
         return replace(layout, row_column=column_position(layout, row))
     if layout.format != "edges":
         return layout
-    given = {
-        column_position(layout, choice) for choice in (row, column, value) if choice not in (None, False)
-    }
-    free = [i for i in range(layout.n_fields) if i not in given]
-    row_at = (
-        column_position(layout, row) if row not in (None, False) else _kept(layout.row_column, given, free)
+    row_at, column_at, value_at = (column_position(layout, choice) for choice in (row, column, value))
+    taken = {row_at, column_at, value_at}
+    row_at = _next_column(layout, layout.row_column, taken) if row_at is None else row_at
+    column_at = (
+        _next_column(layout, layout.column_column, taken | {row_at}) if column_at is None else column_at
     )
-    free = [i for i in free if i != row_at]
-    if column in (None, False):
-        column_at = _kept(layout.column_column, given | {row_at}, free)
-    else:
-        column_at = column_position(layout, column)
-    if value is False:
-        value_at = None
-    elif value is not None:
-        value_at = column_position(layout, value)
-    else:
-        value_at = None if layout.value_column in given | {row_at, column_at} else layout.value_column
-    taken = [i for i in (row_at, column_at, value_at) if i is not None]
-    if row_at is None or column_at is None or len(set(taken)) < len(taken):
+    if value is None and layout.value_column not in taken | {row_at, column_at}:
+        value_at = layout.value_column
+    chosen = [at for at in (row_at, column_at, value_at) if at is not None]
+    if row_at is None or column_at is None or len(set(chosen)) < len(chosen):
         raise DataError(
             "row labels, column labels and values need a column each",
             source=layout.filename,
             remedy=f"Choose different columns among {column_list(layout)}.",
         )
-    if threshold is not None and value_at is None:
+    if options.threshold is not None and value_at is None:
         raise ParameterError("A threshold needs a column of values; choose one with value_column.")
     kind = layout.value_kind
     if value_at != layout.value_column:
         kind = "none"
         if value_at is not None and value_at < len(layout.column_names):
-            kind = value_kind(row[value_at] for row in layout.rows)
+            kind = value_kind(record[value_at] for record in layout.rows)
     return replace(layout, row_column=row_at, column_column=column_at, value_column=value_at, value_kind=kind)
 
 
-def _kept(guessed: int | None, taken: set[int | None], free: Sequence[int]) -> int | None:
-    return guessed if guessed not in taken else (free[0] if free else None)
+def _next_column(layout: Layout, guessed: int | None, taken: set[int | None]) -> int | None:
+    """Return the column that was guessed if nothing else is in it, else the first free one."""
+    if guessed not in taken:
+        return guessed
+    return next((at for at in range(layout.n_fields) if at not in taken), None)
+
+
+def no_data_fault(name: str) -> DataError:
+    """Return the error for a file of which only the line of names was read."""
+    what = "the file holds column names and no data"
+    remedy = "Load a file with data in it, or say that its first line is data."
+    return DataError(what, source=name, line=1, remedy=remedy)

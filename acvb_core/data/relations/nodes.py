@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.data.relations.guess import heads_node_list
-from acvb_core.data.relations.options import ReadOptions
+from acvb_core.data.relations.layout import ReadOptions
 from acvb_core.data.report import Fact
 from acvb_core.data.sources.byte_source import ByteSource, FileLike, Utf8Stream
 from acvb_core.data.sources.recognisers import refuse_text_format
@@ -186,7 +186,7 @@ def read_node_lists(
         The lists, or the shape, are not those of a network that is asked for, or do not go together.
     """
     shape = options.shape
-    network = options.domains == "one" or options.tells_network
+    network = options.wants_network or options.same_nodes
     rows, row_facts = read_node_list(row_nodes, "row_nodes")
     columns, column_facts = read_node_list(column_nodes, "column_nodes")
     if network:

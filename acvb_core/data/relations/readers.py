@@ -1,44 +1,43 @@
-"""Load a relation from what people have: edge lists, dense matrices, MatrixMarket, SciPy and graph files."""
+"""Load a relation from what people have: lists of links, matrices, graphs; in files, frames or other objects."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from numbers import Number
 from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
 
 from acvb_core.data.relation import Relation
 from acvb_core.data.relations.assemble import Assembled, object_facts
-from acvb_core.data.relations.dense_matrix import read_matrix
-from acvb_core.data.relations.edge_list import EdgeListReader
+from acvb_core.data.relations.edges import EdgeListReader, open_pairs
 from acvb_core.data.relations.graph import relation_of_graph
-from acvb_core.data.relations.graph_files import read_graph
+from acvb_core.data.relations.graph_files import graph_of_networkx, read_graph
+from acvb_core.data.relations.guess import inspect
 from acvb_core.data.relations.layout import (
     ColumnChoice,
-    Columns,
-    FileFormat,
+    Domains,
     Layout,
+    ReadOptions,
     refuse_texts,
     with_choices,
 )
+from acvb_core.data.relations.matrices import read_array, read_matrix, read_matrix_market, read_npz
 from acvb_core.data.relations.nodes import NodeList, read_node_lists
-from acvb_core.data.relations.objects import (
-    ObjectKind,
-    object_kind,
-    object_name,
-    open_pairs,
-    read_array,
-    read_graph_object,
-)
-from acvb_core.data.relations.options import ReadOptions
-from acvb_core.data.relations.settle import settled
-from acvb_core.data.relations.sides import Domains
-from acvb_core.data.relations.sniff import inspect
-from acvb_core.data.relations.sparse_files import read_matrix_market, read_npz
+from acvb_core.data.relations.sides import resolve_domains
 from acvb_core.data.report import ReadReport
 from acvb_core.data.sources.byte_source import ByteSource, FileLike
 from acvb_core.data.sources.formats import wanted_format
-from acvb_core.data.sources.frames import FrameChoices, FrameSource, open_source
+from acvb_core.data.sources.frames import FrameSource, open_source
+from acvb_core.data.sources.objects import is_frame
 from acvb_core.data.sources.records import BLOCK_BYTES
 from acvb_core.errors import ParameterError
+
+# What is said of files, and of nothing in memory.
+_OF_FILES = ("format", "encoding", "delimiter", "header", "sheet", "table", "query")
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,38 +49,15 @@ class LoadedRelation:
     layout: Layout
 
 
-def inspect_source(
-    source: FileLike,
-    filename: str | None = None,
-    *,
-    format: FileFormat | Literal["auto"] = "auto",
-    encoding: str | None = None,
-    delimiter: str | None = None,
-    header: Literal["auto"] | bool = "auto",
-    sheet: str | int | None = None,
-    table: str | None = None,
-    query: str | None = None,
-) -> Layout:
-    """Look at the head of a file and propose how to read it.
+def inspect_source(source: FileLike, filename: str | None = None, **looking: Any) -> Layout:
+    """Look at the head of a file or a data frame and propose how to read it.
 
-    Parameters
-    ----------
-    source : path, bytes, binary file object or data frame
-        Delimited text, MatrixMarket, .npz, GraphML, GML, Pajek, Parquet, Arrow, Feather, Excel, ODS, JSON Lines,
-        SQLite; a frame of pandas, polars, pyarrow, duckdb or another library with the Arrow stream protocol.
-    filename : str, optional
-        The name the user knows it by.
-    format, encoding, delimiter, header, sheet, table, query
-        As in `load_relation`: what is given is not guessed.
-
-    Raises
-    ------
-    DataError
-        Nothing that is read: empty, binary, a foreign format, one column only.
+    `looking` holds what is given and not guessed: format, encoding, delimiter, header, sheet, table or query, as
+    `load_relation` takes them. DataError where it is nothing that is read: empty, binary, a foreign format, one column.
     """
-    choices = FrameChoices(sheet, table, query)
-    with open_source(source, filename, kind="relation", choices=choices) as opened:
-        return _inspect(opened, format, encoding, delimiter, header)
+    options = ReadOptions(**looking)
+    with open_source(source, filename, kind="relation", choices=options.part) as opened:
+        return _inspect(opened, options)
 
 
 def load_relation(
@@ -89,7 +65,7 @@ def load_relation(
     /,
     *,
     filename: str | None = None,
-    format: FileFormat | Literal["auto"] = "auto",
+    format: str = "auto",
     name: str | None = None,
     row_column: ColumnChoice = None,
     column_column: ColumnChoice = None,
@@ -156,8 +132,8 @@ def load_relation(
         objects. "auto": as the file says or looks, two if `shape` is not square or the two lists of objects
         differ; the report and `layout.sides` tell which, and why.
     directed : bool, optional
-        Networks: whether a link from i to j is another one than a link from j to i. None: guessed. Of an undirected
-        network a pair is linked if the file links it either way.
+        Networks: whether i to j and j to i are different links. None: guessed. Of an undirected network a pair is
+        linked if the file links it either way.
     self_links : bool, optional
         Networks: whether links of an object to itself count. None: they do if there is one. Where they do not,
         those in the file are left out, and the report says how many.
@@ -187,71 +163,51 @@ def load_relation(
     >>> loaded.relation.shape
     (2, 1)
     """
-    if unlisted not in ("zero", "missing"):
-        raise ParameterError(f"unlisted is 'zero' or 'missing', not {unlisted!r}.")
-    chosen = Columns.named(source, target, value, (row_column, column_column, value_column))
-    options = ReadOptions(
-        name=name or "",
-        threshold=threshold,
-        shape=shape,
-        same_nodes=same_nodes,
-        unlisted_missing=unlisted == "missing",
-        domains=domains,
-        directed=directed,
-        self_links=self_links,
-        encoding=encoding,
-        block_bytes=block_bytes,
-    )
+    given = locals()
+    options = ReadOptions(**{field.name: given[field.name] for field in fields(ReadOptions)})
     rows, columns, list_facts = read_node_lists(row_nodes, column_nodes, options)
     options = replace(options, row_nodes=rows, column_nodes=columns)
-    kind = object_kind(data)
+    kind = _object_kind(data)
     if kind is not None:
-        _refuse_file_options(
-            format=format,
-            encoding=encoding,
-            delimiter=delimiter,
-            header=header,
-            sheet=sheet,
-            table=table,
-            query=query,
-        )
-        origin, head = name or filename or object_name(data), b""
-        layout, found = _read_object(data, kind, chosen, replace(options, name=origin))
+        for option in _OF_FILES:
+            if given[option] not in (None, "auto"):
+                raise ParameterError(f"{option} is for files; leave it out for an object in memory.")
+        called = getattr(data, "name", "") if kind == "graph" else ""
+        origin, head = name or filename or str(called or "relation"), b""
+        layout, found = _read_object(data, kind, replace(options, name=origin))
     else:
-        choices = FrameChoices(sheet, table, query)
-        with open_source(data, filename, kind="relation", choices=choices) as opened:
-            layout = _inspect(opened, format, encoding, delimiter, header)
-            if format == "auto" and chosen.source is None and chosen.target is None:
+        with open_source(data, filename, kind="relation", choices=options.part) as opened:
+            layout = _inspect(opened, options)
+            if format == "auto" and options.columns[:2] == (None, None):
                 refuse_texts(layout)
             _check_list(layout, options)
-            layout = with_choices(layout, chosen, threshold)
-            found = _read_file(opened, layout, replace(options, name=name or opened.stem), chosen)
+            layout = with_choices(layout, options)
+            found = _read_file(opened, layout, replace(options, name=name or opened.stem))
             origin, head = opened.name, opened.head
-    relation, facts, sides = settled(found, layout, options, head)
-    told = (*list_facts, *facts, *object_facts(relation, same_objects=same_nodes))
-    return LoadedRelation(relation, ReadReport(origin, told), replace(layout, sides=sides))
+    relation, facts, sides = resolve_domains(found, layout, options, head)
+    facts = [*list_facts, *facts, *object_facts(relation, same_objects=same_nodes)]
+    return LoadedRelation(relation, ReadReport(origin, tuple(facts)), replace(layout, sides=sides))
 
 
-def _read_object(
-    given: Any, kind: ObjectKind, chosen: Columns, options: ReadOptions
-) -> tuple[Layout, Assembled]:
-    if kind == "pairs":
-        source, layout = open_pairs(given, options.name)
-        with source:
-            layout = with_choices(layout, chosen, options.threshold)
-            return layout, EdgeListReader(source, layout, options).read()
-    layout = Layout("node-link" if kind == "graph" else "matrix", options.name, container="object")
-    _check_list(layout, options)
-    if kind == "graph":
-        return layout, read_graph_object(given, replace(options, weight=chosen.weight))
-    if chosen != (None, None, None):
-        raise ParameterError("source, target and value are for lists of links; leave them out for a matrix.")
-    return layout, read_array(given, options)
+def _inspect(source: ByteSource | FrameSource, options: ReadOptions) -> Layout:
+    return inspect(
+        source,
+        format=wanted_format(options.format, "relation"),
+        encoding=options.encoding,
+        delimiter=options.delimiter,
+        header=None if options.header == "auto" else options.header,
+    )
 
 
-def _read_file(
-    source: ByteSource | FrameSource, layout: Layout, options: ReadOptions, chosen: Columns
-) -> Assembled:
+def _check_list(layout: Layout, options: ReadOptions) -> None:
+    """Refuse what is said of a list of links where there is none."""
+    if layout.format != "edges" and (options.same_nodes or options.unlisted == "missing"):
+        raise ParameterError(
+            f"same_nodes and unlisted are for edge lists; {layout.filename} is read as {layout.format}."
+        )
+
+
+def _read_file(source: ByteSource | FrameSource, layout: Layout, options: ReadOptions) -> Assembled:
     if layout.format == "edges":
         return EdgeListReader(source, layout, options).read()
     if layout.format == "matrix":
@@ -261,36 +217,51 @@ def _read_file(
         return read_matrix_market(source, options)
     if layout.format == "npz":
         return read_npz(source, options)
-    options = replace(options, weight=chosen.weight)
-    graph = read_graph(source, layout.format, options.encoding)
-    return relation_of_graph(graph, options, source.name)
+    return relation_of_graph(read_graph(source, layout.format, options.encoding), options, source.name)
 
 
-def _refuse_file_options(**given: Any) -> None:
-    for option, value in given.items():
-        if value not in (None, "auto"):
-            raise ParameterError(f"{option} is for files; leave it out for an object in memory.")
+def _read_object(
+    given: Any, kind: Literal["graph", "matrix", "pairs"], options: ReadOptions
+) -> tuple[Layout, Assembled]:
+    if kind == "pairs":
+        source, layout = open_pairs(given, options.name)
+        with source:
+            layout = with_choices(layout, options)
+            return layout, EdgeListReader(source, layout, options).read()
+    layout = Layout("node-link" if kind == "graph" else "matrix", options.name, container="object")
+    _check_list(layout, options)
+    if kind == "graph":
+        graph = graph_of_networkx(given, "networkx graph", options.name)
+        return layout, relation_of_graph(graph, options, options.name)
+    if options.columns != (None, None, None):
+        raise ParameterError("source, target and value are for lists of links; leave them out for a matrix.")
+    return layout, read_array(given, options)
 
 
-def _check_list(layout: Layout, options: ReadOptions) -> None:
-    """Refuse what is said of a list of links where there is none."""
-    if layout.format != "edges" and (options.same_nodes or options.unlisted_missing):
-        raise ParameterError(
-            f"same_nodes and unlisted are for edge lists; {layout.filename} is read as {layout.format}."
-        )
-
-
-def _inspect(
-    source: ByteSource | FrameSource,
-    format: FileFormat | Literal["auto"],
-    encoding: str | None,
-    delimiter: str | None,
-    header: Literal["auto"] | bool,
-) -> Layout:
-    return inspect(
-        source,
-        format=wanted_format(format, "relation"),
-        encoding=encoding,
-        delimiter=delimiter,
-        header=None if header == "auto" else header,
-    )
+def _object_kind(given: Any) -> Literal["graph", "matrix", "pairs"] | None:
+    """Return what an object in memory is read as; None for a file or a data frame, which come as columns."""
+    if isinstance(given, str | os.PathLike | bytes | bytearray | memoryview) or hasattr(given, "read"):
+        return None
+    # A graph of networkx, which need not be imported to say so.
+    libraries = {one.__module__.partition(".")[0] for one in type(given).__mro__}
+    if "networkx" in libraries and hasattr(given, "is_directed"):
+        return "graph"
+    if sparse.issparse(given):
+        return "matrix"
+    if is_frame(given):
+        return None
+    if hasattr(given, "__array__"):
+        array = np.asarray(given)
+        texts = array.dtype.kind in "US" or any(isinstance(value, str) for value in array.flat[:4])
+        return "pairs" if array.ndim == 2 and array.shape[1] in (2, 3) and texts else "matrix"
+    if isinstance(given, Mapping) or not isinstance(given, Iterable):
+        return None
+    if isinstance(given, Sequence) and given and all(isinstance(row, list) for row in given):
+        numbers = all(isinstance(value, Number) or value is None for value in given[0])
+        if numbers and len(given[0]) in (2, 3):
+            raise ParameterError(
+                f"Lists of {len(given[0])} numbers may be pairs, or rows of a matrix. Give pairs as tuples, a "
+                "matrix as numpy.array(…)."
+            )
+        return "matrix" if numbers else "pairs"
+    return "pairs"

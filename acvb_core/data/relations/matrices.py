@@ -1,0 +1,243 @@
+"""Matrices: as columns of cells, as MatrixMarket and SciPy's files, and in memory."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+from scipy import io as scipy_io
+from scipy import sparse
+
+from acvb_core.data.names import refuse_repeated
+from acvb_core.data.relations.assemble import Assembled, ContradictionError, Entries, assemble
+from acvb_core.data.relations.layout import DeclaredDomains, Layout, ReadOptions, no_data_fault
+from acvb_core.data.relations.nodes import Place, Side, side_as_found, side_by_position, side_from_list
+from acvb_core.data.relations.patterns import check_links
+from acvb_core.data.report import Fact, plural
+from acvb_core.data.sources.byte_source import ByteSource
+from acvb_core.data.sources.frames import FrameSource, open_records, reading_facts
+from acvb_core.data.sources.objects import (
+    MAX_SIDE,
+    check_size,
+    check_sparse,
+    is_sparse,
+    load_sparse,
+    to_sparse,
+)
+from acvb_core.data.sources.records import RecordBatch
+from acvb_core.data.sources.values import (
+    ILLEGAL,
+    LINK,
+    MISSING,
+    ZERO,
+    ValueReader,
+    ValueSummary,
+    checked_threshold,
+    illegal_value,
+    read_value,
+)
+from acvb_core.errors import DataError
+
+#: Entries taken over at a time.
+_PIECE = 1 << 20
+_WRITE_MARKET = "Write it again with scipy.io.mmwrite"
+
+
+def read_matrix(source: ByteSource | FrameSource, layout: Layout, options: ReadOptions) -> Assembled:
+    """Read a dense matrix: every cell is a value, a blank or NA cell is missing."""
+    if layout.row_column not in (None, 0):
+        remedy = "Put the row labels first, or say that rows have none."
+        raise DataError("row labels are not in the first column", source=source.name, remedy=remedy)
+    reader = open_records(
+        source,
+        layout.delimiter,
+        encoding=options.encoding,
+        header=layout.header,
+        block_bytes=options.block_bytes,
+    )
+    n_labels = 0 if layout.row_column is None else 1
+    values, entries = ValueReader(options.threshold, source.name), Entries()
+    row_labels: list[str] = []
+    row_lines: list[int] = []
+    for batch in reader:
+        _add_cells(entries, batch, values, len(row_lines), n_labels)
+        row_labels += [batch.field(record, 0) for record in range(batch.n_records)] if n_labels else []
+        row_lines += batch.lines.tolist()
+    if not row_lines:
+        raise no_data_fault(source.name)
+    n_rows, n_columns = len(row_lines), layout.n_fields - n_labels
+    check_shape((n_rows, n_columns), options.shape, source.name)
+
+    def place_row(at: int) -> dict[str, Any]:
+        return {"source": source.name, "line": row_lines[at], "column": 1}
+
+    def place_column(at: int) -> dict[str, Any]:
+        return {"source": source.name, "line": 1 + reader.comment_lines, "column": at + 1 + n_labels}
+
+    if n_labels:
+        rows = _named_side(row_labels, options.row_nodes, "row", place_row)
+    else:
+        rows = side_by_position(n_rows, options.row_nodes, "row", source.name)
+    if reader.header is not None:
+        columns = _named_side(reader.header[n_labels:], options.column_nodes, "column", place_column)
+    else:
+        columns = side_by_position(n_columns, options.column_nodes, "column", source.name)
+    corner = reader.header[0] if reader.header is not None and n_labels else ""
+    found = assemble(entries, rows, columns, values.summary, name=options.name, row_kind=corner or "row")
+    # Every cell was given: what is no link and not missing is known to be 0.
+    return found._replace(facts=reading_facts(reader, layout, source) + found.facts, zeros=None)
+
+
+def _named_side(labels: list[str], nodes: list[str] | None, side: str, place: Place) -> Side:
+    refuse_repeated(labels, side, place)
+    return side_as_found(labels) if nodes is None else side_from_list(labels, nodes, place)
+
+
+def _add_cells(entries: Entries, batch: RecordBatch, values: ValueReader, first_row: int, skip: int) -> None:
+    """Append a batch's cells, each handed on as a record of its own, so that one table serves all columns."""
+    n_cells = batch.n_fields - skip
+    try:
+        verdicts, numbers = values.read(batch.interleaved(*range(skip, batch.n_fields)), 0)
+    except DataError as problem:  # it names the line, but saw one field a record
+        fields = batch.record(int(np.flatnonzero(batch.lines == problem.line)[0]))
+        at = next(i for i in range(skip, len(fields)) if read_value(fields[i]).verdict == ILLEGAL)
+        raise illegal_value(fields[at], problem.source or "", problem.line or 0, at + 1) from None
+    rows = np.repeat(np.arange(first_row, first_row + batch.n_records, dtype=np.int32), n_cells)
+    columns = np.tile(np.arange(n_cells, dtype=np.int32), batch.n_records)
+    entries.add(rows, columns, verdicts, numbers, keep_zeros=False)
+
+
+def read_matrix_market(source: ByteSource, options: ReadOptions) -> Assembled:
+    """Read a MatrixMarket file: an entry that is not listed is 0, nan is missing."""
+    _check_market_head(source, options)
+    try:
+        matrix = scipy_io.mmread(source.seekable())
+    except (ValueError, OverflowError, TypeError, EOFError, MemoryError) as problem:
+        message = str(problem)
+        place = re.match(r"Line (\d+): *(.*)", message, re.DOTALL)
+        raise DataError(
+            f"this is no readable MatrixMarket file ({place[2] if place else message})",
+            source=source.name,
+            line=int(place[1]) if place else None,
+            remedy=f"{_WRITE_MARKET} or the program it comes from.",
+        ) from None
+    matrix = check_sparse(sparse.coo_array(matrix), source.name)
+    _check_sides(matrix.shape, matrix.nnz, options, {"source": source.name})
+    found = relation_of_matrix(matrix, source.name, options, "MatrixMarket file")
+    if source.head.split(b"\n")[0].lower().split()[-1:] == [b"symmetric"]:
+        symmetric = DeclaredDomains("one", False, "the file says that the matrix is symmetric")
+        return found._replace(declared=symmetric)
+    return found
+
+
+def read_npz(source: ByteSource, options: ReadOptions) -> Assembled:
+    """Read a file of `scipy.sparse.save_npz`; nothing in it is ever run (no pickle)."""
+    names = source.zip_names()
+    if not is_sparse(names):
+        held = ", ".join(name.removesuffix(".npy") for name in sorted(names)[:5])
+        what = f"this .npz holds {held} and no sparse matrix"
+        raise DataError(what, source=source.name, remedy="Save it with scipy.sparse.save_npz.")
+    matrix = load_sparse(source)
+    _check_sides(matrix.shape, int(np.prod(matrix.data.shape)), options, {"source": source.name})
+    return relation_of_matrix(matrix, source.name, options, "SciPy npz file")
+
+
+def read_array(given: Any, options: ReadOptions) -> Assembled:
+    """Return an array or a sparse matrix as a relation: 1 is a link, 0 is none, NaN or masked is missing."""
+    name, is_stored = options.name, sparse.issparse(given)
+    matrix = to_sparse(given, name)
+    if min(matrix.shape) < 1:
+        what = f"the matrix is {matrix.shape[0]:,} x {matrix.shape[1]:,}"
+        raise DataError(what, source=name, remedy="Give at least one row object and one column object.")
+    entries = sparse.coo_array(matrix)
+    check_links(entries, options.threshold, name)
+    found = relation_of_matrix(entries, name, options, "sparse matrix" if is_stored else "matrix")
+    # Of an array every cell is given: what is no link and not missing is known to be 0.
+    return found if is_stored else found._replace(zeros=None)
+
+
+def relation_of_matrix(stored: Any, source: str, options: ReadOptions, kind: str) -> Assembled:
+    """Return a sound SciPy matrix as a relation: what it does not store is 0, nan is missing."""
+    n_rows, n_columns = stored.shape
+    check_shape((n_rows, n_columns), options.shape, source)
+    matrix = sparse.coo_array(stored)
+    summary = ValueSummary(checked_threshold(options.threshold))
+    entries = Entries()
+    # Piece by piece, so that no second copy of a large matrix stands beside it in wider types.
+    for begin in range(0, matrix.nnz, _PIECE):
+        piece = slice(begin, begin + _PIECE)
+        numbers = matrix.data[piece].astype(np.float64)
+        infinite = np.isinf(numbers)
+        if infinite.any():
+            at = begin + int(infinite.argmax())
+            what = f"the entry in row {int(matrix.row[at]) + 1:,}, column {int(matrix.col[at]) + 1:,} is infinite"
+            raise DataError(what, source=source, remedy="Give finite numbers; nan stands for missing.")
+        summary.observe(numbers)
+        known = np.where(numbers > summary.threshold, LINK, ZERO)
+        verdicts = np.where(np.isnan(numbers), MISSING, known).astype(np.uint8)
+        rows, columns = matrix.row[piece].astype(np.int32), matrix.col[piece].astype(np.int32)
+        entries.add(rows, columns, verdicts, numbers)
+    row_side = side_by_position(n_rows, options.row_nodes, "row", source)
+    column_side = side_by_position(n_columns, options.column_nodes, "column", source)
+    try:
+        found = assemble(entries, row_side, column_side, summary, name=options.name)
+    except ContradictionError as clash:
+        what = f"row {clash.row + 1:,}, column {clash.column + 1:,} is given as a link and as no link"
+        raise DataError(what, source=source, remedy="Keep one of the two.") from None
+    read = f"Read {plural(matrix.nnz, 'entry', 'entries')} of a {kind}."
+    return found._replace(facts=[Fact("entries", matrix.nnz, read), *found.facts])
+
+
+def check_shape(shape: tuple[int, int], wanted: tuple[int, int] | None, source: str) -> None:
+    """Raise DataError where a shape was given and the source has another."""
+    if wanted is not None and tuple(wanted) != tuple(shape):
+        what = f"the matrix is {shape[0]:,} x {shape[1]:,}, the given shape {wanted[0]:,} x {wanted[1]:,}"
+        raise DataError(what, source=source, remedy="Leave the shape out, or correct it.")
+
+
+def _check_sides(shape: tuple[int, int], entries: int, options: ReadOptions, place: dict[str, Any]) -> None:
+    """Refuse sides that are not as given, empty or too large, and those that a few entries claim by themselves."""
+    check_shape(shape, options.shape, place["source"])
+    if min(shape) < 1 or max(shape) > MAX_SIDE:
+        what, remedy = (
+            f"the matrix is {shape[0]:,} x {shape[1]:,}",
+            f"Each side needs 1 to {MAX_SIDE:,} objects.",
+        )
+        raise DataError(what, **place, remedy=remedy)
+    nodes = options.row_nodes, options.column_nodes
+    for number, what, given in zip(shape, ("rows", "columns"), nodes, strict=True):
+        if given is None and options.shape is None:
+            check_size(number, what, entries, place)
+
+
+def _check_market_head(source: ByteSource, options: ReadOptions) -> None:
+    """Refuse a size line that promises more than the file can hold, before anything is allocated for it."""
+
+    def fault(what: str, line: int | None, value: str | None, remedy: str = f"{_WRITE_MARKET}.") -> DataError:
+        return DataError(what, source=source.name, line=line, value=value, remedy=remedy)
+
+    head = source.open().read(1 << 16).decode("utf-8", errors="replace").splitlines()
+    banner = head[0].lower().split()
+    if len(banner) < 5 or banner[1] != "matrix" or banner[3] == "complex":
+        expected = "%%MatrixMarket matrix coordinate|array pattern|integer|real general|symmetric"
+        what = f"the first line must read {expected}"
+        raise fault(what, 1, head[0], f"{_WRITE_MARKET} or the program it comes from.")
+    lines = enumerate(head[1:], start=2)
+    number, text = next(((n, text) for n, text in lines if text.strip() and text[0] != "%"), (0, ""))
+    if not number:
+        raise fault("there is no size line", None, None)
+    parts = text.split()
+    wanted = 3 if banner[2] == "coordinate" else 2
+    if len(parts) != wanted or not all(part.isascii() and part.isdigit() for part in parts):
+        remedy = "Give rows, columns and, for coordinate, the number of entries."
+        raise fault(f"the size line must hold {wanted} whole numbers", number, text, remedy)
+    cells = int(parts[2]) if wanted == 3 else int(parts[0]) * int(parts[1])
+    # Gzip packs at most about 1,000 to 1, and an entry takes 2 bytes at least.
+    available = source.size() * (1_000 if source.gzipped else 1)
+    if 2 * cells > available + 64:
+        what = f"the size line promises {cells:,} entries, more than the file can hold"
+        raise fault(what, number, text, "Correct the size line, or copy the file again.")
+    source.check_room(16 * cells if source.gzipped else 0)
+    place = {"source": source.name, "line": number, "value": text}
+    _check_sides((int(parts[0]), int(parts[1])), cells, options, place)
