@@ -10,8 +10,7 @@ from typing import Any
 from acvb_core.cli.reading_tables import add_table
 from acvb_core.cli.settings import Add, add_setting, adder, setting_help, typed_value
 from acvb_core.cli.typed import column, real, shape, words
-from acvb_core.data.corpora.languages import STOP_WORD_LANGUAGES
-from acvb_core.data.corpora.tokeniser import TOKENISER_PARAMETERS, Tokeniser
+from acvb_core.data.corpora.tokeniser import STOP_WORD_LANGUAGES, TOKENISER_PARAMETERS, Tokeniser
 from acvb_core.data.relations.layout import DOMAINS
 from acvb_core.data.sources.formats import choices_of, files_of
 from acvb_core.data.sources.frames import FrameChoices

@@ -80,5 +80,5 @@ def _check(one: Any, number: int) -> None:
 
 def cut(texts: list[str], tokeniser: Tokeniser) -> Corpus:
     """Return texts as counts of words; unlike a corpus that was loaded, there may be no word in them."""
-    found = tokeniser.cut(texts).select(tokeniser)
+    found = tokeniser.select(texts)
     return Corpus(found.counts, found.vocabulary, np.empty(0, dtype=object), "texts", tokeniser=tokeniser)

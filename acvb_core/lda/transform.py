@@ -191,7 +191,7 @@ def corpus_like(given: Corpus | Sequence[str], tokeniser: Tokeniser | None, name
         )
     documents, lists = plain_documents(given, "the documents")
     free = how_to_cut(LISTS_OF_WORDS if lists and tokeniser is None else tokeniser, name)
-    selection = free.cut(documents).select(free)
+    selection = free.select(documents)
     texts = None if lists else documents
     return Corpus.build(
         selection.counts, vocabulary=selection.vocabulary, name="texts", texts=texts, tokeniser=free

@@ -8,9 +8,8 @@ import pandas as pd
 import streamlit as st
 
 from acvb_core.data.corpora.cutting import TOKEN_PATTERN
-from acvb_core.data.corpora.languages import STOP_WORD_LANGUAGES
 from acvb_core.data.corpora.text_cut import DROP_REASONS, TokeniserPreview
-from acvb_core.data.corpora.tokeniser import TOKENISER_PARAMETERS, Tokeniser
+from acvb_core.data.corpora.tokeniser import STOP_WORD_LANGUAGES, TOKENISER_PARAMETERS, Tokeniser
 from pages.ui import format as say
 from pages.ui.forms import parameter_input
 
@@ -73,11 +72,11 @@ def tokeniser_form(prefix: str) -> Tokeniser:
 def tokeniser_preview(preview: TokeniserPreview) -> None:
     """Draw what is kept and what is dropped. Words stand in tables only, where nothing of them is Markdown."""
     kept, dropped = preview.kept, preview.dropped_tokens
-    total = preview.kept_tokens + dropped
+    total = kept.n_tokens + dropped
     figures = (
         ("Words kept", f"{kept.n_words:,}"),
-        ("Tokens kept", f"{preview.kept_tokens:,}"),
-        ("Of all tokens", say.percent(preview.kept_tokens / total) if total else "–"),
+        ("Tokens kept", f"{kept.n_tokens:,}"),
+        ("Of all tokens", say.percent(kept.n_tokens / total) if total else "–"),
         ("Left empty", f"{len(preview.empty):,}"),
     )
     with st.container(horizontal=True, gap="medium", key="tokeniser_figures"):
@@ -85,12 +84,12 @@ def tokeniser_preview(preview: TokeniserPreview) -> None:
             st.metric(name, value, width="content")
     if not kept.n_words:
         reason = preview.blame()
-        most = "" if reason is None else f" What dropped most: {DROP_REASONS[reason]}."
+        most = "" if reason is None else f" What dropped most: {DROP_REASONS[reason].label}."
         st.warning(f"No word is left: loosen a setting.{most}", icon=":material/warning:")
     if preview.uncut is not None:
         with st.container(key="tokeniser_uncut"):
             st.warning("These texts are not cut into words.", icon=":material/warning:")
-            st.text(preview.uncut.sentence)  # it quotes a word
+            st.text(preview.uncut)  # it quotes a word
     number = st.column_config.NumberColumn(format="localized")
     numbers: Any = dict.fromkeys(("Words", "Tokens", "Times", "Documents"), number)
     st.dataframe(reasons(preview), hide_index=True, key="tokeniser_reasons", column_config=numbers)
@@ -120,7 +119,7 @@ def tokeniser_preview(preview: TokeniserPreview) -> None:
 def reasons(preview: TokeniserPreview) -> pd.DataFrame:
     """Return one row for what is kept and for each reason something is dropped."""
     lists = {"kept": preview.kept}
-    lists |= {f"dropped: {DROP_REASONS[reason]}": words for reason, words in preview.dropped.items()}
+    lists |= {f"dropped: {DROP_REASONS[reason].label}": words for reason, words in preview.dropped.items()}
     return pd.DataFrame(
         [
             {
@@ -143,7 +142,7 @@ def kept_words(preview: TokeniserPreview) -> pd.DataFrame:
 def dropped_words(preview: TokeniserPreview) -> pd.DataFrame:
     """Return the most frequent words that are dropped, with the reason."""
     rows = [
-        (*row, DROP_REASONS[reason])
+        (*row, DROP_REASONS[reason].label)
         for reason, words in preview.dropped.items()
         for row in words.top(MOST_WORDS)
     ]

@@ -151,7 +151,7 @@ class TextReader(Reader):
             st.session_state[_READ] = known
         draft = Draft(known[1], tokeniser_form(prefix), loading["where"] == "disk")
         if draft.texts is not None:
-            draft.texts.cut(draft.tokeniser)  # a pattern that takes too long is a fault of the draft
+            draft.texts.cut.select(draft.tokeniser)  # a pattern that takes too long is a fault of the draft
         return draft
 
     def preview(self, draft: Draft | None) -> None:
@@ -159,13 +159,17 @@ class TextReader(Reader):
         if draft is None:
             return
         if draft.first:
-            of = "" if draft.texts is None else f" Below is what becomes of the first {len(draft.texts):,}."
+            of = (
+                ""
+                if draft.texts is None
+                else f" Below is what becomes of the first {len(draft.texts.texts):,}."
+            )
             st.caption(
                 "The texts are read and cut while they are written to disk; what is kept and dropped of all of them is "
                 f"said in the read report.{of}"
             )
         if draft.texts is not None:
-            tokeniser_preview(draft.texts.preview(draft.tokeniser))
+            tokeniser_preview(draft.texts.cut.select(draft.tokeniser).preview)
 
     def forget(self) -> None:
         """Let go of the texts."""

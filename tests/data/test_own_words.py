@@ -7,9 +7,8 @@ import re
 import pytest
 
 import acvb_core
-from acvb_core.data.corpora.languages import STOP_WORD_LANGUAGES, stop_words_of
 from acvb_core.data.corpora.readers import load_corpus
-from acvb_core.data.corpora.tokeniser import Tokeniser
+from acvb_core.data.corpora.tokeniser import STOP_WORD_LANGUAGES, Tokeniser, stop_words_of
 from acvb_core.errors import DataError, ParameterError
 
 #: Without blanks between words, …
@@ -47,13 +46,13 @@ def test_sentences_that_count_as_words_are_told_of(language, pattern, ngrams):
     tokeniser = Tokeniser(**EVERY, token_pattern=pattern, ngrams=ngrams)
     uncut = tokeniser.preview([WITHOUT_BLANKS[language], WITH_BLANKS["english"]]).uncut
     assert uncut is not None
-    assert "tokeniser of your own" in uncut.sentence
+    assert "tokeniser of your own" in uncut
     named = {
         "letters of a gene": "token pattern",
         "chinese with english": "Chinese",
         "classical chinese": "Chinese",
     }
-    assert named.get(language, language.capitalize()) in uncut.sentence
+    assert named.get(language, language.capitalize()) in uncut
 
 
 @pytest.mark.parametrize("language", WITH_BLANKS)

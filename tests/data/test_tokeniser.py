@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import numpy as np
@@ -10,9 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
-from acvb_core.data.corpora.languages import STOP_WORD_LANGUAGES, is_number, stop_words_of
-from acvb_core.data.corpora.text_cut import DROP_REASONS, REASON_SETTING
-from acvb_core.data.corpora.tokeniser import TOKENISER_PARAMETERS, Tokeniser
+from acvb_core.data.corpora.text_cut import DROP_REASONS, CutTexts
+from acvb_core.data.corpora.tokeniser import (
+    STOP_WORD_LANGUAGES,
+    TOKENISER_PARAMETERS,
+    Tokeniser,
+    is_number,
+    stop_words_of,
+)
 from acvb_core.errors import ParameterError
 from tests.costs import units_of
 
@@ -74,7 +80,7 @@ def never_kept(given_texts, tokeniser):
 
 @given(texts, tokenisers())
 def test_what_is_kept_is_what_scikit_learn_keeps(given_texts, tokeniser):
-    selection = tokeniser.cut(given_texts).select(tokeniser)
+    selection = tokeniser.select(given_texts)
     without_cap = by_scikit_learn(given_texts, tokeniser, never_kept(given_texts, tokeniser))
     if without_cap is None:
         assert len(selection.vocabulary) == 0
@@ -95,37 +101,44 @@ def test_every_word_is_kept_or_dropped_once(given_texts, tokeniser):
     lists = [preview.kept, *preview.dropped.values()]
     names = [word for words in lists for word in words.words]
     assert len(set(names)) == len(names)
-    assert tuple(preview.dropped) == tuple(DROP_REASONS) == tuple(REASON_SETTING)
+    assert tuple(preview.dropped) == tuple(DROP_REASONS)
     assert preview.n_documents == len(given_texts)
     if tokeniser.ngrams == 1:
         everything = Tokeniser(**(EVERYTHING.to_dict() | {"lowercase": tokeniser.lowercase})).preview(
             given_texts
         )
-        assert preview.kept_tokens + preview.dropped_tokens == everything.kept_tokens
+        assert preview.kept.n_tokens + preview.dropped_tokens == everything.kept.n_tokens
         assert set(names) == set(everything.kept.words)
 
 
 @given(texts, st.lists(tokenisers(), min_size=1, max_size=4))
 def test_texts_cut_once_serve_every_setting(given_texts, several):
-    cut = EVERYTHING.cut(given_texts)
+    cut = CutTexts(given_texts)
     for tokeniser in several:
-        if cut.serves(tokeniser):
-            once, afresh = cut.select(tokeniser), tokeniser.cut(given_texts).select(tokeniser)
-            assert once.vocabulary.tolist() == afresh.vocabulary.tolist()
-            assert (once.counts.toarray() == afresh.counts.toarray()).all()
-            assert once.preview.empty.tolist() == afresh.preview.empty.tolist()
-        else:
-            with pytest.raises(ValueError, match="another case"):
-                cut.select(tokeniser)
+        once, afresh = cut.select(tokeniser), tokeniser.select(given_texts)
+        assert once.vocabulary.tolist() == afresh.vocabulary.tolist()
+        assert (once.counts.toarray() == afresh.counts.toarray()).all()
+        assert once.preview.empty.tolist() == afresh.preview.empty.tolist()
+
+
+def test_texts_are_cut_again_only_where_they_are_cut_otherwise():
+    seen = []
+    cut = CutTexts(["A river", "a bank"])
+    own = {"function": lambda text: seen.append(text) or text.split(), "max_share": 1.0}
+    for settings in ({}, {"min_documents": 1}, {"stop_words": (), "max_words": 1}, {}):
+        cut.select(Tokeniser(**own, **settings))
+    assert seen == ["a river", "a bank"]
+    cut.select(Tokeniser(**own, lowercase=False))
+    assert seen == ["a river", "a bank", "A river", "a bank"]
 
 
 def test_phrases_follow_the_stop_words():
-    cut = EVERYTHING.cut(["bank of river"] * 2)
+    cut = CutTexts(["bank of river"] * 2)
     settings = {"ngrams": 2, "max_share": 1.0}
-    assert "bank river" in Tokeniser(**settings).preview(cut).kept.words
-    assert "bank of" in Tokeniser(**settings, stop_words=()).preview(cut).kept.words
-    assert "bank river" in Tokeniser(**settings).preview(cut).kept.words
-    assert "bank of river" in Tokeniser(**settings | {"ngrams": 3}, stop_words=()).preview(cut).kept.words
+    assert "bank river" in cut.select(Tokeniser(**settings)).vocabulary
+    assert "bank of" in cut.select(Tokeniser(**settings, stop_words=())).vocabulary
+    assert "bank river" in cut.select(Tokeniser(**settings)).vocabulary
+    assert "bank of river" in cut.select(Tokeniser(**settings | {"ngrams": 3}, stop_words=())).vocabulary
 
 
 def test_reasons():
@@ -154,7 +167,7 @@ def test_no_text_has_a_word():
 
 @given(texts, tokenisers().filter(lambda t: t.ngrams == 1))
 def test_spans_are_the_counts(given_texts, tokeniser):
-    selection = tokeniser.cut(given_texts).select(tokeniser)
+    selection = tokeniser.select(given_texts)
     for row, text in enumerate(given_texts):
         spans = tokeniser.spans(text, selection.vocabulary)
         found = np.bincount([word for *_, word in spans], minlength=len(selection.vocabulary))
@@ -247,6 +260,8 @@ def test_numbers():
 def test_ten_thousand_short_texts_are_quick(rng):
     vocabulary = [f"word{i}" for i in range(5_000)]
     many = [" ".join(vocabulary[i] for i in row) for row in rng.zipf(1.3, (10_000, 30)) % 5_000]
-    assert units_of(lambda: Tokeniser().cut(many)) < 100
-    cut = Tokeniser().cut(many)
-    assert units_of(lambda: Tokeniser(max_words=100).preview(cut)) < 25
+    assert units_of(lambda: Tokeniser().select(many)) < 125
+    cut = CutTexts(many)
+    cut.select(Tokeniser())
+    most = itertools.count(100)
+    assert units_of(lambda: cut.select(Tokeniser(max_words=next(most)))) < 25

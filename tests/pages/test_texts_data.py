@@ -64,7 +64,7 @@ def test_a_table_is_recognised_previewed_and_loaded(open_app: Open) -> None:
     assert chosen == [1, 0, 2]
     preview = Tokeniser().preview(TEXTS)
     assert words_shown(app) == set(preview.kept.words) == {"cat", "dog", "house", "sea", "ships", "wind"}
-    assert figures(app)["Tokens kept"] == f"{preview.kept_tokens}"
+    assert figures(app)["Tokens kept"] == f"{preview.kept.n_tokens}"
     assert figures(app)["Left empty"] == "1"
     assert Workspace(WORKSPACE).dataset is None
 

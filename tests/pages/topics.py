@@ -23,7 +23,7 @@ SENTENCES = (
 
 def small_corpus(tokeniser: Tokeniser | None = None, **more: Any) -> Corpus:
     how = tokeniser or Tokeniser(min_documents=1, max_share=1.0)
-    counts = how.cut(SENTENCES).select(how)
+    counts = how.select(SENTENCES)
     return Corpus.build(
         counts.counts,
         vocabulary=counts.vocabulary,

@@ -14,8 +14,7 @@ from acvb_core.data.corpora.disk_shards import SHARD_PAIRS, ShardWriter
 from acvb_core.data.corpora.disk_spool import Entries, EntrySpool
 from acvb_core.data.corpora.documents import Document
 from acvb_core.data.corpora.reading import Reading
-from acvb_core.data.corpora.text_cut import WordList, keep
-from acvb_core.data.corpora.texts import dropped_facts, nothing_left
+from acvb_core.data.corpora.text_cut import WordList, apply_limits
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
@@ -223,7 +222,7 @@ class WordCounter:
 
     def add(self, texts: Sequence[str]) -> None:
         """Count the words of some texts."""
-        selection = self._unlimited.cut(texts, first=self.n_documents + 1).select(self._unlimited)
+        selection = self._unlimited.select(texts, first=self.n_documents + 1)
         counts = selection.counts
         documents = np.bincount(counts.indices, minlength=counts.shape[1])
         totals = np.asarray(counts.sum(axis=0, dtype=np.int64)).ravel()
@@ -256,12 +255,12 @@ class WordCounter:
         found = WordList(*map(np.concatenate, parts))
         names = ["", *self._dropped]
         reasons = np.repeat(np.array(names, dtype=object), [listed.n_words for listed in lists])
-        kept, preview = keep(found, reasons, self.n_documents, self._tokeniser)
+        kept, preview = apply_limits(found, reasons, self.n_documents, self._tokeniser)
         if not len(kept):
-            raise nothing_left(preview, self._tokeniser, source)
+            raise preview.explain_nothing_left(self._tokeniser, source)
         final = np.full(lists[0].n_words, -1, dtype=np.int64)
         final[kept] = np.arange(len(kept))
-        return found.words[kept], final, dropped_facts(preview)
+        return found.words[kept], final, preview.facts()
 
 
 class _Tally:

@@ -3,57 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 
-from acvb_core.data.corpora.cutting import word_lists, words_by, words_of
-from acvb_core.data.corpora.languages import Uncut, find_uncut
-from acvb_core.data.corpora.tokeniser import Tokeniser
+from acvb_core.data.corpora.cutting import cut_by_function, cut_by_pattern, explain_uncut, take_words
+from acvb_core.data.report import Fact, plural
+from acvb_core.errors import DataError
 
-#: Why a word is not kept, in the order in which it is asked, with words for people.
-DROP_REASONS: dict[str, str] = {
-    "stop_word": "stop words",
-    "number": "numbers",
-    "too_rare": "in too few documents",
-    "too_common": "in too many documents",
-    "beyond_cap": "beyond the largest number of words",
+if TYPE_CHECKING:
+    from acvb_core.data.corpora.tokeniser import Tokeniser
+
+
+class DropReason(NamedTuple):
+    """Why words are not kept: what people call it, the setting that decides it, and how to keep more."""
+
+    label: str
+    setting: str
+    remedy: str
+
+
+#: By the name of the reason, in the order in which they are asked.
+DROP_REASONS: dict[str, DropReason] = {
+    "stop_word": DropReason("stop words", "stop_words", "Leave out a language or some extra stop words."),
+    "number": DropReason("numbers", "numbers", "Keep numbers, or choose another column of texts."),
+    "too_rare": DropReason(
+        "in too few documents", "min_documents", "Lower min_documents (1 keeps every word)."
+    ),
+    "too_common": DropReason("in too many documents", "max_share", "Raise max_share (1 keeps every word)."),
+    "beyond_cap": DropReason(
+        "beyond the largest number of words", "max_words", "Raise max_words, or leave it out."
+    ),
 }
 
-#: The setting to change where a reason dropped too much.
-REASON_SETTING: dict[str, str] = {
-    "stop_word": "stop_words",
-    "number": "numbers",
-    "too_rare": "min_documents",
-    "too_common": "max_share",
-    "beyond_cap": "max_words",
-}
-
-
-#: What decides how texts are cut.
-_how = attrgetter("lowercase", "token_pattern", "function")
 #: Words of a list that tell whether the texts were cut into words.
 _LOOKED_AT = 2_000
+#: Words of a list that a fact names.
+_SHOWN = 5
 
 
 @dataclass(frozen=True, eq=False)
 class WordList:
-    """Some words with their counts, most frequent first, equals in alphabetical order.
-
-    Attributes
-    ----------
-    words : ndarray of str (object), shape (n,)
-    counts : int64 array, shape (n,)
-        How often each word stands in all documents.
-    documents : int64 array, shape (n,)
-        In how many documents it stands.
-    """
+    """Words (objects of str), how often each stands in all documents, and in how many of them; shape (n,) each."""
 
     words: NDArray[Any]
     counts: NDArray[np.int64]
@@ -70,7 +66,7 @@ class WordList:
         return int(self.counts.sum())
 
     def top(self, count: int) -> list[tuple[str, int, int]]:
-        """Return word, count and document count of the most frequent words."""
+        """Return word, count and document count of the first words."""
         head = self.words[:count], self.counts[:count].tolist(), self.documents[:count].tolist()
         return list(zip(*head, strict=True))
 
@@ -82,6 +78,7 @@ class TokeniserPreview:
     Attributes
     ----------
     kept : WordList
+        Most frequent first, equals in alphabetical order.
     dropped : dict of WordList
         By reason, the keys of `DROP_REASONS`; a reason that dropped nothing has an empty list.
     n_documents : int
@@ -92,12 +89,7 @@ class TokeniserPreview:
     kept: WordList
     dropped: dict[str, WordList]
     n_documents: int
-    empty: NDArray[np.intp]
-
-    @property
-    def kept_tokens(self) -> int:
-        """Number of tokens that are kept."""
-        return self.kept.n_tokens
+    empty: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp))
 
     @property
     def dropped_tokens(self) -> int:
@@ -105,16 +97,14 @@ class TokeniserPreview:
         return sum(words.n_tokens for words in self.dropped.values())
 
     @cached_property
-    def uncut(self) -> Uncut | None:
-        """Why words seem to be whole sentences; None where they do not. Of many words some thousands are looked at."""
+    def uncut(self) -> str | None:
+        """Why words seem to be whole sentences, and what to do. Of many words some thousands are looked at."""
         looked_at: list[tuple[str, float]] = []
         for listed in (self.kept, *self.dropped.values()):
-            at = np.unique(np.linspace(0, max(listed.n_words - 1, 0), _LOOKED_AT, dtype=np.intp))[
-                : listed.n_words
-            ]
-            counts = listed.counts[at] * (listed.n_words / max(len(at), 1))
-            looked_at += zip(listed.words[at].tolist(), counts.tolist(), strict=True)
-        return find_uncut(looked_at)
+            step = max(listed.n_words // _LOOKED_AT, 1)
+            counts = (step * listed.counts[::step]).tolist()
+            looked_at += zip(listed.words[::step].tolist(), counts, strict=True)
+        return explain_uncut(looked_at)
 
     def blame(self) -> str | None:
         """Return the reason to look at first when too little is left, None when nothing was dropped.
@@ -127,18 +117,46 @@ class TokeniserPreview:
                 return worst
         return None
 
+    def facts(self) -> list[Fact]:
+        """Return the facts about the words that are dropped, and about those that are no words."""
+        facts = [] if self.uncut is None else [Fact("uncut_words", 1, self.uncut)]
+        for name, words in self.dropped.items():
+            if words.n_words:
+                reason = DROP_REASONS[name]
+                tokens = plural(words.n_tokens, "token")
+                told = f"Dropped {plural(words.n_words, 'word')} ({tokens}): {reason.label}."
+                first = words.words[:_SHOWN].tolist()
+                details = {"tokens": words.n_tokens, "setting": reason.setting, "first": first}
+                facts.append(Fact(f"dropped_{name}", words.n_words, told, details))
+        return facts
 
-@dataclass(frozen=True, eq=False)
-class Selection:
-    """The words that are kept, and what was not.
+    def explain_nothing_left(self, tokeniser: Tokeniser, source: str) -> DataError:
+        """Return the error for texts that the tokeniser leaves no word of: which setting dropped most."""
+        where = f"the {plural(self.n_documents, 'text')}"
+        worst = self.blame()
+        if worst is None:
+            return DataError(
+                f"there is no word in {where}",
+                source=source,
+                value=tokeniser.token_pattern,
+                remedy="Check the column of texts and the token pattern.",
+            )
+        counts = ", ".join(
+            f"{plural(words.n_words, 'word')} by {DROP_REASONS[name].setting}"
+            for name, words in self.dropped.items()
+            if words.n_words
+        )
+        _, setting, remedy = DROP_REASONS[worst]
+        return DataError(
+            f"no word of {where} is left: dropped were {counts}",
+            source=source,
+            value=f"{setting}={getattr(tokeniser, setting)}",
+            remedy=self.uncut or remedy,
+        )
 
-    Attributes
-    ----------
-    counts : csr_array, shape (n_documents, n_words)
-    vocabulary : ndarray of str (object), shape (n_words,)
-        In alphabetical order.
-    preview : TokeniserPreview
-    """
+
+class Selection(NamedTuple):
+    """The words that are kept, in alphabetical order, their counts (documents by words), and what was dropped."""
 
     counts: sparse.csr_array
     vocabulary: NDArray[Any]
@@ -146,155 +164,98 @@ class Selection:
 
 
 class CutTexts:
-    """Counts of every word of some texts, before any is dropped.
+    """Texts, or lists of words, that are cut and counted again only where a tokeniser cuts otherwise than the last.
 
-    Parameters
-    ----------
-    texts : sequence of str, or of lists of str
-        Lists of words are not cut.
-    tokeniser : Tokeniser
-        Only `lowercase`, `token_pattern` and `function` matter here.
-    first : int
-        Number of the first text, for messages.
-
-    Raises
-    ------
-    ParameterError
-        The pattern takes too long, or the function fails.
+    `first` is the number of the first text, for messages.
     """
 
-    def __init__(self, texts: Sequence[Any], tokeniser: Tokeniser, first: int = 1) -> None:
-        self._texts = texts
-        self._first = first
-        self._lists = any(isinstance(text, list | tuple) for text in texts)
-        if not self._lists and len(texts):
-            tokeniser.check_cuts_texts()
-        self._how = _how(tokeniser)
-        self._single = _counted(self._words(), len(texts))
-        self._phrases: tuple[Any, _Counted] | None = None
-
-    @property
-    def n_documents(self) -> int:
-        """Number of texts."""
-        return len(self._texts)
-
-    def serves(self, tokeniser: Tokeniser) -> bool:
-        """Whether the texts were cut as this tokeniser would cut them."""
-        return self._how == _how(tokeniser)
+    def __init__(self, texts: Sequence[Any], first: int = 1) -> None:
+        self._texts, self._first = texts, first
+        # Of words, and of phrases: how they were counted; their counts, texts by words; the words.
+        self._counted: dict[int, tuple[Any, sparse.csr_array, NDArray[Any]]] = {}
+        self._last: tuple[Tokeniser, Selection] | None = None
 
     def select(self, tokeniser: Tokeniser) -> Selection:
-        """Return the words that a tokeniser keeps.
+        """Return the words that a tokeniser keeps."""
+        if self._last is None or self._last[0] != tokeniser:
+            self._last = tokeniser, self._select(tokeniser)
+        return self._last[1]
 
-        Raises
-        ------
-        ValueError
-            It cuts otherwise: ask `serves` first.
-        """
-        if not self.serves(tokeniser):
-            raise ValueError("these texts were cut with another case, pattern or function")
-        verdicts = [tokeniser.drops(word) for word in self._single.words]
-        reasons = np.array([verdict or "" for verdict in verdicts], dtype=object)
-        found = self._single
+    def _select(self, tokeniser: Tokeniser) -> Selection:
+        counts, words = self._count(tokeniser, (1, 1), frozenset())
+        reasons = np.array([tokeniser.drops(word) or "" for word in words], dtype=object)
         if tokeniser.ngrams > 1:
-            phrases = self._counted_phrases(tokeniser, frozenset(found.words[reasons != ""].tolist()))
-            reasons = np.concatenate([reasons, np.full(len(phrases.words), "", dtype=object)])
-            found = _Counted(
-                sparse.csr_array(sparse.hstack([found.counts, phrases.counts], format="csr")),
-                np.concatenate([found.words, phrases.words]),
-            )
-        return _selected(found, reasons, tokeniser)
+            dropped = frozenset(words[reasons != ""])
+            of_phrases, phrases = self._count(tokeniser, (2, tokeniser.ngrams), dropped)
+            counts = sparse.csr_array(sparse.hstack([counts, of_phrases], format="csr"))
+            words = np.concatenate([words, phrases])
+            reasons = np.concatenate([reasons, np.full(len(phrases), "", dtype=object)])
+        totals = np.asarray(counts.sum(axis=0, dtype=np.int64)).ravel()
+        documents = np.bincount(counts.indices, minlength=len(words)).astype(np.int64)
+        everything = WordList(words, totals, documents)
+        kept, preview = apply_limits(everything, reasons, len(self._texts), tokeniser)
+        counts = sparse.csr_array(counts[:, kept])
+        counts.sort_indices()
+        empty = np.flatnonzero(np.diff(counts.indptr) == 0)
+        return Selection(counts, words[kept], replace(preview, empty=empty))
 
-    def _counted_phrases(self, tokeniser: Tokeniser, dropped: frozenset[str]) -> _Counted:
-        key = tokeniser.ngrams, dropped
-        if self._phrases is None or self._phrases[0] != key:
-            left = ([word for word in words if word not in dropped] for words in self._words())
-            self._phrases = key, _counted(left, len(self._texts), 2, tokeniser.ngrams)
-        return self._phrases[1]
+    def _count(
+        self, tokeniser: Tokeniser, lengths: tuple[int, int], dropped: frozenset[str]
+    ) -> tuple[sparse.csr_array, NDArray[Any]]:
+        """Return how often words, or phrases of so many words that are not dropped, stand in each text; and these."""
+        key = tokeniser.lowercase, tokeniser.token_pattern, tokeniser.function, lengths, dropped
+        if lengths[0] not in self._counted or self._counted[lengths[0]][0] != key:
+            texts = self._cut(tokeniser)
+            if dropped:
+                texts = ([word for word in words if word not in dropped] for words in texts)
+            self._counted[lengths[0]] = (key, *_count_words(texts, len(self._texts), lengths))
+        return self._counted[lengths[0]][1:]
 
-    def _words(self) -> Iterator[list[str]]:
+    def _cut(self, tokeniser: Tokeniser) -> Iterator[list[str]]:
         """Give the words of each text."""
-        lowercase, pattern, function = self._how
-        if self._lists:
-            return word_lists(self._texts, lowercase, self._first)
-        texts = (text.lower() for text in self._texts) if lowercase else self._texts
-        if callable(function):
-            return words_by(function, texts, self._first)
-        return words_of(texts, pattern, self._first)
+        if any(isinstance(text, list | tuple) for text in self._texts):
+            return take_words(self._texts, tokeniser.lowercase, self._first)
+        if len(self._texts):
+            tokeniser.check_cuts_texts()
+        texts = (text.lower() for text in self._texts) if tokeniser.lowercase else self._texts
+        if callable(tokeniser.function):
+            return cut_by_function(texts, tokeniser.function, self._first)
+        return cut_by_pattern(texts, tokeniser.token_pattern, self._first)
 
 
-@dataclass(frozen=True, eq=False)
-class _Counted:
-    counts: sparse.csr_array
-    words: NDArray[Any]
-
-
-def _counted(words: Iterator[list[str]], n_texts: int, shortest: int = 1, longest: int = 1) -> _Counted:
-    """Count the words of each text, or phrases of `shortest` to `longest` words."""
+def _count_words(
+    texts: Iterator[list[str]], n_texts: int, lengths: tuple[int, int]
+) -> tuple[sparse.csr_array, NDArray[Any]]:
     vectorizer = CountVectorizer(
-        lowercase=False,
-        preprocessor=list,
-        tokenizer=list,
-        token_pattern=None,
-        ngram_range=(shortest, longest),
-        dtype=np.int32,
+        lowercase=False, tokenizer=list, token_pattern=None, ngram_range=lengths, dtype=np.int32
     )
     try:
-        counts = sparse.csr_array(vectorizer.fit_transform(words))
+        counts = sparse.csr_array(vectorizer.fit_transform(texts))
     except ValueError as problem:
         if "empty vocabulary" not in str(problem):
             raise
-        counts = sparse.csr_array((n_texts, 0), dtype=np.int32)
-        return _Counted(counts, np.empty(0, dtype=object))
-    words_found = np.empty(counts.shape[1], dtype=object)
-    words_found[:] = sorted(vectorizer.vocabulary_, key=vectorizer.vocabulary_.__getitem__)
-    return _Counted(counts, words_found)
+        return sparse.csr_array((n_texts, 0), dtype=np.int32), np.empty(0, dtype=object)
+    return counts, vectorizer.get_feature_names_out()
 
 
-def _selected(found: _Counted, reasons: NDArray[Any], tokeniser: Tokeniser) -> Selection:
-    n_documents, n_words = found.counts.shape
-    totals = np.asarray(found.counts.sum(axis=0, dtype=np.int64)).ravel()
-    documents = np.bincount(found.counts.indices, minlength=n_words).astype(np.int64)
-    kept, preview = keep(WordList(found.words, totals, documents), reasons, n_documents, tokeniser)
-    counts = sparse.csr_array(found.counts[:, kept])
-    counts.sort_indices()
-    empty = np.flatnonzero(np.diff(counts.indptr) == 0)
-    return Selection(counts, found.words[kept], replace(preview, empty=empty))
-
-
-def keep(
-    found: WordList, reasons: NDArray[Any], n_documents: int, tokeniser: Tokeniser
+def apply_limits(
+    words: WordList, reasons: NDArray[Any], n_documents: int, tokeniser: Tokeniser
 ) -> tuple[NDArray[np.intp], TokeniserPreview]:
-    """Apply the limits of a tokeniser to counted words.
+    """Apply the limits of a tokeniser to counted words, in any order.
 
-    Parameters
-    ----------
-    found : WordList
-        In any order.
-    reasons : ndarray of str (object), shape (n,)
-        Why a word is dropped, "" where nothing speaks against it yet; changed in place.
-    n_documents : int
-    tokeniser : Tokeniser
-
-    Returns
-    -------
-    kept : int array
-        Places of the words that are kept, in alphabetical order of the words.
-    preview : TokeniserPreview
-        Without the empty documents.
+    `reasons` says why a word is dropped, "" where nothing speaks against it yet; it is changed in place. Returns the
+    places of the words that are kept, in alphabetical order of the words, and a preview without the empty documents.
     """
-    words, totals, documents = found.words, found.counts, found.documents
-    reasons[(reasons == "") & (documents < tokeniser.min_documents)] = "too_rare"
-    reasons[(reasons == "") & (documents > tokeniser.max_share * n_documents)] = "too_common"
-    order = np.lexsort((np.argsort(np.argsort(words, kind="stable")), -totals))
+    reasons[(reasons == "") & (words.documents < tokeniser.min_documents)] = "too_rare"
+    reasons[(reasons == "") & (words.documents > tokeniser.max_share * n_documents)] = "too_common"
+    alphabetical = np.argsort(words.words, kind="stable")
+    by_count = alphabetical[np.argsort(-words.counts[alphabetical], kind="stable")]
     if tokeniser.max_words is not None:
-        candidates = order[reasons[order] == ""]
-        reasons[candidates[tokeniser.max_words :]] = "beyond_cap"
+        reasons[by_count[reasons[by_count] == ""][tokeniser.max_words :]] = "beyond_cap"
 
-    def listed(reason: str) -> WordList:
-        chosen = order[reasons[order] == reason]
-        return WordList(words[chosen], totals[chosen], documents[chosen])
+    def list_words(reason: str) -> WordList:
+        chosen = by_count[reasons[by_count] == reason]
+        return WordList(words.words[chosen], words.counts[chosen], words.documents[chosen])
 
-    kept = np.flatnonzero(reasons == "")
-    kept = kept[np.argsort(words[kept], kind="stable")]
-    none = np.empty(0, dtype=np.intp)
-    return kept, TokeniserPreview(listed(""), {r: listed(r) for r in DROP_REASONS}, n_documents, none)
+    preview = TokeniserPreview(list_words(""), {name: list_words(name) for name in DROP_REASONS}, n_documents)
+    return alphabetical[reasons[alphabetical] == ""], preview

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from acvb_core.data.corpora.counts import CountsFound
 from acvb_core.data.corpora.cutting import NO_PATTERN
 from acvb_core.data.corpora.documents import Document
 from acvb_core.data.corpora.layout import CorpusLayout
-from acvb_core.data.corpora.text_cut import DROP_REASONS, REASON_SETTING, CutTexts, TokeniserPreview
+from acvb_core.data.corpora.text_cut import CutTexts
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.metadata import typed_column, typed_values
@@ -45,23 +46,12 @@ class LoadedCorpus:
     layout: CorpusLayout
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Texts:
-    """The texts of a file, read once and cut as often as the tokeniser changes.
+    """The texts of a file with the unique names of their documents, and what else the file says of these.
 
-    Attributes
-    ----------
-    texts : tuple of str
-    documents : ndarray of str (object)
-        Unique names.
-    labels : ndarray of str (object), or None
-    name : str
-        What the user calls the corpus.
-    layout : CorpusLayout
-    facts : tuple of Fact
-        What reading found.
-    metadata : mapping of str to ndarray
-        Further columns beside the texts (`Corpus.metadata`).
+    The texts are read once and cut as often as the tokeniser changes; `name` is what the user calls the corpus,
+    `facts` is what reading found.
     """
 
     texts: tuple[str, ...]
@@ -70,22 +60,12 @@ class Texts:
     name: str
     layout: CorpusLayout
     facts: tuple[Fact, ...]
-    metadata: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-    _cut: CutTexts | None = field(default=None, repr=False)
+    metadata: Mapping[str, NDArray[Any]]
 
-    def __len__(self) -> int:
-        return len(self.texts)
-
-    def cut(self, tokeniser: Tokeniser) -> CutTexts:
-        """Return the texts cut into words: the last cutting where case and pattern are still the same."""
-        cut = self._cut
-        if cut is None or not cut.serves(tokeniser):
-            cut = self._cut = tokeniser.cut(self.texts)
-        return cut
-
-    def preview(self, tokeniser: Tokeniser) -> TokeniserPreview:
-        """Return what a tokeniser keeps and drops."""
-        return tokeniser.preview(self.cut(tokeniser))
+    @cached_property
+    def cut(self) -> CutTexts:
+        """The texts, cut into words by the last tokeniser."""
+        return CutTexts(self.texts)
 
 
 class MemorySink:
@@ -125,17 +105,10 @@ class MemorySink:
         return Texts(tuple(self._texts), documents, labels, name, layout, tuple(facts), metadata)
 
     def build_corpus(self, found: CountsFound, layout: CorpusLayout, name: str) -> LoadedCorpus:
-        """Return the corpus of the entries that were added.
-
-        Raises
-        ------
-        DataError
-            There is no token.
-        """
+        """Return the corpus of the entries that were added; DataError where there is no token."""
         none = np.empty(0, dtype=np.int32)
-        rows, columns, counts = (
-            np.concatenate(part) for part in zip(*(self._entries or [(none, none, none)]), strict=True)
-        )
+        parts = zip(*(self._entries or [(none, none, none)]), strict=True)
+        rows, columns, counts = map(np.concatenate, parts)
         self._entries.clear()
         if not counts.any():
             raise DataError(
@@ -145,28 +118,19 @@ class MemorySink:
             )
         shape = found.n_documents, len(found.words)
         matrix = sparse.csr_array((counts.astype(np.int64), (rows, columns)), shape=shape)
-        documents = [str(i + 1) for i in range(shape[0])] if found.names is None else found.names.labels()
+        documents = None if found.names is None else found.names.labels()
+        if documents is None:
+            documents = [str(i + 1) for i in range(shape[0])]
         corpus = Corpus.build(matrix, vocabulary=found.words, documents=documents, name=name)
-        facts = [
-            *found.facts,
-            *entry_facts(len(counts) - matrix.nnz, int(np.count_nonzero(counts == 0))),
-            *corpus_facts(corpus),
-        ]
-        return LoadedCorpus(corpus, ReadReport(layout.filename, tuple(facts)), layout)
+        repeated = entry_facts(len(counts) - matrix.nnz, int(np.count_nonzero(counts == 0)))
+        facts = (*found.facts, *repeated, *corpus_facts(corpus))
+        return LoadedCorpus(corpus, ReadReport(layout.filename, facts), layout)
 
 
 def corpus_of_texts(
     texts: Texts, tokeniser: Tokeniser | None = None, *, name: str | None = None
 ) -> LoadedCorpus:
-    """Return the corpus that a tokeniser makes of texts.
-
-    Parameters
-    ----------
-    texts : Texts
-    tokeniser : Tokeniser, optional
-        Default: `Tokeniser()`.
-    name : str, optional
-        Default: the texts' own.
+    """Return the corpus that a tokeniser (default: `Tokeniser()`) makes of texts, called as they are by default.
 
     Raises
     ------
@@ -174,12 +138,13 @@ def corpus_of_texts(
         No word is left; the message says which setting dropped most.
     """
     tokeniser = tokeniser or Tokeniser()
-    selection = texts.cut(tokeniser).select(tokeniser)
-    if not len(selection.vocabulary):
-        raise nothing_left(selection.preview, tokeniser, texts.layout.filename)
+    counts, vocabulary, preview = texts.cut.select(tokeniser)
+    source = texts.layout.filename
+    if not len(vocabulary):
+        raise preview.explain_nothing_left(tokeniser, source)
     corpus = Corpus.build(
-        selection.counts,
-        vocabulary=selection.vocabulary,
+        counts,
+        vocabulary=vocabulary,
         documents=texts.documents,
         name=name or texts.name,
         texts=None if tokeniser.token_pattern == NO_PATTERN else texts.texts,
@@ -187,8 +152,8 @@ def corpus_of_texts(
         tokeniser=tokeniser,
         metadata=texts.metadata,
     )
-    facts = [*texts.facts, *dropped_facts(selection.preview), *corpus_facts(corpus)]
-    return LoadedCorpus(corpus, ReadReport(texts.layout.filename, tuple(facts)), texts.layout)
+    report = ReadReport(source, (*texts.facts, *preview.facts(), *corpus_facts(corpus)))
+    return LoadedCorpus(corpus, report, texts.layout)
 
 
 def entry_facts(repeated: int, zeros: int) -> list[Fact]:
@@ -206,7 +171,7 @@ def entry_facts(repeated: int, zeros: int) -> list[Fact]:
 def corpus_facts(corpus: Corpus) -> list[Fact]:
     """Return the facts about the corpus as a whole."""
     empty = np.flatnonzero(corpus.lengths == 0)
-    return size_facts(corpus, len(empty), _first(corpus.documents, empty))
+    return size_facts(corpus, len(empty), corpus.documents[empty[:_SHOWN]].tolist())
 
 
 def size_facts(corpus: Corpus | DiskCorpus, n_empty: int, first_empty: list[str]) -> list[Fact]:
@@ -222,61 +187,6 @@ def size_facts(corpus: Corpus | DiskCorpus, n_empty: int, first_empty: list[str]
     unused = np.flatnonzero(corpus.frequencies == 0)
     if len(unused):
         told = f"{plural(len(unused), 'word')} of the vocabulary in no document: kept."
-        facts.append(Fact("unused_words", len(unused), told, {"first": _first(corpus.vocabulary, unused)}))
+        first = corpus.vocabulary[unused[:_SHOWN]].tolist()
+        facts.append(Fact("unused_words", len(unused), told, {"first": first}))
     return facts
-
-
-def dropped_facts(preview: TokeniserPreview) -> list[Fact]:
-    """Return the facts about the words that a tokeniser drops, and about those that are no words."""
-    facts = []
-    if preview.uncut is not None:
-        facts.append(Fact("uncut_words", 1, preview.uncut.sentence))
-    for reason, words in preview.dropped.items():
-        if words.n_words:
-            told = (
-                f"Dropped {plural(words.n_words, 'word')} ({plural(words.n_tokens, 'token')}): "
-                f"{DROP_REASONS[reason]}."
-            )
-            details = {
-                "tokens": words.n_tokens,
-                "setting": REASON_SETTING[reason],
-                "first": words.words[:_SHOWN].tolist(),
-            }
-            facts.append(Fact(f"dropped_{reason}", words.n_words, told, details))
-    return facts
-
-
-def nothing_left(preview: TokeniserPreview, tokeniser: Tokeniser, source: str) -> DataError:
-    """Return the error for texts that a tokeniser leaves no word of: which setting dropped most."""
-    reason = preview.blame()
-    where = f"the {plural(preview.n_documents, 'text')}"
-    if reason is None:
-        return DataError(
-            f"there is no word in {where}",
-            source=source,
-            value=tokeniser.token_pattern,
-            remedy="Check the column of texts and the token pattern.",
-        )
-    counts = ", ".join(
-        f"{plural(words.n_words, 'word')} by {REASON_SETTING[r]}"
-        for r, words in preview.dropped.items()
-        if words.n_words
-    )
-    setting = REASON_SETTING[reason]
-    remedies = {
-        "min_documents": "Lower min_documents (1 keeps every word).",
-        "max_share": "Raise max_share (1 keeps every word).",
-        "stop_words": "Leave out a language or some extra stop words.",
-        "numbers": "Keep numbers, or choose another column of texts.",
-        "max_words": "Raise max_words, or leave it out.",
-    }
-    return DataError(
-        f"no word of {where} is left: dropped were {counts}",
-        source=source,
-        value=f"{setting}={getattr(tokeniser, setting)}",
-        remedy=remedies[setting] if preview.uncut is None else preview.uncut.sentence,
-    )
-
-
-def _first(names: NDArray[Any], places: NDArray[np.intp]) -> list[str]:
-    return [str(names[at]) for at in places[:_SHOWN]]

@@ -4,24 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from typing import Any
+
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+from stop_words import AVAILABLE_LANGUAGES, get_stop_words
 
 from acvb_core.data.corpora.cutting import (
     NO_PATTERN,
     TOKEN_PATTERN,
     WordFunction,
     check_pattern,
+    cut_by_function,
+    cut_by_pattern,
+    find_spans,
+    locate_words,
     name_of,
-    places_of,
-    spans_of,
-    words_by,
 )
-from acvb_core.data.corpora.languages import is_number, stop_set, stop_words_of
+from acvb_core.data.corpora.text_cut import CutTexts, Selection, TokeniserPreview
 from acvb_core.errors import ParameterError
 from acvb_core.parameters import Parameter
 
-if TYPE_CHECKING:
-    from acvb_core.data.corpora.text_cut import CutTexts, TokeniserPreview
+#: Languages whose stop words are offered, by their English names. Chinese and Japanese are written without blanks:
+#: only a tokeniser of one's own finds their stop words.
+STOP_WORD_LANGUAGES: tuple[str, ...] = tuple(sorted(set(AVAILABLE_LANGUAGES) - {"chinese", "japanese"}))
 
 TOKENISER_PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
@@ -51,7 +57,35 @@ TOKENISER_PARAMETERS: tuple[Parameter, ...] = (
         low=0, advanced=False,
     ),
 )  # fmt: skip
-_BY_NAME = {parameter.name: parameter for parameter in TOKENISER_PARAMETERS}
+
+
+@lru_cache(maxsize=64)
+def stop_words_of(language: str) -> frozenset[str]:
+    """Return the stop words of one language, in lower case; ParameterError where no list is known."""
+    if language not in AVAILABLE_LANGUAGES:
+        known = ", ".join(STOP_WORD_LANGUAGES)
+        raise ParameterError(f"There are no stop words for the language {language!r}; choose among {known}.")
+    words = frozenset(word.lower() for word in get_stop_words(language))
+    if language != "english":
+        return words
+    # The library's English list is meant for search engines: with computer, microsoft, problem and state it
+    # drops what topics are made of. scikit-learn's is shorter, but knows no contractions (don't, she'll).
+    return frozenset(ENGLISH_STOP_WORDS) | {word for word in words if "'" in word}
+
+
+@lru_cache(maxsize=32)
+def _stop_words(languages: tuple[str, ...], extra: tuple[str, ...], pattern: str) -> frozenset[str]:
+    """Return the stop words as the texts are cut: "don't" is never met, but its "don" is."""
+    listed = [word for language in languages for word in stop_words_of(language)]
+    listed += [word.lower() for word in extra]
+    if pattern == NO_PATTERN:
+        return frozenset(listed)
+    return frozenset(part for parts in cut_by_pattern(listed, pattern) for part in parts)
+
+
+def is_number(word: str) -> bool:
+    """Whether a word has digits and no letter: 1996, 1_000, or with a pattern of your own 3.14."""
+    return any(c.isnumeric() for c in word) and not any(c.isalpha() for c in word)
 
 
 @dataclass(frozen=True)
@@ -107,10 +141,11 @@ class Tokeniser:
     function: WordFunction | str | None = None
 
     def __post_init__(self) -> None:
-        for name, parameter in _BY_NAME.items():
-            given = getattr(self, name)
-            value = parameter.check(0 if name == "max_words" and given is None else given)
-            object.__setattr__(self, name, None if name == "max_words" and value == 0 else value)
+        if self.max_words is None:
+            object.__setattr__(self, "max_words", 0)
+        for parameter in TOKENISER_PARAMETERS:
+            object.__setattr__(self, parameter.name, parameter.check(getattr(self, parameter.name)))
+        object.__setattr__(self, "max_words", self.max_words or None)
         for name in ("stop_words", "extra_stop_words"):
             given = getattr(self, name)
             if isinstance(given, str) or not all(isinstance(word, str) for word in given):
@@ -118,7 +153,7 @@ class Tokeniser:
             object.__setattr__(self, name, tuple(dict.fromkeys(given)))
         for language in self.stop_words:
             stop_words_of(language)
-        if self.function is not None and not (callable(self.function) or isinstance(self.function, str)):
+        if not (self.function is None or callable(self.function) or isinstance(self.function, str)):
             raise ParameterError(
                 f"function is {self.function!r}; it must take a text and give a list of words."
             )
@@ -127,25 +162,17 @@ class Tokeniser:
 
     @classmethod
     def from_dict(cls, settings: Mapping[str, Any]) -> Tokeniser:
-        """Return the tokeniser with these settings; what is missing has its default.
-
-        Raises
-        ------
-        ParameterError
-            A name is unknown, or a value not allowed.
-        """
-        known = [field.name for field in fields(cls)]
+        """Return the tokeniser with these settings; what is missing has its default."""
+        known = sorted(field.name for field in fields(cls))
         for name in settings:
             if name not in known:
-                raise ParameterError(
-                    f"A tokeniser has no setting {name!r}; it has {', '.join(sorted(known))}."
-                )
+                raise ParameterError(f"A tokeniser has no setting {name!r}; it has {', '.join(known)}.")
         return cls(**settings)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as JSON-able values, of a function its name."""
-        found = {field.name: getattr(self, field.name) for field in fields(self)}
-        found |= {name: list(found[name]) for name in ("stop_words", "extra_stop_words")}
+        words = {"stop_words": list(self.stop_words), "extra_stop_words": list(self.extra_stop_words)}
+        found: dict[str, Any] = vars(self) | words
         function = found.pop("function")
         return found if function is None else found | {"function": name_of(function)}
 
@@ -172,47 +199,24 @@ class Tokeniser:
         """
         return replace(self, min_documents=1, max_share=1.0, max_words=None)
 
-    def cut(self, texts: Sequence[str] | Sequence[list[str]], *, first: int = 1) -> CutTexts:
-        """Return texts cut into words and counted: what `preview` filters without cutting again.
+    def select(self, texts: Sequence[str] | Sequence[list[str]], *, first: int = 1) -> Selection:
+        """Return the words of texts that are kept, and their counts; lists of words are not cut.
 
-        Parameters
-        ----------
-        texts : sequence of str, or of lists of str
-            Lists of words are not cut.
-        first : int
-            Number of the first text, for messages.
-
-        Raises
-        ------
-        ParameterError
-            The pattern takes too long, or the function fails (any method that cuts texts raises this).
+        `first` is the number of the first text, for messages. ParameterError where the pattern takes too long or the
+        function fails, as in any method that cuts texts.
         """
-        from acvb_core.data.corpora.text_cut import CutTexts
+        return CutTexts(texts, first).select(self)
 
-        return CutTexts(texts, self, first)
-
-    def preview(self, texts: Sequence[str] | CutTexts) -> TokeniserPreview:
-        """Return what is kept and what is dropped, and why.
-
-        Parameters
-        ----------
-        texts : sequence of str, or CutTexts
-            Texts cut once (`cut`) are only filtered: settings other than the case and the pattern can change
-            without a second cutting.
-        """
-        from acvb_core.data.corpora.text_cut import CutTexts
-
-        cut = texts if isinstance(texts, CutTexts) else self.cut(texts)
-        return cut.select(self).preview
+    def preview(self, texts: Sequence[str] | Sequence[list[str]]) -> TokeniserPreview:
+        """Return which words of texts are kept and which are dropped, and why."""
+        return self.select(texts).preview
 
     def drops(self, word: str) -> str | None:
         """Return why a single word is never kept: "stop_word", "number", or None when it may be."""
         pattern = NO_PATTERN if self.function else self.token_pattern
-        if word.lower() in stop_set(self.stop_words, self.extra_stop_words, pattern):
+        if word.lower() in _stop_words(self.stop_words, self.extra_stop_words, pattern):
             return "stop_word"
-        if not self.numbers and is_number(word):
-            return "number"
-        return None
+        return "number" if not self.numbers and is_number(word) else None
 
     def spans(self, text: str, vocabulary: Sequence[str] | Mapping[str, int]) -> list[tuple[int, int, int]]:
         """Return where words of a vocabulary stand in a text.
@@ -230,12 +234,12 @@ class Tokeniser:
             word is taken, and the next one begins behind it.
         """
         index = vocabulary if isinstance(vocabulary, Mapping) else {w: i for i, w in enumerate(vocabulary)}
-        tokens = [found for found in self._tokens(text) if self.drops(found[0]) is None]
+        tokens = [token for token in self._locate_words(text) if self.drops(token[0]) is None]
         spans = []
         at = 0
         while at < len(tokens):
             for length in range(min(self.ngrams, len(tokens) - at), 0, -1):
-                phrase = index.get(" ".join(token[0] for token in tokens[at : at + length]))
+                phrase = index.get(" ".join(word for word, _, _ in tokens[at : at + length]))
                 if phrase is not None:
                     spans.append((tokens[at][1], tokens[at + length - 1][2], phrase))
                     at += length
@@ -244,14 +248,15 @@ class Tokeniser:
                 at += 1
         return spans
 
-    def _tokens(self, text: str) -> list[tuple[str, int, int]]:
+    def _locate_words(self, text: str) -> list[tuple[str, int, int]]:
         """Return every word of a text with its start and end there."""
         self.check_cuts_texts()
         lowered = text.lower() if self.lowercase else text
         if callable(self.function):
-            found = places_of(next(words_by(self.function, [lowered])), lowered)
+            found = locate_words(next(cut_by_function([lowered], self.function)), lowered)
         else:
-            found = [(lowered[start:end], start, end) for start, end in spans_of(lowered, self.token_pattern)]
+            spans = next(find_spans([lowered], self.token_pattern))
+            found = [(lowered[start:end], start, end) for start, end in spans]
         if len(lowered) == len(text):
             return found
         # A few letters are longer in lower case (İ): places there are not the places in the text.
@@ -260,13 +265,7 @@ class Tokeniser:
 
 
 def with_function(tokeniser: Tokeniser | None, function: WordFunction | None) -> Tokeniser | None:
-    """Return a tokeniser that was read from a file with its function, of which the file has only the name.
-
-    Raises
-    ------
-    ParameterError
-        It has none.
-    """
+    """Return a tokeniser that was read from a file with its function; ParameterError where it was made without one."""
     if function is None:
         return tokeniser
     if tokeniser is None or tokeniser.function is None:
@@ -275,13 +274,5 @@ def with_function(tokeniser: Tokeniser | None, function: WordFunction | None) ->
 
 
 def as_tokeniser(given: Tokeniser | WordFunction | None) -> Tokeniser | None:
-    """Return a tokeniser; a function stands for `Tokeniser(function=…)`.
-
-    Raises
-    ------
-    ParameterError
-        It is neither.
-    """
-    if given is None or isinstance(given, Tokeniser):
-        return given
-    return Tokeniser(function=given)
+    """Return a tokeniser; a function stands for `Tokeniser(function=…)`, and what is neither is a ParameterError."""
+    return given if given is None or isinstance(given, Tokeniser) else Tokeniser(function=given)
