@@ -155,7 +155,8 @@ def _gibbs(data: Any, values: Values) -> Averaged:
 
 _COLLAPSED = (*_SIZE, *_PRIOR, _SHRINK)
 _RUN = (max_sweeps(1000), TOLERANCE)
-#: A mean of all the words of a corpus settles slowly, held-out words are predicted as well long before (docs/measured.md).
+#: The mean over all words of a corpus settles slowly; held-out words are predicted as well long before
+#: (docs/measured.md).
 _TOLERANCE = replace(TOLERANCE, default=1e-4)
 _AVERAGED_RUN = (_TRACK, AUTO_BURN_IN, max_sweeps(5000), _TOLERANCE)
 

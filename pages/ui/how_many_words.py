@@ -7,7 +7,8 @@ A model of topics is told how many there are. Try several numbers, each from mor
 measures stop getting better: a number they agree on is a good one, and where they disagree the topics' words decide.
 """
 
-#: Whether leave-one-out perplexity may choose the number of topics: measured by benchmarks/topic_choice.py (docs/measured.md).
+#: Whether leave-one-out perplexity may choose the number of topics: measured by benchmarks/topic_choice.py
+#: (docs/measured.md).
 LOO_TEXT = (
     "**Leave-one-out perplexity**: how well each word is predicted from all others. It comes with the run and needs "
     "nothing held out, but is no judge of the number of topics: it goes on falling where the held-out perplexity has "
