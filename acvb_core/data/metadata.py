@@ -14,17 +14,15 @@ from acvb_core.errors import DataError
 
 Kind = Literal["integer", "number", "day", "time", "string"]
 
-_WHOLE = (
-    r"[+-]?(0|[1-9]\d{0,14})"  # 007 is a name, and more digits than these are an id that a float would round
-)
+# 007 is a name, and more digits than these are an id that a float would round.
+_WHOLE = r"[+-]?(0|[1-9]\d{0,14})"
 _DAY = r"\d{4}[-/]\d{2}[-/]\d{2}"
-_SECONDS = r"\d{2}(\.\d{1,9})?"
 _PATTERNS: dict[Kind, re.Pattern[str]] = {
     "integer": re.compile(_WHOLE, re.ASCII),
     "number": re.compile(rf"({_WHOLE}(\.\d*)?|[+-]?\.\d+)([eE][+-]?\d{{1,3}})?", re.ASCII),
     # Midnight throughout: these are dates that went through a library which knows times only.
     "day": re.compile(rf"{_DAY}([T ]00:00(:00(\.0{{1,9}})?)?Z?)?", re.ASCII),
-    "time": re.compile(rf"{_DAY}([T ]\d{{2}}:\d{{2}}(:{_SECONDS})?Z?)?", re.ASCII),
+    "time": re.compile(rf"{_DAY}([T ]\d{{2}}:\d{{2}}(:\d{{2}}(\.\d{{1,9}})?)?Z?)?", re.ASCII),
 }
 #: For each kind of date: its unit, and how many characters of a value it takes.
 _UNITS = {"day": ("D", 10), "time": ("us", 26)}
@@ -110,44 +108,29 @@ def string_values(column: NDArray[Any]) -> list[str]:
 
 
 def check_metadata(metadata: Mapping[str, Any] | None, n: int, source: str) -> dict[str, NDArray[Any]]:
-    """Return columns as typed arrays of `n` values each.
+    """Return columns as typed arrays of `n` values each; a DataError refuses more or fewer.
 
-    Parameters
-    ----------
-    metadata : mapping of column name to sequence, shape (n,)
-        Whole numbers become int64, other numbers float64, dates datetime64 in days or µs, all else strings
-        (None and NaN among them: "").
-    n : int
-    source : str
-        What the user calls the data.
-
-    Raises
-    ------
-    DataError
-        A column has more or fewer values.
+    Whole numbers become int64, other numbers float64, dates datetime64 in days or µs, all else strings (None and NaN
+    among them: "").
     """
-    found = {}
-    for name, values in (metadata or {}).items():
-        column = _checked_column(values)
+    found = {str(name): _type_column(values) for name, values in (metadata or {}).items()}
+    for name, column in found.items():
         if column.shape != (n,):
-            raise DataError(
-                f"the column {name!r} has the shape {column.shape} for {n:,} documents",
-                source=source,
-                remedy="Give one value for each document.",
-            )
-        found[str(name)] = column
+            what = f"the column {name!r} has the shape {column.shape} for {n:,} documents"
+            raise DataError(what, source=source, remedy="Give one value for each document.")
     return found
 
 
-def _checked_column(values: Any) -> NDArray[Any]:
+def _type_column(values: Any) -> NDArray[Any]:
     array = np.asarray(values)
     if array.dtype.kind == "M":
         return array if np.datetime_data(array.dtype)[0] == "D" else array.astype("datetime64[us]")
     if array.dtype.kind in "iuf":
         return array.astype(np.float64 if array.dtype.kind == "f" else np.int64)
     found = np.empty(array.shape, dtype=object)
-    flat = ["" if value is None or value != value else str(value) for value in array.ravel().tolist()]
-    found.ravel()[:] = flat
+    found.flat[:] = [
+        "" if value is None or value != value else str(value) for value in array.ravel().tolist()
+    ]
     return found
 
 

@@ -38,56 +38,26 @@ def frame_labels(given: Any) -> tuple[list[str] | None, list[str] | None]:
 def unique_names(names: ArrayLike | None, count: int, kind: str, source: str) -> NDArray[Any]:
     """Return names as an object array of str, "0", "1", … where none are given.
 
-    Parameters
-    ----------
-    names : sequence, optional
-    count : int
-        How many there must be.
-    kind : str
-        What is named, for messages ("row", "word").
-    source : str
-        What the user calls the data.
-
-    Raises
-    ------
-    DataError
-        There are more or fewer names than `count`, or a name is repeated.
+    A DataError refuses more or fewer names than `count`, and one that is repeated. `kind` says what is named ("row",
+    "word").
     """
     if names is None:
         return np.array([str(i) for i in range(count)], dtype=object)
     found = np.array([str(name) for name in np.asarray(names, dtype=object)], dtype=object)
     if len(found) != count:
-        raise DataError(
-            f"{len(found):,} {kind} labels were given for {count:,} {kind}s",
-            source=source,
-            remedy=f"Give one label for each {kind}.",
-        )
+        what = f"{len(found):,} {kind} labels were given for {count:,} {kind}s"
+        raise DataError(what, source=source, remedy=f"Give one label for each {kind}.")
     values, counts = np.unique(found, return_counts=True)
     if len(values) < count:
-        raise DataError(
-            f"a {kind} label stands {int(counts.max())} times",
-            value=str(values[counts.argmax()]),
-            source=source,
-            remedy=f"Give every {kind} a name of its own.",
-        )
+        what, value = f"a {kind} label stands {int(counts.max())} times", str(values[counts.argmax()])
+        raise DataError(what, value=value, source=source, remedy=f"Give every {kind} a name of its own.")
     return found
 
 
 def refuse_repeated(labels: Sequence[str], side: str, place: Callable[[int], dict[str, Any]]) -> None:
-    """Refuse labels of a file of which one is blank or stands twice.
+    """Refuse labels of a file of which one is blank or stands twice; `place` gives source, line and column of label i.
 
-    Parameters
-    ----------
-    labels : sequence of str
-    side : str
-        What is named, for messages ("row", "column").
-    place : callable
-        Returns where label i stands: source, line and column.
-
-    Raises
-    ------
-    DataError
-        Names the place of the second one, and of the first.
+    The DataError names the place of the second one, and of the first. `side` says what is named ("row", "column").
     """
     seen: dict[str, int] = {}
     for i, label in enumerate(labels):
@@ -95,23 +65,19 @@ def refuse_repeated(labels: Sequence[str], side: str, place: Callable[[int], dic
             raise DataError(f"a {side} label is blank", **place(i), remedy=f"Give every {side} a name.")
         if label in seen:
             first = place(seen[label])
-            raise DataError(
-                f"this {side} label already stands on line {first['line']:,}, column {first['column']:,}",
-                **place(i),
-                value=label,
-                remedy=f"Give every {side} a name of its own.",
-            )
+            what = f"this {side} label already stands on line {first['line']:,}, column {first['column']:,}"
+            raise DataError(what, **place(i), value=label, remedy=f"Give every {side} a name of its own.")
         seen[label] = i
 
 
 def make_unique(names: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return names made unique by a number appended to each that stood before, and those that had to change."""
     counted = Counter(names)
+    if len(counted) == len(names):
+        return list(names), []
     changed: list[str] = []
-    repeated = {name for name, count in counted.items() if count > 1}
-    if not repeated:
-        return list(names), changed
-    return list(number_repeated(names, repeated.__contains__, counted.__contains__, changed)), changed
+    made = number_repeated(names, lambda name: counted[name] > 1, counted.__contains__, changed)
+    return list(made), changed
 
 
 def number_repeated(
@@ -120,17 +86,9 @@ def number_repeated(
     is_taken: Callable[[str], bool],
     changed: list[str],
 ) -> Iterator[str]:
-    """Give names made unique, a number appended to each that stood before.
+    """Give names made unique, a number appended to each that stood before; `changed` receives those that had to change.
 
-    Parameters
-    ----------
-    names : iterable of str
-    is_repeated : callable
-        Whether a name may stand more than once.
-    is_taken : callable
-        Whether a new name is one of those given.
-    changed : list
-        Receives the names that had to change.
+    `is_repeated` says whether a name may stand more than once, `is_taken` whether a new name is one of those given.
     """
     seen: dict[str, int] = {}
     made: set[str] = set()

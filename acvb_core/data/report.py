@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 
@@ -46,13 +46,7 @@ class ReadReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON-able values."""
-        return {
-            "source": self.source,
-            "facts": [
-                {"name": f.name, "count": f.count, "sentence": f.sentence, "details": dict(f.details)}
-                for f in self.facts
-            ],
-        }
+        return {"source": self.source, "facts": [asdict(fact) for fact in self.facts]}
 
 
 def plural(count: int, one: str, many: str | None = None) -> str:
