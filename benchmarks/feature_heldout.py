@@ -22,7 +22,7 @@ import pandas as pd
 from sklearn import datasets
 
 from acvb_core import fit, load_table
-from acvb_core.data.cell_split import hold_out_cells
+from acvb_core.data.split import hold_out_cells
 from acvb_core.data.table import Table
 
 SHARE = 0.3

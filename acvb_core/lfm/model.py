@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from acvb_core.data.cell_split import HeldOutCells
+from acvb_core.data.split import HeldOut
 from acvb_core.data.table import Table
 from acvb_core.evaluate.heldout import CellScore, score_cells
 from acvb_core.lfm.cells import Floats
@@ -102,7 +102,7 @@ class LfmModel:
             return truth, mean, variance
         return truth, mean / moments.sd, variance / moments.sd**2
 
-    def predict(self, posterior: Posterior, heldout: HeldOutCells) -> Array:
+    def predict(self, posterior: Posterior, heldout: HeldOut) -> Array:
         """Return density and mean of each held-out cell on the standardised scale, shape (n, 2).
 
         The predictive distribution is taken as normal with the mixture's mean and variance. Densities of cells far
@@ -131,7 +131,7 @@ class LfmModel:
         """Scores of predicted cells."""
         return CellScore
 
-    def score(self, probability: Array, heldout: HeldOutCells) -> CellScore:
+    def score(self, probability: Array, heldout: HeldOut) -> CellScore:
         """Return the scores of predictions."""
         moments = self.table.moments
         truth = (heldout.values - moments.mean[heldout.columns]) / moments.sd[heldout.columns]

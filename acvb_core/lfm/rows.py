@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from acvb_core.data.cell_split import hold_out_cells
+from acvb_core.data.split import hold_out_cells
 from acvb_core.data.table import Table
 from acvb_core.lfm.cells import NOISE_FLOOR, Cells
 from acvb_core.lfm.fab import Fab

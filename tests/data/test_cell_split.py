@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy import stats
 
-from acvb_core.data.cell_split import hold_out_cells
-from acvb_core.data.synthetic_features import planted_features
+from acvb_core.data.split import hold_out_cells
+from acvb_core.data.synthetic_mixtures import planted_features
 from acvb_core.data.table import Table, same_valued
 from acvb_core.errors import ParameterError
 

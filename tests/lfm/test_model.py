@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from acvb_core.data.cell_split import HeldOutCells, hold_out_cells
-from acvb_core.data.synthetic_features import planted_features
+from acvb_core.data.split import HeldOut, hold_out_cells
+from acvb_core.data.synthetic_mixtures import planted_features
 from acvb_core.data.table import Table
 from acvb_core.evaluate.heldout import CellScore
 from acvb_core.lfm import model as under_test
@@ -45,10 +45,10 @@ def problem(
     return table, posterior, state, spread if variance else np.zeros_like(spread)
 
 
-def every_cell(table: Table) -> HeldOutCells:
+def every_cell(table: Table) -> HeldOut:
     rows, columns = (index.ravel().astype(np.int32) for index in np.indices(table.shape))
     values = np.where(np.isnan(table.values), table.moments.mean + 0.3 * table.moments.sd, table.values)
-    return HeldOutCells(rows, columns, values.ravel())
+    return HeldOut(rows, columns, values.ravel())
 
 
 @EVERY_SCALE
@@ -82,7 +82,7 @@ def test_training_likelihood_is_the_mean_over_known_cells(
         assert model.extras(posterior) == {"train_log_likelihood": pytest.approx(wanted, abs=1e-9)}
     # The same by way of predictions.
     rows, columns = (index.astype(np.int32) for index in np.nonzero(table.observed))
-    density = model.predict(posterior, HeldOutCells(rows, columns, table.values[rows, columns]))[:, 0]
+    density = model.predict(posterior, HeldOut(rows, columns, table.values[rows, columns]))[:, 0]
     assert float(np.log(density).mean()) == pytest.approx(wanted, abs=1e-9)
 
 
@@ -96,7 +96,7 @@ def test_predictions_in_pieces_are_the_same(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_densities_of_cells_far_off_are_no_zeros() -> None:
     table, posterior, _, _ = problem(True, False)
-    far = HeldOutCells(np.zeros(1, np.int32), np.zeros(1, np.int32), np.array([1e4]))
+    far = HeldOut(np.zeros(1, np.int32), np.zeros(1, np.int32), np.array([1e4]))
     density = LfmModel(table).predict(posterior, far)[0, 0]
     assert density > 0
     assert float(np.log(density)) < -800
@@ -106,7 +106,7 @@ def test_densities_of_cells_far_off_are_no_zeros() -> None:
 def test_scores_are_those_by_hand(standardise: bool) -> None:
     table = Table.build([[0.0, 10.0], [2.0, 30.0], [4.0, np.nan]], standardise=standardise)
     rows, columns = np.array([0, 2], np.int32), np.array([0, 1], np.int32)
-    heldout = HeldOutCells(rows, columns, np.array([2.0 + np.sqrt(8 / 3), 0.0]))  # 1 and -2, standardised
+    heldout = HeldOut(rows, columns, np.array([2.0 + np.sqrt(8 / 3), 0.0]))  # 1 and -2, standardised
     predicted = np.array([[0.5, 0.5], [0.125, -1.0]], dtype=np.longdouble)
     score = LfmModel(table).score(predicted, heldout)
     assert isinstance(score, CellScore)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acvb_core.data.cell_split import HeldOutCells
-from acvb_core.data.synthetic_features import block_images
+from acvb_core.data.split import HeldOut
+from acvb_core.data.synthetic_mixtures import block_images
 from acvb_core.data.table import Table
 from acvb_core.data.tables.image import Image
 from acvb_core.engine.executor import Executor
@@ -195,7 +195,7 @@ def test_runs_come_back_bit_by_bit(store: RunStore, executor: Executor, method: 
     found = restored(store, result, executor)
     assert_same_result(result, found)
     assert found.snapshot.heldout == result.snapshot.heldout
-    cells: HeldOutCells = found.problem.heldout
+    cells: HeldOut = found.problem.heldout
     np.testing.assert_array_equal(cells.values, result.problem.heldout.values)
     assert found.snapshot.lower_bound == result.snapshot.lower_bound
     np.testing.assert_array_equal(found.reconstruction(3)["total"], result.reconstruction(3)["total"])
