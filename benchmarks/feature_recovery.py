@@ -23,7 +23,7 @@ import pandas as pd
 from scipy.optimize import linear_sum_assignment
 
 from acvb_core import Result, fit
-from acvb_core.data.synthetic_features import PlantedFeatures, block_images, planted_features
+from acvb_core.data.synthetic_mixtures import PlantedFeatures, block_images, planted_features
 from acvb_core.data.table import Table
 
 SIZES = (100, 250, 500, 1000, 2000)
@@ -35,7 +35,7 @@ CLOSE = 0.15
 def largest_error(result: Result, truth: PlantedFeatures) -> float:
     """Return the largest error of a weight, features matched; infinite where their number is another."""
     found = result.problem.data.scale.undo_weights(result.posterior["weights"])
-    if len(found) != truth.n_features:
+    if len(found) != len(truth.weights):
         return float("inf")
     errors = np.abs(truth.weights[:, None] - found[None]).max(axis=2)
     return float(errors[linear_sum_assignment(errors)].max())

@@ -20,7 +20,7 @@ import time
 import numpy as np
 
 from acvb_core import fit
-from acvb_core.data.synthetic_features import planted_features
+from acvb_core.data.synthetic_mixtures import planted_features
 from acvb_core.engine.problem import pose
 from acvb_core.engine.run import run as sweeps
 

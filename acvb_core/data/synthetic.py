@@ -1,15 +1,17 @@
-"""Relations drawn from the model with known clusters: what inference should find again."""
+"""Relations and networks drawn from the model with known clusters, which inference should find again."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from acvb_core.data.relation import Relation
-from acvb_core.data.relations.patterns import Pairs
+from acvb_core.data.relation import Network, Relation
+from acvb_core.data.relations.assemble import object_facts
+from acvb_core.data.report import Fact, ReadReport, plural
 from acvb_core.errors import ParameterError
 
 _MAX_STRENGTH = 0.9  # of a block in the sparse relations: a block of ones only would tell everything
@@ -17,20 +19,20 @@ _MAX_STRENGTH = 0.9  # of a block in the sparse relations: a block of ones only 
 
 @dataclass(frozen=True, eq=False)
 class Planted:
-    """A relation and the truth it was drawn from.
-
-    Attributes
-    ----------
-    relation : Relation, shape (n_rows, n_cols)
-    row_clusters, column_clusters : int64 arrays, shapes (n_rows,), (n_cols,)
-    strengths : float64 array, shape (k_rows, k_cols)
-        Probability of a link in each block.
-    """
+    """A relation and the truth it was drawn from; a network has the same clusters on both sides."""
 
     relation: Relation
-    row_clusters: NDArray[np.int64]
-    column_clusters: NDArray[np.int64]
-    strengths: NDArray[np.float64]
+    row_clusters: NDArray[np.int64]  # shape (n_rows,)
+    column_clusters: NDArray[np.int64]  # shape (n_cols,)
+    strengths: NDArray[np.float64]  # probability of a link in each block, shape (k_rows, k_cols)
+
+    def with_report(self) -> tuple[Relation, ReadReport]:
+        """Return the relation and what there is to tell of it."""
+        relation, groups = self.relation, "clusters" if self.relation.network is None else "groups"
+        told = f"Drawn from planted {groups}: {plural(relation.n_links, 'link')}."
+        # Both sides are numbered from 0, but they are not the same objects: nothing to say about shared labels.
+        facts = [fact for fact in object_facts(relation) if fact.name != "shared_labels"]
+        return relation, ReadReport(relation.name, (Fact("links", relation.n_links, told), *facts))
 
 
 def planted(
@@ -46,22 +48,7 @@ def planted(
 ) -> Planted:
     """Draw clusters uniformly, strengths from a Beta distribution and every entry from its block.
 
-    Parameters
-    ----------
-    n_rows, n_cols : int
-        Objects; memory is 9 bytes a cell while drawing.
-    k_rows, k_cols : int
-        Clusters to draw from (a small relation may leave some empty).
-    seed : int
-    beta : (float, float)
-        Parameters of the strengths.
-    missing_share : float
-        Probability that an entry is missing, 0 <= missing_share < 1.
-
-    Raises
-    ------
-    ParameterError
-        A size below 1, a parameter of `beta` not above 0, or `missing_share` outside [0, 1).
+    Memory is 9 bytes a cell. A small relation may leave some clusters empty.
     """
     _check_sizes(n_rows, n_cols, k_rows, k_cols)
     if min(beta) <= 0 or not 0 <= missing_share < 1:
@@ -91,16 +78,15 @@ def synth2(seed: int = 0) -> Planted:
 
 
 def sparse_planted(seed: int = 0, n: int = 1_892, k: int = 30, density: float = 0.006) -> Planted:
-    """Draw a sparse network: the clusters of rows and columns are the same.
+    """Draw a sparse relation whose rows and columns have the same clusters.
 
-    Strengths are Gamma(0.2), scaled to a mean of `density` and cut at 0.9. Memory is 8 bytes a cell while drawing.
+    Strengths are Gamma(0.2), scaled to a mean of `density` and cut at 0.9. Memory is 8 bytes a cell.
     """
-    _check_sizes(n, n, k, k)
+    _check_sizes(n, k)
     rng = np.random.default_rng(seed)
     clusters = rng.integers(k, size=n)
     strengths = rng.gamma(0.2, 1, (k, k))
-    strengths *= density / strengths.mean()
-    strengths = np.minimum(strengths, _MAX_STRENGTH)
+    strengths = np.minimum(strengths * (density / strengths.mean()), _MAX_STRENGTH)
     links = rng.random((n, n)) < strengths[clusters][:, clusters]
     return Planted(Relation.build(links, name="sparse planted"), clusters, clusters, strengths)
 
@@ -111,11 +97,6 @@ def large_planted(n_rows: int, n_cols: int, n_ones: int, k_rows: int, k_cols: in
     Strengths are Gamma(0.5), scaled so that `n_ones` links are expected and cut at 0.9. Every entry is an
     independent draw from its block, as in `planted`: a block with strength p receives Poisson(-log(1 - p)) marks on
     each cell, thrown at random, and a cell is a link when it has a mark, which happens with probability p.
-
-    Raises
-    ------
-    ParameterError
-        A size below 1, or more than half of all entries are asked to be links.
     """
     _check_sizes(n_rows, n_cols, k_rows, k_cols)
     if not 0 < n_ones <= n_rows * n_cols // 2:
@@ -126,24 +107,95 @@ def large_planted(n_rows: int, n_cols: int, n_ones: int, k_rows: int, k_cols: in
     rows_of = [np.flatnonzero(row_clusters == k).astype(np.int32) for k in range(k_rows)]
     columns_of = [np.flatnonzero(column_clusters == k).astype(np.int32) for k in range(k_cols)]
     cells = np.outer([len(rows) for rows in rows_of], [len(columns) for columns in columns_of])
-    strengths = _scaled(rng.gamma(0.5, 1, (k_rows, k_cols)), cells, n_ones)
+    strengths = rng.gamma(0.5, 1, (k_rows, k_cols))
+    for _ in range(50):  # cutting lowers the sum, scaling up cuts more: settles geometrically
+        strengths = np.minimum(strengths * (n_ones / (strengths * cells).sum()), _MAX_STRENGTH)
     marks = rng.poisson(-np.log1p(-strengths) * cells)
-    pairs = Pairs()
-    for k in range(k_rows):
-        for j in range(k_cols):
-            if marks[k, j]:
-                pairs.add(rng.choice(rows_of[k], marks[k, j]), rng.choice(columns_of[j], marks[k, j]))
-    everyone = np.arange(max(n_rows, n_cols), dtype=np.int32)
-    links: sparse.csr_array = pairs.to_csr(everyone[:n_rows], everyone[:n_cols], (n_rows, n_cols))
+    # The arrays that are joined here hold the marks of one block each.
+    rows, columns = [np.empty(0, np.int32)], [np.empty(0, np.int32)]
+    for k, j in np.argwhere(marks):
+        rows.append(rng.choice(rows_of[k], marks[k, j]))
+        columns.append(rng.choice(columns_of[j], marks[k, j]))
+    at = np.concatenate(rows), np.concatenate(columns)
+    links = sparse.csr_array((np.ones(len(at[0]), np.bool_), at), shape=(n_rows, n_cols))
     return Planted(Relation.build(links, name="large planted"), row_clusters, column_clusters, strengths)
 
 
-def _scaled(weights: NDArray[np.float64], cells: NDArray[np.int64], n_ones: int) -> NDArray[np.float64]:
-    """Return strengths proportional to `weights`, none above the limit, that make `n_ones` links expected."""
-    strengths = weights
-    for _ in range(50):  # cutting lowers the sum, scaling up cuts more: settles geometrically
-        strengths = np.minimum(strengths * (n_ones / (strengths * cells).sum()), _MAX_STRENGTH)
-    return strengths
+def planted_network(
+    sizes: Sequence[int],
+    strengths: ArrayLike,
+    seed: int,
+    *,
+    directed: bool = False,
+    self_links: bool = False,
+    groups: Sequence[str] | None = None,
+    name: str = "planted network",
+) -> Planted:
+    """Draw every pair of nodes from its block; the nodes come in random order.
+
+    `sizes` are the nodes of each cluster, `strengths` (k, k) the probabilities of a link, symmetric unless `directed`,
+    and `groups` what the clusters are called in the attribute "group" (default: "0", "1", …).
+    """
+    chances = np.asarray(strengths, dtype=np.float64)
+    k = len(sizes)
+    if k < 1 or min(sizes) < 1 or chances.shape != (k, k):
+        raise ParameterError(
+            f"Give at least one node to each of k clusters, and k x k strengths, not {tuple(sizes)} and strengths "
+            f"of shape {chances.shape}."
+        )
+    if not ((chances >= 0) & (chances <= 1)).all() or not (directed or (chances == chances.T).all()):
+        raise ParameterError(
+            "Strengths must be from 0 to 1, and those of an undirected network the same both ways."
+        )
+    names = [str(i) for i in range(k)] if groups is None else list(groups)
+    if len(names) != k:
+        raise ParameterError(f"There are {len(names)} names for {k} clusters; give one for each.")
+    rng = np.random.default_rng(seed)
+    clusters = rng.permutation(np.repeat(np.arange(k), sizes))
+    links = rng.random((len(clusters), len(clusters))) < chances[clusters][:, clusters]
+    if not directed:
+        links = np.triu(links)
+    if not self_links:
+        np.fill_diagonal(links, False)
+    width = len(str(len(clusters)))
+    relation = Relation.build(
+        links,
+        row_labels=[f"node {i + 1:0{width}d}" for i in range(len(clusters))],
+        name=name,
+        row_kind="node",
+        network=Network(directed, self_links),
+        attributes={"group": [names[z] for z in clusters]},
+    )
+    return Planted(relation, clusters, clusters, chances)
+
+
+def groups_of_all_kinds(seed: int = 0) -> Planted:
+    """Draw 360 nodes: communities, two groups that only meet each other, a centre with its circle, and a sparse rest.
+
+    Who looks for communities alone finds the first four: the groups that only meet each other, and the circle, have
+    hardly a link inside.
+    """
+    sizes = {
+        "community A": 45, "community B": 40, "community C": 35, "community D": 30, "buyers": 45, "sellers": 45,
+        "centre": 12, "circle": 48, "rest": 60,
+    }  # fmt: skip
+    chances = np.full((9, 9), 0.01)
+    np.fill_diagonal(chances[:4, :4], 0.25)
+    for one, other, chance in ((4, 5, 0.2), (6, 6, 0.6), (6, 7, 0.35), (0, 1, 0.05)):
+        chances[one, other] = chances[other, one] = chance
+    return planted_network(list(sizes.values()), chances, seed, groups=list(sizes), name="network_groups")
+
+
+def flow_of_messages(seed: int = 0) -> Planted:
+    """Draw 150 nodes whose links have a direction: a circle of three groups, senders, and receivers of everything."""
+    sizes = {"first": 35, "second": 35, "third": 35, "senders": 20, "receivers": 25}
+    chances = np.full((5, 5), 0.01)
+    for one, other, chance in ((0, 1, 0.25), (1, 2, 0.25), (2, 0, 0.25), (3, 0, 0.3), (3, 3, 0.15)):
+        chances[one, other] = chance
+    chances[:4, 4] = 0.15
+    return planted_network(
+        list(sizes.values()), chances, seed, directed=True, groups=list(sizes), name="network_directed"
+    )
 
 
 def _check_sizes(*sizes: int) -> None:

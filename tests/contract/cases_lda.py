@@ -9,7 +9,7 @@ import numpy as np
 
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.corpus_split import HeldOutWords
-from acvb_core.data.synthetic_topics import planted_topics
+from acvb_core.data.synthetic_mixtures import planted_topics
 from acvb_core.lda.kernels_prior import FROZEN
 from acvb_core.lda.stream_state import StreamState
 from acvb_core.protocols import Array, Posterior

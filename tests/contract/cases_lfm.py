@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from acvb_core.data.cell_split import HeldOutCells
-from acvb_core.data.synthetic_features import planted_features
+from acvb_core.data.split import HeldOut
+from acvb_core.data.synthetic_mixtures import planted_features
 from acvb_core.data.table import Table
 from acvb_core.lfm.state import FabState
 from acvb_core.protocols import Array, Posterior
@@ -75,10 +75,10 @@ class LfmCases:
     def arrays(self, data: Table) -> list[np.ndarray]:
         return [data.values, data.moments.mean, data.moments.sd]
 
-    def everything(self, data: Table) -> HeldOutCells:
+    def everything(self, data: Table) -> HeldOut:
         rows, columns = (index.ravel().astype(np.int32) for index in np.indices(data.shape))
         values = np.where(np.isnan(data.values), data.moments.mean, data.values)
-        return HeldOutCells(rows, columns, values.ravel())
+        return HeldOut(rows, columns, values.ravel())
 
     def check(self, posterior: Posterior, data: Table, swept: bool) -> None:
         n, d = data.shape

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acvb_core.data.cell_split import hold_out_cells
-from acvb_core.data.synthetic_features import block_images, planted_features
+from acvb_core.data.split import hold_out_cells
+from acvb_core.data.synthetic_mixtures import block_images, planted_features
 from acvb_core.data.table import Table
 from acvb_core.engine.problem import pose
 from acvb_core.engine.run import run

@@ -11,7 +11,7 @@ import pytest
 from acvb_core.data.corpora.disk_writer import write_disk_corpus
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.corpus_split import MOST_DOCUMENTS, HeldOutDocuments, HeldOutWords, hold_out_documents
-from acvb_core.data.synthetic_topics import planted_topics
+from acvb_core.data.synthetic_mixtures import planted_topics
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.problem import pose
 from acvb_core.errors import ParameterError

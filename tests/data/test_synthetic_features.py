@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from acvb_core.data.synthetic_features import block_images, planted_features
+from acvb_core.data.synthetic_mixtures import block_images, planted_features
 from acvb_core.errors import ParameterError
 
 
@@ -16,7 +16,6 @@ def test_rows_are_sums_of_their_features_and_noise():
         (4_000, 3),
         (3, 12),
     )
-    assert drawn.n_features == 3
     assert set(np.unique(drawn.activations)) == {0.0, 1.0}
     rest = drawn.table.values - drawn.activations @ drawn.weights
     assert abs(rest.mean()) < 4 * 0.5 / np.sqrt(rest.size)

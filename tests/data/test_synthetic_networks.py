@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from acvb_core.data.relation import Network
-from acvb_core.data.synthetic_networks import planted_network
+from acvb_core.data.synthetic import planted_network
 from acvb_core.errors import ParameterError
 
 
@@ -20,14 +20,15 @@ def test_a_planted_network_follows_its_strengths(directed, self_links):
     relation = drawn.relation
     assert relation.network == Network(directed, self_links)
     assert relation.shape == (150, 150)
-    assert np.bincount(drawn.clusters).tolist() == [60, 90]
-    assert (drawn.clusters[:60] == 1).any()  # in no order
-    assert relation.attributes["group"].tolist() == ["ab"[z] for z in drawn.clusters]
+    assert np.bincount(drawn.row_clusters).tolist() == [60, 90]
+    assert (drawn.row_clusters[:60] == 1).any()  # in no order
+    assert drawn.column_clusters is drawn.row_clusters
+    assert relation.attributes["group"].tolist() == ["ab"[z] for z in drawn.row_clusters]
     assert bool(relation.ones.diagonal().any()) is self_links
     links = relation.ones.toarray()
     for k in range(2):
         for j in range(2):
-            found = links[np.ix_(drawn.clusters == k, drawn.clusters == j)].mean()
+            found = links[np.ix_(drawn.row_clusters == k, drawn.row_clusters == j)].mean()
             assert found == pytest.approx(strengths[k, j], abs=0.04)
 
 

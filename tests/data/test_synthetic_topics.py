@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.synthetic_topics import bars, planted_topics, topics_10, topics_40
+from acvb_core.data.synthetic_mixtures import bars, planted_topics, topics_10, topics_40
 from acvb_core.errors import ParameterError
 
 
@@ -17,8 +17,9 @@ def assert_consistent(drawn) -> None:
     np.testing.assert_array_equal(drawn.document_topics.sum(1), corpus.lengths)
     np.testing.assert_array_equal(drawn.word_topics.sum(1), corpus.frequencies)
     np.testing.assert_array_equal(drawn.word_topics.sum(0), drawn.document_topics.sum(0))
-    assert drawn.phi.shape == (drawn.n_topics, corpus.n_words)
-    assert drawn.theta.shape == drawn.document_topics.shape == (corpus.n_documents, drawn.n_topics)
+    n_topics = len(drawn.phi)
+    assert drawn.phi.shape == (n_topics, corpus.n_words)
+    assert drawn.theta.shape == drawn.document_topics.shape == (corpus.n_documents, n_topics)
     np.testing.assert_allclose(drawn.phi.sum(1), 1)
     np.testing.assert_allclose(drawn.theta.sum(1), 1)
     assert Corpus.build(corpus.counts).fingerprint == corpus.fingerprint
@@ -39,7 +40,8 @@ def p_value(found, expected) -> float:
 )
 def test_the_papers_corpora(drawn, shape, topics):
     assert drawn.corpus.shape == shape
-    assert drawn.n_topics == topics
+    assert len(drawn.phi) == topics
+    assert drawn.corpus.name == f"topics_{topics}"
     assert_consistent(drawn)
     assert abs(drawn.corpus.lengths.mean() - 100) < 2
     assert drawn.corpus.lengths.std() > 5

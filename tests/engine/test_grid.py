@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.synthetic_topics import bars
+from acvb_core.data.synthetic_mixtures import bars
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.grid import COLUMNS, Grid, but_for_k, grid, grid_problems, grid_row
 from acvb_core.engine.problem import pose

@@ -12,8 +12,7 @@ import acvb_core
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.relation import Relation
 from acvb_core.data.synthetic import planted
-from acvb_core.data.synthetic_features import planted_features
-from acvb_core.data.synthetic_topics import planted_topics
+from acvb_core.data.synthetic_mixtures import planted_features, planted_topics
 from acvb_core.engine import fitting, free_memory, job
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.free_memory import available_memory

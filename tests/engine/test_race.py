@@ -13,7 +13,7 @@ import pytest
 
 from acvb_core.data.relation import Network, Relation
 from acvb_core.data.samples import load_sample
-from acvb_core.data.synthetic_features import planted_features
+from acvb_core.data.synthetic_mixtures import planted_features
 from acvb_core.engine.fitting import compare, comparison_row, fit, solve
 from acvb_core.engine.problem import Problem, pose
 from acvb_core.engine.race import FIRST_RUNG, Lap, race

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acvb_core.data.synthetic_topics import planted_topics
+from acvb_core.data.synthetic_mixtures import planted_topics
 from acvb_core.engine.history import History
 from acvb_core.engine.problem import Problem, pose
 from acvb_core.engine.run import Schedule, StopRun, run

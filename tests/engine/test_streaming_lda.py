@@ -15,7 +15,7 @@ import acvb_core
 from acvb_core.data.corpora.disk_writer import write_disk_corpus
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.synthetic_topics import planted_topics
+from acvb_core.data.synthetic_mixtures import planted_topics
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from acvb_core.engine.stream_pieces import cut

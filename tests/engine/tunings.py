@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from acvb_core.data.synthetic_topics import bars
+from acvb_core.data.synthetic_mixtures import bars
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.tuning import Search, plan
 from acvb_core.protocols import Checkpoint, SweepInfo

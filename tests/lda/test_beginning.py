@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from acvb_core.data.synthetic_topics import planted_topics
+from acvb_core.data.synthetic_mixtures import planted_topics
 from acvb_core.engine.fitting import fit
 from acvb_core.lda.method import BEGINNING, RISING_UNTIL, is_beginning
 

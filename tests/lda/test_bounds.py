@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acvb_core.data.synthetic_topics import planted_topics
+from acvb_core.data.synthetic_mixtures import planted_topics
 from acvb_core.registry import methods_of, model_row
 from acvb_core.rows import Method
 from tests.contract.cases import known, name_of

@@ -10,7 +10,7 @@ import pytest
 from scipy.special import gammaln
 
 from acvb_core.averaging import BURN_IN_CAP
-from acvb_core.data.synthetic_topics import PlantedTopics, topics_10
+from acvb_core.data.synthetic_mixtures import PlantedTopics, topics_10
 from acvb_core.engine.fitting import fit
 from acvb_core.lda import cvb
 from acvb_core.lda.hyper import (

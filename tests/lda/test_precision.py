@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.synthetic_topics import planted_topics
+from acvb_core.data.synthetic_mixtures import planted_topics
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.problem import pose
 from acvb_core.engine.run import Schedule

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acvb_core.data.synthetic_topics import topics_10
+from acvb_core.data.synthetic_mixtures import topics_10
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.problem import pose
 from acvb_core.engine.result import Result

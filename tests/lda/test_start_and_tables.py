@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.synthetic_topics import planted_topics
+from acvb_core.data.synthetic_mixtures import planted_topics
 from acvb_core.lda import start
 from acvb_core.lda.hyper import Concentrations
 from acvb_core.lda.start import noisy_counts, random_responsibilities, warm_responsibilities

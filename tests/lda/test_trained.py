@@ -13,7 +13,7 @@ import acvb_core
 from acvb_core.data.corpora.disk_writer import write_disk_corpus
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
-from acvb_core.data.synthetic_topics import planted_topics
+from acvb_core.data.synthetic_mixtures import planted_topics
 from acvb_core.engine.fitting import compare, fit
 from acvb_core.engine.problem import pose
 from acvb_core.engine.result import Result

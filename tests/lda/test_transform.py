@@ -14,7 +14,7 @@ from acvb_core.data.corpora.texts import corpus_of_texts
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.synthetic import planted
-from acvb_core.data.synthetic_topics import planted_topics
+from acvb_core.data.synthetic_mixtures import planted_topics
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from acvb_core.errors import DataError, ParameterError

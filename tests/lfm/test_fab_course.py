@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import acvb_core
-from acvb_core.data.synthetic_features import block_images, planted_features
+from acvb_core.data.synthetic_mixtures import block_images, planted_features
 from acvb_core.data.table import Table
 from acvb_core.engine.problem import pose
 from acvb_core.engine.run import run

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acvb_core.data.synthetic_features import planted_features
+from acvb_core.data.synthetic_mixtures import planted_features
 from acvb_core.engine.problem import pose
 from acvb_core.engine.run import run
 from acvb_core.engine.snapshot import Verdict

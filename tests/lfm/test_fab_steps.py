@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from acvb_core.data.synthetic_features import planted_features
+from acvb_core.data.synthetic_mixtures import planted_features
 from acvb_core.lfm import activations, least_squares
 from acvb_core.lfm.activations import update_activations
 from acvb_core.lfm.cells import NOISE_FLOOR

@@ -11,7 +11,7 @@ import pytest
 from scipy.special import gammaln, logsumexp
 from scipy.stats import multivariate_normal
 
-from acvb_core.data.synthetic_features import block_images
+from acvb_core.data.synthetic_mixtures import block_images
 from acvb_core.data.table import Table
 from acvb_core.lfm.cells import Cells
 from acvb_core.lfm.ibp import ALPHA_PRIOR, NOISE_PRIOR, PSEUDO, WEIGHT_PRIOR, IbpGibbs, IbpState, upright

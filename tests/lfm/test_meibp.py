@@ -12,8 +12,8 @@ from scipy.integrate import quad
 from scipy.special import gammaln, logsumexp
 from scipy.stats import gamma, halfnorm, norm, truncnorm
 
-from acvb_core.data.cell_split import hold_out_cells
-from acvb_core.data.synthetic_features import block_images, planted_features
+from acvb_core.data.split import hold_out_cells
+from acvb_core.data.synthetic_mixtures import block_images, planted_features
 from acvb_core.data.table import Table
 from acvb_core.lfm.cells import Cells
 from acvb_core.lfm.half_normal import divergence, moments

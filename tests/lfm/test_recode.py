@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acvb_core.data.cell_split import hold_out_cells
-from acvb_core.data.synthetic_features import PlantedFeatures, block_images, planted_features
+from acvb_core.data.split import hold_out_cells
+from acvb_core.data.synthetic_mixtures import PlantedFeatures, block_images, planted_features
 from acvb_core.lfm import fab
 from acvb_core.lfm.cells import Cells
 from acvb_core.lfm.fab import Fab

@@ -12,7 +12,7 @@ from scipy import stats
 from scipy.integrate import quad
 from scipy.optimize import approx_fprime, linear_sum_assignment, minimize_scalar
 
-from acvb_core.data.synthetic_features import block_images
+from acvb_core.data.synthetic_mixtures import block_images
 from acvb_core.lfm.cells import Cells
 from acvb_core.lfm.vb import DEAD, WARM, VariationalLfm, living, taken
 from acvb_core.lfm.vb_state import VbPrior, VbState, lower_bound

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.samples import load_sample
-from acvb_core.data.synthetic_topics import bars
+from acvb_core.data.synthetic_mixtures import bars
 from acvb_core.engine.grid import grid
 from acvb_core.engine.problem import pose
 from acvb_core.errors import ParameterError

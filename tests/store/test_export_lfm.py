@@ -13,7 +13,7 @@ import pytest
 
 import acvb_core
 from acvb_core.data.samples import load_sample
-from acvb_core.data.synthetic_features import block_images
+from acvb_core.data.synthetic_mixtures import block_images
 from acvb_core.data.table import Table
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result

@@ -9,7 +9,7 @@ import pytest
 
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.relation import Relation
-from acvb_core.data.synthetic_features import block_images
+from acvb_core.data.synthetic_mixtures import block_images
 from acvb_core.data.table import Table
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result

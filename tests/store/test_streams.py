@@ -20,7 +20,7 @@ from acvb_core.data.corpora.disk_writer import write_disk_corpus
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.data.samples import load_sample
-from acvb_core.data.synthetic_topics import planted_topics
+from acvb_core.data.synthetic_mixtures import planted_topics
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.job import Status
