@@ -13,7 +13,7 @@ import streamlit as st
 from acvb_core.data.corpora.disk_estimate import head_texts
 from acvb_core.data.corpora.disk_readers import read_to_disk
 from acvb_core.data.corpora.layout import ROLES, CorpusLayout
-from acvb_core.data.corpora.readers import inspect_corpus, load_corpus, read_texts, with_columns
+from acvb_core.data.corpora.readers import inspect_corpus, load_corpus, read_texts
 from acvb_core.data.corpora.texts import Texts, corpus_of_texts
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
@@ -207,7 +207,7 @@ def _texts_to_cut(
     if loading["where"] == "memory":
         return read_texts(rewound(file), filename=file.name, **looking, **columns)
     try:
-        chosen = with_columns(layout, columns)
+        chosen = layout.with_columns(columns)
         encoding = looking.get("encoding")
         return head_texts(rewound(file), chosen, filename=file.name, encoding=encoding, **part_of(looking))
     except AcvbError:

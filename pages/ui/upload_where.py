@@ -9,7 +9,6 @@ import streamlit as st
 
 from acvb_core.data.corpora.disk_estimate import Estimate, estimate
 from acvb_core.data.corpora.layout import CorpusLayout
-from acvb_core.data.corpora.readers import with_columns
 from acvb_core.data.sources.text_lines import MAX_TEXT_BYTES
 from acvb_core.engine.free_memory import available_memory
 from acvb_core.errors import AcvbError
@@ -103,7 +102,7 @@ def _estimate(
             with st.spinner("Looking at the size"):
                 found = estimate(
                     rewound(file),
-                    with_columns(layout, columns),
+                    layout.with_columns(columns),
                     filename=file.name,
                     encoding=looking["encoding"],
                     **part_of(looking),

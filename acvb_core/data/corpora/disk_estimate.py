@@ -8,15 +8,15 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, Unpack
 
 import numpy as np
 
+from acvb_core.data.corpora.counts import read_sizes
 from acvb_core.data.corpora.documents import read_documents
-from acvb_core.data.corpora.layout import CorpusLayout
-from acvb_core.data.corpora.numbered import read_sizes
+from acvb_core.data.corpora.layout import CorpusLayout, ReadOptions
 from acvb_core.data.corpora.readers import inspect_source, read_entries
-from acvb_core.data.corpora.reading import FaultPolicy, Progress, Reading
+from acvb_core.data.corpora.reading import Reading
 from acvb_core.data.corpora.text_files import (
     CorpusSource,
     TextFile,
@@ -29,7 +29,7 @@ from acvb_core.data.corpora.texts import MemorySink, Texts, corpus_of_texts
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.report import plural
 from acvb_core.data.sources.byte_source import ByteSource, FileLike, Utf8Stream
-from acvb_core.data.sources.frames import FrameChoices, FrameSource
+from acvb_core.data.sources.frames import FrameSource
 from acvb_core.errors import DataError
 
 _HEAD_COUNTS = 4 << 20
@@ -94,10 +94,7 @@ def estimate(
     *,
     filename: str | None = None,
     tokeniser: Tokeniser | None = None,
-    encoding: str | None = None,
-    sheet: str | int | None = None,
-    table: str | None = None,
-    query: str | None = None,
+    **options: Unpack[ReadOptions],
 ) -> Estimate:
     """Return the size to expect of a corpus, reading a few megabytes of it.
 
@@ -114,18 +111,18 @@ def estimate(
     filename : str, optional
     tokeniser : Tokeniser, optional
         For texts; default: `Tokeniser()`.
-    encoding : str, optional
+    **options
+        As for `load_corpus`.
 
     Raises
     ------
     DataError
         The head cannot be read, or there is no word in it.
     """
-    choices = FrameChoices(sheet, table, query)
-    with open_corpus_source(source, filename, choices, patient=True) as opened:
+    with open_corpus_source(source, filename, options, patient=True) as opened:
         size = opened.size()
-        layout = layout or inspect_source(opened, "auto", encoding, None, "auto")
-        encoding = encoding or layout.encoding
+        layout = layout or inspect_source(opened, options)
+        encoding = options.get("encoding") or layout.encoding
         layout, head = _head_of(opened, layout, encoding)
         if layout.format == "docword":
             assert isinstance(opened, ByteSource)
@@ -141,25 +138,21 @@ def head_texts(
     layout: CorpusLayout | None = None,
     *,
     filename: str | None = None,
-    encoding: str | None = None,
-    sheet: str | int | None = None,
-    table: str | None = None,
-    query: str | None = None,
+    **options: Unpack[ReadOptions],
 ) -> Texts:
     """Return the texts that a file begins with, some megabytes of them: to try how they are cut.
 
     The arguments are those of `estimate`; a file of counts, or a head that cannot be read, is a DataError.
     """
-    choices = FrameChoices(sheet, table, query)
-    with open_corpus_source(source, filename, choices, patient=True) as opened:
-        layout = layout or inspect_source(opened, "auto", encoding, None, "auto")
+    with open_corpus_source(source, filename, options, patient=True) as opened:
+        layout = layout or inspect_source(opened, options)
         if not layout.has_texts:
             raise DataError(
                 f"this is read as {layout.format}, which holds counts and no texts",
                 source=opened.name,
                 remedy="Say which format it is.",
             )
-        as_text, head = _head_of(opened, layout, encoding or layout.encoding)
+        as_text, head = _head_of(opened, layout, options.get("encoding") or layout.encoding)
         sink = MemorySink()
         with _reading(head.text, as_text) as reading:
             read_documents(reading, sink)
@@ -204,7 +197,7 @@ def _last_line_end(text: bytes) -> int:
 def _zip_head(source: ByteSource | TextFolder, limit: int) -> _Head:
     """Return an archive of the first files."""
     with open_files(source) as files:
-        chosen = choose_files(files, source).files
+        chosen, _ = choose_files(files, source)
         sizes = np.cumsum([file.size for file in chosen])
         taken = min(int(np.searchsorted(sizes, limit)) + 1, len(chosen))
         return _Head(_packed(chosen[:taken]), taken / len(chosen))
@@ -312,4 +305,4 @@ def _measured(text: bytes, layout: CorpusLayout, tokeniser: Tokeniser | None) ->
 def _reading(text: bytes, layout: CorpusLayout) -> Iterator[Reading]:
     """Give the reading of a head, which is UTF-8; broken lines are left out."""
     with ByteSource(text, layout.filename, kind="corpus", patient=True) as source:
-        yield Reading(source, layout, None, FaultPolicy(skip=True), Progress(None, source))
+        yield Reading(source, layout, None, skip=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 from numpy.typing import NDArray
 
@@ -14,16 +14,15 @@ from acvb_core.data.corpora.disk_shards import SHARD_PAIRS, ShardWriter
 from acvb_core.data.corpora.disk_spool import AT_ONCE, EntrySpool
 from acvb_core.data.corpora.disk_writer import DiskSink
 from acvb_core.data.corpora.documents import read_documents
-from acvb_core.data.corpora.layout import ColumnChoice, CorpusFormat, CorpusLayout
-from acvb_core.data.corpora.readers import check_arguments, inspect_source, read_entries, with_columns
-from acvb_core.data.corpora.reading import FaultPolicy, Progress, Reading, offer_skipping
+from acvb_core.data.corpora.layout import CorpusLayout, ReadOptions
+from acvb_core.data.corpora.readers import check_arguments, inspect_source, read_entries
+from acvb_core.data.corpora.reading import Reading, offer_skipping
 from acvb_core.data.corpora.text_files import CorpusSource, open_corpus_source
 from acvb_core.data.corpora.texts import entry_facts, size_facts
 from acvb_core.data.corpora.tokeniser import Tokeniser, as_tokeniser
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.data.report import Fact, ReadReport
 from acvb_core.data.sources.byte_source import FileLike
-from acvb_core.data.sources.frames import FrameChoices
 from acvb_core.errors import DataError, ParameterError
 
 
@@ -49,26 +48,14 @@ def read_to_disk(
     folder: str | Path,
     *,
     filename: str | None = None,
-    format: CorpusFormat | Literal["auto"] = "auto",
     name: str | None = None,
     vocabulary: FileLike | None = None,
     tokeniser: Tokeniser | WordFunction | None = None,
-    text_column: ColumnChoice = None,
-    name_column: ColumnChoice = None,
-    label_column: ColumnChoice = None,
-    document_column: ColumnChoice = None,
-    word_column: ColumnChoice = None,
-    count_column: ColumnChoice = None,
-    encoding: str | None = None,
-    delimiter: str | None = None,
-    header: Literal["auto"] | bool = "auto",
-    sheet: str | int | None = None,
-    table: str | None = None,
-    query: str | None = None,
     broken: Literal["refuse", "skip"] = "refuse",
     progress: Callable[[float], None] | None = None,
     keep_texts: bool = True,
     shard_pairs: int = SHARD_PAIRS,
+    **options: Unpack[ReadOptions],
 ) -> LoadedDisk:
     """Read a corpus that need not fit into memory; what is read is what `load_corpus` reads.
 
@@ -81,9 +68,7 @@ def read_to_disk(
     source : path, bytes or binary file object
     folder : path
         Where the corpus is to be. Must not exist, or be empty.
-    filename, format, name, vocabulary, tokeniser, encoding, delimiter, header, sheet, table, query
-        As in `load_corpus`.
-    text_column, name_column, label_column, document_column, word_column, count_column
+    filename, name, vocabulary, tokeniser
         As in `load_corpus`.
     broken : "refuse" or "skip"
         What happens to a line that cannot be read: its fault is raised, or the line is left out and counted in the
@@ -96,6 +81,8 @@ def read_to_disk(
         Keep texts beside their counts.
     shard_pairs : int
         (document, word) pairs of a shard.
+    **options
+        How the file is read: as in `load_corpus`.
 
     Raises
     ------
@@ -107,24 +94,19 @@ def read_to_disk(
     if broken not in ("refuse", "skip"):
         raise ParameterError(f"broken is {broken!r}; choose refuse or skip.")
     cutting = as_tokeniser(tokeniser)
-    choices = FrameChoices(sheet, table, query)
-    with open_corpus_source(source, filename, choices, patient=broken == "skip") as opened:
-        layout = _inspected(opened, format, encoding, delimiter, header)
-        columns = {
-            "text_column": text_column,
-            "name_column": name_column,
-            "label_column": label_column,
-            "document_column": document_column,
-            "word_column": word_column,
-            "count_column": count_column,
-        }
-        layout = with_columns(layout, columns)
+    with open_corpus_source(source, filename, options, patient=broken == "skip") as opened:
+        layout = _inspected(opened, options)
         check_arguments(layout, cutting, vocabulary)
         if layout.has_texts:
             cutting = cutting or Tokeniser()
-        told = Progress(progress, opened)
-        faults = FaultPolicy(broken == "skip", offers=True)
-        reading = Reading(opened, layout, encoding, faults, told)
+        reading = Reading(
+            opened,
+            layout,
+            options.get("encoding"),
+            skip=broken == "skip",
+            offers=True,
+            progress=progress,
+        )
         with ShardWriter(folder, name=name or opened.stem, shard_pairs=shard_pairs) as writer:
             writer.source = opened.name
             with EntrySpool(writer.work, min(shard_pairs, AT_ONCE)) as spool:
@@ -138,28 +120,22 @@ def read_to_disk(
                     found = read_entries(reading, vocabulary, sink)
                     sink.write_counts(reading, found)
                     words, facts = found.words, found.facts
-            told.writing(1.0)
+            reading.report_written(1.0)
             corpus = writer.finish(words, tokeniser=cutting)
-        facts = [*faults.facts(opened), *facts, *_writing_facts(writer, corpus)]
+        facts = [*reading.left_out_facts(), *facts, *_writing_facts(writer, corpus)]
     return LoadedDisk(corpus, ReadReport(layout.filename, tuple(facts)), layout)
 
 
-def _inspected(
-    source: CorpusSource,
-    format: CorpusFormat | Literal["auto"],
-    encoding: str | None,
-    delimiter: str | None,
-    header: Literal["auto"] | bool,
-) -> CorpusLayout:
+def _inspected(source: CorpusSource, options: ReadOptions) -> CorpusLayout:
     """Propose how to read a source; a fault in its head comes with the offer to go on if going on is possible."""
     try:
-        return inspect_source(source, format, encoding, delimiter, header)
+        return inspect_source(source, options)
     except DataError as fault:
         if source.patient:
             raise
         source.patient = True
         try:
-            inspect_source(source, format, encoding, delimiter, header)
+            inspect_source(source, options)
         except DataError:
             raise fault from None
         raise offer_skipping(fault) from None

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from acvb_core.data.corpora.counts import CountsFound
 from acvb_core.data.corpora.disk_shards import SHARD_PAIRS, ShardWriter
 from acvb_core.data.corpora.disk_spool import Entries, EntrySpool
-from acvb_core.data.corpora.documents import Document
+from acvb_core.data.corpora.documents import DocumentBatch
 from acvb_core.data.corpora.reading import Reading
 from acvb_core.data.corpora.text_cut import WordList, apply_limits
 from acvb_core.data.corpora.tokeniser import Tokeniser
@@ -140,21 +140,17 @@ class DiskSink:
         """Append entries; documents and words are numbers from 0, counts below 2^31."""
         self._spool.add(documents, words, counts)
 
-    def add_documents(
-        self, documents: Sequence[Document], names: Sequence[str], columns: Sequence[str]
-    ) -> None:
-        """Append texts, called by these names; `columns` are what their values are called."""
+    def add_documents(self, batch: DocumentBatch) -> None:
+        """Append texts."""
         assert self._counter is not None
-        texts = [document.text for document in documents]
-        self._writer.names.extend(names)
+        self._writer.names.extend(batch.names)
         if self._keep_texts:
-            self._writer.texts.extend(texts)
-        labels = [document.label for document in documents if document.label is not None]
-        if labels:
-            self._writer.labels.extend(labels)
-        for column, values in zip(columns, zip(*(d.values for d in documents), strict=True), strict=True):
+            self._writer.texts.extend(batch.texts)
+        if batch.labels:
+            self._writer.labels.extend(batch.labels)
+        for column, values in batch.columns.items():
             self._writer.column(column).extend(values)
-        self._counter.add(texts)
+        self._counter.add(batch.texts)
 
     def number_names(self) -> tuple[int, list[str]]:
         """Append a number to names that stood before; return how many there were, and the first of them."""
@@ -184,7 +180,7 @@ class DiskSink:
         for entries in self._spool.documents(n_documents):
             self._writer.add(*(entries if final is None else _renumbered(entries, final)))
             done += len(entries.words)
-            reading.progress.writing(0.99 * done / max(self._spool.n_entries, 1))
+            reading.report_written(0.99 * done / max(self._spool.n_entries, 1))
 
 
 def _renumbered(entries: Entries, final: NDArray[np.int64]) -> Entries:

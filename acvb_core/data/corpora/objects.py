@@ -14,8 +14,8 @@ import pandas as pd
 from scipy import sparse
 
 from acvb_core.data.corpora.cutting import NO_PATTERN, TOKEN_PATTERN
-from acvb_core.data.corpora.documents import Document, settle_names
-from acvb_core.data.corpora.layout import ColumnChoice, CorpusLayout
+from acvb_core.data.corpora.documents import DocumentBatch, settle_names
+from acvb_core.data.corpora.layout import CorpusLayout, ReadOptions, chosen_columns
 from acvb_core.data.corpora.texts import LoadedCorpus, MemorySink, corpus_facts, corpus_of_texts
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
@@ -24,7 +24,6 @@ from acvb_core.data.sources.objects import is_frame
 from acvb_core.data.sources.text_lines import read_vocabulary
 from acvb_core.errors import DataError, ParameterError, shorten
 
-Choices = Mapping[str, ColumnChoice]
 #: Lists of words are taken as they are, but for how often a word must stand in them.
 LISTS_OF_WORDS = Tokeniser(lowercase=False, token_pattern=NO_PATTERN, numbers=True, stop_words=())
 _SHOWN = 5
@@ -86,29 +85,38 @@ def holds_documents(source: Any) -> bool:
 
 
 def read_object(
-    source: Any, choices: Choices, *, name: str | None, vocabulary: Any, tokeniser: Tokeniser | None
+    source: Any, options: ReadOptions, *, name: str | None, vocabulary: Any, tokeniser: Tokeniser | None
 ) -> LoadedCorpus:
     """Read a Python object; the arguments and errors are those of `load_corpus`."""
-    chosen = {role: choice for role, choice in choices.items() if choice is not None}
-    called = name or _own_name(source) or "corpus"
-    if chosen:
-        raise ParameterError(f"{next(iter(chosen))} is for a table; this is a {type(source).__name__}.")
+    kind = type(source).__name__
+    if columns := chosen_columns(options):
+        raise ParameterError(f"{next(iter(columns))} is for a table; this is a {kind}.")
+    for option, value in options.items():
+        if value not in (None, "auto"):
+            raise ParameterError(f"{option} is for files; this is a {kind}.")
+    own = getattr(source, "name", None)
+    name = name or (own if isinstance(own, str) and own else "corpus")
     if sparse.issparse(source) or getattr(source, "ndim", 1) == 2:
-        return _of_matrix(source, _words(vocabulary), None, called, tokeniser)
+        return _of_matrix(source, _words(vocabulary), None, name, tokeniser)
     if isinstance(source, Mapping | Set) or not hasattr(source, "__iter__"):
         raise ParameterError(
             "A corpus is a file, a list or column of texts, of lists of words or of lists of (word number, count), a "
-            f"matrix of counts or a data frame; this is of the type {type(source).__name__}."
+            f"matrix of counts or a data frame; this is of the type {kind}."
         )
-    documents, kind = _recognised(source, called)
-    if kind is tuple:
-        matrix = _bags(documents, called, words := _words(vocabulary))
-        return _of_matrix(matrix, words, _index_of(source), called, tokeniser)
-    _refuse_vocabulary(vocabulary, called)
-    texts, facts = _plain(documents, kind, called)
-    return _of_texts(
-        texts, _index_of(source), facts, called, tokeniser if kind is str else _for_lists(tokeniser)
-    )
+    documents, of = _recognised(source, name)
+    if of is tuple:
+        words = _words(vocabulary)
+        return _of_matrix(_bags(documents, name, words), words, _index_of(source), name, tokeniser)
+    if vocabulary is not None:
+        raise ParameterError(f"A vocabulary is for word counts; {name} holds texts.")
+    texts, facts = _plain(documents, of, name)
+    tokeniser = tokeniser if of is str else _for_lists(tokeniser)
+    sink = MemorySink()
+    names = _index_of(source)
+    called = [""] * len(texts) if names is None else names
+    sink.add_documents(DocumentBatch(texts, [one or str(at) for at, one in enumerate(called, 1)]))
+    facts += settle_names(sink, 0 if names is None else called.count(""))
+    return corpus_of_texts(sink.read_texts(name, CorpusLayout("lines", name), facts), tokeniser)
 
 
 def plain_documents(given: Iterable[Any], name: str) -> tuple[list[Any], bool]:
@@ -121,23 +129,6 @@ def plain_documents(given: Iterable[Any], name: str) -> tuple[list[Any], bool]:
     """
     documents, kind = _recognised(given, name)
     return _plain(documents, kind, name)[0], kind is list
-
-
-def with_aliases(choices: Choices, aliases: Choices) -> dict[str, ColumnChoice]:
-    """Return the columns that were chosen, by either of their names.
-
-    Raises
-    ------
-    ParameterError
-        A column was given by both names.
-    """
-    found = dict(choices)
-    for alias, choice in aliases.items():
-        if choice is not None:
-            if found.get(f"{alias}_column") is not None:
-                raise ParameterError(f"{alias} and {alias}_column are the same; give one of them.")
-            found[f"{alias}_column"] = choice
-    return found
 
 
 def _recognised(source: Any, name: str) -> tuple[Iterable[Any], type]:
@@ -182,18 +173,6 @@ def _no_document(one: Any, number: int, name: str, wanted: str) -> DataError:
         value=shorten(str(one)),
         remedy="Give texts (str), or for every document a list of its words; None for an empty one.",
     )
-
-
-def _of_texts(
-    texts: list[Any], names: Sequence[str] | None, facts: list[Fact], name: str, tokeniser: Tokeniser | None
-) -> LoadedCorpus:
-    sink = MemorySink()
-    called = [""] * len(texts) if names is None else names
-    sink.add_documents(
-        [Document(text, None) for text in texts], [one or str(at) for at, one in enumerate(called, 1)], ()
-    )
-    facts += settle_names(sink, 0 if names is None else sum(not one for one in names))
-    return corpus_of_texts(sink.read_texts(name, CorpusLayout("lines", name), facts), tokeniser)
 
 
 def _for_lists(tokeniser: Tokeniser | None) -> Tokeniser:
@@ -267,11 +246,6 @@ def _words(vocabulary: Any) -> list[str] | None:
     return [found[number] for number in range(len(pairs))]
 
 
-def _refuse_vocabulary(vocabulary: Any, name: str) -> None:
-    if vocabulary is not None:
-        raise ParameterError(f"A vocabulary is for word counts; {name} holds texts.")
-
-
 def _values(column: Any) -> Any:
     """Return a column as a list; anything else as it is."""
     for method in ("to_list", "to_pylist", "tolist"):
@@ -289,11 +263,6 @@ def _index_of(source: Any) -> list[str] | None:
         return None
     labels = index.tolist()
     return [" · ".join(map(str, one)) if isinstance(one, tuple) else str(one).strip() for one in labels]
-
-
-def _own_name(source: Any) -> str | None:
-    name = getattr(source, "name", None)
-    return name if isinstance(name, str) and name else None
 
 
 def _is_missing(one: Any) -> bool:

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Unpack
 
-from acvb_core.data.corpora.counts import AddEntries, CountsFound, read_counts
+from acvb_core.data.corpora.counts import AddEntries, CountsFound, read_counts, read_docword, read_ldac
 from acvb_core.data.corpora.cutting import WordFunction
 from acvb_core.data.corpora.documents import read_documents
-from acvb_core.data.corpora.layout import ROLES, ColumnChoice, CorpusFormat, CorpusLayout
-from acvb_core.data.corpora.numbered import read_docword, read_ldac
-from acvb_core.data.corpora.objects import as_frame, is_object, read_object, with_aliases
+from acvb_core.data.corpora.layout import CorpusLayout, ReadOptions, chosen_columns
+from acvb_core.data.corpora.objects import as_frame, is_object, read_object
 from acvb_core.data.corpora.reading import Reading
 from acvb_core.data.corpora.sniff import inspect_documents
 from acvb_core.data.corpora.text_files import CorpusSource, open_corpus_source
 from acvb_core.data.corpora.texts import LoadedCorpus, MemorySink, Texts, corpus_of_texts
 from acvb_core.data.corpora.tokeniser import Tokeniser, as_tokeniser
 from acvb_core.data.sources.byte_source import FileLike
-from acvb_core.data.sources.formats import wanted_format
-from acvb_core.data.sources.frames import FrameChoices
 from acvb_core.data.sources.text_lines import Vocabulary, read_vocabulary
 from acvb_core.errors import DataError, ParameterError
 
@@ -33,99 +30,46 @@ _COUNT_READERS: dict[str, Callable[[Reading, Vocabulary | None, AddEntries], Cou
 
 
 def inspect_corpus(
-    source: FileLike | Any,
-    filename: str | None = None,
-    *,
-    format: CorpusFormat | Literal["auto"] = "auto",
-    encoding: str | None = None,
-    delimiter: str | None = None,
-    header: Literal["auto"] | bool = "auto",
-    sheet: str | int | None = None,
-    table: str | None = None,
-    query: str | None = None,
+    source: FileLike | Any, filename: str | None = None, **options: Unpack[ReadOptions]
 ) -> CorpusLayout:
-    """Look at the head of a file and propose how to read it.
+    """Look at the head of a file and propose how to read it; options are those of `load_corpus`.
 
-    Parameters
-    ----------
-    source : path, bytes or binary file object
-    filename : str, optional
-        The name the user knows it by.
-    format, encoding, delimiter, header, sheet, table, query
-        As in `load_corpus`: what is given is not guessed.
-
-    Raises
-    ------
-    DataError
-        Nothing that is read: empty, binary, a foreign format.
+    What is given is not guessed. Nothing that is read (empty, binary, a foreign format) is a DataError.
     """
-    with open_corpus_source(source, filename, FrameChoices(sheet, table, query)) as opened:
-        return inspect_source(opened, format, encoding, delimiter, header)
+    with open_corpus_source(source, filename, options) as opened:
+        return inspect_source(opened, options)
 
 
 def read_texts(
     source: FileLike | Any,
     *,
     filename: str | None = None,
-    format: CorpusFormat | Literal["auto"] = "auto",
     name: str | None = None,
-    text_column: ColumnChoice = None,
-    name_column: ColumnChoice = None,
-    label_column: ColumnChoice = None,
-    encoding: str | None = None,
-    delimiter: str | None = None,
-    header: Literal["auto"] | bool = "auto",
-    sheet: str | int | None = None,
-    table: str | None = None,
-    query: str | None = None,
+    **options: Unpack[ReadOptions],
 ) -> Texts:
     """Read the texts of a file once; `corpus_of_texts` cuts them as often as the tokeniser changes.
 
-    The arguments are those of `load_corpus`.
-
-    Raises
-    ------
-    DataError
-        The file cannot be read as asked, or holds counts and no texts.
-    ParameterError
-        An argument makes no sense for any file, or for this format.
+    The arguments and errors are those of `load_corpus`; a file of counts is a DataError.
     """
-    with open_corpus_source(source, filename, FrameChoices(sheet, table, query)) as opened:
-        layout = inspect_source(opened, format, encoding, delimiter, header)
+    with open_corpus_source(source, filename, options) as opened:
+        layout = inspect_source(opened, options)
         if not layout.has_texts:
             raise DataError(
                 f"this is read as {layout.format}, which holds counts and no texts",
                 source=opened.name,
                 remedy="Use load_corpus, or say which format it is.",
             )
-        choices = {"text_column": text_column, "name_column": name_column, "label_column": label_column}
-        return _texts_of(opened, with_columns(layout, choices), encoding, name)
+        return _texts_of(opened, layout, options, name)
 
 
 def load_corpus(
     source: FileLike | Any,
     *,
     filename: str | None = None,
-    format: CorpusFormat | Literal["auto"] = "auto",
     name: str | None = None,
     vocabulary: FileLike | Any | None = None,
     tokeniser: Tokeniser | WordFunction | None = None,
-    text: ColumnChoice = None,
-    document: ColumnChoice = None,
-    word: ColumnChoice = None,
-    count: ColumnChoice = None,
-    text_column: ColumnChoice = None,
-    name_column: ColumnChoice = None,
-    label_column: ColumnChoice = None,
-    document_column: ColumnChoice = None,
-    word_column: ColumnChoice = None,
-    count_column: ColumnChoice = None,
-    encoding: str | None = None,
-    delimiter: str | None = None,
-    header: Literal["auto"] | bool = "auto",
-    sheet: str | int | None = None,
-    table: str | None = None,
-    query: str | None = None,
+    **options: Unpack[ReadOptions],
 ) -> LoadedCorpus:
     r"""Read a corpus; gzip is recognised by itself.
 
@@ -141,7 +85,6 @@ def load_corpus(
         unless it only numbers them. None, NaN and NA are empty documents.
     filename : str, optional
         The name the user knows the source by.
-    format : "auto", "counts", "docword", "ldac", "table", "lines" or "zip"
     name : str, optional
         Name of the corpus (default: the file's name without extensions).
     vocabulary : path, bytes or binary file object, optional
@@ -151,13 +94,14 @@ def load_corpus(
         How texts are cut into words (default: `Tokeniser()`). A callable takes a text and gives its words; it stands
         for `Tokeniser(function=…)`. Of lists of words only such words are left out by default as stand in too few or
         too many documents: `objects.LISTS_OF_WORDS`.
-    text, document, word, count
-        Short for text_column, document_column, word_column, count_column.
+    format : "auto", "counts", "docword", "ldac", "table", "lines" or "zip"
     text_column, name_column, label_column : str or int, optional
         Table: the columns of the texts, their names and their groups, by header name or by 0-based position.
         None: guessed. False: there is none.
     document_column, word_column, count_column : str or int, optional
         Counts: the same for document, word and count. `count_column=False`: each line is one token.
+    text, document, word, count
+        Short for text_column, document_column, word_column, count_column.
     encoding : str, optional
         Default: UTF-8, or UTF-16 / UTF-32 when a byte order mark says so.
     delimiter : str, optional
@@ -181,61 +125,30 @@ def load_corpus(
     '2 documents · 2 words · 4 tokens'
     """
     cutting = as_tokeniser(tokeniser)
-    given = {
-        "text_column": text_column,
-        "name_column": name_column,
-        "label_column": label_column,
-        "document_column": document_column,
-        "word_column": word_column,
-        "count_column": count_column,
-    }
-    columns = with_aliases(given, {"text": text, "document": document, "word": word, "count": count})
     source = as_frame(source)
     if is_object(source):
-        for option, value in (
-            ("format", format),
-            ("encoding", encoding),
-            ("delimiter", delimiter),
-            ("header", header),
-        ):
-            if value not in (None, "auto"):
-                raise ParameterError(f"{option} is for files; this is a {type(source).__name__}.")
-        return read_object(source, columns, name=name or filename, vocabulary=vocabulary, tokeniser=cutting)
-    with open_corpus_source(source, filename, FrameChoices(sheet, table, query)) as opened:
-        layout = inspect_source(opened, format, encoding, delimiter, header)
-        layout = with_columns(layout, columns)
+        return read_object(source, options, name=name or filename, vocabulary=vocabulary, tokeniser=cutting)
+    with open_corpus_source(source, filename, options) as opened:
+        layout = inspect_source(opened, options)
         check_arguments(layout, cutting, vocabulary)
-        if not layout.has_texts:
-            sink = MemorySink()
-            found = read_entries(Reading.in_memory(opened, layout, encoding), vocabulary, sink)
-            return sink.build_corpus(found, layout, name or opened.stem)
-        return corpus_of_texts(_texts_of(opened, layout, encoding, name), cutting)
+        if layout.has_texts:
+            return corpus_of_texts(_texts_of(opened, layout, options, name), cutting)
+        sink = MemorySink()
+        reading = Reading(opened, layout, options.get("encoding"), whole=True)
+        found = read_entries(reading, vocabulary, sink)
+        return sink.build_corpus(found, layout, name or opened.stem)
 
 
-def inspect_source(
-    source: CorpusSource,
-    format: CorpusFormat | Literal["auto"],
-    encoding: str | None,
-    delimiter: str | None,
-    header: Literal["auto"] | bool,
-) -> CorpusLayout:
-    """Propose how to read an open source; the arguments are those of `load_corpus`."""
-    return inspect_documents(
-        source,
-        format=wanted_format(format, "corpus"),
-        encoding=encoding,
-        delimiter=delimiter,
-        header=None if header == "auto" else header,
-    )
+def _texts_of(source: CorpusSource, layout: CorpusLayout, options: ReadOptions, name: str | None) -> Texts:
+    sink = MemorySink()
+    facts = read_documents(Reading(source, layout, options.get("encoding"), whole=True), sink)
+    return sink.read_texts(name or source.stem, layout, facts)
 
 
-def with_columns(layout: CorpusLayout, choices: dict[str, ColumnChoice]) -> CorpusLayout:
-    """Return the layout with the user's columns; a column for another format is a ParameterError."""
-    needed, optional = ROLES.get(layout.format, ((), ()))
-    for role, choice in choices.items():
-        if choice is not None and role not in (*needed, *optional):
-            raise ParameterError(f"{role} does not apply: {layout.filename} is read as {layout.format}.")
-    return layout.with_columns(choices) if needed and any(c is not None for c in choices.values()) else layout
+def inspect_source(source: CorpusSource, options: ReadOptions) -> CorpusLayout:
+    """Return how an open source is read: as it is asked for, else as its head looks."""
+    columns = chosen_columns(options)
+    return inspect_documents(source, options).with_columns(columns)
 
 
 def check_arguments(layout: CorpusLayout, tokeniser: Tokeniser | None, vocabulary: FileLike | None) -> None:
@@ -248,19 +161,7 @@ def check_arguments(layout: CorpusLayout, tokeniser: Tokeniser | None, vocabular
         )
 
 
-def _texts_of(source: CorpusSource, layout: CorpusLayout, encoding: str | None, name: str | None) -> Texts:
-    sink = MemorySink()
-    facts = read_documents(Reading.in_memory(source, layout, encoding), sink)
-    return sink.read_texts(name or source.stem, layout, facts)
-
-
 def read_entries(reading: Reading, vocabulary: FileLike | None, sink: MemorySink | DiskSink) -> CountsFound:
-    """Read word counts into a sink.
-
-    Raises
-    ------
-    DataError
-        The file, or the vocabulary, cannot be read as asked.
-    """
+    """Read word counts into a sink."""
     words = None if vocabulary is None else read_vocabulary(vocabulary)
     return _COUNT_READERS[reading.layout.format](reading, words, sink.add_entries)

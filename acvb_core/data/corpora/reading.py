@@ -5,157 +5,59 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from acvb_core.data.corpora.layout import CorpusLayout
-from acvb_core.data.corpora.text_files import CorpusSource, TextFolder
+from acvb_core.data.corpora.text_files import CorpusSource
 from acvb_core.data.report import Fact, plural
 from acvb_core.data.sources.byte_source import ByteSource
-from acvb_core.data.sources.frames import FrameSource
 from acvb_core.errors import DataError
 
-_OFFER = 'or go on without such lines (broken="skip")'
-_OFFER_START = 'or go on with what came before (broken="skip")'
 _SHOWN = 5
 #: Share of the work that is reading; the rest is sorting and writing.
 _READING = 0.9
 _SECONDS = 0.25
 
 
-class FaultPolicy:
-    """What happens to a line that cannot be read: its fault is raised, or the line is left out and counted.
-
-    Parameters
-    ----------
-    skip : bool
-        Leave such lines out.
-    offers : bool
-        A fault that is raised says how to go on without such lines.
-    what : str
-        What is left out, for people ("line", "file").
-
-    Attributes
-    ----------
-    count : int
-        Lines left out so far.
-    """
-
-    def __init__(self, skip: bool = False, *, offers: bool = False, what: str = "line") -> None:
-        self.skip = skip
-        self.what = what
-        self.count = 0
-        self._offers = offers and not skip
-        self._first: list[DataError] = []
-
-    def __call__(self, fault: DataError) -> None:
-        """Raise the fault, or remember it."""
-        if not self.skip:
-            raise self.raised(fault)
-        self.count += 1
-        if len(self._first) < _SHOWN:
-            self._first.append(fault)
-
-    def raised(self, fault: DataError) -> DataError:
-        """Return the fault as it is to be raised."""
-        return offer_skipping(fault) if self._offers else fault
-
-    @contextmanager
-    def offering(self) -> Iterator[None]:
-        """Let faults through with the offer to go on without such lines."""
-        try:
-            yield
-        except DataError as fault:
-            raise self.raised(fault) from None
-
-    def facts(self, source: CorpusSource) -> list[Fact]:
-        """Return the facts about what was left out."""
-        facts = []
-        if source.cut_short is not None:
-            told = f"The file ends too early ({source.cut_short.what}): what came before was read."
-            facts.append(Fact("cut_short", 1, told))
-        if self.count:
-            lines = [fault.line for fault in self._first if fault.line is not None]
-            where = f" ({', '.join(f'line {line:,}' for line in lines)}"
-            where = f"{where}{', …' if self.count > len(lines) else ''})" if lines else ""
-            first = self._first[0]
-            found = f", found {first.value!r}" if first.value is not None else ""
-            told = f"{plural(self.count, f'broken {self.what}')} left out{where}; the first: {first.what}{found}."
-            facts.append(Fact("broken_lines", self.count, told, {"lines": lines}))
-        return facts
-
-
-def offer_skipping(fault: DataError) -> DataError:
-    """Return the fault with the offer to go on without such lines as a further remedy."""
-    if "broken=" in fault.remedy:
-        return fault
-    offer = _OFFER_START if fault.line is None else _OFFER
-    return changed_fault(fault, remedy=f"{fault.remedy.rstrip('.')}, {offer}.")
-
-
-def changed_fault(fault: DataError, **changes: Any) -> DataError:
-    """Return a fault with another remedy, line, …"""
-    known = {name: getattr(fault, name) for name in ("remedy", "source", "line", "column", "value")}
-    return DataError(fault.what, **(known | changes))
-
-
-class Progress:
-    """Tell how far a reading is, a few times a second at most.
-
-    Parameters
-    ----------
-    tell : callable, or None
-        Takes the share that is done, from 0 to 1; what it raises ends the reading.
-    source : CorpusSource
-    """
-
-    def __init__(self, tell: Callable[[float], None] | None, source: CorpusSource) -> None:
-        self._tell = tell
-        self._source = source
-        self._size = max(source.size(), 1)
-        self._next = 0.0
-
-    def reading(self) -> None:
-        """Tell the share of the bytes that is read, the writing still to come."""
-        self._say(_READING * min(self._source.position() / self._size, 1.0))
-
-    def writing(self, share: float) -> None:
-        """Tell the share of the entries that is written."""
-        self._say(_READING + (1.0 - _READING) * share)
-
-    def _say(self, share: float) -> None:
-        if self._tell is None or (time.monotonic() < self._next and share < 1.0):
-            return
-        self._next = time.monotonic() + _SECONDS
-        self._tell(share)
-
-
-@dataclass(frozen=True, eq=False)
 class Reading:
     """One file that is being read.
 
-    Attributes
+    Parameters
     ----------
     source : CorpusSource
     layout : CorpusLayout
     encoding : str or None
-    faults : FaultPolicy
-    progress : Progress
+    skip : bool
+        Lines that cannot be read are left out and counted; otherwise the first of them is an error.
+    offers : bool
+        Such an error says how to go on without such lines.
+    progress : callable, optional
+        Takes the share that is done, from 0 to 1, a few times a second at most; what it raises ends the reading.
     whole : bool
         What is read is to be held in memory: more than fits is refused.
     """
 
-    source: CorpusSource
-    layout: CorpusLayout
-    encoding: str | None
-    faults: FaultPolicy
-    progress: Progress
-    whole: bool = False
-
-    @classmethod
-    def in_memory(cls, source: CorpusSource, layout: CorpusLayout, encoding: str | None) -> Reading:
-        """Return the reading of a file into memory: a fault ends it."""
-        return cls(source, layout, encoding, FaultPolicy(), Progress(None, source), whole=True)
+    def __init__(
+        self,
+        source: CorpusSource,
+        layout: CorpusLayout,
+        encoding: str | None,
+        *,
+        skip: bool = False,
+        offers: bool = False,
+        progress: Callable[[float], None] | None = None,
+        whole: bool = False,
+    ) -> None:
+        source.cut_short = None  # the look at the head may have met the end already
+        self.source, self.layout, self.encoding = source, layout, encoding
+        self.name = source.name
+        self.skip, self.whole = skip, whole
+        self._offers = offers and not skip
+        self._progress = progress
+        self._size = max(source.size(), 1)
+        self._next = 0.0
+        self._left_out = 0
+        self._first: list[DataError] = []
 
     @property
     def file(self) -> ByteSource:
@@ -163,16 +65,83 @@ class Reading:
         assert isinstance(self.source, ByteSource)
         return self.source
 
-    @property
-    def records(self) -> ByteSource | FrameSource:
-        """The source of a format with columns."""
-        assert not isinstance(self.source, TextFolder)
-        return self.source
+    def fault(
+        self,
+        what: str,
+        remedy: str,
+        *,
+        line: int | None = None,
+        column: int | None = None,
+        value: str | None = None,
+    ) -> DataError:
+        """Return the error for a fault of this file."""
+        return DataError(what, source=self.name, line=line, column=column, value=value, remedy=remedy)
 
-    @property
-    def name(self) -> str:
-        """What the user calls the file."""
-        return self.source.name
+    def no_rows(self) -> DataError:
+        """Return the error for a table of a header and nothing else."""
+        remedy = "Load a file with data in it, or say that its first line is data."
+        return self.fault("the file holds column names and no data", remedy, line=1)
 
-    def __post_init__(self) -> None:
-        self.source.cut_short = None  # the look at the head may have met the end already
+    def leave_out(self, fault: DataError) -> None:
+        """Count a line that cannot be read, or raise its fault."""
+        if not self.skip:
+            raise self._offered(fault)
+        self._left_out += 1
+        if len(self._first) < _SHOWN:
+            self._first.append(fault)
+
+    @contextmanager
+    def offering(self) -> Iterator[None]:
+        """Let faults through with the offer to go on without such lines."""
+        try:
+            yield
+        except DataError as fault:
+            raise self._offered(fault) from None
+
+    def _offered(self, fault: DataError) -> DataError:
+        return offer_skipping(fault) if self._offers else fault
+
+    def left_out_facts(self) -> list[Fact]:
+        """Return the facts about what was left out."""
+        facts = []
+        if self.source.cut_short is not None:
+            told = f"The file ends too early ({self.source.cut_short.what}): what came before was read."
+            facts.append(Fact("cut_short", 1, told))
+        if self._left_out:
+            what = "broken file" if self.layout.format == "zip" else "broken line"
+            lines = [fault.line for fault in self._first if fault.line is not None]
+            more = ", …" if self._left_out > len(lines) else ""
+            where = f" ({', '.join(f'line {line:,}' for line in lines)}{more})" if lines else ""
+            first = self._first[0]
+            found = f", found {first.value!r}" if first.value is not None else ""
+            told = f"{plural(self._left_out, what)} left out{where}; the first: {first.what}{found}."
+            facts.append(Fact("broken_lines", self._left_out, told, {"lines": lines}))
+        return facts
+
+    def report_read(self) -> None:
+        """Report the share of the bytes that is read, the writing still to come."""
+        self._report(_READING * min(self.source.position() / self._size, 1.0))
+
+    def report_written(self, share: float) -> None:
+        """Report the share of the entries that is written."""
+        self._report(_READING + (1.0 - _READING) * share)
+
+    def _report(self, share: float) -> None:
+        if self._progress is None or (time.monotonic() < self._next and share < 1.0):
+            return
+        self._next = time.monotonic() + _SECONDS
+        self._progress(share)
+
+
+def offer_skipping(fault: DataError) -> DataError:
+    """Return the fault with the offer to go on without such lines as a further remedy."""
+    if "broken=" in fault.remedy:
+        return fault
+    rest = "with what came before" if fault.line is None else "without such lines"
+    return changed_fault(fault, remedy=f'{fault.remedy.rstrip(".")}, or go on {rest} (broken="skip").')
+
+
+def changed_fault(fault: DataError, **changes: Any) -> DataError:
+    """Return a fault with another remedy, line, …"""
+    known = {name: getattr(fault, name) for name in ("remedy", "source", "line", "column", "value")}
+    return DataError(fault.what, **(known | changes))

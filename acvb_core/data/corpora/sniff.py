@@ -3,59 +3,55 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 
-from acvb_core.data.corpora.layout import (
-    PREVIEW_CHARACTERS,
-    CorpusFormat,
-    CorpusLayout,
-    guess_label_column,
-    guess_name_column,
-    guess_text_column,
-    has_text_header,
-    is_counts,
-    is_docword,
-    is_ldac,
-    is_table,
-    may_be_heading,
-)
-from acvb_core.data.corpora.text_files import (
-    CorpusSource,
-    TextFolder,
-    open_files,
-)
+from acvb_core.data.corpora.layout import CorpusFormat, CorpusLayout, ReadOptions
+from acvb_core.data.corpora.text_files import CorpusSource, TextFolder, open_files
 from acvb_core.data.relations.guess import inspect
 from acvb_core.data.sources.byte_source import ByteSource
-from acvb_core.data.sources.formats import PREVIEW_ROWS, recognised
+from acvb_core.data.sources.formats import PREVIEW_ROWS, FileLayout, recognised, wanted_format
 from acvb_core.data.sources.frames import FrameSource
 from acvb_core.data.sources.recognisers import refuse_text_format
 from acvb_core.data.sources.records import delimiter_code
 from acvb_core.data.sources.text_lines import Head, TextRecords, best_head, one_line_fault, open_lines
+from acvb_core.data.sources.values import read_value
 from acvb_core.errors import DataError
+
+Records = Sequence[Sequence[str]]
 
 _HEAD_CHARACTERS = 1 << 22
 _HEAD_LINES = 5_000
 _GUESS_RECORDS = 200
+_PREVIEW_CHARACTERS = 1_000
+_TEXT_NAMES = (
+    "text", "texts", "fulltext", "full_text", "content", "contents", "body", "abstract", "review", "message",
+    "description", "article", "comment", "tweet", "post", "question", "answer", "summary", "sentence",
+    "transcript", "lyrics", "speech", "story",
+)  # fmt: skip
+_LABEL_NAMES = (
+    "label", "labels", "class", "category", "section", "group", "topic", "genre", "target", "newsgroup",
+    "kind", "type", "party", "sentiment",
+)  # fmt: skip
+_NAME_NAMES = (
+    "name", "id", "doc", "document", "docid", "doc_id", "document_id", "title", "headline", "file", "filename",
+    "path", "key", "url", "package", "paper",
+)  # fmt: skip
+_WORD_NAMES = ("word", "words", "term", "terms", "token", "wordid", "word_id", "stem", "lemma", "feature")
+_TEXT_LIKE = 20  # mean characters of a column that is taken for text without being called so
+_SHORT = 40  # characters of a label or a name at most, on average
+_LDAC_LINE = re.compile(r"\s*\d+(\s+\d+:\d+)*\s*")
 
 
-def inspect_documents(
-    source: CorpusSource,
-    *,
-    format: CorpusFormat | None = None,
-    encoding: str | None = None,
-    delimiter: str | None = None,
-    header: bool | None = None,
-) -> CorpusLayout:
-    """Look at the head of `source`; arguments that are not None are taken as given.
-
-    Raises
-    ------
-    DataError
-        The head is no plain text (JSON, HTML, … is none), or not of the format asked for.
-    """
+def inspect_documents(source: CorpusSource, options: ReadOptions) -> CorpusLayout:
+    """Look at the head of a source; what the options say is taken as given, but for its columns."""
+    format = wanted_format(options.get("format", "auto"), "corpus")
+    encoding, delimiter = options.get("encoding"), options.get("delimiter")
+    header = options.get("header", "auto")
+    has_header = None if header == "auto" else header
     if isinstance(source, FrameSource):
-        return _frame_layout(source, format, header)
+        return _frame_layout(source, format, has_header)
     if isinstance(source, TextFolder):
         if format not in (None, "zip"):
             raise DataError(
@@ -69,30 +65,28 @@ def inspect_documents(
     refuse_text_format(source)
     if delimiter is not None:
         delimiter_code(delimiter)
-    lines, found_encoding = _head(source, encoding)
+    lines, found_encoding = _read_head(source, encoding)
     blank = CorpusLayout("lines", source.name, source.gzipped, found_encoding)
-    if format == "docword" or (format is None and is_docword(lines)):
-        return _plain(blank, "docword", lines)
-    if format == "ldac" or (format is None and is_ldac(lines)):
-        return _plain(blank, "ldac", lines)
-    if format == "lines":
-        return _plain(blank, "lines", lines)
+    if format is None and (is_docword(lines) or is_ldac(lines)):
+        format = "docword" if is_docword(lines) else "ldac"
+    if format in ("docword", "ldac", "lines"):
+        return _lines_layout(blank, format, lines)
     if format == "counts":
-        return _counts_layout(source, blank, encoding, delimiter, header)
+        return _counts_layout(source, encoding, delimiter, has_header)
     given = format is not None or delimiter is not None
     try:
         table = best_head(lambda candidate: _cut(lines, candidate, source.name), delimiter)
     except DataError:
         if given:
             raise
-        return _plain(blank, "lines", lines)
-    if not given and not is_table(table.records, table.delimiter, table.share, source.name):
+        return _lines_layout(blank, "lines", lines)
+    if not given and not is_table(table, source.name):
         if len(lines) == 1 and may_be_heading(table.records[0]):
             raise one_line_fault(table.records[0], source.name, "choose the format lines")
-        return _plain(blank, "lines", lines)
+        return _lines_layout(blank, "lines", lines)
     if format is None and is_counts(table.records):
-        return _counts_layout(source, blank, encoding, table.delimiter, header)
-    return _table_layout(blank, table, header)
+        return _counts_layout(source, encoding, table.delimiter, has_header)
+    return _table_layout(blank, table, has_header)
 
 
 def _frame_layout(source: FrameSource, format: CorpusFormat | None, header: bool | None) -> CorpusLayout:
@@ -105,47 +99,38 @@ def _frame_layout(source: FrameSource, format: CorpusFormat | None, header: bool
             remedy="Let the format be recognised, or choose table or counts.",
         )
     named = True if frame.named else header
-    blank = CorpusLayout("table", source.name, container=frame.container)
     records = source.first_rows(_GUESS_RECORDS)
     if format == "counts" or (format is None and len(frame.names) > 1 and is_counts(records)):
-        return _counts_layout(source, blank, None, None, named)
+        return _counts_layout(source, None, None, named)
+    blank = CorpusLayout("table", source.name, container=frame.container)
     return _table_layout(blank, Head(records, len(frame.names), 1.0, ""), named)
 
 
 def _files_layout(source: ByteSource | TextFolder, encoding: str | None) -> CorpusLayout:
     with open_files(source) as files:
         rows = tuple((file.path, f"{file.size:,}") for file in files[:PREVIEW_ROWS])
+    names = ("file", "bytes")
     return CorpusLayout(
-        "zip", source.name, source.gzipped, encoding, column_names=("file", "bytes"), rows=rows, n_fields=2
+        "zip", source.name, source.gzipped, encoding, column_names=names, rows=rows, n_fields=2
     )
 
 
-def _plain(blank: CorpusLayout, format: CorpusFormat, lines: Sequence[str]) -> CorpusLayout:
-    rows = tuple((line.rstrip("\r\n")[:PREVIEW_CHARACTERS],) for line in lines[:PREVIEW_ROWS])
+def _lines_layout(blank: CorpusLayout, format: CorpusFormat, lines: Sequence[str]) -> CorpusLayout:
+    rows = tuple((line.rstrip("\r\n")[:_PREVIEW_CHARACTERS],) for line in lines[:PREVIEW_ROWS])
     return replace(blank, format=format, column_names=("line",), rows=rows, n_fields=1)
 
 
 def _counts_layout(
-    source: ByteSource | FrameSource,
-    blank: CorpusLayout,
-    encoding: str | None,
-    delimiter: str | None,
-    header: bool | None,
+    source: ByteSource | FrameSource, encoding: str | None, delimiter: str | None, header: bool | None
 ) -> CorpusLayout:
     # A list of (document, word, count) is a list of links with values: the same look, the same reader.
-    found = inspect(source, format="edges", encoding=encoding, delimiter=delimiter, header=header)
-    return replace(
-        blank,
-        format="counts",
-        encoding=found.encoding,
-        delimiter=found.delimiter,
-        header=found.header,
-        column_names=found.column_names,
-        rows=found.rows,
-        n_fields=len(found.column_names),
-        document_column=found.row_column,
-        word_column=found.column_column,
-        count_column=found.value_column,
+    links = inspect(source, format="edges", encoding=encoding, delimiter=delimiter, header=header)
+    shared = {field.name: getattr(links, field.name) for field in fields(FileLayout)}
+    return CorpusLayout(
+        **shared | {"format": "counts"},
+        document_column=links.row_column,
+        word_column=links.column_column,
+        count_column=links.value_column,
     )
 
 
@@ -155,27 +140,24 @@ def _table_layout(blank: CorpusLayout, table: Head, header: bool | None) -> Corp
     has_header = has_text_header(records) if header is None else header
     body = records[has_header:]
     given = [name.strip() for name in records[0]] if has_header else [""] * width
-    names = given if has_header else [f"column {i + 1}" for i in range(width)]
     text = guess_text_column(given, body)
     label = guess_label_column(given, body, {text})
-    name = guess_name_column(given, body, {text, label})
-    cut = tuple(tuple(field[:PREVIEW_CHARACTERS] for field in record) for record in body[:PREVIEW_ROWS])
     return replace(
         blank,
         format="table",
         delimiter=table.delimiter or None,
         header=has_header,
-        column_names=tuple(names),
-        rows=cut,
+        column_names=tuple(given if has_header else (f"column {i + 1}" for i in range(width))),
+        rows=tuple(tuple(field[:_PREVIEW_CHARACTERS] for field in record) for record in body[:PREVIEW_ROWS]),
         n_fields=width,
         text_column=text,
-        name_column=name,
+        name_column=guess_name_column(given, body, {text, label}),
         label_column=label,
     )
 
 
-def _head(source: ByteSource, encoding: str | None) -> tuple[list[str], str]:
-    """Return the first lines, two at least if the file has so many."""
+def _read_head(source: ByteSource, encoding: str | None) -> tuple[list[str], str]:
+    """Return the first lines, two at least if the file has so many, and the encoding."""
     lines, found = open_lines(source, encoding)
     head: list[str] = []
     size = 0
@@ -185,11 +167,8 @@ def _head(source: ByteSource, encoding: str | None) -> tuple[list[str], str]:
         if size > _HEAD_CHARACTERS and len(head) > 1:
             break
     if not any(line.strip() for line in head):
-        raise DataError(
-            "the file holds no data, only blank lines",
-            source=source.name,
-            remedy="Load a file with data in it.",
-        )
+        what, remedy = "the file holds no data, only blank lines", "Load a file with data in it."
+        raise DataError(what, source=source.name, remedy=remedy)
     return head, found
 
 
@@ -200,10 +179,130 @@ def _cut(lines: Sequence[str], delimiter: str, name: str) -> Head:
     """
     found: list[list[str]] = []
     try:
-        for _, fields in itertools.islice(TextRecords(lines, delimiter, name), _GUESS_RECORDS):
-            found.append(fields)
+        for _, record in itertools.islice(TextRecords(lines, delimiter, name), _GUESS_RECORDS):
+            found.append(record)
     except DataError:
         if not found:
             raise
     alike = [record for record in found if len(record) == len(found[0])]
     return Head(alike, len(found[0]), len(alike) / len(found), delimiter)
+
+
+def is_docword(lines: Sequence[str]) -> bool:
+    """Whether the first lines are three sizes and then a triple of whole numbers."""
+    head = [line.split() for line in lines[:4]]
+    whole = all(field.isascii() and field.isdigit() for fields in head for field in fields)
+    return whole and [len(fields) for fields in head] == [1, 1, 1, 3]
+
+
+def is_ldac(lines: Sequence[str]) -> bool:
+    """Whether most of the first lines are a number each and then term:count."""
+    head = [line for line in lines[:20] if line.strip()]
+    alike = [line for line in head if _LDAC_LINE.fullmatch(line)]
+    return any(":" in line for line in alike) and 2 * len(alike) >= len(head)
+
+
+def is_counts(records: Records) -> bool:
+    """Whether a table holds one (document, word) pair a line rather than texts."""
+    names = _lowered(records[0])
+    texts = any(name in _TEXT_NAMES for name in names)
+    if len(names) > 1 and any(name in _WORD_NAMES for name in names) and not (texts and len(names) > 3):
+        return True
+    if texts or not 2 <= len(names) <= 3:
+        return False
+    body = records[1:] or records
+    if len(names) == 3 and not all(_is_number(record[2]) for record in body):
+        return False
+    if any(" " in record[1].strip() for record in body):
+        return False
+    documents = [record[0] for record in records]
+    return len(set(documents)) < len(documents) or guess_text_column([""] * len(names), body) is None
+
+
+def is_table(head: Head, filename: str) -> bool:
+    """Whether lines cut at a delimiter are a table, and not prose that holds the delimiter."""
+    records = head.records
+    if has_text_header(records):
+        return True
+    if len(records[0]) < 2:
+        return False
+    if any(name in _WORD_NAMES for name in _lowered(records[0])):
+        return True
+    if filename.lower().removesuffix(".gz").endswith((".csv", ".tsv")):
+        return True
+    # In prose a comma is followed by a blank.
+    cells = [field for record in records for field in record[1:] if field]
+    spaced = sum(field.startswith(" ") for field in cells)
+    return len(records) > 1 and head.share > 0.9 and (head.delimiter != "," or 2 * spaced < len(cells))
+
+
+def may_be_heading(only: Sequence[str]) -> bool:
+    """Whether the only line of a file could name columns as well as be a text: several fields of one word each."""
+    return len(only) > 1 and all(len(field.split()) == 1 and not _is_number(field) for field in only)
+
+
+def has_text_header(records: Records) -> bool:
+    """Whether the first record names its columns in the usual words, or is far shorter than the texts below."""
+    names = _lowered(records[0])
+    known = sum(name in (*_TEXT_NAMES, *_LABEL_NAMES, *_NAME_NAMES) for name in names)
+    if any(name in _TEXT_NAMES for name in names) or known >= 2:
+        return True
+    body = records[1:]
+    if len(names) < 2 or not body or not all(names) or len(set(names)) < len(names):
+        return False
+    longest = max(_mean_length(body, column) for column in range(len(names)))
+    return longest > 5 * max(len(name) for name in names) and not any(map(_is_number, names))
+
+
+def guess_text_column(names: Sequence[str], body: Records) -> int | None:
+    """Return the column that holds the texts, None when none looks like it."""
+    called = _called(names, _TEXT_NAMES, set())
+    if called is not None or not names:
+        return called
+    lengths = [_mean_length(body, column) for column in range(len(names))]
+    column = lengths.index(max(lengths))
+    lettered = any(c.isalpha() for record in body for c in record[column])
+    return column if lettered and (len(names) == 1 or lengths[column] >= _TEXT_LIKE) else None
+
+
+def guess_name_column(names: Sequence[str], body: Records, taken: set[int | None]) -> int | None:
+    """Return the column that names the documents: called so, or the first, short and never twice the same."""
+    called = _called(names, _NAME_NAMES, taken)
+    if called is not None:
+        return called
+    first = [record[0] for record in body]
+    unique = len(first) > 1 and len(set(first)) == len(first) and all(first)
+    return 0 if 0 not in taken and unique and _mean_length(body, 0) <= _SHORT else None
+
+
+def guess_label_column(names: Sequence[str], body: Records, taken: set[int | None]) -> int | None:
+    """Return the column that groups the documents: called so, or short with values that come again."""
+    called = _called(names, _LABEL_NAMES, taken)
+    if called is not None or len(body) < 10:
+        return called
+    for column in range(len(names)):
+        values = [record[column] for record in body]
+        repeats = 2 <= len(set(values)) <= len(values) / 2 and _mean_length(body, column) <= _SHORT
+        if column not in taken and repeats and not all(map(_is_number, values)):
+            return column
+    return None
+
+
+def _called(names: Sequence[str], usual: Sequence[str], taken: set[int | None]) -> int | None:
+    """Return the column of the first of the usual names, None where there is none that is not taken."""
+    lowered = _lowered(names)
+    places = (lowered.index(name) for name in usual if name in lowered)
+    return next((place for place in places if place not in taken), None)
+
+
+def _lowered(names: Sequence[str]) -> list[str]:
+    return [name.strip().lower() for name in names]
+
+
+def _is_number(field: str) -> bool:
+    number = read_value(field).number
+    return number == number
+
+
+def _mean_length(body: Records, column: int) -> float:
+    return sum(len(record[column]) for record in body) / max(len(body), 1)

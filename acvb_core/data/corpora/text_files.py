@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from acvb_core.data.corpora.disk_format import META
+from acvb_core.data.corpora.layout import ReadOptions
 from acvb_core.data.report import Fact, plural
 from acvb_core.data.sources.byte_source import ByteSource
 from acvb_core.data.sources.frames import FrameChoices, FrameSource, open_source
@@ -28,30 +29,30 @@ class TextFile(NamedTuple):
     size: int
     read: Callable[[], bytes]
 
+    @property
+    def place(self) -> PurePosixPath:
+        """The path, whatever system wrote it."""
+        return PurePosixPath(self.path.replace("\\", "/"))
+
+    @property
+    def is_document(self) -> bool:
+        """Whether it is a .txt file, and not one of the hidden ones."""
+        hidden = any(part.startswith(".") or part == "__MACOSX" for part in self.place.parts)
+        return self.path.lower().endswith(".txt") and not hidden
+
 
 class TextFolder:
     """A folder in the place of a `ByteSource`: its files are read by `open_files`.
 
-    Parameters
-    ----------
-    folder : Path
-    filename : str, optional
-        The name the user knows it by.
-
-    Raises
-    ------
-    DataError
-        It holds a corpus on disk.
+    A folder that holds a corpus on disk is a DataError.
     """
 
-    is_zip = True  # it is read as an archive is
     gzipped = False
     cut_short: DataError | None = None
 
     def __init__(self, folder: Path, filename: str | None = None, *, patient: bool = False) -> None:
         self.folder, self.patient = folder, patient
-        self.name = filename or folder.resolve().name or str(folder)
-        self.stem = self.name
+        self.name = self.stem = filename or folder.resolve().name or str(folder)
         if (folder / META).is_file():
             raise DataError(
                 "this folder holds a corpus on disk, which is read already",
@@ -75,10 +76,10 @@ class TextFolder:
 
     def files(self) -> list[TextFile]:
         """Return the files of the folder and of the folders in it, in the order of their paths."""
-        found = sorted(path for path in self.folder.rglob("*") if path.is_file())
         return [
             TextFile(path.relative_to(self.folder).as_posix(), path.stat().st_size, path.read_bytes)
-            for path in found
+            for path in sorted(self.folder.rglob("*"))
+            if path.is_file()
         ]
 
 
@@ -86,25 +87,20 @@ CorpusSource = ByteSource | FrameSource | TextFolder
 
 
 def open_corpus_source(
-    source: Any, filename: str | None, choices: FrameChoices, *, patient: bool = False
+    source: Any, filename: str | None, options: ReadOptions, *, patient: bool = False
 ) -> CorpusSource:
     """Open a file, bytes, anything in memory that holds columns (`open_source`), or a folder of .txt files."""
     if isinstance(source, str | os.PathLike):
         folder = Path(source).expanduser()
         if folder.is_dir():
             return TextFolder(folder, filename, patient=patient)
+    choices = FrameChoices(options.get("sheet"), options.get("table"), options.get("query"))
     return open_source(source, filename, kind="corpus", patient=patient, choices=choices)
 
 
 @contextmanager
 def open_files(source: CorpusSource) -> Iterator[list[TextFile]]:
-    """Give the files of an archive or a folder, which can be read for as long.
-
-    Raises
-    ------
-    DataError
-        The archive is damaged, or unpacks to more than is held in memory.
-    """
+    """Give the files of an archive or a folder, which can be read for as long."""
     if isinstance(source, TextFolder):
         yield source.files()
         return
@@ -114,7 +110,7 @@ def open_files(source: CorpusSource) -> Iterator[list[TextFile]]:
     except DataError:
         raise
     except Exception as problem:  # a damaged archive makes zipfile raise all sorts
-        raise _damaged(source.name, str(problem)) from None
+        raise _damaged(source.name, problem) from None
     with archive:
         yield [
             TextFile(file.filename, file.file_size, partial(_unpack, archive, file, source.name))
@@ -134,79 +130,47 @@ def _unpack(archive: zipfile.ZipFile, file: zipfile.ZipInfo, source: str) -> byt
     try:
         return archive.read(file)
     except Exception as problem:  # as above, and what the packed data make zlib raise
-        raise _damaged(name, str(problem)) from None
+        raise _damaged(name, problem) from None
 
 
-class ChosenFiles(NamedTuple):
-    """The .txt files among some, their names and folders, and the facts about them."""
-
-    files: list[TextFile]
-    names: list[str]
-    folders: list[str]
-    facts: list[Fact]
+def _damaged(name: str, problem: Exception) -> DataError:
+    what = f"the zip archive is damaged ({problem})"
+    return DataError(what, source=name, remedy="Copy, download or pack it again.")
 
 
-def choose_files(files: Sequence[TextFile], source: CorpusSource) -> ChosenFiles:
-    """Return the files that are documents: .txt, and none of the hidden ones.
-
-    Raises
-    ------
-    DataError
-        There is none.
-    """
-    what = "folder" if isinstance(source, TextFolder) else "zip archive"
-    wanted = [file for file in files if _is_text_file(file.path)]
-    others = [file.path for file in files if not _is_text_file(file.path)]
-    if not wanted:
-        remedy = "or give one file" if isinstance(source, TextFolder) else "or unpack it and load one file"
+def choose_files(files: Sequence[TextFile], source: CorpusSource) -> tuple[list[TextFile], list[Fact]]:
+    """Return the files that are documents, and the facts about them; no such file is a DataError."""
+    is_folder = isinstance(source, TextFolder)
+    what = "folder" if is_folder else "zip archive"
+    chosen = [file for file in files if file.is_document]
+    others = [file.path for file in files if not file.is_document]
+    if not chosen:
+        remedy = "or give one file" if is_folder else "or unpack it and load one file"
         raise DataError(
             f"there is no .txt file among the {plural(len(files), 'file')} of this {what}",
             source=source.name,
             value=files[0].path if files else None,
             remedy=f"Put one .txt file for each document into it, {remedy}.",
         )
-    paths = [PurePosixPath(file.path.replace("\\", "/")) for file in wanted]
-    facts = [Fact("files", len(wanted), f"Read {plural(len(wanted), '.txt file')} of the {what}.")]
+    facts = [Fact("files", len(chosen), f"Read {plural(len(chosen), '.txt file')} of the {what}.")]
     if others:
         shown = ", ".join(others[:_SHOWN]) + (", …" if len(others) > _SHOWN else "")
         told = f"{plural(len(others), 'other file')} in the {what} not read: {shown}."
         facts.append(Fact("other_files", len(others), told))
-    names = [str(path.with_suffix("")) for path in paths]
-    return ChosenFiles(wanted, names, [str(path.parent) for path in paths], facts)
-
-
-def _is_text_file(path: str) -> bool:
-    parts = PurePosixPath(path.replace("\\", "/")).parts
-    hidden = any(part.startswith(".") or part == "__MACOSX" for part in parts)
-    return path.lower().endswith(".txt") and not hidden
+    return chosen, facts
 
 
 def read_text(file: TextFile, source: str, encoding: str | None) -> str:
-    """Return the text of one file.
-
-    Raises
-    ------
-    DataError
-        The file is encrypted, damaged, too large or no plain text, or holds bytes that its encoding does not allow.
-    """
+    """Return the text of one file of an archive or a folder of this name."""
     name = f"{source}: {file.path}"
     refuse_too_large(file.size, name)
     try:
         content = file.read()
     except OSError as problem:
-        raise DataError(
-            f"the file cannot be read ({problem.strerror or problem})",
-            source=name,
-            remedy="Check the right to read it.",
-        ) from None
+        what = f"the file cannot be read ({problem.strerror or problem})"
+        raise DataError(what, source=name, remedy="Check the right to read it.") from None
     if not content:
         return ""
     with ByteSource(content, name) as opened:
         refuse_text_format(opened)
         return "".join(open_lines(opened, encoding)[0])
-
-
-def _damaged(name: str, problem: str) -> DataError:
-    return DataError(
-        f"the zip archive is damaged ({problem})", source=name, remedy="Copy, download or pack it again."
-    )

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from acvb_core.data.corpora.counts import CountsFound
 from acvb_core.data.corpora.cutting import NO_PATTERN
-from acvb_core.data.corpora.documents import Document
+from acvb_core.data.corpora.documents import DocumentBatch
 from acvb_core.data.corpora.layout import CorpusLayout
 from acvb_core.data.corpora.text_cut import CutTexts
 from acvb_core.data.corpora.tokeniser import Tokeniser
@@ -82,15 +82,13 @@ class MemorySink:
         """Append entries; documents and words are numbers from 0, counts below 2^31."""
         self._entries.append((documents.astype(np.int32), words.astype(np.int32), counts.astype(np.int32)))
 
-    def add_documents(
-        self, documents: Sequence[Document], names: Sequence[str], columns: Sequence[str]
-    ) -> None:
-        """Append texts, called by these names; `columns` are what their values are called."""
-        for column, values in zip(columns, zip(*(d.values for d in documents), strict=True), strict=True):
+    def add_documents(self, batch: DocumentBatch) -> None:
+        """Append texts."""
+        self._texts += batch.texts
+        self._names += batch.names
+        self._labels += batch.labels
+        for column, values in batch.columns.items():
             self._columns.setdefault(column, []).extend(values)
-        self._texts += [document.text for document in documents]
-        self._labels += [document.label for document in documents if document.label is not None]
-        self._names += names
 
     def number_names(self) -> tuple[int, list[str]]:
         """Append a number to names that stood before; return how many there were, and the first of them."""
