@@ -250,7 +250,7 @@ def read_docword(reading: Reading, vocabulary: Vocabulary | None, add: AddEntrie
     with reading.offering():
         for batch in reader:
             good = batch.lines > len(_UCI_SIZES)
-            documents, words, counts = (column.read(batch, reading, good)[good] for column in columns)
+            numbers = [column.read(batch, reading, good) for column in columns]
             extra = reader.records + reader.broken_lines - len(_UCI_SIZES) - n_lines
             if extra > 0 and not reading.skip:
                 raise reading.fault(
@@ -258,7 +258,7 @@ def read_docword(reading: Reading, vocabulary: Vocabulary | None, add: AddEntrie
                     "Correct line 3, or remove what does not belong here.",
                     line=int(batch.lines[-extra]),
                 )
-            add(documents - 1, words - 1, counts)
+            add(numbers[0][good] - 1, numbers[1][good] - 1, numbers[2][good])
             reading.report_read()
         facts = [
             Fact(
