@@ -14,7 +14,7 @@ import numpy as np
 
 from acvb_core.data.corpora.counts import read_sizes
 from acvb_core.data.corpora.documents import read_documents
-from acvb_core.data.corpora.layout import CorpusLayout, ReadOptions
+from acvb_core.data.corpora.layout import CorpusLayout, CorpusOptions
 from acvb_core.data.corpora.readers import inspect_source, read_entries
 from acvb_core.data.corpora.reading import Reading
 from acvb_core.data.corpora.text_files import (
@@ -94,7 +94,7 @@ def estimate(
     *,
     filename: str | None = None,
     tokeniser: Tokeniser | None = None,
-    **options: Unpack[ReadOptions],
+    **options: Unpack[CorpusOptions],
 ) -> Estimate:
     """Return the size to expect of a corpus, reading a few megabytes of it.
 
@@ -138,7 +138,7 @@ def head_texts(
     layout: CorpusLayout | None = None,
     *,
     filename: str | None = None,
-    **options: Unpack[ReadOptions],
+    **options: Unpack[CorpusOptions],
 ) -> Texts:
     """Return the texts that a file begins with, some megabytes of them: to try how they are cut.
 

@@ -14,7 +14,7 @@ from acvb_core.data.corpora.disk_shards import SHARD_PAIRS, ShardWriter
 from acvb_core.data.corpora.disk_spool import AT_ONCE, EntrySpool
 from acvb_core.data.corpora.disk_writer import DiskSink
 from acvb_core.data.corpora.documents import read_documents
-from acvb_core.data.corpora.layout import CorpusLayout, ReadOptions
+from acvb_core.data.corpora.layout import CorpusLayout, CorpusOptions
 from acvb_core.data.corpora.readers import check_arguments, inspect_source, read_entries
 from acvb_core.data.corpora.reading import Reading, offer_skipping
 from acvb_core.data.corpora.text_files import CorpusSource, open_corpus_source
@@ -55,7 +55,7 @@ def read_to_disk(
     progress: Callable[[float], None] | None = None,
     keep_texts: bool = True,
     shard_pairs: int = SHARD_PAIRS,
-    **options: Unpack[ReadOptions],
+    **options: Unpack[CorpusOptions],
 ) -> LoadedDisk:
     """Read a corpus that need not fit into memory; what is read is what `load_corpus` reads.
 
@@ -126,7 +126,7 @@ def read_to_disk(
     return LoadedDisk(corpus, ReadReport(layout.filename, tuple(facts)), layout)
 
 
-def _inspected(source: CorpusSource, options: ReadOptions) -> CorpusLayout:
+def _inspected(source: CorpusSource, options: CorpusOptions) -> CorpusLayout:
     """Propose how to read a source; a fault in its head comes with the offer to go on if going on is possible."""
     try:
         return inspect_source(source, options)

@@ -18,7 +18,7 @@ ROLES: dict[CorpusFormat, tuple[tuple[str, ...], tuple[str, ...]]] = {
 }
 
 
-class ReadOptions(TypedDict, total=False):
+class CorpusOptions(TypedDict, total=False):
     """How a file is read, in the words of `load_corpus`; what is left out is guessed."""
 
     format: CorpusFormat | Literal["auto"]
@@ -40,7 +40,7 @@ class ReadOptions(TypedDict, total=False):
     query: str | None
 
 
-def chosen_columns(options: ReadOptions) -> dict[str, ColumnChoice]:
+def chosen_columns(options: CorpusOptions) -> dict[str, ColumnChoice]:
     """Return the columns that were chosen by their roles.
 
     Raises
@@ -51,7 +51,7 @@ def chosen_columns(options: ReadOptions) -> dict[str, ColumnChoice]:
         There is no such option.
     """
     for name in options:
-        if name not in ReadOptions.__annotations__:
+        if name not in CorpusOptions.__annotations__:
             raise TypeError(f"{name!r} is no option of the readers of documents")
     given = cast(dict[str, ColumnChoice], options)
     found = {name: given[name] for name in given if name.endswith("_column") and given[name] is not None}

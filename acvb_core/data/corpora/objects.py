@@ -15,7 +15,7 @@ from scipy import sparse
 
 from acvb_core.data.corpora.cutting import NO_PATTERN, TOKEN_PATTERN
 from acvb_core.data.corpora.documents import DocumentBatch, settle_names
-from acvb_core.data.corpora.layout import CorpusLayout, ReadOptions, chosen_columns
+from acvb_core.data.corpora.layout import CorpusLayout, CorpusOptions, chosen_columns
 from acvb_core.data.corpora.texts import LoadedCorpus, MemorySink, corpus_facts, corpus_of_texts
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
@@ -85,7 +85,7 @@ def holds_documents(source: Any) -> bool:
 
 
 def read_object(
-    source: Any, options: ReadOptions, *, name: str | None, vocabulary: Any, tokeniser: Tokeniser | None
+    source: Any, options: CorpusOptions, *, name: str | None, vocabulary: Any, tokeniser: Tokeniser | None
 ) -> LoadedCorpus:
     """Read a Python object; the arguments and errors are those of `load_corpus`."""
     kind = type(source).__name__

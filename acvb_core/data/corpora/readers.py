@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from acvb_core.data.corpora.counts import AddEntries, CountsFound, read_counts, read_docword, read_ldac
 from acvb_core.data.corpora.cutting import WordFunction
 from acvb_core.data.corpora.documents import read_documents
-from acvb_core.data.corpora.layout import CorpusLayout, ReadOptions, chosen_columns
+from acvb_core.data.corpora.layout import CorpusLayout, CorpusOptions, chosen_columns
 from acvb_core.data.corpora.objects import as_frame, is_object, read_object
 from acvb_core.data.corpora.reading import Reading
 from acvb_core.data.corpora.sniff import inspect_documents
@@ -30,7 +30,7 @@ _COUNT_READERS: dict[str, Callable[[Reading, Vocabulary | None, AddEntries], Cou
 
 
 def inspect_corpus(
-    source: FileLike | Any, filename: str | None = None, **options: Unpack[ReadOptions]
+    source: FileLike | Any, filename: str | None = None, **options: Unpack[CorpusOptions]
 ) -> CorpusLayout:
     """Look at the head of a file and propose how to read it; options are those of `load_corpus`.
 
@@ -45,7 +45,7 @@ def read_texts(
     *,
     filename: str | None = None,
     name: str | None = None,
-    **options: Unpack[ReadOptions],
+    **options: Unpack[CorpusOptions],
 ) -> Texts:
     """Read the texts of a file once; `corpus_of_texts` cuts them as often as the tokeniser changes.
 
@@ -69,7 +69,7 @@ def load_corpus(
     name: str | None = None,
     vocabulary: FileLike | Any | None = None,
     tokeniser: Tokeniser | WordFunction | None = None,
-    **options: Unpack[ReadOptions],
+    **options: Unpack[CorpusOptions],
 ) -> LoadedCorpus:
     r"""Read a corpus; gzip is recognised by itself.
 
@@ -139,13 +139,13 @@ def load_corpus(
         return sink.build_corpus(found, layout, name or opened.stem)
 
 
-def _texts_of(source: CorpusSource, layout: CorpusLayout, options: ReadOptions, name: str | None) -> Texts:
+def _texts_of(source: CorpusSource, layout: CorpusLayout, options: CorpusOptions, name: str | None) -> Texts:
     sink = MemorySink()
     facts = read_documents(Reading(source, layout, options.get("encoding"), whole=True), sink)
     return sink.read_texts(name or source.stem, layout, facts)
 
 
-def inspect_source(source: CorpusSource, options: ReadOptions) -> CorpusLayout:
+def inspect_source(source: CorpusSource, options: CorpusOptions) -> CorpusLayout:
     """Return how an open source is read: as it is asked for, else as its head looks."""
     columns = chosen_columns(options)
     return inspect_documents(source, options).with_columns(columns)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import fields, replace
 
-from acvb_core.data.corpora.layout import CorpusFormat, CorpusLayout, ReadOptions
+from acvb_core.data.corpora.layout import CorpusFormat, CorpusLayout, CorpusOptions
 from acvb_core.data.corpora.text_files import CorpusSource, TextFolder, open_files
 from acvb_core.data.relations.guess import inspect
 from acvb_core.data.sources.byte_source import ByteSource
@@ -44,7 +44,7 @@ _SHORT = 40  # characters of a label or a name at most, on average
 _LDAC_LINE = re.compile(r"\s*\d+(\s+\d+:\d+)*\s*")
 
 
-def inspect_documents(source: CorpusSource, options: ReadOptions) -> CorpusLayout:
+def inspect_documents(source: CorpusSource, options: CorpusOptions) -> CorpusLayout:
     """Look at the head of a source; what the options say is taken as given, but for its columns."""
     format = wanted_format(options.get("format", "auto"), "corpus")
     encoding, delimiter = options.get("encoding"), options.get("delimiter")

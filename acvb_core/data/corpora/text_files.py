@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from acvb_core.data.corpora.disk_format import META
-from acvb_core.data.corpora.layout import ReadOptions
+from acvb_core.data.corpora.layout import CorpusOptions
 from acvb_core.data.report import Fact, plural
 from acvb_core.data.sources.byte_source import ByteSource
 from acvb_core.data.sources.frames import FrameChoices, FrameSource, open_source
@@ -87,7 +87,7 @@ CorpusSource = ByteSource | FrameSource | TextFolder
 
 
 def open_corpus_source(
-    source: Any, filename: str | None, options: ReadOptions, *, patient: bool = False
+    source: Any, filename: str | None, options: CorpusOptions, *, patient: bool = False
 ) -> CorpusSource:
     """Open a file, bytes, anything in memory that holds columns (`open_source`), or a folder of .txt files."""
     if isinstance(source, str | os.PathLike):
