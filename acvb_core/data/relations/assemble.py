@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from acvb_core.data.relation import Relation
-from acvb_core.data.relations.layout import DeclaredDomains
+from acvb_core.data.relations.layout import Sides
 from acvb_core.data.relations.nodes import Side
 from acvb_core.data.relations.patterns import Codes, Pairs, as_pattern, intersect, subtract
 from acvb_core.data.report import Fact, plural
@@ -83,14 +84,14 @@ class Assembled(NamedTuple):
     zeros : csr_array of bool, the relation's shape, or None
         The entries that were given as 0, some of which other lines may have made links; None: all that are
         neither 1 nor missing.
-    declared : DeclaredDomains or None
-        What the file says of its two sides, if anything.
+    declared : Sides or None
+        What the file says of its two sides, if anything; the reason ends a sentence.
     """
 
     relation: Relation
     facts: list[Fact]
     zeros: sparse.csr_array | None
-    declared: DeclaredDomains | None = None
+    declared: Sides | None = None
 
 
 def assemble(
@@ -115,10 +116,9 @@ def assemble(
     A pair that is not given is an observed 0, or missing when `unlisted_missing`.
     """
     place = rows.final, columns.final, (rows.n, columns.n)
-    given, n_missing = entries.links.n + entries.zeros.n + entries.missing.n, entries.missing.n
-    links, zeros, missing = (
-        pairs.to_csr(*place) for pairs in (entries.links, entries.zeros, entries.missing)
-    )
+    kinds, n_missing = (entries.links, entries.zeros, entries.missing), entries.missing.n
+    given = sum(pairs.n for pairs in kinds)
+    links, zeros, missing = (pairs.to_csr(*place) for pairs in kinds)
     counts = values is not None and values.counts
     if values is not None and counts and entries.small:
         # Counts of one pair that are each below the threshold may exceed it together.
@@ -130,9 +130,9 @@ def assemble(
     missing = subtract(missing, known)
     n_given = links.nnz + zeros.nnz - clash.nnz + missing.nnz
     n_unlisted = rows.n * columns.n - n_given
-    facts = [_unlisted_fact(n_unlisted, unlisted_missing)] if zeros.nnz and n_unlisted else []
+    taken = "as no link (choose unlisted pairs as missing if they are unknown)"
     if unlisted_missing and n_unlisted:
-        missing = _find_unlisted(links, zeros, n_unlisted, name)
+        taken, missing = "as missing", _find_unlisted(links, zeros, n_unlisted, name)
     relation = Relation.build(
         links,
         missing,
@@ -142,11 +142,24 @@ def assemble(
         row_kind=row_kind,
         column_kind=column_kind,
     )
-    facts = [links_fact(relation), *facts, *_value_facts(values, entries)]
-    facts += _merge_facts(given - n_given - known.nnz, counts, known.nnz)
+    told = f"The data give zeros one by one, but {{pair is|pairs are}} not listed: taken {taken}."
+    facts = [links_fact(relation), *_count_facts("unlisted", n_unlisted if zeros.nnz else 0, told)]
+    if values is not None:
+        facts += _value_facts(values, entries)
+    how = "their counts were added" if counts else "they agree and were merged"
+    told = f"{{entry repeats|entries repeat}} a pair that was already given; {how}."
+    facts += _count_facts("duplicates", given - n_given - known.nnz, told)
+    told = "{pair is|pairs are} missing in one place and known in another; the known value was kept."
+    facts += _count_facts("known_over_missing", known.nnz, told)
     if n_missing or relation.n_unknown:
-        facts.append(missing_fact(relation) or Fact("missing", 0, "0 entries are missing."))
+        facts += missing_facts(relation) or [Fact("missing", 0, "0 entries are missing.")]
     return Assembled(relation, facts, zeros)
+
+
+def _count_facts(name: str, n: int, sentence: str, **details: float) -> list[Fact]:
+    """Return a fact about `n` things, nothing if there are none; "{one|many}" in its sentence becomes their number."""
+    told = re.sub(r"\{(.*?)\|(.*?)\}", lambda words: plural(n, words[1], words[2]), sentence)
+    return [Fact(name, n, told, details)] if n else []
 
 
 def object_facts(relation: Relation, *, same_objects: bool = False) -> list[Fact]:
@@ -155,32 +168,27 @@ def object_facts(relation: Relation, *, same_objects: bool = False) -> list[Fact
     Self-links are those of a network, or of two sides that hold the same objects (`same_objects`): elsewhere a
     row object and a column object of one name are two objects.
     """
-    ones, facts = relation.ones, []
-    linked, reached = np.diff(ones.indptr) > 0, np.zeros(relation.shape[1], dtype=np.bool_)
-    reached[ones.indices] = True
+    ones = relation.ones
+    unlinked, unreached = np.diff(ones.indptr) == 0, np.ones(relation.shape[1], dtype=np.bool_)
+    unreached[ones.indices] = False
     if relation.network is not None:
-        n = int((~(linked | reached)).sum())
-        return [Fact("isolated", n, f"{plural(n, 'node has', 'nodes have')} no link.")] if n else []
-    for side, n in (("row", int((~linked).sum())), ("column", int((~reached).sum()))):
-        if n:
-            who = plural(n, f"{side} object has", f"{side} objects have")
-            facts.append(Fact(f"empty_{side}s", n, f"{who} no link."))
+        isolated = int((unlinked & unreached).sum())
+        return _count_facts("isolated", isolated, "{node has|nodes have} no link.")
+    rows, columns = int(unlinked.sum()), int(unreached.sum())
     shared = len(set(relation.row_labels) & set(relation.column_labels))
-    if shared:
-        occur = plural(shared, "name occurs", "names occur")
-        facts.append(Fact("shared_labels", shared, f"{occur} on both sides."))
     own = int(ones.diagonal().sum()) if same_objects else 0
-    if own:
-        who = plural(own, "object is linked to itself", "objects are linked to themselves")
-        facts.append(Fact("self_links", own, f"{who}."))
-    return facts
+    return [
+        *_count_facts("empty_rows", rows, "{row object has|row objects have} no link."),
+        *_count_facts("empty_columns", columns, "{column object has|column objects have} no link."),
+        *_count_facts("shared_labels", shared, "{name occurs|names occur} on both sides."),
+        *_count_facts("self_links", own, "{object is linked to itself|objects are linked to themselves}."),
+    ]
 
 
-def missing_fact(relation: Relation) -> Fact | None:
-    """Return how many entries are missing, None if none is; self-links that do not count are none."""
-    n = relation.n_unknown
-    one, several = ("entry is", "entries are") if relation.network is None else ("pair is", "pairs are")
-    return Fact("missing", n, f"{plural(n, one, several)} missing.") if n else None
+def missing_facts(relation: Relation) -> list[Fact]:
+    """Return how many entries are missing, if any is; self-links that do not count are none."""
+    things = "{entry is|entries are}" if relation.network is None else "{pair is|pairs are}"
+    return _count_facts("missing", relation.n_unknown, f"{things} missing.")
 
 
 def links_fact(relation: Relation) -> Fact:
@@ -194,40 +202,15 @@ def links_fact(relation: Relation) -> Fact:
     return Fact("links", n, told, {"n_rows": rows, "n_columns": columns})
 
 
-def _value_facts(values: ValueSummary | None, entries: Entries) -> list[Fact]:
-    facts: list[Fact] = []
-    if values is None:
-        return facts
-    threshold, n = values.threshold, entries.not_one
-    if n:
-        told = f"Values run from {values.lowest:g} to {values.highest:g}; above {threshold:g} is a link: "
-        details = {"lowest": values.lowest, "highest": values.highest, "threshold": threshold}
-        facts.append(Fact("values", n, f"{told}{plural(n, 'value')} other than 1 became 1.", details))
+def _value_facts(values: ValueSummary, entries: Entries) -> list[Fact]:
+    """Return the range of values that are not all 0 and 1, and how many were too small for a link."""
+    low, high, threshold = values.lowest, values.highest, values.threshold
+    told = f"Values run from {low:g} to {high:g}; above {threshold:g} is a link: "
+    told += "{value|values} other than 1 became 1."
+    facts = _count_facts("values", entries.not_one, told, lowest=low, highest=high, threshold=threshold)
     n = sum(len(numbers) for *_, numbers in entries.small)
-    if n:
-        who = plural(n, "value above 0", "values above 0")
-        told = f"{who} but not above {threshold:g} {'was' if n == 1 else 'were'} taken as no link."
-        facts.append(Fact("thresholded", n, told, {"threshold": threshold}))
-    return facts
-
-
-def _unlisted_fact(n: int, missing: bool) -> Fact:
-    who = plural(n, "pair is", "pairs are")
-    taken = "as missing" if missing else "as no link (choose unlisted pairs as missing if they are unknown)"
-    return Fact("unlisted", n, f"The data give zeros one by one, but {who} not listed: taken {taken}.")
-
-
-def _merge_facts(merged: int, counts: bool, known: int) -> list[Fact]:
-    facts = []
-    if merged:
-        how = "their counts were added" if counts else "they agree and were merged"
-        who = plural(merged, "entry repeats", "entries repeat")
-        facts.append(Fact("duplicates", merged, f"{who} a pair that was already given; {how}."))
-    if known:
-        who = plural(known, "pair is", "pairs are")
-        told = f"{who} missing in one place and known in another; the known value was kept."
-        facts.append(Fact("known_over_missing", known, told))
-    return facts
+    told = f"{{value|values}} above 0 but not above {threshold:g} {'was' if n == 1 else 'were'} taken as no link."
+    return facts + _count_facts("thresholded", n, told, threshold=threshold)
 
 
 def _find_unlisted(links: sparse.csr_array, zeros: sparse.csr_array, n: int, name: str) -> sparse.csr_array:

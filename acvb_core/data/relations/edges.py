@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -11,10 +12,10 @@ from numpy.typing import NDArray
 
 from acvb_core.data.names import text_of
 from acvb_core.data.relations.assemble import Assembled, ContradictionError, Entries, assemble
+from acvb_core.data.relations.guess import inspect
 from acvb_core.data.relations.layout import Layout, ReadOptions, no_data_fault
 from acvb_core.data.relations.nodes import Side, side_as_found, side_from_list, side_from_size
 from acvb_core.data.sources.byte_source import ByteSource
-from acvb_core.data.sources.formats import PREVIEW_ROWS
 from acvb_core.data.sources.frames import (
     BATCH_ROWS,
     Frame,
@@ -103,23 +104,17 @@ class EdgeListReader:
 
     def _check_fields(self, batch: RecordBatch) -> None:
         """Refuse records that are too short, and blank labels."""
+        lines = batch.lines
         if batch.n_fields <= max(*self._columns, self._layout.value_column or 0):
-            raise DataError(
-                f"there are {batch.n_fields:,} fields, fewer than the chosen columns need",
-                source=self._source.name,
-                line=int(batch.lines[0]),
-                remedy="Choose other columns or another delimiter.",
-            )
-        for column in self._columns:
-            blank = batch.blank(column)
+            what = f"there are {batch.n_fields:,} fields, fewer than the chosen columns need"
+            remedy = "Choose other columns or another delimiter."
+            raise DataError(what, source=self._source.name, line=int(lines[0]), remedy=remedy)
+        for at in self._columns:
+            blank = batch.blank(at)
             if blank.any():
-                raise DataError(
-                    "a label is blank",
-                    source=self._source.name,
-                    line=int(batch.lines[int(blank.argmax())]),
-                    column=column + 1,
-                    remedy="Give every object a name, or remove the line.",
-                )
+                line, remedy = int(lines[blank.argmax()]), "Give every object a name, or remove the line."
+                name = self._source.name
+                raise DataError("a label is blank", source=name, line=line, column=at + 1, remedy=remedy)
 
     def _make_side(self, axis: int) -> Side:
         options, table = self._options, self._tables[axis]
@@ -179,19 +174,10 @@ def open_pairs(given: Iterable[Any], name: str) -> tuple[FrameSource, Layout]:
         raise DataError("there are no pairs", source=name, remedy="Give at least one pair (label, label).")
     frame = Frame("pairs", "a list of pairs", tuple(names), False, lambda: iter(batches))
     source = FrameSource(frame, name)
-    preview = tuple(map(tuple, source.first_rows(PREVIEW_ROWS)))
-    layout = Layout(
-        "edges",
-        name,
-        column_names=frame.names,
-        rows=preview,
-        n_fields=width,
-        row_column=0,
-        column_column=1,
-        value_column=2 if width == 3 else None,
-        value_kind=value_kind(row[2] for row in preview) if width == 3 else "none",
-        container=frame.container,
-    )
+    layout = inspect(source, format="edges", header=False)
+    if width == 3:
+        kind = value_kind(row[2] for row in layout.rows)
+        layout = replace(layout, value_column=2, value_kind=kind)
     return source, layout
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from acvb_core.data.names import text_of
 from acvb_core.data.relations.assemble import Assembled, ContradictionError, Entries, assemble
-from acvb_core.data.relations.layout import DeclaredDomains, ReadOptions
+from acvb_core.data.relations.layout import ReadOptions, Sides
 from acvb_core.data.relations.matrices import check_shape
 from acvb_core.data.relations.networks import with_attributes
 from acvb_core.data.relations.nodes import Side, side_as_found, side_from_list
@@ -121,9 +121,9 @@ def relation_of_graph(graph: Graph, options: ReadOptions, source: str) -> Assemb
     facts = [_size_fact(graph, named), *graph.facts, *found.facts, *_unused(graph, weights), *told]
     placed = {name: _placed(values, rows) for name, values in attributes.items()}
     if bipartite:
-        declared = DeclaredDomains("two", None, "the file says which node is on which side")
+        declared = Sides("two", "the file says which node is on which side")
     else:
-        declared = DeclaredDomains("one", graph.directed, f"a {graph.kind} holds a network")
+        declared = Sides("one", f"a {graph.kind} holds a network", graph.directed)
     return Assembled(with_attributes(found.relation, placed), facts, found.zeros, declared)
 
 

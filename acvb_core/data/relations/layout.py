@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from acvb_core.data.sources.formats import FileLayout, column_list, column_position, formats_of
 from acvb_core.data.sources.frames import FrameChoices
@@ -102,31 +102,13 @@ class ReadOptions:
         return self.domains == "one" or (self.domains == "auto" and asked)
 
 
-class DeclaredDomains(NamedTuple):
-    """What a file says of its two sides; `directed` is None where it does not say, `reason` ends a sentence."""
-
-    domains: Literal["one", "two"]
-    directed: bool | None
-    reason: str
-
-
 @dataclass(frozen=True)
 class Sides:
-    """What the two sides of a relation are, and why they are taken so.
+    """What the two sides of a relation are, and why they are taken so."""
 
-    Attributes
-    ----------
-    domains : "one" or "two"
-        The same objects on both sides, or two kinds of objects.
-    reason : str
-        A sentence.
-    directed, self_links : bool or None
-        Of a network: what its links are. None where there are two kinds of objects.
-    """
-
-    domains: Literal["one", "two"]
-    reason: str
-    directed: bool | None = None
+    domains: Literal["one", "two"]  # the same objects on both sides, or two kinds of objects
+    reason: str  # a sentence
+    directed: bool | None = None  # of a network; None for two kinds of objects
     self_links: bool | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -136,25 +118,15 @@ class Sides:
 
 @dataclass(frozen=True)
 class Layout(FileLayout):
-    """How a relation is (or would be) read; `column_names` and the fields of `rows` are the first PREVIEW_FIELDS.
+    """How a relation is (or would be) read; `column_names` and the fields of `rows` are the first PREVIEW_FIELDS."""
 
-    Attributes
-    ----------
-    row_column : int or None
-        Edge list: the column of the row labels. Matrix: the same, None when rows are not labelled.
-    column_column, value_column : int or None
-        Edge list only: the columns of the column labels and of the value (None: every line is a link).
-    value_kind : str
-        "0/1", "yes/no", "counts", "numbers", "missing", "text", or "none" without values.
-    sides : Sides or None
-        Whether both sides are the same objects, and why; known once the whole file was read.
-    """
-
-    row_column: int | None = None
-    column_column: int | None = None
+    row_column: int | None = None  # of the row labels; None: the rows of a matrix have none
+    column_column: int | None = None  # of an edge list, as is the next; None: every line is a link
     value_column: int | None = None
-    value_kind: str = "none"
-    sides: Sides | None = None
+    value_kind: str = (
+        "none"  # "0/1", "yes/no", "counts", "numbers", "missing", "text", or "none" without values
+    )
+    sides: Sides | None = None  # known once the whole file was read
 
     @property
     def used_columns(self) -> set[int | None] | None:

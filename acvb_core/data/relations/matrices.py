@@ -11,7 +11,7 @@ from scipy import sparse
 
 from acvb_core.data.names import refuse_repeated
 from acvb_core.data.relations.assemble import Assembled, ContradictionError, Entries, assemble
-from acvb_core.data.relations.layout import DeclaredDomains, Layout, ReadOptions, no_data_fault
+from acvb_core.data.relations.layout import Layout, ReadOptions, Sides, no_data_fault
 from acvb_core.data.relations.nodes import Place, Side, side_as_found, side_by_position, side_from_list
 from acvb_core.data.relations.patterns import check_links
 from acvb_core.data.report import Fact, plural
@@ -126,7 +126,7 @@ def read_matrix_market(source: ByteSource, options: ReadOptions) -> Assembled:
     _check_sides(matrix.shape, matrix.nnz, options, {"source": source.name})
     found = relation_of_matrix(matrix, source.name, options, "MatrixMarket file")
     if source.head.split(b"\n")[0].lower().split()[-1:] == [b"symmetric"]:
-        symmetric = DeclaredDomains("one", False, "the file says that the matrix is symmetric")
+        symmetric = Sides("one", "the file says that the matrix is symmetric", directed=False)
         return found._replace(declared=symmetric)
     return found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from numbers import Number
 from typing import Any, Literal
 
@@ -17,14 +17,7 @@ from acvb_core.data.relations.edges import EdgeListReader, open_pairs
 from acvb_core.data.relations.graph import relation_of_graph
 from acvb_core.data.relations.graph_files import graph_of_networkx, read_graph
 from acvb_core.data.relations.guess import inspect
-from acvb_core.data.relations.layout import (
-    ColumnChoice,
-    Domains,
-    Layout,
-    ReadOptions,
-    refuse_texts,
-    with_choices,
-)
+from acvb_core.data.relations.layout import Layout, ReadOptions, refuse_texts, with_choices
 from acvb_core.data.relations.matrices import read_array, read_matrix, read_matrix_market, read_npz
 from acvb_core.data.relations.nodes import NodeList, read_node_lists
 from acvb_core.data.relations.sides import resolve_domains
@@ -33,11 +26,7 @@ from acvb_core.data.sources.byte_source import ByteSource, FileLike
 from acvb_core.data.sources.formats import wanted_format
 from acvb_core.data.sources.frames import FrameSource, open_source
 from acvb_core.data.sources.objects import is_frame
-from acvb_core.data.sources.records import BLOCK_BYTES
 from acvb_core.errors import ParameterError
-
-# What is said of files, and of nothing in memory.
-_OF_FILES = ("format", "encoding", "delimiter", "header", "sheet", "table", "query")
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,30 +54,10 @@ def load_relation(
     /,
     *,
     filename: str | None = None,
-    format: str = "auto",
     name: str | None = None,
-    row_column: ColumnChoice = None,
-    column_column: ColumnChoice = None,
-    value_column: ColumnChoice = None,
-    source: ColumnChoice = None,
-    target: ColumnChoice = None,
-    value: ColumnChoice = None,
-    threshold: float | None = None,
-    shape: tuple[int, int] | None = None,
     row_nodes: NodeList | None = None,
     column_nodes: NodeList | None = None,
-    same_nodes: bool = False,
-    unlisted: Literal["zero", "missing"] = "zero",
-    domains: Domains = "auto",
-    directed: bool | None = None,
-    self_links: bool | None = None,
-    encoding: str | None = None,
-    delimiter: str | None = None,
-    header: Literal["auto"] | bool = "auto",
-    sheet: str | int | None = None,
-    table: str | None = None,
-    query: str | None = None,
-    block_bytes: int = BLOCK_BYTES,
+    **options: Any,
 ) -> LoadedRelation:
     r"""Read a relation from a file or from an object in memory; gzip is recognised by itself.
 
@@ -163,30 +132,34 @@ def load_relation(
     >>> loaded.relation.shape
     (2, 1)
     """
-    given = locals()
-    options = ReadOptions(**{field.name: given[field.name] for field in fields(ReadOptions)})
-    rows, columns, list_facts = read_node_lists(row_nodes, column_nodes, options)
-    options = replace(options, row_nodes=rows, column_nodes=columns)
+    asked = ReadOptions(**options)
+    rows, columns, list_facts = read_node_lists(row_nodes, column_nodes, asked)
+    asked = replace(asked, row_nodes=rows, column_nodes=columns)
     kind = _object_kind(data)
     if kind is not None:
-        for option in _OF_FILES:
-            if given[option] not in (None, "auto"):
-                raise ParameterError(f"{option} is for files; leave it out for an object in memory.")
+        _refuse_file_options(options)
         called = getattr(data, "name", "") if kind == "graph" else ""
         origin, head = name or filename or str(called or "relation"), b""
-        layout, found = _read_object(data, kind, replace(options, name=origin))
+        layout, found = _read_object(data, kind, replace(asked, name=origin))
     else:
-        with open_source(data, filename, kind="relation", choices=options.part) as opened:
-            layout = _inspect(opened, options)
-            if format == "auto" and options.columns[:2] == (None, None):
+        with open_source(data, filename, kind="relation", choices=asked.part) as opened:
+            layout = _inspect(opened, asked)
+            if asked.format == "auto" and asked.columns[:2] == (None, None):
                 refuse_texts(layout)
-            _check_list(layout, options)
-            layout = with_choices(layout, options)
-            found = _read_file(opened, layout, replace(options, name=name or opened.stem))
+            _check_list(layout, asked)
+            layout = with_choices(layout, asked)
+            found = _read_file(opened, layout, replace(asked, name=name or opened.stem))
             origin, head = opened.name, opened.head
-    relation, facts, sides = resolve_domains(found, layout, options, head)
-    facts = [*list_facts, *facts, *object_facts(relation, same_objects=same_nodes)]
+    relation, facts, sides = resolve_domains(found, layout, asked, head)
+    facts = [*list_facts, *facts, *object_facts(relation, same_objects=asked.same_nodes)]
     return LoadedRelation(relation, ReadReport(origin, tuple(facts)), replace(layout, sides=sides))
+
+
+def _refuse_file_options(options: dict[str, Any]) -> None:
+    """Refuse what is said of files, where there is an object in memory."""
+    for option in ("format", "encoding", "delimiter", "header", "sheet", "table", "query"):
+        if options.get(option) not in (None, "auto"):
+            raise ParameterError(f"{option} is for files; leave it out for an object in memory.")
 
 
 def _inspect(source: ByteSource | FrameSource, options: ReadOptions) -> Layout:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from acvb_core.data.relation import Relation
-from acvb_core.data.relations.assemble import Assembled, links_fact, missing_fact
+from acvb_core.data.relations.assemble import Assembled, links_fact, missing_facts
 from acvb_core.data.relations.guess import Heading, heading
 from acvb_core.data.relations.layout import GRAPH_FORMATS, Layout, ReadOptions, Sides
 from acvb_core.data.relations.networks import as_network, as_two_sided, goes_both_ways, shared_names
@@ -94,8 +94,7 @@ def _reading_facts(found: Assembled, relation: Relation) -> list[Fact]:
     if relation is found.relation:
         return found.facts
     facts = [links_fact(relation) if fact.name == "links" else fact for fact in found.facts]
-    missing = missing_fact(relation)
-    return [fact for fact in facts if fact.name != "missing"] + ([] if missing is None else [missing])
+    return [fact for fact in facts if fact.name != "missing"] + missing_facts(relation)
 
 
 def _domains_fact(sides: Sides) -> Fact:
