@@ -58,20 +58,8 @@ def hold_out(relation: Relation, share: float, seed: int, *, max_entries: int = 
     Time and memory grow with the ones, the missing entries and the entries drawn, not with the cells. A pair of an
     undirected network is held out once, as the entry above the diagonal, and is missing from both sides of it.
 
-    Parameters
-    ----------
-    relation : Relation
-    share : float
-        Share of the observed entries, 0 <= share < 1; the number is rounded.
-    seed : int
-        The same seed gives the same entries.
-    max_entries : int
-        At most so many.
-
-    Raises
-    ------
-    ParameterError
-        `share` is outside [0, 1), or `seed` or `max_entries` is negative.
+    `share` is of the observed entries, 0 <= share < 1; the number is rounded and at most `max_entries`. The same seed
+    gives the same entries. A ParameterError refuses a share outside that, and a negative seed or number.
     """
     undirected = relation.network is not None and not relation.network.directed
     ones, missing = relation.ones, relation.missing
