@@ -82,7 +82,7 @@ def read_counts(reading: Reading, vocabulary: Vocabulary | None, add: AddEntries
             reading.report_read()
     if not reader.records:
         raise reading.no_rows()
-    facts = reading_facts(reader, layout, source)
+    facts = reading_facts(reader, layout)
     if layout.count_column is None:
         facts.append(Fact("lines_as_tokens", n_entries, "There is no count column: each line is one token."))
     words = columns.words.labels() if vocabulary is None else vocabulary.words

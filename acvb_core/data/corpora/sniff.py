@@ -11,7 +11,7 @@ from acvb_core.data.corpora.layout import CorpusFormat, CorpusLayout, CorpusOpti
 from acvb_core.data.corpora.text_files import CorpusSource, TextFolder, open_files
 from acvb_core.data.relations.guess import inspect
 from acvb_core.data.sources.byte_source import ByteSource
-from acvb_core.data.sources.formats import PREVIEW_ROWS, FileLayout, recognised, wanted_format
+from acvb_core.data.sources.formats import PREVIEW_ROWS, FileLayout, resolve_format, wanted_format
 from acvb_core.data.sources.frames import FrameSource
 from acvb_core.data.sources.recognisers import refuse_text_format
 from acvb_core.data.sources.records import delimiter_code
@@ -60,7 +60,7 @@ def inspect_documents(source: CorpusSource, options: CorpusOptions) -> CorpusLay
                 remedy="Give one file, or let the format be recognised.",
             )
         return _files_layout(source, encoding)
-    if recognised(source, "corpus", format) is not None:
+    if resolve_format(source, "corpus", format) is not None:
         return _files_layout(source, encoding)
     refuse_text_format(source)
     if delimiter is not None:

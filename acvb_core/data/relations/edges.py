@@ -72,7 +72,7 @@ class EdgeListReader:
             )
         except ContradictionError as clash:
             raise self._find_contradiction(clash, rows_side, columns_side) from None
-        return found._replace(facts=reading_facts(reader, self._layout, self._source) + found.facts)
+        return found._replace(facts=reading_facts(reader, self._layout) + found.facts)
 
     def _records(self) -> _Records:
         layout = self._layout

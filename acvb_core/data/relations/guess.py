@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from acvb_core.data.relations.layout import COLUMN_FORMATS, Layout, holds_texts
 from acvb_core.data.sources.byte_source import ByteSource
-from acvb_core.data.sources.formats import PREVIEW_FIELDS, PREVIEW_ROWS, recognised
+from acvb_core.data.sources.formats import PREVIEW_FIELDS, PREVIEW_ROWS, resolve_format
 from acvb_core.data.sources.frames import FrameSource
 from acvb_core.data.sources.text_lines import GUESS_RECORDS, one_line_fault, read_head
 from acvb_core.data.sources.values import ILLEGAL, read_value, value_kind
@@ -61,7 +61,7 @@ def inspect(
     """
     if isinstance(source, FrameSource):
         return _inspect_frame(source, format, header)
-    known = recognised(source, "relation", format)
+    known = resolve_format(source, "relation", format)
     if known is not None:
         return Layout(known.name, source.name, source.gzipped)
     head = read_head(source, encoding, delimiter)

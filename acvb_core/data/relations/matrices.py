@@ -86,7 +86,7 @@ def read_matrix(source: ByteSource | FrameSource, layout: Layout, options: ReadO
     corner = reader.header[0] if reader.header is not None and n_labels else ""
     found = assemble(entries, rows, columns, values.summary, name=options.name, row_kind=corner or "row")
     # Every cell was given: what is no link and not missing is known to be 0.
-    return found._replace(facts=reading_facts(reader, layout, source) + found.facts, zeros=None)
+    return found._replace(facts=reading_facts(reader, layout) + found.facts, zeros=None)
 
 
 def _named_side(labels: list[str], nodes: list[str] | None, side: str, place: Place) -> Side:

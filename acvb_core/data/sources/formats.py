@@ -1,4 +1,4 @@
-"""The table of file formats: one row a format. Pages, command line, documentation and error texts read the rows.
+"""The table of file formats, one row a format, and the layout of a file: pages, command line and errors read both.
 
 A new format is a file that reads it and a row here.
 """
@@ -11,19 +11,18 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from acvb_core.data.sources.recognisers import (
     NPY,
+    PROMISED_KINDS,
     ZIP,
     ending_of,
     has_root,
     is_archive,
     is_gml,
-    is_json_lines_file,
+    is_json_lines,
     is_matrix_market,
     is_node_link,
     is_npz,
     is_pajek,
     is_workbook,
-    promised_kind,
-    refuse_archive,
     refuse_binary,
     starts_with,
 )
@@ -32,97 +31,6 @@ from acvb_core.errors import DataError, ParameterError
 if TYPE_CHECKING:
     from acvb_core.data.sources.byte_source import ByteSource
 
-#: Records and fields of each that a layout shows.
-PREVIEW_ROWS = 20
-PREVIEW_FIELDS = 30
-
-
-@dataclass(frozen=True)
-class FileLayout:
-    """What is known of any source; columns are 0-based positions.
-
-    Attributes
-    ----------
-    format : str
-        Name of a row of the table of formats.
-    filename : str
-        Name the user knows the source by.
-    gzipped : bool
-    encoding, delimiter : str or None
-        None where the format has none.
-    header : bool
-        The first line holds names.
-    column_names : tuple of str
-        The header's fields, or names such as "column 1", "column 2", …
-    rows : tuple of tuples of str
-        The first records of data, at most PREVIEW_ROWS.
-    n_fields : int
-        Fields in each record (0 where a record has no columns).
-    container : str
-        What holds the columns: "text", or that of a `Frame` ("parquet", "excel", …).
-    """
-
-    format: str
-    filename: str
-    gzipped: bool = False
-    encoding: str | None = None
-    delimiter: str | None = None
-    header: bool = False
-    column_names: tuple[str, ...] = ()
-    rows: tuple[tuple[str, ...], ...] = ()
-    n_fields: int = 0
-    container: str = "text"
-
-    @property
-    def used_columns(self) -> set[int | None] | None:
-        """The columns that are read; None: all, or whatever else the format has."""
-        return None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the layout as JSON-able values."""
-        return {name: _plain(value) for name, value in self.__dict__.items()}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return [_plain(item) for item in value]
-    return value.to_dict() if hasattr(value, "to_dict") else value
-
-
-def column_position(layout: FileLayout, choice: str | int | bool | None) -> int | None:
-    """Return the 0-based position of a column given by name or position, None for False and None.
-
-    Raises
-    ------
-    DataError
-        There is no such column.
-    """
-    if choice is False or choice is None:
-        return None
-    if isinstance(choice, str):
-        if not layout.header or choice not in layout.column_names:
-            raise DataError(
-                "there is no column of this name",
-                source=layout.filename,
-                line=1,
-                value=choice,
-                remedy=f"Choose among {column_list(layout)}.",
-            )
-        return layout.column_names.index(choice)
-    if not 0 <= choice < layout.n_fields:
-        raise DataError(
-            f"there is no column at position {choice} (counted from 0)",
-            source=layout.filename,
-            remedy=f"Choose among {column_list(layout)}.",
-        )
-    return int(choice)
-
-
-def column_list(layout: FileLayout) -> str:
-    """Return the names of the first columns, for a remedy."""
-    return ", ".join(repr(name) for name in layout.column_names[:10]) or "the columns of another format"
-
-
 Kind = Literal["relation", "corpus", "table"]
 #: What the bytes of a format are; those of graphs and "text" are text, of which the first bytes may not be enough.
 Family = Literal["text", "sparse", "graph", "array", "archive", "columns"]
@@ -130,60 +38,41 @@ Family = Literal["text", "sparse", "graph", "array", "archive", "columns"]
 #: Families of which a file is told by its first bytes, so that its name is no guess but a promise.
 _BINARY = ("array", "archive", "columns")
 _KINDS = {"relation": "a relation", "corpus": "a corpus", "table": "a table of numbers"}
+#: Records and fields of each that a layout shows.
+PREVIEW_ROWS = 20
+PREVIEW_FIELDS = 30
 
 
 @dataclass(frozen=True)
 class Format:
-    """A format that is read.
+    """A format that is read."""
 
-    Attributes
-    ----------
-    name : str
-        As `format=` and `--format` take it, but for files of columns.
-    title : str
-        A few words for people.
-    kinds : tuple of "relation", "corpus" and "table"
-        The data that its files can hold.
-    family : "text", "sparse", "graph", "array", "archive" or "columns"
-    endings : tuple of str
-        Of file names, in lower case.
-    recognise : callable, optional
-        source -> whether its first bytes are of this format. None: it is delimited or plain text, which the first
-        records tell apart.
-    options : tuple of str
-        Arguments of the readers that say how files of it are read.
-    called : str
-        What a file of it is, with an article (default: "a <title> file").
-    files : str or None
-        How it is listed among the files that are read (None: by its title; "": it is not).
-    help : str
-        Where it is chosen (default: the title).
-    extra : str
-        Extra of the package that must be installed for it.
-    sure : bool
-        The first bytes are of no other format, so that it is refused by name where other data are read.
-    named : bool
-        Files that the first bytes do not tell are recognised by their ending.
-    """
-
-    name: str
-    title: str
-    kinds: tuple[Kind, ...]
+    name: str  # as `format=` and `--format` take it, but for files of columns
+    title: str  # a few words for people
+    kinds: tuple[Kind, ...]  # the data that its files can hold
     family: Family = "text"
-    endings: tuple[str, ...] = ()
+    endings: tuple[str, ...] = ()  # of file names, in lower case
+    #: Whether the first bytes of a source are of this format. None: it is delimited or plain text, which the first
+    #: records tell apart.
     recognise: Callable[[ByteSource], bool] | None = None
-    options: tuple[str, ...] = ()
-    called: str = ""
-    files: str | None = None
-    help: str = ""
-    extra: str = ""
-    sure: bool = False
-    named: bool = False
+    options: tuple[str, ...] = ()  # arguments of the readers that say how its files are read
+    called: str = ""  # what a file of it is, with an article (default: "a <title> file")
+    files: str | None = (
+        None  # how it is listed among the files that are read (None: by its title; "": it is not)
+    )
+    help: str = ""  # where it is chosen (default: the title)
+    extra: str = ""  # of the package, which must be installed for it
+    named: bool = False  # files that the first bytes do not tell are recognised by their ending
 
     @property
     def noun(self) -> str:
         """What a file of the format is, with an article."""
         return self.called or f"a {self.title} file"
+
+    @property
+    def sure(self) -> bool:
+        """Whether its first bytes are of no other format, so that it is refused by name where other data are read."""
+        return self.family in ("sparse", "array", "archive")
 
 
 _COLUMNS: tuple[Kind, ...] = ("relation", "corpus", "table")
@@ -199,9 +88,9 @@ FORMATS = (
     Format("matrix", "matrix", ("relation",), endings=_DELIMITED, options=_TEXT, files=""),
     Format(
         "matrix-market", "MatrixMarket", ("relation",), "sparse", (".mtx",), is_matrix_market,
-        called="a sparse matrix in a MatrixMarket file", sure=True,
+        called="a sparse matrix in a MatrixMarket file",
     ),
-    Format("npz", "SciPy .npz", ("relation",), "array", (".npz",), is_npz, sure=True,
+    Format("npz", "SciPy .npz", ("relation",), "array", (".npz",), is_npz,
            called="a NumPy archive (npz)"),
     Format("graphml", "GraphML", ("relation",), "graph", (".graphml",),
            has_root("graphml"), named=True),
@@ -231,7 +120,7 @@ FORMATS = (
         files="one text a line", help="Texts, one document a line",
     ),
     Format(
-        "zip", "zip of .txt files", ("corpus",), "archive", (".zip",), is_archive, ("encoding",), sure=True,
+        "zip", "zip of .txt files", ("corpus",), "archive", (".zip",), is_archive, ("encoding",),
         called="a zip archive", files="a zip of .txt files", help="Zip archive of .txt files",
     ),
     Format("parquet", "Parquet", _COLUMNS, "columns", (".parquet", ".pq"), starts_with(b"PAR1")),
@@ -241,7 +130,7 @@ FORMATS = (
         "excel", "Excel or OpenDocument workbook", _COLUMNS, "columns", (".xlsx", ".xls", ".xlsb", ".xlsm", ".ods"),
         is_workbook, ("sheet", "header"), called="an Excel or OpenDocument workbook", extra="excel",
     ),
-    Format("json-lines", "JSON Lines", _COLUMNS, "columns", (".jsonl", ".ndjson"), is_json_lines_file),
+    Format("json-lines", "JSON Lines", _COLUMNS, "columns", (".jsonl", ".ndjson"), is_json_lines),
     Format(
         "sqlite", "SQLite", _COLUMNS, "columns", (".sqlite", ".sqlite3", ".db"), starts_with(b"SQLite format 3\x00"),
         ("table", "query"), called="an SQLite database",
@@ -251,8 +140,8 @@ FORMATS = (
         files="CSV, TSV or other delimited text with a row for each object (cells may be missing)",
     ),
     Format("npy", "NumPy .npy", ("table",), "array", (".npy",), lambda source: source.is_array,
-           called="a NumPy array (npy)", sure=True),
-    Format("npz", "NumPy or SciPy .npz", ("table",), "array", (".npz",), is_npz, sure=True,
+           called="a NumPy array (npy)"),
+    Format("npz", "NumPy or SciPy .npz", ("table",), "array", (".npz",), is_npz,
            called="a NumPy archive (npz)"),
 )  # fmt: skip
 
@@ -290,34 +179,17 @@ def wanted_format(name: str, kind: Kind) -> str | None:
     return None if name == "auto" else name
 
 
-def recognise(source: ByteSource, kind: Kind | None, *, columns: bool = False) -> Format | None:
+def recognise_format(source: ByteSource, kind: Kind | None, *, columns: bool = False) -> Format | None:
     """Return the format of a source by its first bytes or, where they do not tell, by the ending of its name.
 
-    Parameters
-    ----------
-    source : ByteSource
-    kind : "relation", "corpus", "table" or None
-        What is to be read; None: a list or a table of text that stands beside it.
-    columns : bool
-        The formats of columns are read too.
-
-    Returns
-    -------
-    Format or None
-        None: the source is text whose first records have to be looked at.
-
-    Raises
-    ------
-    DataError
-        It is of a format that is not read, or that holds other data, or its name promises another one.
+    `kind` and `columns` as for `ByteSource`. None: the source is text whose first records have to be looked at. A
+    source of a format that is not read, or that holds other data, or whose name promises another one, is a DataError.
     """
     if columns:
         for row in FORMATS:
             if row.family == "columns" and row.recognise is not None and row.recognise(source):
                 return row
-    refuse_binary(source.head, source.name)
-    if source.is_zip:
-        refuse_archive(source.zip_names(), source.name)
+    refuse_binary(source)
     others: list[Format] = []
     for row in FORMATS:
         own = kind in row.kinds and row.family != "columns"
@@ -328,68 +200,102 @@ def recognise(source: ByteSource, kind: Kind | None, *, columns: bool = False) -
     if others:
         raise _other_data(others, source)
     ending = ending_of(source)
-    promised = next((row.noun for row in FORMATS if row.family in _BINARY and ending in row.endings), None)
-    promised = promised or promised_kind(ending)
+    told = (row.noun for row in FORMATS if row.family in _BINARY and ending in row.endings)
+    promised = next(told, PROMISED_KINDS.get(ending))
     if promised is not None and not source.head.startswith((ZIP, NPY)):
-        raise DataError(
+        raise source.fault(
             f"the name says that this is {promised}, but the content is not",
-            source=source.name,
+            "Give the file the right ending (.csv or .txt for text), or save or download it again.",
             value=source.head[:20].decode("utf-8", errors="replace"),
-            remedy="Give the file the right ending (.csv or .txt for text), or save or download it again.",
         )
     return next((row for row in FORMATS if row.named and kind in row.kinds and ending in row.endings), None)
 
 
-def recognised(source: ByteSource, kind: Kind, asked: str | None) -> Format | None:
+def _other_data(others: list[Format], source: ByteSource) -> DataError:
+    what = others[0].noun
+    if others[0].family == "archive":
+        names = source.zip_names()
+        return source.fault(
+            f"this is {what} of {len(names):,} files, the first is {names[0]!r}",
+            "Unpack it and load one file; gzip is understood.",
+        )
+    kinds = " or ".join(_KINDS[kind] for row in others for kind in row.kinds)
+    remedy = f"It can hold {kinds}: load it as such, or save it as CSV (UTF-8) and load that."
+    return source.fault(f"this is {what}", remedy)
+
+
+def resolve_format(source: ByteSource, kind: Kind, asked: str | None) -> Format | None:
     """Return the format by which a source is read, None for delimited or plain text.
 
-    Parameters
-    ----------
-    source : ByteSource
-        Opened for data of this kind.
-    kind : "relation", "corpus" or "table"
-    asked : str or None
-        The name of the format that was asked for.
-
-    Raises
-    ------
-    DataError
-        The source is not of the format that was asked for.
+    A source that is not of the format that was asked for by name is a DataError.
     """
-    found = source.format
-    if found is not None and (asked in (None, found.name) or not found.named):
-        if asked in (None, found.name):
-            return found
-        raise DataError(
-            f"this is {found.noun}, but it was to be read as {asked}",
-            source=source.name,
-            remedy="Let the format be recognised.",
-        )
+    own = source.format
+    if own is not None and asked in (None, own.name):
+        return own
+    if own is not None and not own.named:
+        what = f"this is {own.noun}, but it was to be read as {asked}"
+        raise source.fault(what, "Let the format be recognised.")
     wanted = next((row for row in formats_of(kind) if row.name == asked), None)
     if wanted is None or wanted.recognise is None:
         return None
-    start = source.head.split(b"\n")[0].decode("utf-8", errors="replace").strip()
-    raise DataError(
+    raise source.fault(
         f"this does not start like {wanted.noun}",
-        source=source.name,
+        "Let the format be recognised, or save the file again.",
         line=1,
-        value=start,
-        remedy="Let the format be recognised, or save the file again.",
+        value=source.head.split(b"\n")[0].decode("utf-8", errors="replace").strip(),
     )
 
 
-def _other_data(others: list[Format], source: ByteSource) -> DataError:
-    names = source.zip_names() if source.is_zip else []
-    what = others[0].noun
-    if others[0].family == "archive":
-        return DataError(
-            f"this is {what} of {len(names):,} files, the first is {names[0]!r}",
-            source=source.name,
-            remedy="Unpack it and load one file; gzip is understood.",
-        )
-    kinds = " or ".join(_KINDS[kind] for row in others for kind in row.kinds)
-    return DataError(
-        f"this is {what}",
-        source=source.name,
-        remedy=f"It can hold {kinds}: load it as such, or save it as CSV (UTF-8) and load that.",
-    )
+@dataclass(frozen=True)
+class FileLayout:
+    """What is known of any source; columns are 0-based positions."""
+
+    format: str  # name of a row of the table of formats
+    filename: str  # name the user knows the source by
+    gzipped: bool = False
+    encoding: str | None = None  # None where the format has none, as `delimiter`
+    delimiter: str | None = None
+    header: bool = False  # the first line holds names
+    column_names: tuple[str, ...] = ()  # the header's fields, or names such as "column 1", "column 2", …
+    rows: tuple[tuple[str, ...], ...] = ()  # the first records of data, at most PREVIEW_ROWS
+    n_fields: int = 0  # in each record; 0 where a record has no columns
+    container: str = "text"  # what holds the columns: "text", or that of a `Frame` ("parquet", "excel", …)
+
+    @property
+    def used_columns(self) -> set[int | None] | None:
+        """The columns that are read; None: all, or whatever else the format has."""
+        return None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the layout as JSON-able values."""
+        return {name: _plain(value) for name, value in self.__dict__.items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    return value.to_dict() if hasattr(value, "to_dict") else value
+
+
+def column_position(layout: FileLayout, choice: str | int | bool | None) -> int | None:
+    """Return the 0-based position of a column given by name or position, None for False and None.
+
+    A column that the layout does not have is a DataError.
+    """
+    if choice is False or choice is None:
+        return None
+    remedy = f"Choose among {column_list(layout)}."
+    if isinstance(choice, str):
+        if layout.header and choice in layout.column_names:
+            return layout.column_names.index(choice)
+        what = "there is no column of this name"
+        raise DataError(what, source=layout.filename, line=1, value=choice, remedy=remedy)
+    if 0 <= choice < layout.n_fields:
+        return int(choice)
+    what = f"there is no column at position {choice} (counted from 0)"
+    raise DataError(what, source=layout.filename, remedy=remedy)
+
+
+def column_list(layout: FileLayout) -> str:
+    """Return the names of the first columns, for a remedy."""
+    return ", ".join(repr(name) for name in layout.column_names[:10]) or "the columns of another format"

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from acvb_core.data.report import Fact, plural
 from acvb_core.data.sources.byte_source import ByteSource, FileLike, Utf8Stream
 from acvb_core.data.sources.formats import FileLayout, Kind
-from acvb_core.data.sources.records import BLOCK_BYTES, RecordBatch, RecordReader
+from acvb_core.data.sources.records import RecordBatch, RecordReader
 from acvb_core.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
@@ -29,59 +29,30 @@ LINES = "\0lines"
 
 
 class FrameChoices(NamedTuple):
-    """Which part of a file with several is read.
+    """Which part of a file with several is read."""
 
-    Attributes
-    ----------
-    sheet : str or int, optional
-        Of a workbook: a name, or a 0-based position.
-    table, query : str, optional
-        Of a database: the name of a table or view, or an SQL query that only reads.
-    """
+    sheet: str | int | None = None  # of a workbook: a name, or a 0-based position
+    table: str | None = None  # of a database: the name of a table or view
+    query: str | None = None  # of a database: an SQL query that only reads
 
-    sheet: str | int | None = None
-    table: str | None = None
-    query: str | None = None
+    def given(self) -> dict[str, str | int]:
+        """Return the choices that were made."""
+        return {option: value for option, value in self._asdict().items() if value is not None}
 
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """Columns as Arrow record batches.
+    """Columns as Arrow record batches."""
 
-    Attributes
-    ----------
-    container : str
-        What the columns come from ("parquet", "excel", "frame", …).
-    what : str
-        The same in words, with the part that is read ("the sheet 'links' of a workbook").
-    names : tuple of str
-        Of the columns; "column 1", "column 2", … where the container has none.
-    named : bool
-        The container names its columns. A workbook does not: its first row may hold names.
-    batches : callable
-        Gives the record batches from the first one, as often as it is called.
-    unit : "row" or "line"
-        What an error counts.
-    n_rows : int or None
-        None where only reading them all would tell.
-    has_index : bool
-        The first column is the index of a data frame.
-    parts : tuple of str
-        Names of the sheets or tables that could be read.
-    facts : tuple of Fact
-        What opening it found.
-    """
-
-    container: str
-    what: str
-    names: tuple[str, ...]
-    named: bool
-    batches: Callable[[], Iterator[pa.RecordBatch]]
-    unit: str = "row"
-    n_rows: int | None = None
-    has_index: bool = False
-    parts: tuple[str, ...] = ()
-    facts: tuple[Fact, ...] = ()
+    container: str  # what the columns come from ("parquet", "excel", "frame", …)
+    what: str  # the same in words, with the part that is read ("the sheet 'links' of a workbook")
+    names: tuple[str, ...]  # of the columns; "column 1", "column 2", … where the container has none
+    named: bool  # the container names its columns; of a workbook, the first row may hold names
+    batches: Callable[[], Iterator[pa.RecordBatch]]  # from the first one, as often as it is called
+    unit: str = "row"  # or "line": what an error counts
+    n_rows: int | None = None  # None where only reading them all would tell
+    has_index: bool = False  # the first column is the index of a data frame
+    facts: tuple[Fact, ...] = ()  # what opening it found
 
 
 class FrameSource:
@@ -159,13 +130,14 @@ class FrameSource:
         return out.getvalue().encode(), 1.0
 
     def _located(self, error: DataError) -> DataError:
-        at, names = error.column, self.headings
-        in_names = isinstance(at, int) and 0 < at <= len(names) and names[at - 1]
+        at = error.column
+        if isinstance(at, int) and 0 < at <= len(self.headings):
+            at = self.headings[at - 1] or at
         return DataError(
             error.what,
             source=error.source,
             line=error.line,
-            column=names[at - 1] if in_names else at,  # type: ignore[operator]
+            column=at,
             value=error.value,
             remedy=error.remedy,
             unit=self.frame.unit,
@@ -175,18 +147,11 @@ class FrameSource:
 class FrameRecords:
     """The records of a frame, as `RecordReader` gives those of a text.
 
-    Parameters
-    ----------
-    source : FrameSource
-    header : bool
-        The first row holds names; of a frame that names its columns, these do, and no row is taken.
-    used : collection of int, optional
-        Columns that are looked at (default: all); the others come out blank.
-    strict : bool
-        A column of values that are no text (lists, bytes) is refused; otherwise it comes out blank.
+    With `header`, the first row holds names, unless the frame names its columns. Columns that are not `used` (default:
+    all are) come out blank. So do columns of values that are no text (lists, bytes), unless `strict` refuses them.
     """
 
-    comment_lines = blank_lines = broken_lines = 0
+    comment_lines = 0
 
     def __init__(
         self,
@@ -205,21 +170,25 @@ class FrameRecords:
         self.records = self.lines_read = self.trimmed = 0
 
     def __iter__(self) -> Iterator[RecordBatch]:
-        frame = self._source.frame
-        for whole in frame.batches():
-            for batch in _slices(whole):
+        for whole in self._source.frame.batches():
+            for part in _slices(whole):
                 first = self.lines_read + 1
-                self.lines_read += batch.num_rows
-                found = self._batch(batch, first)
-                if self._skip and found.n_records:
+                self.lines_read += part.num_rows
+                batch = self._batch(part, first)
+                if self._skip and batch.n_records:
                     self._skip = False
-                    self.header = found.record(0)
+                    self.header = batch.record(0)
                     self._source.headings = tuple(self.header)
-                    n = found.n_fields
-                    found = RecordBatch(found.text, found.starts[n:], found.ends[n:], found.lines[1:], n)
-                if found.n_records:
-                    self.records += found.n_records
-                    yield found
+                    batch = batch.without_first()
+                if batch.n_records:
+                    self.records += batch.n_records
+                    yield batch
+
+    def facts(self) -> list[Fact]:
+        """Return what reading found, once the records were read to their end."""
+        frame = self._source.frame
+        read = Fact("lines", self.records, f"Read {plural(self.records, 'row')} of {frame.what}.")
+        return [read, *frame.facts, *_trimmed_fact(self.trimmed)]
 
     def _batch(self, batch: pa.RecordBatch, first: int) -> RecordBatch:
         n_rows, n_fields = batch.num_rows, len(self._source.frame.names)
@@ -250,12 +219,9 @@ def _slices(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 
 
 def read_texts(array: pa.Array, source: FrameSource, column: int, *, strict: bool = True) -> Any:
-    """Return a column (0-based) as texts, a missing cell as a blank one; None for values that are no text.
+    """Return a column (0-based) as texts, a missing cell as a blank one.
 
-    Raises
-    ------
-    DataError
-        They are no text, and `strict`.
+    Values that are no text give None, or a DataError if `strict`.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -279,10 +245,7 @@ def read_texts(array: pa.Array, source: FrameSource, column: int, *, strict: boo
 def _column_bytes(
     batch: pa.RecordBatch, column: int, source: FrameSource, strict: bool
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64], int]:
-    """Return a column as UTF-8, where each row's field begins in it, and how many fields lost blanks around them.
-
-    A missing cell is blank.
-    """
+    """Return a column as UTF-8, where each row's field begins in it, and how many fields lost blanks around them."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -308,24 +271,9 @@ def open_source(
     patient: bool = False,
     choices: FrameChoices | None = None,
 ) -> ByteSource | FrameSource:
-    """Open a file, bytes, or anything in memory that holds columns.
+    """Open a file, bytes, or a data frame: whatever has the Arrow stream or the dataframe protocol.
 
-    Parameters
-    ----------
-    source : path, bytes, binary file object, or data frame
-        A data frame is whatever has the Arrow stream or the dataframe protocol (pandas, polars, pyarrow, duckdb, …).
-    filename : str, optional
-        The name the user knows it by.
-    kind, patient
-        As for `ByteSource`.
-    choices : FrameChoices, optional
-
-    Raises
-    ------
-    DataError
-        The file cannot be opened or is of a foreign format, or its sheet or table has to be chosen.
-    ParameterError
-        The source is nothing that is read, or has no sheets or tables to choose among.
+    `filename`, `kind` and `patient` as for `ByteSource`. A choice that the source does not have is a ParameterError.
     """
     from acvb_core.data.sources import columnar, objects
 
@@ -345,77 +293,50 @@ def open_source(
         raise
 
 
+def _refuse_choices(choices: FrameChoices, name: str) -> None:
+    for option, value in choices.given().items():
+        has = "sheets" if option == "sheet" else "tables"
+        raise ParameterError(f"{name} has no {has}: leave out {option}={value!r}.")
+
+
 def open_records(
     source: ByteSource | FrameSource,
     delimiter: str | None,
     *,
     encoding: str | None = None,
     header: bool = False,
-    block_bytes: int = BLOCK_BYTES,
-    n_fields: int | None = None,
     used: Sequence[int] | None = None,
-    on_fault: Callable[[DataError], None] | None = None,
+    **options: Any,
 ) -> RecordReader | FrameRecords:
-    """Return the records of a delimited text or a frame.
+    """Return the records of a frame, of which some columns are `used`, or of a delimited text.
 
-    Parameters
-    ----------
-    source : ByteSource or FrameSource
-    delimiter, encoding, block_bytes, n_fields, on_fault
-        Of a text, as for `RecordReader`.
-    header : bool
-    used : sequence of int, optional
-        Of a frame: the columns that are looked at.
+    The other arguments are of a text, as for `RecordReader`.
     """
     if isinstance(source, FrameSource):
         return FrameRecords(source, header=header, used=used)
     assert delimiter is not None
-    return RecordReader(
-        Utf8Stream(source, encoding),
-        source.name,
-        delimiter,
-        header=header,
-        block_bytes=block_bytes,
-        n_fields=n_fields,
-        on_fault=on_fault,
-    )
+    return RecordReader(Utf8Stream(source, encoding), source.name, delimiter, header=header, **options)
 
 
-def frame_facts(source: FrameSource, records: FrameRecords) -> list[Fact]:
-    """Return the facts about reading a frame, once its records were read to their end."""
-    frame = source.frame
-    facts = [
-        Fact("lines", records.records, f"Read {plural(records.records, 'row')} of {frame.what}."),
-        *frame.facts,
-    ]
-    if records.trimmed:
-        told = f"{plural(records.trimmed, 'field')} lost blanks around the text."
-        facts.append(Fact("trimmed", records.trimmed, told))
+def reading_facts(reader: RecordReader | FrameRecords, layout: FileLayout) -> list[Fact]:
+    """Return the facts about reading the columns, once the records were read to their end."""
+    facts = reader.facts() if isinstance(reader, FrameRecords) else _text_facts(reader, layout)
+    used = layout.used_columns
+    unused = [] if used is None else [i for i in range(layout.n_fields) if i not in used]
+    if unused:
+        known = dict(enumerate(layout.column_names))
+        names = ", ".join(known.get(i, f"column {i + 1}") for i in unused[:5])
+        more = ", …" if len(unused) > 5 else ""
+        told = f"{plural(len(unused), 'column')} not used: {names}{more}."
+        facts.append(Fact("unused_columns", len(unused), told))
     return facts
 
 
-def _refuse_choices(choices: FrameChoices, name: str) -> None:
-    for option, value in choices._asdict().items():
-        if value is not None:
-            has = "sheets" if option == "sheet" else "tables"
-            raise ParameterError(f"{name} has no {has}: leave out {option}={value!r}.")
-
-
-def reading_facts(
-    reader: RecordReader | FrameRecords, layout: FileLayout, source: ByteSource | FrameSource | None = None
-) -> list[Fact]:
-    """Return the facts about reading the columns, once they have been read to their end."""
-    if isinstance(source, FrameSource) and isinstance(reader, FrameRecords):
-        return [*frame_facts(source, reader), *_unused_columns(layout)]
+def _text_facts(reader: RecordReader, layout: FileLayout) -> list[Fact]:
     first = "names" if layout.header else "data"
-    facts = [
-        Fact(
-            "lines",
-            reader.lines_read,
-            f"Read {plural(reader.lines_read, 'line')}; the first holds {first}.",
-            {"header": layout.header, "delimiter": layout.delimiter, "encoding": layout.encoding},
-        )
-    ]
+    read = f"Read {plural(reader.lines_read, 'line')}; the first holds {first}."
+    details = {"header": layout.header, "delimiter": layout.delimiter, "encoding": layout.encoding}
+    facts = [Fact("lines", reader.lines_read, read, details)]
     if layout.encoding not in ("utf-8-sig", "utf-8"):
         facts.append(Fact("encoding", 0, f"The text was decoded as {layout.encoding}."))
     if reader.comment_lines:
@@ -425,21 +346,9 @@ def reading_facts(
     if reader.blank_lines:
         blank = f"{plural(reader.blank_lines, 'blank line')}: passed over."
         facts.append(Fact("blank_lines", reader.blank_lines, blank))
-    if reader.trimmed:
-        facts.append(
-            Fact("trimmed", reader.trimmed, f"{plural(reader.trimmed, 'field')} lost blanks around the text.")
-        )
-    return [*facts, *_unused_columns(layout)]
+    return [*facts, *_trimmed_fact(reader.trimmed)]
 
 
-def _unused_columns(layout: FileLayout) -> list[Fact]:
-    used = layout.used_columns
-    unused = [] if used is None else [i for i in range(layout.n_fields) if i not in used]
-    if not unused:
-        return []
-    names = ", ".join(
-        layout.column_names[i] if i < len(layout.column_names) else f"column {i + 1}" for i in unused[:5]
-    )
-    more = ", …" if len(unused) > 5 else ""
-    told = f"{plural(len(unused), 'column')} not used: {names}{more}."
-    return [Fact("unused_columns", len(unused), told)]
+def _trimmed_fact(count: int) -> list[Fact]:
+    sentence = f"{plural(count, 'field')} lost blanks around the text."
+    return [Fact("trimmed", count, sentence)] if count else []

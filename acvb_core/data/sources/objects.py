@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import zipfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -24,7 +25,13 @@ from acvb_core.errors import DataError
 MAX_SIDE = 50_000_000
 #: Cells of a dense table that a sparse matrix may claim whatever it stores; 8 bytes each.
 MAX_DENSE_CELLS = 100_000_000
-_BUILD_AGAIN = "Build the matrix again from correct indices."
+#: Arrays of a sparse file that say where its entries are.
+_POSITIONS = {"indices", "indptr", "row", "col", "coords", "offsets", "shape"}
+_HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+_SAVE_ARRAYS = (
+    "Save real numbers with numpy.save or numpy.savez again; names and labels as texts (no objects)."
+)
+_PROTOCOLS = ("__arrow_c_stream__", "__arrow_c_array__", "__dataframe__")
 
 
 def check_size(number: int, what: str, entries: int, place: dict[str, Any]) -> None:
@@ -38,89 +45,63 @@ def check_size(number: int, what: str, entries: int, place: dict[str, Any]) -> N
 
 
 def check_sparse(matrix: Any, name: str) -> Any:
-    """Return a SciPy matrix whose structure is sound, in its own format.
-
-    Parameters
-    ----------
-    matrix : SciPy sparse matrix or array of any format
-    name : str
-        What the user calls it.
-
-    Raises
-    ------
-    DataError
-        It is not two-dimensional, its entries are no real numbers, its arrays do not fit together, or an index is
-        outside the matrix.
-    """
-    if matrix.ndim != 2:
-        raise _fault(f"the array has {matrix.ndim} dimensions", name, "Give a matrix of two dimensions.")
-    if min(matrix.shape) < 0:
-        raise _fault(f"the matrix has the shape {matrix.shape}", name)
-    if matrix.format in ("lil", "dok"):
-        matrix = _without_lists(matrix, name)
-    if matrix.dtype.kind not in "biuf":
-        remedy = "Give real numbers, whole numbers or a pattern of True and False."
-        raise _fault(f"the entries are of type {matrix.dtype}", name, remedy)
-    data = machine_numbers(matrix.data)
-    if data is not matrix.data:
-        matrix = matrix.copy()
-        matrix.data = data
-    if matrix.format in ("csr", "csc", "bsr"):
-        return _check_compressed(matrix, name)
-    if matrix.format == "dia":
-        _check_diagonals(matrix, name)
-    else:
-        _check_coordinates(matrix, name)
-    return matrix
+    """Return a SciPy matrix of any format, in its own one, whose structure is sound: DataError says what is not."""
+    remedy = "Build the matrix again from correct indices."
+    try:
+        if matrix.ndim != 2:
+            remedy = "Give a matrix of two dimensions."
+            raise ValueError(f"the array has {matrix.ndim} dimensions")
+        if min(matrix.shape) < 0:
+            raise ValueError(f"the matrix has the shape {matrix.shape}")
+        if matrix.format in ("lil", "dok"):
+            matrix = _without_lists(matrix)
+        if matrix.dtype.kind not in "biuf":
+            remedy = "Give real numbers, whole numbers or a pattern of True and False."
+            raise ValueError(f"the entries are of type {matrix.dtype}")
+        data = machine_numbers(matrix.data)
+        if data is not matrix.data:
+            matrix = matrix.copy()
+            matrix.data = data
+        if matrix.format in ("csr", "csc", "bsr"):
+            return _check_compressed(matrix)
+        if matrix.format == "dia":
+            _check_diagonals(matrix)
+        else:
+            _check_coordinates(matrix)
+        return matrix
+    except ValueError as problem:
+        raise DataError(str(problem), source=name, remedy=remedy) from None
 
 
 def to_dense(matrix: Any, name: str) -> NDArray[Any]:
-    """Return a SciPy matrix as a dense array; what it does not store is 0.
-
-    Raises
-    ------
-    DataError
-        As `check_sparse`; or it has far more cells than entries.
-    """
+    """Return a SciPy matrix as a dense array; one that has far more cells than entries is a DataError."""
     matrix = check_sparse(matrix, name)
     n_rows, n_columns = map(int, matrix.shape)
     stored = int(np.prod(matrix.data.shape))
     if n_rows * n_columns > max(MAX_DENSE_CELLS, 100 * stored):
-        raise _fault(
+        raise DataError(
             f"the sparse matrix is {n_rows:,} x {n_columns:,} with {plural(stored, 'entry', 'entries')}: "
             f"as a table it would need {8 * n_rows * n_columns:,} bytes",
-            name,
-            "Keep fewer rows and columns. A table holds every cell, zeros too.",
+            source=name,
+            remedy="Keep fewer rows and columns. A table holds every cell, zeros too.",
         )
-    found: NDArray[Any] = matrix.toarray()
-    return found
+    dense: NDArray[Any] = matrix.toarray()
+    return dense
 
 
 def to_sparse(given: Any, name: str) -> Any:
-    """Return a matrix of any kind as a sound SciPy matrix of numbers; masked cells and None are NaN.
-
-    Parameters
-    ----------
-    given : SciPy matrix, NumPy array, masked array, pandas frame or lists, shape (n_rows, n_columns)
-    name : str
-        What the user calls it.
-
-    Raises
-    ------
-    DataError
-        As `check_sparse`.
-    """
+    """Return a matrix of SciPy, NumPy, pandas or lists as a sound SciPy matrix of numbers; masked and None are NaN."""
     if sparse.issparse(given):
         matrix = check_sparse(given, name)
         if max(matrix.shape) > MAX_SIDE:
-            raise _fault(
-                f"the matrix is {_size(matrix)}", name, f"Each side may have {MAX_SIDE:,} objects at most."
-            )
+            remedy = f"Each side may have {MAX_SIDE:,} objects at most."
+            raise DataError(f"the matrix is {_size(matrix)}", source=name, remedy=remedy)
         return matrix
     array = to_array(given, name)
     if array.ndim != 2 or array.dtype.kind not in "biuf":
+        what = f"the array has the shape {array.shape} and the type {array.dtype}"
         remedy = "Give real numbers in two dimensions: rows and columns."
-        raise _fault(f"the array has the shape {array.shape} and the type {array.dtype}", name, remedy)
+        raise DataError(what, source=name, remedy=remedy)
     return sparse.csr_array(machine_numbers(array))
 
 
@@ -133,13 +114,7 @@ def machine_numbers(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def to_array(given: Any, name: str) -> NDArray[Any]:
-    """Return a dense array; masked cells, and None or NA among numbers, are NaN.
-
-    Raises
-    ------
-    DataError
-        Rows have different lengths.
-    """
+    """Return a dense array; masked cells, and None or NA among numbers, are NaN."""
     if np.ma.isMaskedArray(given):
         masked = np.ma.getmaskarray(given)
         given = given.data
@@ -149,7 +124,9 @@ def to_array(given: Any, name: str) -> NDArray[Any]:
     try:
         array = np.asarray(given)
     except ValueError:
-        raise _fault("the rows have different lengths", name, "Give every row as many cells.") from None
+        raise DataError(
+            "the rows have different lengths", source=name, remedy="Give every row as many cells."
+        ) from None
     if array.dtype != object:
         return array
     import pandas as pd  # slow to import, and objects are rare
@@ -162,145 +139,114 @@ def to_array(given: Any, name: str) -> NDArray[Any]:
         return array
 
 
-def _without_lists(matrix: Any, name: str) -> Any:
+def _without_lists(matrix: Any) -> Any:
     """Return a matrix that Python lists hold as one of arrays."""
     if matrix.format == "lil" and any(
         len(row) != len(values) for row, values in zip(matrix.rows, matrix.data, strict=False)
     ):
-        raise _fault("a row has more indices than entries, or fewer", name)
+        raise ValueError("a row has more indices than entries, or fewer")
     try:
         return matrix.tocsr() if matrix.format == "lil" else matrix.tocoo()
     except (ValueError, TypeError, IndexError, OverflowError) as problem:
-        raise _fault(f"the sparse matrix is broken ({problem})", name) from None
+        raise ValueError(f"the sparse matrix is broken ({problem})") from None
 
 
-def _check_compressed(matrix: Any, name: str) -> Any:
+def _check_compressed(matrix: Any) -> Any:
     pointers, indices, data = matrix.indptr, matrix.indices, matrix.data
     block = data.shape[1:] if matrix.format == "bsr" else (1, 1)
-    if matrix.format == "bsr" and (
-        len(block) != 2 or 0 in block or any(n % b for n, b in zip(matrix.shape, block, strict=True))
-    ):
-        raise _fault(f"blocks of {block} do not fill a matrix of {matrix.shape}", name)
+    if len(block) != 2 or 0 in block or any(n % b for n, b in zip(matrix.shape, block, strict=True)):
+        raise ValueError(f"blocks of {block} do not fill a matrix of {matrix.shape}")
     major, minor = matrix.shape[0] // block[0], matrix.shape[1] // block[1]
     side = "column"
     if matrix.format == "csc":
         major, minor, side = minor, major, "row"
     for what, array in (("pointers", pointers), ("indices", indices)):
-        if array.ndim != 1 or array.dtype not in (np.int32, np.int64):
-            raise _fault(f"the {what} are of type {array.dtype} and shape {array.shape}", name)
+        if not _are_positions(array):
+            raise ValueError(f"the {what} are of type {array.dtype} and shape {array.shape}")
     if len(pointers) != major + 1:
-        raise _fault(f"there are {len(pointers):,} pointers where {major + 1:,} are needed", name)
+        raise ValueError(f"there are {len(pointers):,} pointers where {major + 1:,} are needed")
     if pointers[0] != 0 or (pointers[1:] < pointers[:-1]).any():
-        raise _fault("the pointers of the sparse matrix do not start at 0 or do not rise", name)
+        raise ValueError("the pointers of the sparse matrix do not start at 0 or do not rise")
     stored = int(pointers[-1])
     if len(indices) < stored or len(data) < stored:
-        raise _fault(
-            f"the pointers promise {stored:,} entries; there are {len(indices):,} indices and {len(data):,} values",
-            name,
-        )
-    _check_range(indices[:stored], minor, side, name)
+        there = f"there are {len(indices):,} indices and {len(data):,} values"
+        raise ValueError(f"the pointers promise {stored:,} entries; {there}")
+    _check_range(indices[:stored], minor, side)
     if max(len(indices), len(data)) > stored:  # room for more entries, which SciPy does not count
         matrix = matrix.copy()
         matrix.prune()
     return matrix
 
 
-def _check_coordinates(matrix: Any, name: str) -> None:
+def _check_coordinates(matrix: Any) -> None:
     for indices, n, side in zip(matrix.coords, matrix.shape, ("row", "column"), strict=True):
-        if indices.ndim != 1 or indices.dtype not in (np.int32, np.int64) or len(indices) != len(matrix.data):
-            raise _fault(
-                f"there are {len(matrix.data):,} values for {side} indices of shape {indices.shape} and type "
-                f"{indices.dtype}",
-                name,
-            )
-        _check_range(indices, n, side, name)
+        if not _are_positions(indices) or len(indices) != len(matrix.data):
+            kind = f"of shape {indices.shape} and type {indices.dtype}"
+            raise ValueError(f"there are {len(matrix.data):,} values for {side} indices {kind}")
+        _check_range(indices, n, side)
 
 
-def _check_diagonals(matrix: Any, name: str) -> None:
+def _check_diagonals(matrix: Any) -> None:
     offsets = matrix.offsets
-    if matrix.data.ndim != 2 or offsets.ndim != 1 or offsets.dtype not in (np.int32, np.int64):
-        raise _fault("the diagonals are not stored row by row with one whole offset each", name)
-    if not len(offsets) == len(np.unique(offsets)) == len(matrix.data):
-        raise _fault(
-            f"there are {len(np.unique(offsets)):,} different offsets for {len(matrix.data):,} diagonals",
-            name,
-        )
+    if matrix.data.ndim != 2 or not _are_positions(offsets):
+        raise ValueError("the diagonals are not stored row by row with one whole offset each")
+    different = len(np.unique(offsets))
+    if not len(offsets) == different == len(matrix.data):
+        raise ValueError(f"there are {different:,} different offsets for {len(matrix.data):,} diagonals")
     outside = (offsets <= -matrix.shape[0]) | (offsets >= matrix.shape[1])
     if outside.any():
         at = int(offsets[outside.argmax()])
-        raise _fault(f"a diagonal has the offset {at:,}, outside a matrix of {_size(matrix)}", name)
+        raise ValueError(f"a diagonal has the offset {at:,}, outside a matrix of {_size(matrix)}")
 
 
-def _check_range(indices: NDArray[Any], n: int, side: str, name: str) -> None:
+def _are_positions(array: NDArray[Any]) -> bool:
+    return array.ndim == 1 and array.dtype in (np.int32, np.int64)
+
+
+def _check_range(indices: NDArray[Any], n: int, side: str) -> None:
     if len(indices) and (int(indices.min()) < 0 or int(indices.max()) >= n):
         at = int(((indices < 0) | (indices >= n)).argmax())
-        raise _fault(
-            f"entry {at + 1:,} has the {side} index {int(indices[at]):,}; indices run from 0 to {n - 1:,}",
-            name,
-        )
+        index = f"the {side} index {int(indices[at]):,}"
+        raise ValueError(f"entry {at + 1:,} has {index}; indices run from 0 to {n - 1:,}")
 
 
 def _size(matrix: Any) -> str:
     return f"{matrix.shape[0]:,} x {matrix.shape[1]:,}"
 
 
-def _fault(what: str, name: str, remedy: str = _BUILD_AGAIN) -> DataError:
-    return DataError(what, source=name, remedy=remedy)
-
-
-#: Arrays of a sparse file that say where its entries are.
-_POSITIONS = {"indices", "indptr", "row", "col", "coords", "offsets", "shape"}
-_HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
-
-
 def load_npy(source: ByteSource) -> NDArray[Any]:
     """Return the array of an npy file; nothing in it is ever run (no pickle).
 
-    Raises
-    ------
-    DataError
-        The file is damaged, holds objects, or claims more than it holds.
+    A file that is damaged, holds objects, or claims more than it holds is a DataError.
     """
-    try:
+    with _report_unreadable(source, "the array", _SAVE_ARRAYS):
         stream = source.seekable()
-        stream.seek(0, 2)
-        size = stream.tell()
+        size = stream.seek(0, 2)
         stream.seek(0)
-        _check_header(stream, size, source, "the array")
+        _check_header(stream, size, source)
         stream.seek(0)
-        found: NDArray[Any] = npy.read_array(stream, allow_pickle=False)
-        return found
-    except DataError:
-        raise
-    except Exception as problem:  # a damaged file makes NumPy raise all sorts
-        raise _unreadable(source.name, problem) from None
+        array: NDArray[Any] = npy.read_array(stream, allow_pickle=False)
+    return array
 
 
 def load_npz(source: ByteSource) -> dict[str, NDArray[Any]]:
-    """Return the arrays of an npz file by name; nothing in it is ever run (no pickle).
-
-    Raises
-    ------
-    DataError
-        As `load_npy`; or the archive unpacks to more than there is room for.
-    """
-    try:
-        with zipfile.ZipFile(source.seekable()) as archive:
-            members = archive.infolist()
-            # The archive's own list of sizes is a limit: zipfile reads no more of a member than that.
-            source.check_room(sum(member.file_size for member in members))
-            arrays = {}
-            for member in members:
-                name = member.filename.removesuffix(".npy")
+    """Return the arrays of an npz file by name, as `load_npy` does; one that unpacks to too much is a DataError."""
+    arrays = {}
+    with (
+        _report_unreadable(source, "the array", _SAVE_ARRAYS),
+        zipfile.ZipFile(source.seekable()) as archive,
+    ):
+        members = archive.infolist()
+        # The archive's own list of sizes is a limit: zipfile reads no more of a member than that.
+        source.check_room(sum(member.file_size for member in members))
+        for member in members:
+            name = member.filename.removesuffix(".npy")
+            with _report_unreadable(source, f"the array {name!r}", _SAVE_ARRAYS):
                 with archive.open(member) as stream:
-                    _check_header(stream, member.file_size, source, f"the array {name!r}")
+                    _check_header(stream, member.file_size, source)
                 with archive.open(member) as stream:
                     arrays[name] = npy.read_array(stream, allow_pickle=False)
-            return arrays
-    except DataError:
-        raise
-    except Exception as problem:  # a damaged archive makes zipfile, zlib and NumPy raise all sorts
-        raise _unreadable(source.name, problem) from None
+    return arrays
 
 
 def is_sparse(names: list[str]) -> bool:
@@ -309,15 +255,10 @@ def is_sparse(names: list[str]) -> bool:
 
 
 def load_sparse(source: ByteSource) -> Any:
-    """Return the matrix of `scipy.sparse.save_npz`, in its own format and sound.
-
-    Raises
-    ------
-    DataError
-        As `load_npz` and `check_sparse`.
-    """
+    """Return the matrix of `scipy.sparse.save_npz`, in its own format and sound; otherwise a DataError."""
     arrays = load_npz(source)
-    try:
+    # Arrays that do not belong together make SciPy raise all sorts.
+    with _report_unreadable(source, "the sparse matrix", "Save it with scipy.sparse.save_npz again."):
         kind = arrays["format"].item()
         kind = kind.decode("ascii") if isinstance(kind, bytes) else kind
         if kind not in ("csr", "csc", "bsr", "coo", "dia"):
@@ -332,52 +273,41 @@ def load_sparse(source: ByteSource) -> Any:
             where = arrays["offsets"] if kind == "dia" else (arrays["indices"], arrays["indptr"])
         data = machine_numbers(arrays["data"])
         parts = (data, *where) if kind in ("csr", "csc", "bsr") else (data, where)
-        matrix = check_sparse(getattr(sparse, f"{kind}_array")(parts, shape=shape), source.name)
-    except Exception as problem:  # arrays that do not belong together make SciPy raise all sorts
-        why = problem.what if isinstance(problem, DataError) else _text(problem)
-        raise DataError(
-            f"the sparse matrix cannot be read ({why})",
-            source=source.name,
-            remedy="Save it with scipy.sparse.save_npz again.",
-        ) from None
-    return matrix
+        matrix = getattr(sparse, f"{kind}_array")(parts, shape=shape)
+        try:
+            return check_sparse(matrix, source.name)
+        except DataError as fault:
+            raise ValueError(fault.what) from None
 
 
-def _check_header(stream: BinaryIO | Any, size: int, source: ByteSource, what: str) -> None:
+@contextmanager
+def _report_unreadable(source: ByteSource, what: str, remedy: str) -> Iterator[None]:
+    """Turn whatever a damaged file makes NumPy, SciPy, zipfile and zlib raise into a DataError."""
+    try:
+        yield
+    except DataError:
+        raise
+    except Exception as problem:
+        why = (str(problem).splitlines() or [type(problem).__name__])[0]
+        raise source.fault(f"{what} cannot be read ({why})", remedy) from None
+
+
+def _check_header(stream: BinaryIO | Any, size: int, source: ByteSource) -> None:
     """Refuse an array whose header claims more than the file holds, or holds neither numbers nor text."""
     version = npy.read_magic(stream)
     if version not in _HEADERS:
-        raise _refused(f"{what} cannot be read (its header is of version {version})", source.name)
+        raise ValueError(f"its header is of version {version}")
     shape, _, dtype = _HEADERS[version](stream)
     cells = math.prod(int(n) for n in shape)
+    n_bytes = cells * dtype.itemsize
     if dtype.hasobject or dtype.kind not in "biufcSU" or (dtype.itemsize == 0 and cells):
-        raise _refused(f"{what} cannot be read (its entries are of type {dtype})", source.name)
+        raise ValueError(f"its entries are of type {dtype}")
     if min(shape, default=0) < 0:
-        raise _refused(f"{what} cannot be read (it claims the shape {shape})", source.name)
-    if cells * dtype.itemsize > size - stream.tell():
-        claim = f"the shape {shape}, {cells * dtype.itemsize:,} bytes"
-        raise _refused(f"{what} cannot be read (it claims {claim}; the file holds {size:,})", source.name)
+        raise ValueError(f"it claims the shape {shape}")
+    if n_bytes > size - stream.tell():
+        raise ValueError(f"it claims the shape {shape}, {n_bytes:,} bytes; the file holds {size:,}")
     if dtype.kind in "biufc":
         source.check_room(8 * cells)  # as the doubles that they become
-
-
-def _refused(what: str, name: str) -> DataError:
-    return DataError(
-        what,
-        source=name,
-        remedy="Save real numbers with numpy.save or numpy.savez again; names and labels as texts (no objects).",
-    )
-
-
-def _unreadable(name: str, problem: Exception) -> DataError:
-    return _refused(f"the array cannot be read ({_text(problem)})", name)
-
-
-def _text(problem: Exception) -> str:
-    return (str(problem).splitlines() or [type(problem).__name__])[0]
-
-
-_PROTOCOLS = ("__arrow_c_stream__", "__arrow_c_array__", "__dataframe__")
 
 
 def is_frame(source: Any) -> bool:
@@ -386,22 +316,15 @@ def is_frame(source: Any) -> bool:
         return False
     if type(source).__module__.startswith("polars") and not hasattr(source, "columns"):
         return False  # a series
-    named = hasattr(source, "columns") or hasattr(
-        source, "schema"
-    )  # a reader of record batches has the latter
+    named = hasattr(source, "columns") or hasattr(source, "schema")  # as a reader of record batches
     return named and any(hasattr(source, name) for name in _PROTOCOLS)
 
 
 def open_object(source: Any) -> Frame:
-    """Return the columns of a data frame.
+    """Return the columns of a data frame; one without rows or columns is a DataError.
 
     A pandas index becomes the first column where it has a name, is not made of whole numbers, or is the same as the
     names of the columns; otherwise it is only a numbering.
-
-    Raises
-    ------
-    DataError
-        The frame has no rows or columns, or its columns cannot be handed over.
     """
     import pyarrow as pa
 
@@ -431,12 +354,15 @@ def open_object(source: Any) -> Frame:
             remedy="Give at least one row and one column.",
         )
 
-    def batches() -> Iterator[pa.RecordBatch]:
-        yield from table.to_batches()
-
-    what = f"a {kind} data frame"
-    names = tuple(table.column_names)
-    return Frame("frame", what, names, True, batches, n_rows=table.num_rows, has_index=has_index)
+    return Frame(
+        "frame",
+        f"a {kind} data frame",
+        tuple(table.column_names),
+        True,
+        lambda: iter(table.to_batches()),
+        n_rows=table.num_rows,
+        has_index=has_index,
+    )
 
 
 def _of_pandas(frame: Any) -> tuple[Any, bool]:

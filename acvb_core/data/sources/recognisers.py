@@ -6,7 +6,7 @@ import codecs
 import json
 import re
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,21 +16,22 @@ if TYPE_CHECKING:
     from acvb_core.data.sources.byte_source import ByteSource
 
 _SAVE_AS_CSV = "Save it as CSV (UTF-8) and load that."
+_SAVE_AS_TEXT = "Save it as plain text (UTF-8) and load that."
 _UNPACK = "Unpack it and load the file in it; gzip is unpacked by itself."
 _EXPORT = "Export the data as CSV (UTF-8) and load that."
+_COPY = "Copy its tables or its text into a CSV or text file and load that."
 _NO_DATA = "Load a file of data, for instance a CSV."
 
 GZIP = b"\x1f\x8b"
-OLD_OFFICE = b"\xd0\xcf\x11\xe0"
 ZIP = b"PK\x03\x04"
 NPY = b"\x93NUMPY"
-_EMPTY_ZIP = b"PK\x05\x06"
+_OLD_OFFICE = b"\xd0\xcf\x11\xe0"
 
 
 class Signature(NamedTuple):
-    """The bytes that files of one kind have at a place."""
+    """The bytes that files of a kind that is not read have at a place."""
 
-    magic: bytes
+    magic: bytes | tuple[bytes, ...]
     kind: str
     remedy: str
     at: int = 0
@@ -39,7 +40,7 @@ class Signature(NamedTuple):
 
 
 _SIGNATURES = (
-    Signature(_EMPTY_ZIP, "an empty zip archive", _NO_DATA),
+    Signature(b"PK\x05\x06", "an empty zip archive", _NO_DATA),
     Signature(b"PK\x07\x08", "a zip archive in several parts", _UNPACK),
     Signature(b"1AY&SY", "a bzip2 file", _UNPACK, 4),
     Signature(b"\xfd7zXZ\x00", "an xz file", _UNPACK),
@@ -48,33 +49,27 @@ _SIGNATURES = (
     Signature(b"7z\xbc\xaf", "a 7-Zip archive", _UNPACK),
     Signature(b"Rar!\x1a\x07", "a RAR archive", _UNPACK),
     Signature(b"ustar", "a tar archive", _UNPACK, 257, wordy=True),
-    Signature(OLD_OFFICE, "an old Excel workbook (xls) or Word document", _SAVE_AS_CSV),
+    Signature(_OLD_OFFICE, "an old Excel workbook (xls) or Word document", _SAVE_AS_CSV),
     Signature(b"PAR1", "a Parquet file", _SAVE_AS_CSV, wordy=True),
     Signature(b"ARROW1", "an Arrow file", _SAVE_AS_CSV, wordy=True),
     Signature(b"FEA1", "a Feather file", _SAVE_AS_CSV, wordy=True),
     Signature(b"ORC", "an ORC file", _SAVE_AS_CSV, wordy=True),
     Signature(b"Obj\x01", "an Avro file", _SAVE_AS_CSV),
     Signature(b"\x89HDF", "an HDF5 file", _SAVE_AS_CSV),
-    Signature(b"CDF\x01", "a NetCDF file", _SAVE_AS_CSV),
-    Signature(b"CDF\x02", "a NetCDF file", _SAVE_AS_CSV),
+    Signature((b"CDF\x01", b"CDF\x02"), "a NetCDF file", _SAVE_AS_CSV),
     Signature(b"MATLAB ", "a MATLAB file (mat)", _EXPORT, wordy=True),
-    Signature(b"RDX2\n", "an R workspace (RData)", _EXPORT, wordy=True),
-    Signature(b"RDX3\n", "an R workspace (RData)", _EXPORT, wordy=True),
+    Signature((b"RDX2\n", b"RDX3\n"), "an R workspace (RData)", _EXPORT, wordy=True),
     Signature(b"X\n\x00\x00\x00", "an R object (rds)", _EXPORT),
     Signature(b"$FL2", "an SPSS file (sav)", _EXPORT, wordy=True),
     Signature(b"$FL3", "an SPSS file (zsav)", _EXPORT, wordy=True),
     Signature(b"<stata_dta>", "a Stata file (dta)", _EXPORT, wordy=True),
     Signature(b"SQLite format 3\x00", "an SQLite database", _EXPORT),
-    *(Signature(bytes([0x80, n]), "a Python pickle", _SAVE_AS_CSV) for n in range(2, 6)),
-    Signature(
-        b"%PDF", "a PDF document", "Copy its tables or its text into a CSV or text file and load that."
-    ),
+    Signature(tuple(bytes([0x80, n]) for n in range(2, 6)), "a Python pickle", _SAVE_AS_CSV),
+    Signature(b"%PDF", "a PDF document", _COPY),
     Signature(b"\x89PNG", "a PNG image", _NO_DATA),
     Signature(b"\xff\xd8\xff", "a JPEG image", _NO_DATA),
-    Signature(b"GIF87a", "a GIF image", _NO_DATA, wordy=True),
-    Signature(b"GIF89a", "a GIF image", _NO_DATA, wordy=True),
-    Signature(b"II*\x00", "a TIFF image", _NO_DATA),
-    Signature(b"MM\x00*", "a TIFF image", _NO_DATA),
+    Signature((b"GIF87a", b"GIF89a"), "a GIF image", _NO_DATA, wordy=True),
+    Signature((b"II*\x00", b"MM\x00*"), "a TIFF image", _NO_DATA),
     Signature(b"RIFF", "a picture, sound or film (RIFF)", _NO_DATA, wordy=True),
     Signature(b"ftyp", "a film or picture (MP4, HEIC)", _NO_DATA, 4, wordy=True),
     Signature(b"ID3", "a sound file (MP3)", _NO_DATA, wordy=True),
@@ -83,87 +78,55 @@ _SIGNATURES = (
     Signature(b"\x00asm", "a program (WebAssembly)", _NO_DATA),
     Signature(b"\xca\xfe\xba\xbe", "a program (Java or macOS)", _NO_DATA),
 )
-# Text has none of these bytes.
-_CONTROL = bytes({*range(32)} - {*b"\t\n\f\r\x1b"})
-
 # A name inside a zip archive begins so; the first kind that fits counts.
 _PACKED = (
     ("xl/", "an Excel workbook (xlsx)", _SAVE_AS_CSV),
-    ("word/", "a Word document (docx)", "Save it as plain text (UTF-8) and load that."),
+    ("word/", "a Word document (docx)", _SAVE_AS_TEXT),
     ("ppt/", "a PowerPoint presentation (pptx)", _NO_DATA),
     ("content.xml", "an OpenDocument file", _SAVE_AS_CSV),
-    ("META-INF/container.xml", "an e-book (EPUB)", "Save it as plain text (UTF-8) and load that."),
+    ("META-INF/container.xml", "an e-book (EPUB)", _SAVE_AS_TEXT),
 )
-_PROMISES = {
-    ".docx": "a Word document",
-    ".pdf": "a PDF document",
-    ".png": "a PNG image",
-}
+#: What the ending of a name says that a file is, for formats that are not read.
+PROMISED_KINDS = {".docx": "a Word document", ".pdf": "a PDF document", ".png": "a PNG image"}
 
+# Text has none of these bytes.
+_CONTROL = bytes({*range(32)} - {*b"\t\n\f\r\x1b"})
 #: Bytes that are looked at where the first ones do not decide.
 _LOOKED_AT = 1 << 20
 #: Lines of JSON Lines that must hold a value each.
 _LINES = 5
 _HTML = re.compile(r"<!doctype\s+html\b|<html[\s>]", re.IGNORECASE)
 _DECLARED_XML = re.compile(r"<\?xml\s|<!doctype\s+\w", re.IGNORECASE)
-_ROOT = re.compile(r"<([A-Za-z_][\w:.-]*)(?:\s[^<>]*)?>")
+_ANY_ROOT = re.compile(r"<([A-Za-z_][\w:.-]*)(?:\s[^<>]*)?>")
+_GRAPH_ROOT = re.compile(r"\s*<(?:[\w.-]+:)?(graphml|gexf)\b")
+# What begins an XML file before its root.
+_PREAMBLE = re.compile(
+    r"(?:\s*(?:<\?.*?\?>|<!--.*?-->|<!doctype[^>\[]*(?:\[.*?\]\s*)?>))*", re.IGNORECASE | re.DOTALL
+)
 # How JSON begins whose end is not seen: with a key, or in a list with a key or a text.
 _BEGUN_JSON = re.compile(r'\{\s*"[^"\n]*"\s*:|\[\s*(?:\{\s*"[^"\n]*"\s*:|(?:\[\s*)?"[^"\n]*"\s*,)')
+# JSON with a list of nodes, or whose first key is one of a graph's.
+_NODE_LINK = re.compile(
+    r'\{\s*"(?:(?:directed|multigraph)"\s*:\s*(?:true|false)|(?:nodes|links|edges)"\s*:\s*\[|'
+    r'.{0,1000000}?"nodes"\s*:\s*\[)',
+    re.DOTALL,
+)
 
 
-def promised_kind(ending: str) -> str | None:
-    """Return what the ending of a name says that a file is, for formats that are not read."""
-    return _PROMISES.get(ending)
-
-
-def is_binary(head: bytes) -> bool:
-    """Whether the first bytes of a file are not those of text."""
-    return len(head.translate(None, delete=_CONTROL)) < len(head)
-
-
-def refuse_binary(head: bytes, name: str) -> None:
-    """Refuse a file that its first bytes show to be binary and none of the formats that are read.
-
-    Parameters
-    ----------
-    head : bytes
-        The first 512 bytes or so, unpacked.
-    name : str
-        What the user calls the file.
-
-    Raises
-    ------
-    DataError
-        The content is of a known binary kind.
-    """
-    binary = is_binary(head)
+def refuse_binary(source: ByteSource) -> None:
+    """Raise DataError for a source that its first bytes, or the names in its archive, show to be of no format here."""
+    binary = _is_binary(source.head)
     for magic, kind, remedy, at, wordy in _SIGNATURES:
-        if head.startswith(magic, at) and (binary or not wordy):
-            raise DataError(f"this is {kind}", source=name, remedy=remedy)
-
-
-def refuse_archive(names: Sequence[str], name: str) -> None:
-    """Refuse a zip archive that is a document of some program, or cannot be read.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Names inside the archive; none where it is damaged.
-    name : str
-        What the user calls the archive.
-
-    Raises
-    ------
-    DataError
-        The archive is one of these.
-    """
+        if source.head.startswith(magic, at) and (binary or not wordy):
+            raise source.fault(f"this is {kind}", remedy)
+    if not source.is_zip:
+        return
+    names = source.zip_names()
     if not names:
-        raise DataError(
-            "this is a damaged zip archive", source=name, remedy="Save, copy or download it again."
-        )
+        raise source.fault("this is a damaged zip archive", "Save, copy or download it again.")
     for start, kind, remedy in _PACKED:
-        if any(entry.startswith(start) for entry in names):
-            raise DataError(f"this is {kind}", source=name, remedy=remedy)
+        if any(name.startswith(start) for name in names):
+            raise source.fault(f"this is {kind}", remedy)
 
 
 def refuse_text_format(source: ByteSource) -> None:
@@ -171,103 +134,12 @@ def refuse_text_format(source: ByteSource) -> None:
 
     Cells of a table may hold such formats, and prose may begin with brackets.
     """
-    kind = text_format(source)
+    kind = _text_format(source)
     if kind is not None:
-        raise DataError(
+        raise source.fault(
             f"this is {kind}, not plain text",
-            source=source.name,
-            remedy="Save it as CSV, with texts in one column, or give plain texts as .txt files in a zip archive.",
+            "Save it as CSV, with texts in one column, or give plain texts as .txt files in a zip archive.",
         )
-
-
-def text_format(source: ByteSource) -> str | None:
-    """Return what a file is, in words; None for plain text."""
-    start = decoded(source.head).lstrip()
-    if start.startswith(r"{\rtf"):
-        return "an RTF document"
-    if start.startswith("%PDF-"):
-        return "a PDF document"
-    if not start.startswith(("<", "{", "[")):
-        return None
-    text, whole = beginning(source)
-    if text.startswith("<"):
-        return _markup(text, whole)
-    if _is_json(text, whole):
-        return "a JSON file"
-    if is_json_lines(text, whole):
-        return "a JSON Lines file"
-    return None
-
-
-def _markup(text: str, whole: bool) -> str | None:
-    while text.startswith("<!--"):
-        text = text.partition("-->")[2].lstrip()
-    if _HTML.match(text):
-        return "an HTML page"
-    if _DECLARED_XML.match(text):
-        return "an XML file"
-    root = _ROOT.match(text)
-    if not whole or root is None:
-        return None
-    # Prose may begin with a tag; only a document is all inside of one.
-    end = f"</{root[1]}>"
-    return "an XML file" if text.rstrip().endswith(end) and text.count(end) == 1 else None
-
-
-def _is_json(text: str, whole: bool) -> bool:
-    try:
-        return isinstance(json.loads(text), dict | list) and whole
-    except RecursionError:
-        return True
-    except ValueError:
-        return not whole and _BEGUN_JSON.match(text) is not None and not is_json_lines(text, whole)
-
-
-def is_json_lines(text: str, whole: bool) -> bool:
-    """Whether each of the first lines is a JSON value of its own."""
-    lines = text.splitlines()
-    if not whole and len(lines) > 1:
-        lines.pop()  # it may be cut
-    first = [line for line in lines if line.strip()][:_LINES]
-    try:
-        return all(isinstance(json.loads(line), dict | list) for line in first)
-    except (ValueError, RecursionError):
-        return False
-
-
-def beginning(source: ByteSource) -> tuple[str, bool]:
-    """Return the first text of a file, and whether it is all."""
-    try:
-        content = source.open().read(_LOOKED_AT)
-    except DataError:  # a damaged archive: its reader says so
-        content = source.head
-    return decoded(content).lstrip(), len(content) < _LOOKED_AT
-
-
-def decoded(content: bytes) -> str:
-    """Return bytes as text: UTF-8, or what a byte order mark says."""
-    for mark, encoding in (
-        (codecs.BOM_UTF32_LE, "utf-32"),
-        (codecs.BOM_UTF32_BE, "utf-32"),
-        (codecs.BOM_UTF16_LE, "utf-16"),
-        (codecs.BOM_UTF16_BE, "utf-16"),
-    ):
-        if content.startswith(mark):
-            return content.decode(encoding, errors="replace")
-    return content.removeprefix(codecs.BOM_UTF8).decode("utf-8", errors="replace")
-
-
-# What begins an XML file before its root.
-_PREAMBLE = re.compile(
-    r"\s*(?:<\?.*?\?>|<!--.*?-->|<!doctype[^>\[]*(?:\[.*?\]\s*)?>)", re.IGNORECASE | re.DOTALL
-)
-_ROOT = re.compile(r"\s*<(?:[\w.-]+:)?(graphml|gexf)\b")
-# JSON with a list of nodes, or whose first key is one of a graph's.
-_NODE_LINK = re.compile(
-    r'\{\s*"(?:(?:directed|multigraph)"\s*:\s*(?:true|false)|(?:nodes|links|edges)"\s*:\s*\[|'
-    r'.{0,1000000}?"nodes"\s*:\s*\[)',
-    re.DOTALL,
-)
 
 
 def ending_of(source: ByteSource) -> str:
@@ -277,7 +149,7 @@ def ending_of(source: ByteSource) -> str:
 
 def starts_with(*starts: bytes) -> Callable[[ByteSource], bool]:
     """Return whether a source is binary and begins so: text may begin with such letters too (PAR1 is also a gene)."""
-    return lambda source: source.head.startswith(starts) and is_binary(source.head)
+    return lambda source: source.head.startswith(starts) and _is_binary(source.head)
 
 
 def is_npz(source: ByteSource) -> bool:
@@ -292,7 +164,7 @@ def is_archive(source: ByteSource) -> bool:
 
 def is_workbook(source: ByteSource) -> bool:
     """Whether a source is a workbook of Excel, old or new, or of OpenDocument."""
-    if source.head.startswith(OLD_OFFICE):
+    if source.head.startswith(_OLD_OFFICE):
         return ending_of(source) not in (".doc", ".ppt", ".msg", ".msi")
     names = source.zip_names() if source.is_zip else []
     if any(name.startswith("xl/") for name in names):
@@ -303,11 +175,11 @@ def is_workbook(source: ByteSource) -> bool:
         return b"spreadsheet" in kind.read(200)
 
 
-def is_json_lines_file(source: ByteSource) -> bool:
+def is_json_lines(source: ByteSource) -> bool:
     """Whether a source is JSON Lines, by its first lines or its name."""
     if ending_of(source) in (".jsonl", ".ndjson"):
         return _start(source).startswith(("{", "["))
-    return text_format(source) == "a JSON Lines file"
+    return _text_format(source) == "a JSON Lines file"
 
 
 def is_matrix_market(source: ByteSource) -> bool:
@@ -328,34 +200,111 @@ def is_gml(source: ByteSource) -> bool:
 
 def has_root(name: str) -> Callable[[ByteSource], bool]:
     """Return whether a source is XML with this root; XML that is no graph goes to GraphML, whose reader refuses it."""
-    return lambda source: _xml_root(source) == name
+    return lambda source: _graph_root(source) == name
 
 
 def is_node_link(source: ByteSource) -> bool:
     """Whether a source is JSON with the keys of a graph."""
     if not _start(source).startswith("{"):
         return False
-    text, whole = beginning(source)
-    return _NODE_LINK.match(text) is not None and not ("\n" in text.rstrip() and is_json_lines(text, whole))
+    text, whole = _beginning(source)
+    return _NODE_LINK.match(text) is not None and not ("\n" in text.rstrip() and _has_json_lines(text, whole))
 
 
-def _xml_root(source: ByteSource) -> str | None:
+def marked_encoding(head: bytes) -> str:
+    """Return the encoding that a byte order mark says; UTF-8 where there is none."""
+    if head.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        return "utf-32"
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    return "utf-8-sig"
+
+
+def _is_binary(head: bytes) -> bool:
+    return len(head.translate(None, delete=_CONTROL)) < len(head)
+
+
+def _text_format(source: ByteSource) -> str | None:
+    """Return what a file is, in words; None for plain text."""
+    start = _decode(source.head)
+    if start.startswith(r"{\rtf"):
+        return "an RTF document"
+    if start.startswith("%PDF-"):
+        return "a PDF document"
+    if not start.startswith(("<", "{", "[")):
+        return None
+    text, whole = _beginning(source)
+    if text.startswith("<"):
+        return _markup(text, whole)
+    if _is_json(text, whole):
+        return "a JSON file"
+    return "a JSON Lines file" if _has_json_lines(text, whole) else None
+
+
+def _markup(text: str, whole: bool) -> str | None:
+    while text.startswith("<!--"):
+        text = text.partition("-->")[2].lstrip()
+    if _HTML.match(text):
+        return "an HTML page"
+    if _DECLARED_XML.match(text):
+        return "an XML file"
+    root = _ANY_ROOT.match(text)
+    if not whole or root is None:
+        return None
+    # Prose may begin with a tag; only a document is all inside of one.
+    end = f"</{root[1]}>"
+    return "an XML file" if text.rstrip().endswith(end) and text.count(end) == 1 else None
+
+
+def _graph_root(source: ByteSource) -> str | None:
     if not _start(source).startswith("<"):
         return None
-    text, _ = beginning(source)
-    declared = text.startswith("<?xml")
-    while preamble := _PREAMBLE.match(text):
-        text = text[preamble.end() :]
-    root = _ROOT.match(text)
-    return root[1] if root is not None else "graphml" if declared else None
+    text, _ = _beginning(source)
+    preamble = _PREAMBLE.match(text)
+    root = _GRAPH_ROOT.match(text, preamble.end() if preamble is not None else 0)
+    return root[1] if root is not None else "graphml" if text.startswith("<?xml") else None
+
+
+def _is_json(text: str, whole: bool) -> bool:
+    try:
+        return isinstance(json.loads(text), dict | list) and whole
+    except RecursionError:
+        return True
+    except ValueError:
+        return not whole and _BEGUN_JSON.match(text) is not None and not _has_json_lines(text, whole)
+
+
+def _has_json_lines(text: str, whole: bool) -> bool:
+    """Whether each of the first lines is a JSON value of its own."""
+    lines = text.splitlines()
+    if not whole and len(lines) > 1:
+        lines.pop()  # it may be cut
+    first = [line for line in lines if line.strip()][:_LINES]
+    try:
+        return all(isinstance(json.loads(line), dict | list) for line in first)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _beginning(source: ByteSource) -> tuple[str, bool]:
+    """Return the first text of a file, and whether it is all."""
+    try:
+        content = source.open().read(_LOOKED_AT)
+    except DataError:  # a damaged archive: its reader says so
+        content = source.head
+    return _decode(content), len(content) < _LOOKED_AT
 
 
 def _start(source: ByteSource) -> str:
     """Return the first letters in lower case."""
-    return decoded(source.head).lstrip().lower()
+    return _decode(source.head).lower()
 
 
 def _first_line(source: ByteSource) -> str:
     """Return the first line that is neither blank nor a comment."""
     lines = [line.strip() for line in re.split(r"[\r\n]+", _start(source))]
     return next((line for line in lines if line and not line.startswith(("%", "#"))), "")
+
+
+def _decode(content: bytes) -> str:
+    return content.decode(marked_encoding(content), errors="replace").lstrip()

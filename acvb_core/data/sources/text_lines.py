@@ -12,48 +12,31 @@ import numpy as np
 from acvb_core.data.report import plural
 from acvb_core.data.sources.byte_source import ByteSource, FileLike, Utf8Stream
 from acvb_core.data.sources.recognisers import refuse_text_format
-from acvb_core.data.sources.records import (
-    ANY_NUMBER,
-    FINE,
-    TRIMMED,
-    Workspace,
-    delimiter_code,
-    field_error,
-    new_state,
-    tokenise,
-)
+from acvb_core.data.sources.records import cut_head
 from acvb_core.data.sources.values import read_value
 from acvb_core.errors import DataError
 
-HEAD_BYTES = 1 << 17
-MAX_HEAD_BYTES = 1 << 26
 #: Records that guesses are made from.
 GUESS_RECORDS = 50
+#: Text held in memory at most, unpacked: a few kilobytes of gzip or zip can claim more than any machine has.
+MAX_TEXT_BYTES = 2 << 30
+#: Characters of one text at most; a longer one is nearly always a quote that is never closed.
+MAX_TEXT = 1 << 25
+_HEAD_BYTES = 1 << 17
+_MAX_HEAD_BYTES = 1 << 26
+_BLOCK = 1 << 18
 # A comma also stands inside text and numbers, so the others are believed first.
 _CANDIDATES = ("\t", ";", "|", ",")
 
 
 class Head(NamedTuple):
-    """The first records of a delimited text.
-
-    Attributes
-    ----------
-    records : list of lists of str
-    usual : int
-        Fields that most records have.
-    share : float
-        Share of the records that have so many.
-    delimiter : str
-    trimmed : int
-        Fields that lost blanks around them.
-    encoding : str
-    """
+    """The first records of a delimited text."""
 
     records: list[list[str]]
-    usual: int
-    share: float
+    usual: int  # fields that most records have
+    share: float  # of the records that have so many
     delimiter: str
-    trimmed: int = 0
+    trimmed: int = 0  # fields that lost blanks around them
     encoding: str = ""
 
     @property
@@ -63,39 +46,23 @@ class Head(NamedTuple):
 
 
 def read_head(source: ByteSource, encoding: str | None, delimiter: str | None) -> Head:
-    """Return the first records of a source that is a delimited text with several columns.
-
-    Parameters
-    ----------
-    source : ByteSource
-    encoding, delimiter : str or None
-        None: recognised.
-
-    Raises
-    ------
-    DataError
-        The source is no plain text (JSON, HTML, …), or its head is no table, or one of one column.
-    """
+    """Return the first records of a delimited text with several columns; anything else is a DataError."""
     refuse_text_format(source)
     stream = Utf8Stream(source, encoding)
     block, whole = _first_bytes(stream)
     head = best_head(lambda candidate: _cut(block, whole, candidate, source.name), delimiter)
     if head.usual < 2 and delimiter is None:
-        head = _cut_at_blanks(block, whole, source.name) or head
+        by_blanks = _cut(block, whole, " ", source.name)
+        head = by_blanks if _is_numeric(by_blanks) else head  # text with spaces is one field
+    first = head.records[0]
     if head.usual < 2:
-        raise DataError(
-            "every line has one field only",
-            source=source.name,
+        remedy = "Give several columns, or say which delimiter separates them."
+        raise source.fault("every line has one field only", remedy, line=1, value=first[0])
+    if len(first) != head.usual:
+        raise source.fault(
+            f"the first line has {plural(len(first), 'field')}, most lines have {head.usual:,}",
+            "Remove title lines above the data, and give every line the same number of fields.",
             line=1,
-            value=head.records[0][0],
-            remedy="Give several columns, or say which delimiter separates them.",
-        )
-    if len(head.records[0]) != head.usual:
-        raise DataError(
-            f"the first line has {plural(len(head.records[0]), 'field')}, most lines have {head.usual:,}",
-            source=source.name,
-            line=1,
-            remedy="Remove title lines above the data, and give every line the same number of fields.",
         )
     return head._replace(encoding=stream.encoding)
 
@@ -103,28 +70,19 @@ def read_head(source: ByteSource, encoding: str | None, delimiter: str | None) -
 def best_head(cut: Callable[[str], Head], delimiter: str | None) -> Head:
     """Return the head cut at the given delimiter, or at that which makes the best table.
 
-    Raises
-    ------
-    DataError
-        The fault of the last delimiter, where none can be cut at.
+    Where none can be cut at, the fault of the last one is raised.
     """
     if delimiter is not None:
         return cut(delimiter)
-    best: tuple[tuple[float, bool], Head] | None = None
-    problem: DataError | None = None
+    heads: list[Head] = []
     for candidate in _CANDIDATES:
         try:
-            found = cut(candidate)
+            heads.append(cut(candidate))
         except DataError as error:
             problem = error
-            continue
-        rank = (found.share if found.usual > 1 else 0.0, found.trimmed == 0)
-        if best is None or rank > best[0]:
-            best = rank, found
-    if best is None:
-        assert problem is not None
+    if not heads:
         raise problem
-    return best[1]
+    return max(heads, key=lambda head: (head.share if head.usual > 1 else 0.0, head.trimmed == 0))
 
 
 def one_line_fault(
@@ -143,74 +101,30 @@ def one_line_fault(
 def _first_bytes(stream: Utf8Stream) -> tuple[bytes, bool]:
     """Return the first bytes, with two line ends if the file has so many, and whether they are all."""
     head = b""
-    while len(head) < HEAD_BYTES or (head.count(b"\n") < 2 and len(head) < MAX_HEAD_BYTES):
-        chunk = stream.read(HEAD_BYTES)
+    while len(head) < _HEAD_BYTES or (head.count(b"\n") < 2 and len(head) < _MAX_HEAD_BYTES):
+        chunk = stream.read(_HEAD_BYTES)
         if not chunk:
             return head, True
         head += chunk
     return head, False
 
 
-def _cut_at_blanks(head: bytes, whole: bool, name: str) -> Head | None:
-    """Return the head cut at spaces if it is columns of numbers; text with spaces is one field."""
-    found = _cut(head, whole, " ", name)
-    body = found.even[1:]
-    numeric = all(not np.isnan(read_value(field).number) for record in body for field in record)
-    return found if found.usual > 1 and found.share > 0.9 and body and numeric else None
-
-
 def _cut(head: bytes, whole: bool, delimiter: str, name: str) -> Head:
-    block = np.frombuffer(head, dtype=np.uint8)
-    room = Workspace()
-    room.fit(len(block))
-    state = new_state(ANY_NUMBER)
-    n_records, n_fields, _, outcome, line, field, position = tokenise(
-        block,
-        whole,
-        delimiter_code(delimiter),
-        state,
-        room.text,
-        room.starts,
-        room.ends,
-        room.first,
-        room.lines,
-    )
-    if outcome != FINE and n_records < 2:
-        raise field_error(outcome, line, field, int(block[min(position, len(block) - 1)]), name)
-    if n_records == 0:
-        if whole:
-            raise DataError(
-                "the file holds no data, only blank or comment lines",
-                source=name,
-                remedy="Load a file with data in it.",
-            )
-        raise DataError(
-            f"the first line does not end within {len(head):,} bytes",
-            source=name,
-            line=1,
-            remedy="Check that this is a table of text with line ends.",
-        )
-    bounds = [*room.first[:n_records].tolist(), n_fields]
-    counts = np.diff(bounds)
+    records, counts, trimmed = cut_head(head, whole, delimiter, name, GUESS_RECORDS)
     several = counts[counts > 1]
     usual = int(np.bincount(several).argmax()) if len(several) else 1
-    records = [
-        [room.text[room.starts[f] : room.ends[f]].tobytes().decode("utf-8") for f in range(a, b)]
-        for a, b in zip(bounds[:GUESS_RECORDS], bounds[1 : GUESS_RECORDS + 1], strict=False)
-    ]
-    share = float((counts == usual).mean())
-    return Head(records, usual, share, delimiter, int(state[TRIMMED]))
+    return Head(records, usual, float((counts == usual).mean()), delimiter, trimmed)
 
 
-#: Text held in memory at most, unpacked: a few kilobytes of gzip or zip can claim more than any machine has.
-MAX_TEXT_BYTES = 2 << 30
-#: Characters of one text at most; a longer one is nearly always a quote that is never closed.
-MAX_TEXT = 1 << 25
-_BLOCK = 1 << 18
+def _is_numeric(head: Head) -> bool:
+    """Whether a head is columns of numbers below its first line."""
+    body = head.even[1:]
+    numeric = all(not np.isnan(read_value(field).number) for record in body for field in record)
+    return head.usual > 1 and head.share > 0.9 and bool(body) and numeric
 
 
-class _Bytes(io.RawIOBase):
-    """A checked stream in the form that Python's own text layer reads."""
+class _CheckedBytes(io.RawIOBase):
+    """A stream of checked UTF-8 in the form that Python's own text layer reads."""
 
     def __init__(self, stream: Utf8Stream, source: ByteSource, *, whole: bool) -> None:
         self._stream = stream
@@ -225,21 +139,18 @@ class _Bytes(io.RawIOBase):
 
     def readinto(self, buffer: Any, /) -> int:
         if not self._rest:
-            self._rest = memoryview(self._checked(self._stream.read(_BLOCK)))
-        found = self._rest[: len(buffer)]
-        buffer[: len(found)] = found
-        self._rest = self._rest[len(found) :]
-        return len(found)
+            self._rest = memoryview(self._check(self._stream.read(_BLOCK)))
+        piece = self._rest[: len(buffer)]
+        buffer[: len(piece)] = piece
+        self._rest = self._rest[len(piece) :]
+        return len(piece)
 
-    def _checked(self, chunk: bytes) -> bytes:
+    def _check(self, chunk: bytes) -> bytes:
         nul = -1 if self._source.patient else chunk.find(b"\0")
         if nul >= 0:
-            raise DataError(
-                "there is a NUL byte",
-                source=self._source.name,
-                line=self._line + chunk[:nul].count(b"\n"),
-                remedy="This is not plain text: save it as text, or choose utf-16 if it is that.",
-            )
+            remedy = "This is not plain text: save it as text, or choose utf-16 if it is that."
+            line = self._line + chunk[:nul].count(b"\n")
+            raise self._source.fault("there is a NUL byte", remedy, line)
         self._line += chunk.count(b"\n")
         self._size += len(chunk)
         if self._whole:
@@ -262,46 +173,18 @@ def open_lines(
 ) -> tuple[io.TextIOWrapper, str]:
     """Return the lines with their ends (LF, CR LF or CR), and the name of the encoding.
 
-    Parameters
-    ----------
-    source : ByteSource
-    encoding : str, optional
-    whole : bool
-        The text is to be held in memory: refuse more than fits.
-
-    Raises
-    ------
-    DataError
-        While reading: bytes that the encoding does not allow, NUL bytes (both but for a patient source), too much
-        text.
+    `whole`: the text is to be held in memory, so that more than fits is refused. While reading, DataError tells bytes
+    that the encoding does not allow and NUL bytes (both but for a patient source).
     """
     stream = Utf8Stream(source, encoding)
-    raw = io.BufferedReader(_Bytes(stream, source, whole=whole), _BLOCK)
+    raw = io.BufferedReader(_CheckedBytes(stream, source, whole=whole), _BLOCK)
     return io.TextIOWrapper(raw, encoding="utf-8", newline=""), stream.encoding
-
-
-def read_lines(source: ByteSource, encoding: str | None = None) -> tuple[list[str], str]:
-    """Return every line without its end, and the name of the encoding."""
-    lines, found = open_lines(source, encoding)
-    return [line.rstrip("\r\n") for line in lines], found
 
 
 class TextRecords:
     """Iterate over the records of a delimited text whose fields may be long: (line, fields).
 
-    Parameters
-    ----------
-    lines : iterable of str
-        With their ends.
-    delimiter : str
-    name : str
-        What the user calls the file.
-
-    Attributes
-    ----------
-    blank_lines : int
-        Blank lines so far, which are passed over.
-    lines_read : int
+    `lines` come with their ends. Blank lines are passed over, and counted in `blank_lines`.
     """
 
     def __init__(self, lines: Iterable[str], delimiter: str, name: str) -> None:
@@ -338,12 +221,8 @@ class TextRecords:
             what = "there is text after the closing quote of a field"
         else:
             what = f"this record cannot be read ({problem})"
-        return DataError(
-            what,
-            source=self._name,
-            line=line,
-            remedy="Close the quote, or double a literal one; choose another delimiter if this is none.",
-        )
+        remedy = "Close the quote, or double a literal one; choose another delimiter if this is none."
+        return DataError(what, source=self._name, line=line, remedy=remedy)
 
 
 class Vocabulary(NamedTuple):
@@ -354,38 +233,22 @@ class Vocabulary(NamedTuple):
 
 
 def read_vocabulary(source: FileLike) -> Vocabulary:
-    """Return the words of a vocabulary file, one a line.
-
-    Raises
-    ------
-    DataError
-        A line is blank or a word stands twice, with its line.
-    """
+    """Return the words of a vocabulary file, one a line; a blank line or a word that stands twice is a DataError."""
     with ByteSource(source, "the vocabulary" if isinstance(source, bytes) else None) as opened:
         refuse_text_format(opened)
-        lines, _ = read_lines(opened)
-        name = opened.name
-    words = [word.strip() for word in lines]
+        lines, _ = open_lines(opened)
+        words = [line.strip() for line in lines]
     while words and not words[-1]:
         words.pop()
-    seen: dict[str, int] = {}
+    lines_of: dict[str, int] = {}
     for line, word in enumerate(words, start=1):
         if not word:
-            raise DataError(
-                "a word is blank",
-                source=name,
-                line=line,
-                remedy="Give one word on each line: its place is its number.",
-            )
-        if word in seen:
-            raise DataError(
-                f"this word already stands on line {seen[word]:,}",
-                source=name,
-                line=line,
-                value=word,
-                remedy="Give every word once.",
-            )
-        seen[word] = line
+            remedy = "Give one word on each line: its place is its number."
+            raise opened.fault("a word is blank", remedy, line)
+        if word in lines_of:
+            what = f"this word already stands on line {lines_of[word]:,}"
+            raise opened.fault(what, "Give every word once.", line, word)
+        lines_of[word] = line
     if not words:
-        raise DataError("the vocabulary is empty", source=name, remedy="Give one word on each line.")
-    return Vocabulary(words, name)
+        raise opened.fault("the vocabulary is empty", "Give one word on each line.")
+    return Vocabulary(words, opened.name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -14,8 +14,14 @@ from numpy.typing import NDArray
 from acvb_core.data.sources.records import RecordBatch
 from acvb_core.errors import DataError, ParameterError
 
-if TYPE_CHECKING:
-    from acvb_core.data.sources.records import RecordBatch
+ZERO, LINK, MISSING, ILLEGAL = range(4)
+
+YES_WORDS = {"y", "yes", "t", "true"}
+NO_WORDS = {"n", "no", "f", "false"}
+MISSING_WORDS = frozenset({"", "?", "na", "n/a", "nan", "null"})
+
+#: Distinct values kept at a time; more means continuous numbers, which do not repeat.
+_MAX_REMEMBERED = 100_000
 
 
 class LabelTable:
@@ -36,13 +42,8 @@ class LabelTable:
         return self._size
 
     def codes(self, batch: RecordBatch, column: int) -> NDArray[np.int32]:
-        """Return the code of field `column` (0-based) of every record, adding labels not met before.
-
-        Returns
-        -------
-        int32 array, shape (batch.n_records,)
-        """
-        self._reserve(batch.n_records, batch.n_bytes)
+        """Return the code of field `column` (0-based) of every record, adding labels not met before."""
+        self._reserve(batch.n_records, len(batch.text))
         found = np.empty(batch.n_records, dtype=np.int32)
         fields = batch.text, batch.starts, batch.ends, batch.n_fields, column, batch.lines
         table = self._slots, self._hashes, self._lines, self._offsets, self._pool
@@ -69,12 +70,12 @@ class LabelTable:
         size = self._size + labels
         if size > len(self._hashes):
             room = max(size, 2 * len(self._hashes))
-            self._hashes = _grown(self._hashes, room)
-            self._lines = _grown(self._lines, room)
-            self._offsets = _grown(self._offsets, room + 1)
+            self._hashes = _grow(self._hashes, room)
+            self._lines = _grow(self._lines, room)
+            self._offsets = _grow(self._offsets, room + 1)
         used = int(self._offsets[self._size])
         if used + n_bytes > len(self._pool):
-            self._pool = _grown(self._pool, max(used + n_bytes, len(self._pool) * 3 // 2))
+            self._pool = _grow(self._pool, max(used + n_bytes, len(self._pool) * 3 // 2))
         if 2 * size > len(self._slots):
             slots = len(self._slots)
             while slots < 2 * size:
@@ -83,10 +84,8 @@ class LabelTable:
             _rehash(self._slots, self._hashes, self._size)
 
 
-def _grown(array: NDArray[Any], size: int) -> NDArray[Any]:
-    larger = np.empty(size, dtype=array.dtype)
-    larger[: len(array)] = array
-    return larger
+def _grow(array: NDArray[Any], size: int) -> NDArray[Any]:
+    return np.concatenate([array, np.empty(size - len(array), dtype=array.dtype)])
 
 
 @njit(nogil=True, cache=True)
@@ -152,17 +151,6 @@ def _rehash(slots: Any, hashes: Any, size: Any) -> None:
         slots[slot] = code
 
 
-ZERO, LINK, MISSING, ILLEGAL = range(4)
-
-YES_WORDS = {"y", "yes", "t", "true"}
-NO_WORDS = {"n", "no", "f", "false"}
-MISSING_WORDS = frozenset({"", "?", "na", "n/a", "nan", "null"})
-
-_MAX_REMEMBERED = (
-    100_000  # distinct values kept at a time; more means continuous numbers, which do not repeat
-)
-
-
 class Value(NamedTuple):
     """A cell's verdict, and its number (nan for words and missing cells)."""
 
@@ -210,16 +198,7 @@ def value_kind(texts: Iterable[str]) -> str:
 
 @dataclass
 class ValueSummary:
-    """What the numbers of a file look like as a whole.
-
-    Attributes
-    ----------
-    threshold : float
-    lowest, highest : float
-        Smallest and largest number so far (inf, -inf when there is none).
-    whole : bool
-        Every number so far is a whole number.
-    """
+    """What the numbers of a file look like so far: the smallest, the largest, and whether all are whole numbers."""
 
     threshold: float
     lowest: float = math.inf
@@ -251,13 +230,7 @@ class ValueReader:
         self._numbers: NDArray[np.float64] = np.empty(0)
 
     def read(self, batch: RecordBatch, column: int) -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
-        """Return each record's verdict and number (nan where it is none).
-
-        Raises
-        ------
-        DataError
-            A field is no value; names its line and field.
-        """
+        """Return each record's verdict and number (nan where it is none); a field that is no value is a DataError."""
         if len(self._table) > _MAX_REMEMBERED:
             self._table = LabelTable()
             self._verdicts, self._numbers = self._verdicts[:0], self._numbers[:0]
@@ -282,14 +255,9 @@ class ValueReader:
 
 def illegal_value(text: str, source: str, line: int, column: int) -> DataError:
     """Return the error for a cell that holds no value."""
-    return DataError(
-        "this is neither a number, nor yes / no, nor missing (blank, NA, NaN, ?)",
-        source=source,
-        line=line,
-        column=column,
-        value=text,
-        remedy="Correct the cell (with a decimal point, not a comma), or choose another value column.",
-    )
+    what = "this is neither a number, nor yes / no, nor missing (blank, NA, NaN, ?)"
+    remedy = "Correct the cell (with a decimal point, not a comma), or choose another value column."
+    return DataError(what, source=source, line=line, column=column, value=text, remedy=remedy)
 
 
 def checked_threshold(threshold: float | None) -> float:

@@ -85,7 +85,7 @@ def read_columns(
             line=1,
             remedy="Load a file with data in it, or say that its first line is data.",
         )
-    facts = reading_facts(records, layout, source)
+    facts = reading_facts(records, layout)
     if layout.decimal == ",":
         facts.append(Fact("decimal_comma", 0, "Numbers are read with a decimal comma."))
     values = np.full((sum(map(len, blocks)), layout.n_fields), np.nan)
