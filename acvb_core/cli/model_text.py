@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 from acvb_core.cli.feature_text import feature_facts, feature_lines, held_out_cells
 from acvb_core.cli.printable import printable
-from acvb_core.data.corpus_split import HeldOutDocuments
 from acvb_core.engine.result import Result
 from acvb_core.store.known_labels import known_labels
 
@@ -96,10 +95,10 @@ def _lda_facts(result: Result) -> Facts:
 
 def _lda_held_out(result: Result) -> tuple[str, str]:
     heldout = result.problem.heldout
-    if isinstance(heldout, HeldOutDocuments):
+    if heldout.seen is not None:
         return (
             "held-out documents",
-            f"{heldout.observed.n_documents:,}, {heldout.n:,} words of them to be predicted",
+            f"{heldout.seen.n_documents:,}, {heldout.n:,} words of them to be predicted",
         )
     return "held-out words", f"{heldout.n:,}"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -33,11 +33,14 @@ class HeldOutWords:
     documents, words : int32 arrays, shape (n_pairs,)
     counts : int32 array, shape (n_pairs,)
         How many tokens of the pair were set aside, at least 1.
+    seen : Corpus or None
+        Where whole documents were set aside: their other words, with the documents numbered alike.
     """
 
     documents: NDArray[np.int32]
     words: NDArray[np.int32]
     counts: NDArray[np.int32]
+    seen: Corpus | None = None
 
     @cached_property
     def n(self) -> int:
@@ -48,24 +51,6 @@ class HeldOutWords:
     def n_pairs(self) -> int:
         """Number of different (document, word) pairs."""
         return len(self.counts)
-
-
-@dataclass(frozen=True, eq=False)
-class HeldOutDocuments:
-    """Documents set aside: a corpus of their seen words, and the words to be predicted, numbered alike."""
-
-    observed: Corpus
-    hidden: HeldOutWords
-
-    @property
-    def n(self) -> int:
-        """Number of tokens to be predicted."""
-        return self.hidden.n
-
-    @property
-    def n_pairs(self) -> int:
-        """Number of different (document, word) pairs to be predicted."""
-        return self.hidden.n_pairs
 
 
 def hold_out_tokens(corpus: Corpus, share: float, seed: int) -> Split:
@@ -102,15 +87,16 @@ def hold_out_documents(data: Corpus | DiskCorpus, share: float, seed: int) -> Sp
     Four fifths of the words of each are seen. Words that stand in no other document are left out of them: nothing
     could be known of these.
 
-    `train` has the other documents and the same vocabulary, `heldout` is a HeldOutDocuments. The last document is
-    never set aside.
+    `train` has the other documents and the same vocabulary; the last document is never set aside. `heldout` is a
+    HeldOutWords.
     """
     check_share(share, seed)
     n = data.n_documents
     wanted = 0 if share == 0 else max(1, round(share * n))
     number = min(wanted, MOST_DOCUMENTS, n - 1)
     if not number:
-        nothing = HeldOutWords(*(np.empty(0, np.int32) for _ in range(3)))
+        none = np.empty(0, dtype=np.int32)
+        nothing = HeldOutWords(none, none, none)
         return Split(data, nothing, "There is one document only: nothing is held out." if wanted else None)
     chosen = np.sort(np.random.default_rng(seed).choice(n, size=number, replace=False, shuffle=False))
     aside, train = _separate(data, chosen)
@@ -127,7 +113,7 @@ def hold_out_documents(data: Corpus | DiskCorpus, share: float, seed: int) -> Sp
         notes.append(f"{words} of the documents held out {are} left out: no other document has {them}.")
     if not split.heldout.n:
         notes.append("The documents held out are too short to have a word predicted.")
-    return Split(train, HeldOutDocuments(split.train, split.heldout), " ".join(notes) or None)
+    return Split(train, replace(split.heldout, seen=split.train), " ".join(notes) or None)
 
 
 def _separate(data: Corpus | DiskCorpus, chosen: NDArray[np.int64]) -> tuple[Corpus, Corpus | DiskCorpus]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, polygamma
 
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.corpus_split import HeldOutDocuments, HeldOutWords
+from acvb_core.data.corpus_split import HeldOutWords
 from acvb_core.evaluate.completion import Completion
 from acvb_core.evaluate.heldout import WordScore, score_words
 from acvb_core.evaluate.products import pair_products
@@ -145,15 +145,15 @@ class LdaModel:
         total -= float((polygamma(1, counts.totals + all_beta) * variances.totals).sum())
         return (0.0 if bound is None else bound) + 0.5 * total
 
-    def predict(self, posterior: Posterior, heldout: HeldOutWords | HeldOutDocuments) -> Array:
+    def predict(self, posterior: Posterior, heldout: HeldOutWords) -> Array:
         """Return p(word | document) = sum_k theta_dk phi_kw of each held-out (document, word) pair.
 
         The shares of documents that were held out follow from their seen words, the topics as they are (`fold_in`);
         those of the other documents as well, where the posterior does not have them.
         """
         phi, alpha = word_probability(posterior), posterior["alpha"]
-        if isinstance(heldout, HeldOutDocuments):
-            shares, heldout = fold_in(heldout.observed.counts, phi, alpha), heldout.hidden
+        if heldout.seen is not None:
+            shares = fold_in(heldout.seen.counts, phi, alpha)
         elif "documents" in posterior.arrays:
             shares = document_share(posterior)
         else:
@@ -194,10 +194,9 @@ class LdaModel:
         """Scores of predicted words."""
         return WordScore
 
-    def score(self, probability: Array, heldout: HeldOutWords | HeldOutDocuments) -> WordScore:
+    def score(self, probability: Array, heldout: HeldOutWords) -> WordScore:
         """Return the scores of predictions."""
-        words = heldout.hidden if isinstance(heldout, HeldOutDocuments) else heldout
-        return score_words(probability, words.counts)
+        return score_words(probability, heldout.counts)
 
     @property
     def shown(self) -> Corpus:

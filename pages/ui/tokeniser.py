@@ -71,8 +71,8 @@ def tokeniser_form(prefix: str) -> Tokeniser:
 
 def tokeniser_preview(preview: TokeniserPreview) -> None:
     """Draw what is kept and what is dropped. Words stand in tables only, where nothing of them is Markdown."""
-    kept, dropped = preview.kept, preview.dropped_tokens
-    total = kept.n_tokens + dropped
+    kept = preview.kept
+    total = kept.n_tokens + sum(words.n_tokens for words in preview.dropped.values())
     figures = (
         ("Words kept", f"{kept.n_words:,}"),
         ("Tokens kept", f"{kept.n_tokens:,}"),

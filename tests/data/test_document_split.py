@@ -10,7 +10,7 @@ import pytest
 
 from acvb_core.data.corpora.disk_writer import write_disk_corpus
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.corpus_split import MOST_DOCUMENTS, HeldOutDocuments, HeldOutWords, hold_out_documents
+from acvb_core.data.corpus_split import MOST_DOCUMENTS, HeldOutWords, hold_out_documents
 from acvb_core.data.synthetic_mixtures import planted_topics
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.problem import pose
@@ -20,9 +20,9 @@ from acvb_core.lda.topics import word_probability
 CORPUS = planted_topics(80, 50, 3, 25, 0.2, 0.1, 2).corpus
 
 
-def parts(corpus: Any, share: float = 0.2, seed: int = 1) -> tuple[Any, HeldOutDocuments]:
+def parts(corpus: Any, share: float = 0.2, seed: int = 1) -> tuple[Any, HeldOutWords]:
     split = hold_out_documents(corpus, share, seed)
-    assert isinstance(split.heldout, HeldOutDocuments)
+    assert split.heldout.seen is not None
     return split.train, split.heldout
 
 
@@ -30,8 +30,8 @@ def parts(corpus: Any, share: float = 0.2, seed: int = 1) -> tuple[Any, HeldOutD
 def test_every_document_is_on_one_side(share: float) -> None:
     train, heldout = parts(CORPUS, share)
     wanted = min(max(1, round(share * 80)), 79)
-    assert (heldout.observed.n_documents, train.n_documents) == (wanted, 80 - wanted)
-    assert sorted([*heldout.observed.documents, *train.documents]) == sorted(CORPUS.documents)
+    assert (heldout.seen.n_documents, train.n_documents) == (wanted, 80 - wanted)
+    assert sorted([*heldout.seen.documents, *train.documents]) == sorted(CORPUS.documents)
     assert train.vocabulary is CORPUS.vocabulary
     for name, row in zip(train.documents, train.counts.toarray(), strict=True):
         np.testing.assert_array_equal(row, CORPUS.counts.toarray()[CORPUS.documents == name][0])
@@ -43,11 +43,10 @@ def test_seen_and_hidden_words_are_the_documents_whole_but_for_words_nobody_else
     corpus = Corpus.build(counts)
     for seed in range(200):
         train, heldout = parts(corpus, 0.1, seed)
-        places = np.flatnonzero(np.isin(corpus.documents, heldout.observed.documents))
-        assert heldout.observed.documents.tolist() == corpus.documents[places].tolist()
-        whole = heldout.observed.counts.toarray()
-        hidden = heldout.hidden
-        np.add.at(whole, (hidden.documents, hidden.words), hidden.counts)
+        places = np.flatnonzero(np.isin(corpus.documents, heldout.seen.documents))
+        assert heldout.seen.documents.tolist() == corpus.documents[places].tolist()
+        whole = heldout.seen.counts.toarray()
+        np.add.at(whole, (heldout.documents, heldout.words), heldout.counts)
         wanted = counts[places].copy()
         wanted[:, train.frequencies == 0] = 0
         np.testing.assert_array_equal(whole, wanted)
@@ -67,7 +66,7 @@ def test_all_documents_are_as_likely() -> None:
     times = np.zeros(80)
     for seed in range(400):
         _, heldout = parts(CORPUS, 0.25, seed)
-        times[np.isin(CORPUS.documents, heldout.observed.documents)] += 1
+        times[np.isin(CORPUS.documents, heldout.seen.documents)] += 1
     # Binomial(400, 1/4): 100 give or take 8.7.
     assert times.min() > 65
     assert times.max() < 135
@@ -75,9 +74,9 @@ def test_all_documents_are_as_likely() -> None:
 
 def test_the_same_seed_is_the_same_split() -> None:
     one, again, other = (parts(CORPUS, 0.2, seed)[1] for seed in (1, 1, 2))
-    assert one.observed.fingerprint == again.observed.fingerprint
-    assert one.hidden.counts.tolist() == again.hidden.counts.tolist()
-    assert one.observed.documents.tolist() != other.observed.documents.tolist()
+    assert one.seen.fingerprint == again.seen.fingerprint
+    assert one.counts.tolist() == again.counts.tolist()
+    assert one.seen.documents.tolist() != other.seen.documents.tolist()
 
 
 def test_a_corpus_on_disk_is_split_alike(tmp_path: Path) -> None:
@@ -85,19 +84,19 @@ def test_a_corpus_on_disk_is_split_alike(tmp_path: Path) -> None:
     (train, heldout), (stored, aside) = parts(CORPUS), parts(disk)
     np.testing.assert_array_equal(stored.in_memory().counts.toarray(), train.counts.toarray())
     np.testing.assert_array_equal(stored.frequencies, train.frequencies)
-    np.testing.assert_array_equal(aside.observed.counts.toarray(), heldout.observed.counts.toarray())
+    np.testing.assert_array_equal(aside.seen.counts.toarray(), heldout.seen.counts.toarray())
     for name in ("documents", "words", "counts"):
-        np.testing.assert_array_equal(getattr(aside.hidden, name), getattr(heldout.hidden, name))
+        np.testing.assert_array_equal(getattr(aside, name), getattr(heldout, name))
     # What is left can be split again.
     again, second = parts(stored, 0.1, 5)
-    left = train.documents[~np.isin(train.documents, second.observed.documents)]
+    left = train.documents[~np.isin(train.documents, second.seen.documents)]
     assert again.in_memory().documents.tolist() == left.tolist()
 
 
 def test_no_more_than_enough_are_held_out() -> None:
     corpus = Corpus.build(np.tile([[2, 1]], (MOST_DOCUMENTS * 2, 1)))
     split = hold_out_documents(corpus, 0.6, 0)
-    assert split.heldout.observed.n_documents == MOST_DOCUMENTS
+    assert split.heldout.seen.n_documents == MOST_DOCUMENTS
     assert "12,000" in split.note
 
 
@@ -137,24 +136,20 @@ def test_all_methods_predict_the_same_tokens_with_probabilities(method: str) -> 
     result = fit(CORPUS, method, heldout_documents=0.2, heldout_seed=1, **small)
     _, heldout = parts(CORPUS)
     asked = result.problem.heldout
-    np.testing.assert_array_equal(asked.observed.counts.toarray(), heldout.observed.counts.toarray())
-    np.testing.assert_array_equal(asked.hidden.words, heldout.hidden.words)
+    np.testing.assert_array_equal(asked.seen.counts.toarray(), heldout.seen.counts.toarray())
+    np.testing.assert_array_equal(asked.words, heldout.words)
     # Of every word of the vocabulary, given the seen ones.
-    documents, words = (a.ravel().astype(np.int32) for a in np.indices(heldout.observed.shape))
-    every = HeldOutDocuments(heldout.observed, HeldOutWords(documents, words, np.ones(len(words), np.int32)))
+    documents, words = (a.ravel().astype(np.int32) for a in np.indices(heldout.seen.shape))
+    every = HeldOutWords(documents, words, np.ones(len(words), np.int32), heldout.seen)
     model, posterior = result.problem.model, result.snapshot.posterior
-    probability = model.predict(posterior, every).reshape(heldout.observed.shape)
+    probability = model.predict(posterior, every).reshape(heldout.seen.shape)
     assert (probability > 0).all()
     np.testing.assert_allclose(probability.sum(axis=1), 1.0, rtol=1e-5)
     # The shares of topics are those that the seen words imply.
     phi = word_probability(posterior)
-    shares = model.transform(posterior, heldout.observed).filter(like="topic_").to_numpy()
+    shares = model.transform(posterior, heldout.seen).filter(like="topic_").to_numpy()
     np.testing.assert_allclose(probability, shares @ phi, rtol=1e-4)
-    mean = (
-        np.log(probability[heldout.hidden.documents, heldout.hidden.words])
-        @ heldout.hidden.counts
-        / heldout.n
-    )
+    mean = np.log(probability[heldout.documents, heldout.words]) @ heldout.counts / heldout.n
     score = result.summary()["heldout"]
     if method != "gibbs":  # which averages what its samples predict
         assert score["log_likelihood"] == pytest.approx(mean, rel=1e-5)

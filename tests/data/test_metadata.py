@@ -192,7 +192,7 @@ def test_splits_keep_them(tmp_path, corpus, on_disk):
     data = write_disk_corpus([corpus], tmp_path / "c") if on_disk else corpus
     split = hold_out_documents(data, 0.5, seed=1)
     train = split.train.in_memory() if on_disk else split.train
-    aside = split.heldout.observed
+    aside = split.heldout.seen
     for part in (train, aside):
         places = [corpus.documents.tolist().index(name) for name in part.documents]
         assert_metadata(part.metadata, chosen=places)

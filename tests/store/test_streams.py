@@ -67,7 +67,7 @@ def test_a_run_comes_back(store: RunStore, folder: Path, executor: Executor) -> 
     assert_same_result(result, again)
     assert again.problem.data.folder.samefile(folder)
     assert again.problem.train.fingerprint == result.problem.train.fingerprint
-    assert np.array_equal(again.problem.heldout.hidden.words, result.problem.heldout.hidden.words)
+    assert np.array_equal(again.problem.heldout.words, result.problem.heldout.words)
     assert again.history["passes"].iloc[-1] == result.snapshot.passes
 
 

@@ -41,6 +41,8 @@ DROP_REASONS: dict[str, DropReason] = {
     ),
 }
 
+#: Counts, texts by words, and the words.
+Counted = tuple[sparse.csr_array, NDArray[Any]]
 #: Words of a list that tell whether the texts were cut into words.
 _LOOKED_AT = 2_000
 #: Words of a list that a fact names.
@@ -90,11 +92,6 @@ class TokeniserPreview:
     dropped: dict[str, WordList]
     n_documents: int
     empty: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp))
-
-    @property
-    def dropped_tokens(self) -> int:
-        """Number of tokens that are dropped, for whatever reason."""
-        return sum(words.n_tokens for words in self.dropped.values())
 
     @cached_property
     def uncut(self) -> str | None:
@@ -171,8 +168,8 @@ class CutTexts:
 
     def __init__(self, texts: Sequence[Any], first: int = 1) -> None:
         self._texts, self._first = texts, first
-        # Of words, and of phrases: how they were counted; their counts, texts by words; the words.
-        self._counted: dict[int, tuple[Any, sparse.csr_array, NDArray[Any]]] = {}
+        #: Of words, and of phrases, with how they were counted.
+        self._counted: dict[int, tuple[Any, Counted]] = {}
         self._last: tuple[Tokeniser, Selection] | None = None
 
     def select(self, tokeniser: Tokeniser) -> Selection:
@@ -187,29 +184,27 @@ class CutTexts:
         if tokeniser.ngrams > 1:
             dropped = frozenset(words[reasons != ""])
             of_phrases, phrases = self._count(tokeniser, (2, tokeniser.ngrams), dropped)
-            counts = sparse.csr_array(sparse.hstack([counts, of_phrases], format="csr"))
+            counts = sparse.hstack([counts, of_phrases], format="csr")
             words = np.concatenate([words, phrases])
             reasons = np.concatenate([reasons, np.full(len(phrases), "", dtype=object)])
         totals = np.asarray(counts.sum(axis=0, dtype=np.int64)).ravel()
         documents = np.bincount(counts.indices, minlength=len(words)).astype(np.int64)
         everything = WordList(words, totals, documents)
         kept, preview = apply_limits(everything, reasons, len(self._texts), tokeniser)
-        counts = sparse.csr_array(counts[:, kept])
+        counts = counts[:, kept]
         counts.sort_indices()
         empty = np.flatnonzero(np.diff(counts.indptr) == 0)
         return Selection(counts, words[kept], replace(preview, empty=empty))
 
-    def _count(
-        self, tokeniser: Tokeniser, lengths: tuple[int, int], dropped: frozenset[str]
-    ) -> tuple[sparse.csr_array, NDArray[Any]]:
+    def _count(self, tokeniser: Tokeniser, lengths: tuple[int, int], dropped: frozenset[str]) -> Counted:
         """Return how often words, or phrases of so many words that are not dropped, stand in each text; and these."""
         key = tokeniser.lowercase, tokeniser.token_pattern, tokeniser.function, lengths, dropped
         if lengths[0] not in self._counted or self._counted[lengths[0]][0] != key:
             texts = self._cut(tokeniser)
             if dropped:
                 texts = ([word for word in words if word not in dropped] for words in texts)
-            self._counted[lengths[0]] = (key, *_count_words(texts, len(self._texts), lengths))
-        return self._counted[lengths[0]][1:]
+            self._counted[lengths[0]] = key, _count_words(texts, len(self._texts), lengths)
+        return self._counted[lengths[0]][1]
 
     def _cut(self, tokeniser: Tokeniser) -> Iterator[list[str]]:
         """Give the words of each text."""
@@ -223,12 +218,9 @@ class CutTexts:
         return cut_by_pattern(texts, tokeniser.token_pattern, self._first)
 
 
-def _count_words(
-    texts: Iterator[list[str]], n_texts: int, lengths: tuple[int, int]
-) -> tuple[sparse.csr_array, NDArray[Any]]:
-    vectorizer = CountVectorizer(
-        lowercase=False, tokenizer=list, token_pattern=None, ngram_range=lengths, dtype=np.int32
-    )
+def _count_words(texts: Iterator[list[str]], n_texts: int, lengths: tuple[int, int]) -> Counted:
+    how = {"lowercase": False, "tokenizer": list, "token_pattern": None, "ngram_range": lengths}
+    vectorizer = CountVectorizer(**how, dtype=np.int32)
     try:
         counts = sparse.csr_array(vectorizer.fit_transform(texts))
     except ValueError as problem:

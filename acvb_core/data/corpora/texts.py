@@ -97,9 +97,9 @@ class MemorySink:
 
     def read_texts(self, name: str, layout: CorpusLayout, facts: Sequence[Fact]) -> Texts:
         """Return the texts that were added."""
+        documents = typed_values(self._names, "string")
         labels = typed_values(self._labels, "string") if self._labels else None
         metadata = {column: typed_column(values) for column, values in self._columns.items()}
-        documents = typed_values(self._names, "string")
         return Texts(tuple(self._texts), documents, labels, name, layout, tuple(facts), metadata)
 
     def build_corpus(self, found: CountsFound, layout: CorpusLayout, name: str) -> LoadedCorpus:
