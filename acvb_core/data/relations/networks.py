@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import fields, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -20,6 +20,8 @@ from acvb_core.errors import DataError
 MAX_UNGIVEN = 50_000_000
 # What heads the column of the objects where it says nothing of what they are.
 _NO_KIND = ("", "row", "column", "source", "src", "from", "sender")
+# What is said of a pair in one direction; a larger number overrules a smaller one.
+_SILENT, _MISSING, _ZERO, _LINK = range(4)
 
 
 class FoundNetwork(NamedTuple):
@@ -27,25 +29,6 @@ class FoundNetwork(NamedTuple):
 
     relation: Relation
     facts: tuple[Fact, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class Square:
-    """The entries of a relation over the union of its two sides' objects.
-
-    Attributes
-    ----------
-    labels : ndarray of str (object dtype), shape (n,)
-        The row objects in their order, then the column objects that are none of them in theirs.
-    ones, missing, zeros : csr_array of bool, shape (n, n)
-        Disjoint. A pair in none of them was not mentioned: no link, but a word about the other direction counts
-        more.
-    """
-
-    labels: NDArray[Any]
-    ones: sparse.csr_array
-    missing: sparse.csr_array
-    zeros: sparse.csr_array
 
 
 def as_network(
@@ -84,34 +67,37 @@ def as_network(
     DataError
         Too many pairs would be missing.
     """
-    square = _square(relation, zeros, unlisted)
+    labels, ones, missing, given = _over_all_objects(relation, zeros, unlisted)
     facts = []
-    guessed = directed is None
-    if directed is None:
-        directed, reason = _guess_direction(square, all_given=zeros is None, direction=direction)
-        facts.append(Fact("direction", int(directed), reason, {"directed": directed}))
-    own = int(square.ones.diagonal().sum())
+    if not directed:
+        pairs = _Pairs(ones, missing, given)
+        guessed = directed is None
+        if directed is None:
+            directed, why = pairs.guess_direction(direction)
+            told = f"The network is {'directed' if directed else 'undirected'}: {why}."
+            facts.append(Fact("direction", int(directed), told, {"directed": directed}))
+        if not directed:
+            ones, missing = pairs.merge()
+            facts += pairs.merge_facts(guessed)
+    own = int(ones.diagonal().sum())
     if self_links is None:
         self_links = own > 0
-    ones, missing = square.ones, square.missing
-    if not directed:
-        ones, missing, told = _either_way(square, all_given=zeros is None, guessed=guessed)
-        facts += told
     if own and self_links:
         who = plural(own, "object is linked to itself", "objects are linked to themselves")
         facts.append(Fact("self_links", own, f"{who}: self-links count."))
     elif own:
-        ones = _without(ones, _diagonal(ones))
+        ones = as_pattern(sparse.triu(ones, 1) + sparse.tril(ones, -1))
         who = plural(own, "link of an object to itself was", "links of objects to themselves were")
         facts.append(Fact("self_links_left_out", own, f"{who} left out: self-links do not count."))
+    nothing = np.full(len(labels) - relation.shape[0], "", dtype=object)  # is known of the other objects
     network = Relation.build(
         ones,
         missing,
-        row_labels=square.labels,
+        row_labels=labels,
         name=relation.name,
         row_kind="node" if relation.row_kind.lower() in _NO_KIND else relation.row_kind,
         network=Network(directed, self_links),
-        attributes=_extended(relation.attributes, len(square.labels)),
+        attributes={name: np.append(known, nothing) for name, known in relation.attributes.items()},
     )
     return FoundNetwork(network, tuple(facts))
 
@@ -121,9 +107,7 @@ def as_two_sided(relation: Relation) -> Relation:
 
     What is missing stays missing: the diagonal of a network without self-links.
     """
-    if relation.network is None:
-        return relation
-    return replace(relation, network=None)
+    return relation if relation.network is None else replace(relation, network=None)
 
 
 def with_attributes(relation: Relation, attributes: Mapping[str, ArrayLike]) -> Relation:
@@ -134,39 +118,110 @@ def with_attributes(relation: Relation, attributes: Mapping[str, ArrayLike]) -> 
     DataError
         An attribute does not have one label for each row object.
     """
-    return Relation.build(
-        relation.ones,
-        relation.missing,
-        row_labels=relation.row_labels,
-        column_labels=relation.column_labels,
-        name=relation.name,
-        row_kind=relation.row_kind,
-        column_kind=relation.column_kind,
-        network=relation.network,
-        attributes={**relation.attributes, **attributes},
-    )
+    parts = {part.name: getattr(relation, part.name) for part in fields(relation)}
+    return Relation.build(**parts | {"attributes": {**relation.attributes, **attributes}})
 
 
 def goes_both_ways(ones: sparse.csr_array) -> tuple[int, int]:
-    """Return how many pairs of different objects are linked both ways, and how many one way only.
-
-    Parameters
-    ----------
-    ones : csr_array of bool, shape (n, n)
-    """
-    links = _without(ones, _diagonal(ones))
-    both = _common(links, as_pattern(links.T)).nnz
-    return both // 2, links.nnz - both
+    """Return how many pairs of different objects are linked both ways, and how many one way only."""
+    own = int(ones.diagonal().sum())
+    both = ones.multiply(ones.T).nnz - own if ones.nnz else 0
+    return both // 2, ones.nnz - own - both
 
 
-def _square(
+def shared_names(rows: Sequence[str], columns: Sequence[str]) -> list[str]:
+    """Return the names that stand on both sides, in the order of the rows."""
+    other = set(columns)
+    return [name for name in rows if name in other]
+
+
+class _Pairs:
+    """What is said of each pair of objects one way and the other way; without `zeros`, silence says 0 as well."""
+
+    def __init__(
+        self, ones: sparse.csr_array, missing: sparse.csr_array, zeros: sparse.csr_array | None
+    ) -> None:
+        said = (ones.astype(np.uint8) * _LINK).maximum(missing.astype(np.uint8) * _MISSING)
+        if zeros is not None:
+            said = said.maximum(zeros.astype(np.uint8) * _ZERO)
+        # Of the pair (i, j): what is said of i to j, plus 4 times what is said of j to i.
+        self._codes = said + (4 * said).T
+        self._all_given = zeros is None
+        self._own = int(ones.diagonal().sum())
+        self._both = (self._count(_LINK, _LINK) - self._own) // 2
+        self._denied = self._count(_LINK, _ZERO)
+        self._one_way = self._denied + self._count(_LINK, _SILENT, _MISSING)
+        self._linked = plural(self._both + self._one_way, "linked pair")
+
+    def _count(self, one_way: int, *other_way: int) -> int:
+        """Return of how many pairs the one thing is said one way, and one of the others the other way."""
+        return sum(int(np.count_nonzero(self._codes.data == one_way + 4 * other)) for other in other_way)
+
+    def guess_direction(self, direction: str | None) -> tuple[bool, str]:
+        """Return whether the links have a direction, and why it is taken so."""
+        # A cell of a matrix that is missing contradicts nothing; that a list is silent may well mean a direction.
+        unknown = self._count(_LINK, _MISSING) if self._all_given and direction is None else 0
+        if self._both and self._one_way <= unknown:
+            return False, "every link goes both ways"
+        if self._both:
+            return True, f"{self._both:,} of {self._linked} {'goes' if self._both == 1 else 'go'} both ways"
+        if direction is not None:
+            return True, direction
+        if self._denied:
+            return (
+                True,
+                f"{plural(self._denied, 'linked pair is', 'linked pairs are')} given as no link the other way",
+            )
+        if not self._all_given:
+            return False, "no linked pair is listed both ways, and no direction is named"
+        # A triangle of a matrix says every pair once; zeros on both sides of the diagonal speak of each direction.
+        above = int(np.count_nonzero(sparse.triu(self._codes, 1).data & 3 == _LINK))
+        if above in (0, self._one_way):
+            return False, "all links are on one side of the diagonal"
+        return True, "no linked pair goes both ways, on either side of the diagonal"
+
+    def merge(self) -> tuple[sparse.csr_array, sparse.csr_array]:
+        """Return the links and the missing entries of the undirected network."""
+        codes, linked = self._codes, (self._codes.data & 3 == _LINK) | (self._codes.data >> 2 == _LINK)
+        unknown = codes.data == _MISSING + 4 * _MISSING
+        if not self._all_given:
+            unknown |= (codes.data == _MISSING) | (codes.data == 4 * _MISSING)
+        ones, missing = (
+            as_pattern(sparse.csr_array((which, codes.indices, codes.indptr), shape=codes.shape))
+            for which in (linked, unknown)
+        )
+        return ones, missing
+
+    def merge_facts(self, guessed: bool) -> list[Fact]:
+        """Return what was said one way only; a guess has said already that every pair is listed once."""
+        facts = []
+        if self._one_way and (self._both or not guessed):
+            are = "is" if self._one_way == 1 else "are"
+            told = f"{self._one_way:,} of {self._linked} {are} linked one way only: either way counts."
+            facts.append(Fact("one_way", self._one_way, told, {"both_ways": self._both}))
+        if self._denied:
+            who = plural(self._denied, "pair is a link", "pairs are links")
+            told = f"{who} one way and given as no link the other way: linked."
+            facts.append(Fact("denied_one_way", self._denied, told))
+        known = self._count(_MISSING, _ZERO, _LINK) + (
+            self._count(_MISSING, _SILENT) if self._all_given else 0
+        )
+        if known:
+            who = plural(known, "pair is", "pairs are")
+            told = f"{who} missing one way and known the other way: what is known counts."
+            facts.append(Fact("known_one_way", known, told))
+        return facts
+
+
+def _over_all_objects(
     relation: Relation, zeros: sparse.csr_array | None, unlisted: Literal["zero", "missing"]
-) -> Square:
+) -> tuple[NDArray[Any], sparse.csr_array, sparse.csr_array, sparse.csr_array | None]:
+    """Return all objects, the rows first, and over them the links, the missing entries and the given zeros."""
     n_rows, n_cols = relation.shape
     place = {label: i for i, label in enumerate(relation.row_labels)}
-    for label in relation.column_labels:
-        place.setdefault(label, len(place))
-    columns = np.array([place[label] for label in relation.column_labels], dtype=np.int32)
+    columns = np.array(
+        [place.setdefault(label, len(place)) for label in relation.column_labels], dtype=np.int32
+    )
     n = len(place)
 
     def spread(pattern: sparse.csr_array) -> sparse.csr_array:
@@ -178,14 +233,8 @@ def _square(
     missing = spread(relation.missing)
     if unlisted == "missing" and n * n > n_rows * n_cols:
         missing = as_pattern(missing + _outside(n, n_rows, columns, relation.name))
-    given = (
-        sparse.csr_array((n, n), dtype=np.bool_)
-        if zeros is None
-        else spread(as_pattern(to_sparse(zeros, relation.name)))
-    )
-    ones = spread(relation.ones)
-    labels = np.array(list(place), dtype=object)
-    return Square(labels, ones, missing, _without(given, ones))
+    given = None if zeros is None else spread(as_pattern(to_sparse(zeros, relation.name)))
+    return np.array(list(place), dtype=object), spread(relation.ones), missing, given
 
 
 def _outside(n: int, n_rows: int, columns: NDArray[np.int32], name: str) -> sparse.csr_array:
@@ -197,109 +246,8 @@ def _outside(n: int, n_rows: int, columns: NDArray[np.int32], name: str) -> spar
             source=name,
             remedy="Take unlisted pairs as no link, or load fewer objects.",
         )
-    every = np.arange(n, dtype=np.int32)
-    others = np.setdiff1d(every, columns)
-    indices = np.concatenate([np.tile(others, n_rows), np.tile(every, n - n_rows)])
-    lengths = np.concatenate([np.full(n_rows, len(others)), np.full(n - n_rows, n)])
-    pointers = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
-    return sparse.csr_array((np.ones(len(indices), dtype=np.bool_), indices, pointers), shape=(n, n))
-
-
-def _guess_direction(square: Square, *, all_given: bool, direction: str | None) -> tuple[bool, str]:
-    """Return whether the links have a direction, and why it is taken so."""
-    both, one_way = goes_both_ways(square.ones)
-    backward = as_pattern(square.ones.T)
-    # A cell of a matrix that is missing contradicts nothing; that a list is silent may well mean a direction.
-    unknown = _common(backward, square.missing).nnz if all_given and direction is None else 0
-    if both and one_way <= unknown:
-        return False, "The network is undirected: every link goes both ways."
-    if both:
-        return True, (
-            f"The network is directed: {both:,} of {plural(both + one_way, 'linked pair')} "
-            f"{'goes' if both == 1 else 'go'} both ways."
-        )
-    if direction is not None:
-        return True, f"The network is directed: {direction}."
-    # A triangle of a matrix says every pair once; zeros on both sides of the diagonal speak of each direction.
-    if all_given:
-        triangle = sparse.triu(square.ones, 1).nnz == 0 or sparse.tril(square.ones, -1).nnz == 0
-        if not triangle:
-            return (
-                True,
-                "The network is directed: no linked pair goes both ways, on either side of the diagonal.",
-            )
-        return False, "The network is undirected: all links are on one side of the diagonal."
-    denied = _common(backward, square.zeros).nnz
-    if denied:
-        return True, (
-            f"The network is directed: {plural(denied, 'linked pair is', 'linked pairs are')} "
-            "given as no link the other way."
-        )
-    return False, "The network is undirected: no linked pair is listed both ways, and no direction is named."
-
-
-def _either_way(
-    square: Square, *, all_given: bool, guessed: bool
-) -> tuple[sparse.csr_array, sparse.csr_array, list[Fact]]:
-    """Return the ones and the missing entries of the undirected network, and what that merged."""
-    backward, turned = as_pattern(square.ones.T), as_pattern(square.missing.T)
-    ones, missing = as_pattern(square.ones + backward), as_pattern(square.missing + turned)
-    if all_given:
-        left = _common(square.missing, turned)  # what is neither 1 nor missing was given as 0, and known
-    else:
-        left = _without(missing, as_pattern(square.zeros + square.zeros.T))
-    left = _without(left, ones)
-    facts = []
-    both, one_way = goes_both_ways(square.ones)
-    if one_way and (both or not guessed):  # else the guess has said that every pair is listed once
-        told = (
-            f"{one_way:,} of {plural(both + one_way, 'linked pair')} {'is' if one_way == 1 else 'are'} linked one "
-            "way only: either way counts."
-        )
-        facts.append(Fact("one_way", one_way, told, {"both_ways": both}))
-    denied = _common(backward, square.zeros).nnz
-    if denied:
-        who = plural(denied, "pair is a link", "pairs are links")
-        facts.append(
-            Fact("denied_one_way", denied, f"{who} one way and given as no link the other way: linked.")
-        )
-    known = _without(missing, left).nnz // 2
-    if known:
-        told = f"{plural(known, 'pair is', 'pairs are')} missing one way and known the other way: what is known counts."
-        facts.append(Fact("known_one_way", known, told))
-    return ones, left, facts
-
-
-def _extended(attributes: Mapping[str, Any], n: int) -> dict[str, NDArray[Any]]:
-    """Return the attributes of the row objects with nothing known of the others."""
-    found = {}
-    for name, values in attributes.items():
-        labels = np.full(n, "", dtype=object)
-        labels[: len(values)] = values
-        found[name] = labels
-    return found
-
-
-def _diagonal(pattern: sparse.csr_array) -> sparse.csr_array:
-    own = np.flatnonzero(pattern.diagonal())
-    return sparse.csr_array((np.ones(len(own), dtype=np.bool_), (own, own)), shape=pattern.shape)
-
-
-def _common(a: sparse.csr_array, b: sparse.csr_array) -> sparse.csr_array:
-    return as_pattern(a.multiply(b)) if a.nnz and b.nnz else sparse.csr_array(a.shape, dtype=np.bool_)
-
-
-def _without(a: sparse.csr_array, b: sparse.csr_array) -> sparse.csr_array:
-    """Return the entries of `a` that are not in `b`."""
-    shared = _common(a, b)
-    if not shared.nnz:
-        return a
-    rest = a.astype(np.int8) - shared.astype(np.int8)
-    rest.eliminate_zeros()
-    return as_pattern(rest)
-
-
-def shared_names(rows: Sequence[str], columns: Sequence[str]) -> list[str]:
-    """Return the names that stand on both sides, in the order of the rows."""
-    other = set(columns)
-    return [name for name in rows if name in other]
+    others = np.setdiff1d(np.arange(n, dtype=np.int32), columns)
+    pointers = np.arange(n_rows + 1, dtype=np.int32) * len(others)
+    every_other = np.ones(n_rows * len(others), dtype=np.bool_), np.tile(others, n_rows), pointers
+    rest = sparse.csr_array(np.ones((n - n_rows, n), dtype=np.bool_))
+    return sparse.vstack([sparse.csr_array(every_other, shape=(n_rows, n)), rest], format="csr")
