@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from acvb_core.data.corpus import Corpus
     from acvb_core.data.disk_corpus import DiskCorpus
     from acvb_core.data.relation import Network, Relation
-    from acvb_core.data.relations.labels import load_labels
     from acvb_core.data.relations.networks import as_network, as_two_sided, with_attributes
+    from acvb_core.data.relations.nodes import load_labels
     from acvb_core.data.relations.readers import load_relation
     from acvb_core.data.samples import load_sample
     from acvb_core.data.table import Table
@@ -90,7 +90,7 @@ _HOME = {
     "fit": "acvb_core.engine.fitting",
     "grid": "acvb_core.engine.grid",
     "load_corpus": "acvb_core.data.corpora.readers",
-    "load_labels": "acvb_core.data.relations.labels",
+    "load_labels": "acvb_core.data.relations.nodes",
     "load_model": "acvb_core.store.trained",
     "load_relation": "acvb_core.data.relations.readers",
     "load_sample": "acvb_core.data.samples",

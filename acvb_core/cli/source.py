@@ -199,7 +199,7 @@ def _with_domains(
 def _relation(arguments: argparse.Namespace, relation: Relation, lines: list[str]) -> Source:
     """Return a relation with the labels that were given, and the model for as many domains as it has."""
     if arguments.labels is not None:
-        from acvb_core.data.relations.labels import load_labels
+        from acvb_core.data.relations.nodes import load_labels
 
         found = load_labels(arguments.labels, relation)
         relation, lines = with_attributes(relation, found), [*lines, *found.report.lines()]

@@ -12,8 +12,8 @@ from acvb_core.data import synthetic
 from acvb_core.data import synthetic_mixtures as mixtures
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.relation import Relation
-from acvb_core.data.relations.labels import load_labels
 from acvb_core.data.relations.networks import with_attributes
+from acvb_core.data.relations.nodes import load_labels
 from acvb_core.data.relations.readers import load_relation
 from acvb_core.data.report import ReadReport
 from acvb_core.data.table import Table

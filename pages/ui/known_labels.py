@@ -11,8 +11,8 @@ import pandas as pd
 import streamlit as st
 
 from acvb_core.data.relation import Relation
-from acvb_core.data.relations.labels import load_labels
 from acvb_core.data.relations.networks import with_attributes
+from acvb_core.data.relations.nodes import load_labels
 from acvb_core.data.report import ReadReport
 from acvb_core.engine.result import Result
 from acvb_core.errors import AcvbError

@@ -7,7 +7,7 @@ import gzip
 import pytest
 
 from acvb_core.data.relation import Relation
-from acvb_core.data.relations.labels import load_labels
+from acvb_core.data.relations.nodes import load_labels
 from acvb_core.errors import DataError, ParameterError
 
 RELATION = Relation.build([[0, 1], [1, 0], [1, 1]], row_labels=["Ann", "Bob", "3"])

@@ -11,7 +11,7 @@ import pytest
 from acvb_core.data.corpora.disk_estimate import estimate
 from acvb_core.data.corpora.readers import inspect_corpus
 from acvb_core.data.relation import Relation
-from acvb_core.data.relations.labels import load_labels
+from acvb_core.data.relations.nodes import load_labels
 from acvb_core.data.relations.readers import inspect_source
 from acvb_core.data.tables.readers import inspect_table
 from acvb_core.errors import DataError

@@ -16,7 +16,7 @@ import pytest
 from acvb_core.data.corpora.disk_readers import read_to_disk
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.relation import Relation
-from acvb_core.data.relations.labels import load_labels
+from acvb_core.data.relations.nodes import load_labels
 from acvb_core.data.relations.readers import load_relation
 from acvb_core.data.sources import byte_source
 from acvb_core.data.tables.readers import load_table

@@ -14,7 +14,7 @@ from acvb_core.data.corpora.disk_readers import read_to_disk
 from acvb_core.data.corpora.readers import inspect_corpus, load_corpus, read_texts
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.relation import Relation
-from acvb_core.data.relations.labels import load_labels
+from acvb_core.data.relations.nodes import load_labels
 from acvb_core.data.relations.readers import inspect_source, load_relation
 from acvb_core.data.tables.readers import load_table
 from acvb_core.errors import DataError

@@ -1,37 +1,36 @@
-"""The objects of one side: from the labels a file shows, a node list or a declared size, to final indices."""
+"""The objects of a side: which there are, in which order, and what is known of them beforehand."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from itertools import chain, islice
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.data.relations.guess import heads_node_list
+from acvb_core.data.relation import Relation
+from acvb_core.data.relations.guess import heads_node_list, inspect
 from acvb_core.data.relations.layout import ReadOptions
-from acvb_core.data.report import Fact
+from acvb_core.data.report import Fact, ReadReport, plural
 from acvb_core.data.sources.byte_source import ByteSource, FileLike, Utf8Stream
+from acvb_core.data.sources.formats import column_position
 from acvb_core.data.sources.recognisers import refuse_text_format
 from acvb_core.data.sources.records import ONE_FIELD, RecordReader
 from acvb_core.errors import DataError, ParameterError
 
 NodeList = Sequence[str] | FileLike
+#: Returns the `source`, `line` and `column` of a label code, for an error.
 Place = Callable[[int], dict[str, Any]]
+_FEW = 3  # names that a message lists
+_OWN_NAME = "Give every object a name of its own."
 
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """The objects of one side.
-
-    Attributes
-    ----------
-    labels : ndarray of str (object), shape (n,)
-    final : int32 array
-        The object of each label code of the file.
-    """
+    """The objects of one side: their `labels` (object array of str), and the object of each label code of the file."""
 
     labels: NDArray[Any]
     final: NDArray[np.int32]
@@ -48,63 +47,35 @@ def side_as_found(labels: Sequence[str]) -> Side:
 
 
 def side_from_list(labels: Sequence[str], nodes: Sequence[str], place: Place) -> Side:
-    """Return the objects of a node list, in its order.
-
-    Parameters
-    ----------
-    labels : sequence of str
-        What the file shows, by code.
-    place : callable
-        The `source`, `line` and `column` of a label code, for an error.
-
-    Raises
-    ------
-    DataError
-        The file shows a label that the list does not hold.
-    """
+    """Return the objects of a node list, in its order; `labels` are what the file shows, by code."""
     index = {node: i for i, node in enumerate(nodes)}
     final = np.array([index.get(label, -1) for label in labels], dtype=np.int32)
     if (final < 0).any():
         code = int(np.argmax(final < 0))
+        remedy = f"Add it to the node list ({len(nodes):,} labels), or leave the list out."
         raise DataError(
-            "this label is not in the node list",
-            **place(code),
-            value=labels[code],
-            remedy=f"Add it to the node list ({len(nodes):,} labels), or leave the list out.",
+            "this label is not in the node list", **place(code), value=labels[code], remedy=remedy
         )
     return Side(np.array(list(nodes), dtype=object), final)
 
 
 def side_from_size(labels: Sequence[str], size: int, place: Place) -> Side:
-    """Return `size` objects named "0", "1", …; the labels are their 0-based indices.
-
-    Raises
-    ------
-    DataError
-        A label is no whole number, is negative, or is not below `size`.
-    """
+    """Return `size` objects named "0", "1", …; the labels are their 0-based indices."""
     final = np.empty(len(labels), dtype=np.int32)
     for code, label in enumerate(labels):
         digits = label.removeprefix("-")
         if not (digits.isascii() and digits.isdigit()):
-            raise DataError(
-                "with a given shape every label is a 0-based index, and this is no whole number",
-                **place(code),
-                value=label,
-                remedy="Leave the shape out, or give node lists instead.",
-            )
-        if label.startswith("-"):
-            raise DataError(
-                "this index is negative", **place(code), value=label, remedy="Indices start at 0."
-            )
-        if len(digits) > 12 or int(digits) >= size:
-            raise DataError(
-                f"this index is beyond the given shape, whose last is {size - 1:,}",
-                **place(code),
-                value=label,
-                remedy="Give a larger shape, or leave it out when labels are names and not 0-based indices.",
-            )
-        final[code] = int(digits)
+            what = "with a given shape every label is a 0-based index, and this is no whole number"
+            remedy = "Leave the shape out, or give node lists instead."
+        elif label.startswith("-"):
+            what, remedy = "this index is negative", "Indices start at 0."
+        elif len(digits) > 12 or int(digits) >= size:
+            what = f"this index is beyond the given shape, whose last is {size - 1:,}"
+            remedy = "Give a larger shape, or leave it out when labels are names and not 0-based indices."
+        else:
+            final[code] = int(digits)
+            continue
+        raise DataError(what, **place(code), value=label, remedy=remedy)
     return Side(np.array([str(i) for i in range(size)], dtype=object), final)
 
 
@@ -121,75 +92,15 @@ def side_by_position(n: int, nodes: Sequence[str] | None, side: str, source: str
     return side_as_found(nodes)
 
 
-def read_node_list(nodes: NodeList | None, what: str) -> tuple[list[str] | None, list[Fact]]:
-    """Return a node list given as labels, or as a path to (or the bytes of) a file of one label a line.
-
-    A first line of a file that reads "node", "label" or the like is a heading; the fact returned says so.
-
-    Raises
-    ------
-    DataError
-        A label is blank or stands twice, or the list is empty; names the line.
-    """
-    facts: list[Fact] = []
-    if nodes is None:
-        return None, facts
-    if isinstance(nodes, str | os.PathLike | bytes) or hasattr(nodes, "read"):
-        labels, lines, source = _read_file(cast(FileLike, nodes))
-        if len(labels) > 1 and heads_node_list(labels[0]):
-            told = f"The first line of the node list {source} ({labels[0]}) was taken as its heading."
-            facts.append(Fact("node_list_heading", 1, told))
-            labels, lines = labels[1:], lines[1:]
-    else:
-        labels, source = [str(node) for node in nodes], what
-        lines = list(range(1, len(labels) + 1))
-    if not labels:
-        raise DataError("the node list is empty", source=source, remedy="Give at least one label.")
-    seen: dict[str, int] = {}
-    for label, line in zip(labels, lines, strict=True):
-        if not label:
-            raise DataError("a label is blank", source=source, line=line, remedy="Give every object a name.")
-        if label in seen:
-            raise DataError(
-                f"this label already stands on line {seen[label]:,}",
-                source=source,
-                line=line,
-                value=label,
-                remedy="Give every object a name of its own.",
-            )
-        seen[label] = line
-    return labels, facts
-
-
-def _read_file(nodes: FileLike) -> tuple[list[str], list[int], str]:
-    with ByteSource(nodes) as source:
-        refuse_text_format(source)
-        reader = RecordReader(Utf8Stream(source), source.name, ONE_FIELD)
-        labels: list[str] = []
-        lines: list[int] = []
-        for batch in reader:
-            labels.extend(batch.field(record, 0) for record in range(batch.n_records))
-            lines.extend(batch.lines.tolist())
-    return labels, lines, source.name
-
-
 def read_node_lists(
     row_nodes: NodeList | None, column_nodes: NodeList | None, options: ReadOptions
 ) -> tuple[list[str] | None, list[str] | None, list[Fact]]:
-    """Return the lists of both sides' objects, one list for both where a network is asked for.
-
-    Raises
-    ------
-    DataError
-        As `read_node_list`.
-    ParameterError
-        The lists, or the shape, are not those of a network that is asked for, or do not go together.
-    """
+    """Return the lists of both sides' objects, one list for both where a network is asked for, and their headings."""
     shape = options.shape
-    network = options.wants_network or options.same_nodes
-    rows, row_facts = read_node_list(row_nodes, "row_nodes")
-    columns, column_facts = read_node_list(column_nodes, "column_nodes")
-    if network:
+    facts: list[Fact] = []
+    rows = _read_node_list(row_nodes, "row_nodes", facts)
+    columns = _read_node_list(column_nodes, "column_nodes", facts)
+    if options.wants_network or options.same_nodes:
         if rows is not None and columns is not None and rows != columns:
             raise ParameterError(
                 "For a network give one node list, or the same one twice; the lists of row objects and of column "
@@ -203,7 +114,180 @@ def read_node_lists(
         rows = columns = rows if rows is not None else columns
     for nodes, axis, side in ((rows, 0, "row"), (columns, 1, "column")):
         if shape is not None and nodes is not None and len(nodes) != shape[axis]:
-            raise ParameterError(
-                f"The {side} node list has {len(nodes):,} labels, the shape says {shape[axis]:,}."
+            told = f"The {side} node list has {len(nodes):,} labels, the shape says {shape[axis]:,}."
+            raise ParameterError(told)
+    return rows, columns, facts
+
+
+def _read_node_list(nodes: NodeList | None, source: str, facts: list[Fact]) -> list[str] | None:
+    """Return a node list given as labels, or as a file of one label a line.
+
+    A first line of a file that reads "node", "label" or the like is a heading; a fact says so.
+    """
+    if nodes is None:
+        return None
+    if isinstance(nodes, str | os.PathLike | bytes) or hasattr(nodes, "read"):
+        with ByteSource(cast(FileLike, nodes)) as opened:
+            refuse_text_format(opened)
+            source = opened.name
+            records = _numbered(RecordReader(Utf8Stream(opened), source, ONE_FIELD))
+            labels = [(line, label) for line, (label,) in records]
+        if len(labels) > 1 and heads_node_list(labels[0][1]):
+            told = f"The first line of the node list {source} ({labels[0][1]}) was taken as its heading."
+            facts.append(Fact("node_list_heading", 1, told))
+            del labels[0]
+    else:
+        labels = list(enumerate(map(str, nodes), start=1))
+    if not labels:
+        raise DataError("the node list is empty", source=source, remedy="Give at least one label.")
+    seen: dict[str, int] = {}
+    for line, label in labels:
+        if not label:
+            raise DataError("a label is blank", source=source, line=line, remedy="Give every object a name.")
+        if label in seen:
+            what, remedy = f"this label already stands on line {seen[label]:,}", _OWN_NAME
+            raise DataError(what, source=source, line=line, value=label, remedy=remedy)
+        seen[label] = line
+    return list(seen)
+
+
+def _numbered(reader: RecordReader) -> Iterator[tuple[int, list[str]]]:
+    """Yield each record's line and fields."""
+    for batch in reader:
+        for i, line in enumerate(batch.lines.tolist()):
+            yield line, batch.record(i)
+
+
+class ObjectLabels(dict[str, NDArray[Any]]):
+    """Labels of the row objects by what they tell ("club"): object arrays of str, "" where nothing is known.
+
+    Attributes
+    ----------
+    report : ReadReport
+        What reading them found.
+    """
+
+    report: ReadReport
+
+
+def load_labels(
+    source: FileLike,
+    relation: Relation,
+    *,
+    filename: str | None = None,
+    name_column: str | int = 0,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    header: Literal["auto"] | bool = "auto",
+) -> ObjectLabels:
+    r"""Read known labels of a relation's row objects; `with_attributes` puts them beside it.
+
+    Parameters
+    ----------
+    source : path, bytes or binary file object
+        A delimited text, gzipped or not: in each line an object's name and one label or more.
+    relation : Relation, shape (n_rows, n_cols)
+    filename : str, optional
+        The name the user knows the source by.
+    name_column : str or int
+        The column with the objects' names, by header name or by 0-based position.
+    encoding, delimiter
+        As in `load_relation`.
+    header : "auto" or bool
+        Whether the first line holds names. Guessed: it does unless it begins with the name of an object.
+
+    Returns
+    -------
+    ObjectLabels
+        A dict from each further column's name to labels of shape (n_rows,), in the order of the relation's rows.
+
+    Raises
+    ------
+    DataError
+        No line names an object of the relation, or an object has two different labels.
+
+    Examples
+    --------
+    >>> relation = Relation.build([[0, 1], [1, 0]], row_labels=["Ann", "Bob"])
+    >>> load_labels(b"name,club\nBob,chess\nAnn,go\n", relation)["club"].tolist()
+    ['go', 'chess']
+    """
+    if isinstance(name_column, str) and header == "auto":
+        header = True
+    objects = {name: i for i, name in enumerate(relation.row_labels)}
+    with ByteSource(source, filename) as opened:
+        layout = inspect(
+            opened, format="edges", encoding=encoding, delimiter=delimiter, header=header is True
+        )
+        at = column_position(layout, name_column)
+        if at is None:
+            raise ParameterError(f"name_column is {name_column!r}; give a column's name or position.")
+        reader = RecordReader(Utf8Stream(opened, encoding), opened.name, layout.delimiter or ",")
+        records = _numbered(reader)
+        line, first = next(records)
+        if header == "auto":
+            header = first[at] not in objects
+        known, unknown = _match_names(
+            records if header else chain([(line, first)], records), objects, at, opened.name
+        )
+    labels = ObjectLabels()
+    for i, heading in enumerate(first):
+        name = heading if header and heading else f"column {i + 1}"
+        if i != at and name in labels:
+            told, remedy = "two columns have the same name", "Give each column of labels a name of its own."
+            raise DataError(told, source=opened.name, line=1, value=name, remedy=remedy)
+        if i != at:
+            column = [known[row][1][i] if row in known else "" for row in range(len(objects))]
+            labels[name] = np.array(column, dtype=object)
+    held = "names" if header else "data"
+    read = f"Read {plural(reader.lines_read, 'line')} of labels; the first holds {held}."
+    facts = _label_facts(list(labels), len(known), len(objects), unknown)
+    labels.report = ReadReport(opened.name, (Fact("lines", reader.lines_read, read), *facts))
+    return labels
+
+
+def _match_names(
+    records: Iterable[tuple[int, list[str]]], objects: dict[str, int], at: int, source: str
+) -> tuple[dict[int, tuple[int, list[str]]], dict[str, int]]:
+    """Return the line and the fields of each object that a table names, and the line of each other name."""
+    known: dict[int, tuple[int, list[str]]] = {}
+    unknown: dict[str, int] = {}
+    for line, fields in records:
+        name = fields[at]
+        if name not in objects:
+            unknown.setdefault(name, line)
+            continue
+        first, labels = known.setdefault(objects[name], (line, fields))
+        if labels != fields:
+            what, remedy = (
+                f"this object already has other labels on line {first:,}",
+                "Keep one of the two lines.",
             )
-    return rows, columns, row_facts + column_facts
+            raise DataError(what, source=source, line=line, column=at + 1, value=name, remedy=remedy)
+    if not known and not unknown:
+        raise DataError("the file holds no labels", source=source, remedy="Load a file with data in it.")
+    if not known:
+        few, own = list(unknown)[:_FEW], ", ".join(map(repr, islice(objects, _FEW)))
+        raise DataError(
+            f"none of the {plural(len(unknown), 'name')} is an object of the relation, whose first are {own}",
+            source=source,
+            line=unknown[few[0]],
+            column=at + 1,
+            value=", ".join(few),
+            remedy="Put the objects' names into the first column (or choose it), spelt as in the relation.",
+        )
+    return known, unknown
+
+
+def _label_facts(labels: list[str], n: int, n_objects: int, unknown: dict[str, int]) -> Iterator[Fact]:
+    """Yield how many objects have labels, how many have none, and whose labels were for no object."""
+    of_objects = f"{n:,} of {plural(n_objects, 'object')} {'has' if n == 1 else 'have'} labels"
+    yield Fact("labelled", n, f"{of_objects}: {', '.join(labels)}.")
+    if n < n_objects:
+        who = plural(n_objects - n, "object has", "objects have")
+        yield Fact("unlabelled", n_objects - n, f"{who} no label.")
+    if unknown:
+        few = ", ".join(f"{name} (line {line:,})" for name, line in islice(unknown.items(), _FEW))
+        who, more = plural(len(unknown), "name is", "names are"), ", …" if len(unknown) > _FEW else ""
+        told = f"{who} not in the relation: {few}{more}; passed over."
+        yield Fact("unknown_names", len(unknown), told)
