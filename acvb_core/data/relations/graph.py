@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +21,16 @@ from acvb_core.errors import DataError, ParameterError
 
 _NAMES = ("label", "name")
 _WEIGHTS = ("weight", "value")
-# What a node is called and where it is drawn, not what it is.
-_NO_ATTRIBUTES = {
-    "id", "label", "name", "_nx_name", "bipartite", "x", "y", "z", "graphics", "shape", "shape_type", "size", "color",
-    "r", "g", "b", "width", "height", "x_fact", "y_fact", "phi", "q", "ic", "bc", "bw", "lc", "la", "lr", "lphi", "fos",
-    "font", "x_coordinate", "y_coordinate", "labelgraphics", "viz", "pid",
+# What tells nodes apart, and on which side they are; read as such.
+_CALLED = {*_NAMES, "id", "_nx_name", "bipartite"}
+# Where and how nodes are drawn.
+_DRAWN = {
+    "x", "y", "z", "graphics", "shape", "shape_type", "size", "color", "r", "g", "b", "width", "height", "x_fact",
+    "y_fact", "phi", "q", "ic", "bc", "bw", "lc", "la", "lr", "lphi", "fos", "font", "x_coordinate", "y_coordinate",
+    "labelgraphics", "viz", "pid",
 }  # fmt: skip
+
+Known = Mapping[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,78 +41,57 @@ class Graph:
     ----------
     kind : str
         What it comes from: "GML file".
-    ids : sequence of str
-        Unique; what it calls its nodes by itself.
-    nodes : sequence of mappings, one for each node
-        What is known of it.
-    edges : sequence of (int, int)
-        Positions of two nodes. Edges of an undirected graph stand there once.
-    values : sequence of mappings, one for each edge
-        What is known of it.
+    nodes : mapping
+        What is known of each node, by its unique id.
+    edges : sequence of (int, int, mapping)
+        Positions of two nodes, and what is known of the edge. Edges of an undirected graph stand there once.
     directed : bool or None
         None where the file does not say.
     first_side : int or None
         The file says that it has two modes: nodes before this position are of the first.
-    facts : list of Fact
+    facts : sequence of Fact
         What reading the file found.
     """
 
     kind: str
-    ids: Sequence[str]
-    nodes: Sequence[Mapping[str, Any]]
-    edges: Sequence[tuple[int, int]]
-    values: Sequence[Mapping[str, Any]]
+    nodes: Mapping[str, Known]
+    edges: Sequence[tuple[int, int, Known]]
     directed: bool | None
     first_side: int | None = None
-    facts: list[Fact] = field(default_factory=list)
+    facts: Sequence[Fact] = ()
 
 
 def relation_of_graph(graph: Graph, options: ReadOptions, source: str) -> Assembled:
-    """Return a graph as a relation; every edge is a link unless its weight says otherwise.
-
-    Raises
-    ------
-    DataError
-        There are no nodes, a pair is given as a link and as none, or a label or weight is not as asked for.
-    """
-    if not graph.ids:
+    """Return a graph as a relation; every edge is a link unless its weight says otherwise."""
+    if not graph.nodes:
         raise DataError("the graph has no nodes", source=source, remedy="Load a graph with nodes in it.")
-    names, named = _node_names(graph)
-    ends = np.array(graph.edges, dtype=np.int32).reshape(-1, 2)
+    names, named = _name_nodes(graph)
+    ends = np.array([edge[:2] for edge in graph.edges], dtype=np.int32).reshape(-1, 2)
     on_first = None if options.wants_network else _first_side(graph, ends)
-    bipartite = on_first is not None
     if on_first is not None:
+        declared = Sides("two", "the file says which node is on which side")
+        row_kind, column_kind = "row", "column"
         # An edge between two sides is the same link whichever node it names first.
         ends = np.where(on_first[ends[:, :1]], ends, ends[:, ::-1])
-        rows, columns = (
-            _side(names, on_first, options.row_nodes, source),
-            _side(names, ~on_first, options.column_nodes, source),
-        )
+        rows = _make_side(names, on_first, options.row_nodes, source)
+        columns = _make_side(names, ~on_first, options.column_nodes, source)
     else:
+        declared = Sides("one", f"a {graph.kind} holds a network", graph.directed)
+        row_kind = column_kind = "node"
         if graph.directed is False:
             ends = np.sort(ends, axis=1)
         nodes = options.row_nodes if options.row_nodes is not None else options.column_nodes
-        if options.column_nodes is not None and options.column_nodes != nodes:
+        if options.column_nodes not in (None, nodes):
             raise ParameterError(
                 "This graph has one kind of node: give one node list, or the same one twice."
             )
-        rows = columns = _side(names, np.ones(len(names), dtype=np.bool_), nodes, source)
+        rows = columns = _make_side(names, np.ones(len(names), dtype=np.bool_), nodes, source)
     check_shape((rows.n, columns.n), options.shape, source)
-    weights = _weights(graph.values, options, source)
     entries = Entries()
-    if weights is None:
-        entries.links.add(ends[:, 0], ends[:, 1])
-    else:
-        entries.add(ends[:, 0], ends[:, 1], weights.verdicts, weights.numbers)
+    weight, summary = _add_edges(entries, ends, [known for *_, known in graph.edges], options, source)
     try:
         found = assemble(
-            entries,
-            rows,
-            columns,
-            None if weights is None else weights.summary,
-            name=options.name,
-            row_kind="row" if bipartite else "node",
-            column_kind="column" if bipartite else "node",
+            entries, rows, columns, summary, name=options.name, row_kind=row_kind, column_kind=column_kind
         )
     except ContradictionError as clash:
         raise DataError(
@@ -117,150 +100,117 @@ def relation_of_graph(graph: Graph, options: ReadOptions, source: str) -> Assemb
             value=f"{rows.labels[clash.row]}, {columns.labels[clash.column]}",
             remedy="Keep one of the two.",
         ) from None
-    attributes, told = _attributes(graph.nodes)
-    facts = [_size_fact(graph, named), *graph.facts, *found.facts, *_unused(graph, weights), *told]
-    placed = {name: _placed(values, rows) for name, values in attributes.items()}
-    if bipartite:
-        declared = Sides("two", "the file says which node is on which side")
-    else:
-        declared = Sides("one", f"a {graph.kind} holds a network", graph.directed)
-    return Assembled(with_attributes(found.relation, placed), facts, found.zeros, declared)
+    attributes, attribute_facts = _group_nodes(list(graph.nodes.values()))
+    size = f"{plural(len(graph.nodes), 'node')} and {plural(len(graph.edges), 'edge')} of a {graph.kind}"
+    told = f"Read {size}; nodes are named by their {named}."
+    facts = [Fact("entries", len(graph.edges), told, {"names": named}), *graph.facts, *found.facts]
+    unused = dict.fromkeys(name for *_, known in graph.edges for name in known if name not in (weight, "id"))
+    if unused:
+        facts.append(
+            Fact("unused_columns", len(unused), f"Values of the edges not used: {_first_five(unused)}.")
+        )
+    here = rows.final >= 0
+    placed = {}
+    for name, values in attributes.items():
+        placed[name] = np.full(rows.n, "", dtype=object)
+        placed[name][rows.final[here]] = np.array(values, dtype=object)[here]
+    relation = with_attributes(found.relation, placed)
+    return Assembled(relation, [*facts, *attribute_facts], found.zeros, declared)
 
 
-class _Weights(NamedTuple):
-    """What the edges' weights say: verdicts and numbers of shape (n_edges,), nan where an edge has none."""
-
-    name: str
-    verdicts: NDArray[np.uint8]
-    numbers: NDArray[np.float64]
-    summary: ValueSummary
-
-
-def _weights(values: Sequence[Mapping[str, Any]], options: ReadOptions, source: str) -> _Weights | None:
-    """Return what the edges' weights say; None where every edge is a link."""
-    present = {name for known in values for name in known}
-    if options.weight is None:
-        candidates = [name for name in _WEIGHTS if name in present]
-    elif options.weight is False:
-        candidates = []
-    elif options.weight in present:
-        candidates = [options.weight]
-    else:
+def _add_edges(
+    entries: Entries, ends: NDArray[np.int32], edges: list[Known], options: ReadOptions, source: str
+) -> tuple[str | None, ValueSummary | None]:
+    """Add edges by their weight; return its name and what its numbers are, None where every edge is a link."""
+    present = {name for known in edges for name in known}
+    if options.weight not in (None, False, *present):
         raise DataError(
             "no edge has a value of this name",
             source=source,
-            value=options.weight,
+            value=str(options.weight),
             remedy=f"Choose among {', '.join(map(repr, sorted(present))) or 'nothing: edges have no values'}.",
         )
+    chosen = _WEIGHTS if options.weight is None else (options.weight,)
     threshold = checked_threshold(options.threshold)
-    for name in candidates:
-        read = {
-            text: read_value(text, threshold)
-            for text in {text_of(known[name]) for known in values if name in known}
-        }
-        bad = next((text for text, value in read.items() if value.verdict == ILLEGAL), None)
-        if bad is not None:
-            if options.weight is None:
-                continue
+    for name in (name for name in chosen if name in present):
+        # An edge that is there, without a weight, is a link.
+        texts = [text_of(known[name]) if name in known else "yes" for known in edges]
+        values = {text: read_value(text, threshold) for text in set(texts)}
+        bad = next((text for text in texts if values[text].verdict == ILLEGAL), None)
+        if bad is None:
+            numbers = np.array([values[text].number for text in texts])
+            verdicts = np.array([values[text].verdict for text in texts], dtype=np.uint8)
+            entries.add(ends[:, 0], ends[:, 1], verdicts, numbers)
+            summary = ValueSummary(threshold)
+            summary.observe(numbers)
+            return name, summary
+        if options.weight is not None:
+            what = f"the value {name!r} of an edge is neither a number, nor yes / no, nor missing"
             raise DataError(
-                f"the value {name!r} of an edge is neither a number, nor yes / no, nor missing",
-                source=source,
-                value=bad,
-                remedy="Choose another value of the edges, or none.",
+                what, source=source, value=bad, remedy="Choose another value of the edges, or none."
             )
-        absent = read_value("yes")  # an edge that is there is a link
-        found = [read[text_of(known[name])] if name in known else absent for known in values]
-        numbers = np.array([value.number for value in found])
-        summary = ValueSummary(threshold)
-        summary.observe(numbers)
-        return _Weights(name, np.array([value.verdict for value in found], dtype=np.uint8), numbers, summary)
     if options.threshold is not None:
         raise ParameterError("A threshold needs values; the edges of this graph have no weights.")
-    return None
+    entries.links.add(ends[:, 0], ends[:, 1])
+    return None, None
 
 
-def _node_names(graph: Graph) -> tuple[list[str], str]:
+def _name_nodes(graph: Graph) -> tuple[list[str], str]:
     """Return the nodes' names and what they are: a label if every node has one of its own, else the id."""
     for attribute in _NAMES:
-        found = [text_of(known.get(attribute, "")).strip() for known in graph.nodes]
-        if all(found) and len(set(found)) == len(found):
-            return found, attribute
-    return list(graph.ids), "id"
+        names = [text_of(known.get(attribute, "")).strip() for known in graph.nodes.values()]
+        if all(names) and len(set(names)) == len(names):
+            return names, attribute
+    return list(graph.nodes), "id"
 
 
 def _first_side(graph: Graph, ends: NDArray[np.int32]) -> NDArray[np.bool_] | None:
     """Return which nodes are on the first of two sides; None if the file does not say that there are two."""
     if graph.first_side is not None:
-        first = np.arange(len(graph.ids)) < graph.first_side
+        first = np.arange(len(graph.nodes)) < graph.first_side
     else:
-        modes = [text_of(known.get("bipartite", "")) for known in graph.nodes]
+        modes = [text_of(known.get("bipartite", "")) for known in graph.nodes.values()]
         if set(modes) != {"0", "1"}:
             return None
         first = np.array(modes) == "0"
     return first if bool((first[ends[:, 0]] != first[ends[:, 1]]).all()) else None
 
 
-def _side(names: Sequence[str], chosen: NDArray[np.bool_], nodes: list[str] | None, source: str) -> Side:
-    """Return one side's objects, by the nodes' positions."""
+def _make_side(names: list[str], chosen: NDArray[np.bool_], nodes: list[str] | None, source: str) -> Side:
+    """Return the objects of the chosen nodes; their codes are the positions of all nodes."""
     own = [name for name, is_here in zip(names, chosen, strict=True) if is_here]
-    side = (
-        side_as_found(own) if nodes is None else side_from_list(own, nodes, lambda code: {"source": source})
-    )
+    side = side_as_found(own) if nodes is None else side_from_list(own, nodes, lambda _: {"source": source})
     final = np.full(len(names), -1, dtype=np.int32)
     final[chosen] = side.final
     return Side(side.labels, final)
 
 
-def _placed(values: Sequence[str], rows: Side) -> NDArray[Any]:
-    """Return labels of the nodes in the order of the row objects."""
-    found = np.full(rows.n, "", dtype=object)
-    for value, at in zip(values, rows.final.tolist(), strict=True):
-        if at >= 0:
-            found[at] = value
-    return found
-
-
-def _attributes(nodes: Sequence[Mapping[str, Any]]) -> tuple[dict[str, list[str]], list[Fact]]:
+def _group_nodes(nodes: Sequence[Known]) -> tuple[dict[str, list[str]], list[Fact]]:
     """Return what is known of the nodes and groups them, and what was left aside because it does not."""
-    names = list(dict.fromkeys(name for known in nodes for name in known))
-    kept: dict[str, list[str]] = {}
-    left = []
-    for name in names:
-        if name.lower() in _NO_ATTRIBUTES:
-            if name.lower() not in (*_NAMES, "id", "_nx_name", "bipartite"):
-                left.append(name)
+    kept, left = {}, []
+    for name in dict.fromkeys(name for known in nodes for name in known):
+        if name.lower() in _CALLED:
             continue
         values = [known.get(name, "") for known in nodes]
-        if any(isinstance(value, dict | list | tuple) for value in values):
-            left.append(name)
-            continue
-        texts = [text_of(value) for value in values]
-        different = set(texts) - {""}
-        if 1 < len(different) < sum(text != "" for text in texts):
+        texts = (
+            []
+            if any(isinstance(value, dict | list | tuple) for value in values)
+            else list(map(text_of, values))
+        )
+        given = [text for text in texts if text]
+        if name.lower() not in _DRAWN and 1 < len(set(given)) < len(given):
             kept[name] = texts
         else:
             left.append(name)
     facts = []
     if kept:
-        told = f"Known of the nodes: {', '.join(kept)}."
-        facts.append(Fact("attributes", len(kept), told))
+        facts.append(Fact("attributes", len(kept), f"Known of the nodes: {', '.join(kept)}."))
     if left:
-        few = ", ".join(left[:5]) + (", …" if len(left) > 5 else "")
-        told = f"Left aside, as it does not group the nodes: {few}."
+        told = f"Left aside, as it does not group the nodes: {_first_five(left)}."
         facts.append(Fact("attributes_left_aside", len(left), told))
     return kept, facts
 
 
-def _unused(graph: Graph, weights: _Weights | None) -> list[Fact]:
-    used = {weights.name} if weights is not None else set()
-    left = list(dict.fromkeys(name for known in graph.values for name in known if name not in {*used, "id"}))
-    if not left:
-        return []
-    few = ", ".join(left[:5]) + (", …" if len(left) > 5 else "")
-    return [Fact("unused_columns", len(left), f"Values of the edges not used: {few}.")]
-
-
-def _size_fact(graph: Graph, named: str) -> Fact:
-    nodes, edges = plural(len(graph.ids), "node"), plural(len(graph.edges), "edge")
-    told = f"Read {nodes} and {edges} of a {graph.kind}; nodes are named by their {named}."
-    return Fact("entries", len(graph.edges), told, {"names": named})
+def _first_five(names: Iterable[str]) -> str:
+    first, rest = list(names)[:5], list(names)[5:]
+    return ", ".join(first) + (", …" if rest else "")

@@ -25,185 +25,148 @@ _DRAWN = re.compile(rb"<viz:(\w+)\b[^>]*?(?:/>|>.*?</viz:\1\s*>)", re.DOTALL)
 
 
 def read_graph(source: ByteSource, format: str, encoding: str | None) -> Graph:
-    """Read a graph file.
-
-    Raises
-    ------
-    DataError
-        The file is broken, or larger than a graph file may be.
-    """
+    """Return what a graph file holds."""
     if format in ("graphml", "gexf"):
-        return _read_xml(source, format)
+        return _read_xml(source, "GraphML" if format == "graphml" else "GEXF")
+    text = _read_text(source, encoding)
     if format == "gml":
-        return _read_gml(source, encoding)
+        return _read_gml(text, source.name)
     if format == "node-link":
-        return _read_node_link(source, encoding)
-    return read_pajek(whole_lines(source, encoding), source.name)
+        return _read_node_link(text, source.name)
+    return read_pajek(text.split("\n"), source.name)
 
 
-def whole_lines(source: ByteSource, encoding: str | None) -> list[str]:
-    """Return the lines of a graph file, without their ends.
-
-    Raises
-    ------
-    DataError
-        It is larger than a graph file may be, or bytes are not of the encoding.
-    """
+def _read_text(source: ByteSource, encoding: str | None) -> str:
+    """Return a graph file's text; every line ends in a line feed."""
     stream = Utf8Stream(source, encoding)
     pieces, size = [], 0
     while piece := stream.read(1 << 20):
         pieces.append(piece)
         size += len(piece)
-        _check_size(size, source)
-    text = b"".join(pieces).decode("utf-8")
-    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        _check_size(size, source.name)
+    return b"".join(pieces).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _check_size(size: int, source: ByteSource) -> None:
+def _check_size(size: int, source: str) -> None:
     if size > MAX_GRAPH_BYTES:
         raise DataError(
             f"the graph file is larger than {MAX_GRAPH_BYTES / 1e6:,.0f} MB",
-            source=source.name,
+            source=source,
             remedy="Save the links as an edge list (CSV): those are read piece by piece.",
         )
 
 
-def _read_xml(source: ByteSource, format: str) -> Graph:
+def _read_xml(source: ByteSource, kind: str) -> Graph:
     # NetworkX takes a while to import: only who reads such a file waits for it.
     import networkx as nx
 
     content = source.open().read(MAX_GRAPH_BYTES + 1)
-    _check_size(len(content), source)
-    kind = {"graphml": "GraphML", "gexf": "GEXF"}[format]
+    _check_size(len(content), source.name)
     check = _XmlCheck(source.name, kind)
     check.run(content)
     try:
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
-            if format == "graphml":
-                found = nx.read_graphml(io.BytesIO(content), force_multigraph=True)
+            if kind == "GraphML":
+                graph = nx.read_graphml(io.BytesIO(content), force_multigraph=True)
             else:
-                found = nx.read_gexf(io.BytesIO(_DRAWN.sub(b"", content)))
+                graph = nx.read_gexf(io.BytesIO(_DRAWN.sub(b"", content)))
     except Exception as problem:  # values that are not of their declared type make it raise all sorts
-        what = f"no {problem}" if isinstance(problem, KeyError) else str(problem).split("\n")[0]
-        raise DataError(
-            f"this {kind} cannot be read ({what})", source=source.name, remedy=f"{_WRITE_AGAIN}."
-        ) from None
-    if found.number_of_nodes() != len(check.nodes):
-        raise DataError(
-            "nodes stand inside other nodes (nested graphs)",
-            source=source.name,
-            remedy="Save it without groups or subgraphs.",
-        )
+        why = f"no {problem}" if isinstance(problem, KeyError) else str(problem).split("\n")[0]
+        what = f"this {kind} cannot be read ({why})"
+        raise DataError(what, source=source.name, remedy=f"{_WRITE_AGAIN}.") from None
+    if graph.number_of_nodes() != len(check.nodes):
+        what = "nodes stand inside other nodes (nested graphs)"
+        raise DataError(what, source=source.name, remedy="Save it without groups or subgraphs.")
     facts = [Fact("warnings", 1, f"NetworkX says: {str(one.message).rstrip('.')}.") for one in told]
-    repeated = check.n_edges - found.number_of_edges()
+    repeated = len(check.ends) // 2 - graph.number_of_edges()
     if repeated > 0:
         facts.append(Fact("repeated_edges", repeated, f"{repeated:,} edges repeat another's id: merged."))
-    return graph_of_networkx(found, f"{kind} file", source.name, facts)
+    return graph_of_networkx(graph, f"{kind} file", source.name, facts)
 
 
-def _read_gml(source: ByteSource, encoding: str | None) -> Graph:
+def _read_gml(text: str, source: str) -> Graph:
     import networkx as nx
 
-    text = "\n".join(whole_lines(source, encoding)).rstrip()
     # Parallel edges are merged and reported, whether or not the file announces them.
-    text = _GML_GRAPH.sub(r"\g<0> multigraph 1 ", text, count=1)
+    text = _GML_GRAPH.sub(r"\g<0> multigraph 1 ", text.rstrip(), count=1)
     try:
-        found = nx.parse_gml(text.split("\n"), label=None)
+        graph = nx.parse_gml(text.split("\n"), label=None)
     except Exception as problem:  # its parser raises all sorts on text that is none
-        what = str(problem).split("\n")[0] or type(problem).__name__
-        place = re.search(r" at \((\d+), (\d+)\)$", what)
-        raise DataError(
-            f"this is no readable GML ({what[: place.start()] if place else what})",
-            source=source.name,
-            line=int(place[1]) if place else None,
-            remedy=f"{_WRITE_AGAIN}.",
-        ) from None
-    return graph_of_networkx(found, "GML file", source.name)
+        told = str(problem).split("\n")[0] or type(problem).__name__
+        place = re.search(r" at \((\d+), \d+\)$", told)
+        what = f"this is no readable GML ({told[: place.start()] if place else told})"
+        line = int(place[1]) if place else None
+        raise DataError(what, source=source, line=line, remedy=f"{_WRITE_AGAIN}.") from None
+    return graph_of_networkx(graph, "GML file", source)
 
 
-def graph_of_networkx(found: Any, kind: str, source: str, facts: list[Fact] | None = None) -> Graph:
-    """Return what a networkx graph of any class holds.
-
-    Raises
-    ------
-    DataError
-        Two nodes have the same name, one being a number and one a text.
-    """
-    ids = [str(node) for node in found]
-    if len(set(ids)) < len(ids):
+def graph_of_networkx(graph: Any, kind: str, source: str, facts: list[Fact] | None = None) -> Graph:
+    """Return what a networkx graph of any class holds."""
+    # GraphML and GEXF give values that nodes and edges have unless they say otherwise.
+    of_nodes, of_edges = (graph.graph.get(f"{what}_default", {}) for what in ("node", "edge"))
+    nodes = {str(node): {**of_nodes, **known} for node, known in graph.nodes(data=True)}
+    if len(nodes) < len(graph):
         raise DataError(
             "a node has the id of another, once as a number and once as text",
             source=source,
-            value=Counter(ids).most_common(1)[0][0],
+            value=Counter(map(str, graph)).most_common(1)[0][0],
             remedy="Give every node an id of its own.",
         )
-    place = {node: i for i, node in enumerate(found)}
-    # GraphML and GEXF give values that nodes and edges have unless they say otherwise.
-    of_nodes, of_edges = (found.graph.get(f"{what}_default", {}) for what in ("node", "edge"))
-    edges = list(found.edges(data=True))
-    return Graph(
-        kind,
-        ids,
-        [{**of_nodes, **known} for _, known in found.nodes(data=True)],
-        [(place[u], place[v]) for u, v, _ in edges],
-        [{**of_edges, **known} for _, _, known in edges],
-        bool(found.is_directed()),
-        facts=facts or [],
-    )
+    place = {node: i for i, node in enumerate(graph)}
+    edges = [(place[u], place[v], {**of_edges, **known}) for u, v, known in graph.edges(data=True)]
+    return Graph(kind, nodes, edges, bool(graph.is_directed()), facts=facts or ())
 
 
-def _read_node_link(source: ByteSource, encoding: str | None) -> Graph:
+def _read_node_link(text: str, source: str) -> Graph:
     """Read nodes and links as NetworkX and D3 write them.
 
     NetworkX makes a node of every end of a link that is none, so the lists are read here.
     """
     try:
-        held = json.loads("\n".join(whole_lines(source, encoding)))
+        held = json.loads(text)
     except (ValueError, RecursionError) as problem:
         at = problem if isinstance(problem, json.JSONDecodeError) else None
         raise DataError(
             f"this is no well-formed JSON ({at.msg if at else 'it is nested too deeply'})",
-            source=source.name,
+            source=source,
             line=at.lineno if at else None,
             column=at.colno if at else None,
             remedy=f"{_WRITE_AGAIN}, or copy it again.",
         ) from None
-    links_key = "links" if isinstance(held, dict) and "links" in held else "edges"
-    nodes, links = (held.get(key) if isinstance(held, dict) else None for key in ("nodes", links_key))
-    if not isinstance(nodes, list) or not isinstance(links, list):
-        raise DataError(
-            "this is a JSON file, but no graph",
-            source=source.name,
-            remedy='Give {"nodes": [{"id": …}, …], "links": [{"source": …, "target": …}, …]}, or save it as CSV.',
+    held = held if isinstance(held, dict) else {}
+    given, links = held.get("nodes"), held.get("links" if "links" in held else "edges")
+    if not isinstance(given, list) or not isinstance(links, list):
+        remedy = (
+            'Give {"nodes": [{"id": …}, …], "links": [{"source": …, "target": …}, …]}, or save it as CSV.'
         )
+        raise DataError("this is a JSON file, but no graph", source=source, remedy=remedy)
 
     def fault(what: str, value: Any) -> DataError:
         remedy = "Correct it: every node needs an id of its own, every link a source and a target among them."
-        return DataError(what, source=source.name, value=json.dumps(value), remedy=remedy)
+        return DataError(what, source=source, value=json.dumps(value), remedy=remedy)
 
-    place: dict[Any, int] = {}
-    for i, node in enumerate(nodes):
+    place: dict[str, int] = {}
+    for i, node in enumerate(given):
         if not isinstance(node, dict):
             raise fault(f"node {i + 1:,} is no object", node)
-        key = _node_key(node.get("id", i))
-        if place.setdefault(key, i) != i:
-            raise fault(f"node {i + 1:,} has the id of node {place[key] + 1:,}", node["id"])
-    ends = []
-    for i, link in enumerate(links):
+        first = place.setdefault(_node_key(node.get("id", i)), i)
+        if first != i:
+            raise fault(f"node {i + 1:,} has the id of node {first + 1:,}", node["id"])
+    edges = []
+    for i, link in enumerate(links, start=1):
         if not isinstance(link, dict):
-            raise fault(f"link {i + 1:,} is no object", link)
+            raise fault(f"link {i:,} is no object", link)
         for end in ("source", "target"):
             if end not in link:
-                raise fault(f"link {i + 1:,} has no {end}", link)
+                raise fault(f"link {i:,} has no {end}", link)
             if _node_key(link[end]) not in place:
-                raise fault(f"link {i + 1:,} ends at a node that the file does not hold", link[end])
-        ends.append((place[_node_key(link["source"])], place[_node_key(link["target"])]))
-    told = {"source", "target", "key", "id"}
-    values = [{name: value for name, value in link.items() if name not in told} for link in links]
+                raise fault(f"link {i:,} ends at a node that the file does not hold", link[end])
+        known = {name: value for name, value in link.items() if name not in ("source", "target", "key", "id")}
+        edges.append((place[_node_key(link["source"])], place[_node_key(link["target"])], known))
     directed = held.get("directed")
-    says = directed if isinstance(directed, bool) else None
-    return Graph("node-link JSON file", list(place), nodes, ends, values, says)
+    nodes = dict(zip(place, given, strict=True))
+    return Graph("node-link JSON file", nodes, edges, directed if isinstance(directed, bool) else None)
 
 
 def _node_key(given: Any) -> str:
@@ -218,11 +181,9 @@ class _XmlCheck:
         from defusedxml.ElementTree import DefusedXMLParser
 
         self._source, self._kind = source, kind
-        self._path: list[str] = []
-        self._graphs = 0
+        self._depth = self._graphs = 0
         self.nodes: set[str] = set()
-        self.n_edges = 0
-        self._ends: list[tuple[str, int]] = []
+        self.ends: list[tuple[str, int]] = []  # of the edges: a node and a line
         self._parser = DefusedXMLParser(target=self)
 
     def run(self, content: bytes) -> None:
@@ -246,49 +207,43 @@ class _XmlCheck:
             name = getattr(problem, "name", None)
             raise self._fault("the XML declares an entity, which is not read", name) from None
         if not self._graphs:
-            raise DataError(
-                "the file holds no graph", source=self._source, remedy=f"{_WRITE_AGAIN}, with its graph."
-            )
-        for node, line in self._ends:
+            remedy = f"{_WRITE_AGAIN}, with its graph."
+            raise DataError("the file holds no graph", source=self._source, remedy=remedy)
+        for node, line in self.ends:
             if node not in self.nodes:
                 raise self._fault("an edge ends at a node that the file does not hold", node, line)
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         """Check an element that begins."""
         tag = name.rpartition("}")[2]
-        if not self._path and tag != self._kind.lower():
+        if not self._depth and tag != self._kind.lower():
             raise self._fault(f"this is XML, but no {self._kind}", f"<{tag}>")
-        if tag == "graph" and len(self._path) == 1:
+        if tag == "graph" and self._depth == 1:
             self._graphs += 1
             if self._graphs > 1:
-                raise self._fault("this is a second graph", None)
+                raise self._fault("this is a second graph")
         elif tag == "node":
             node = attributes.get("id")
             if node is None:
-                raise self._fault("a node has no id", None)
+                raise self._fault("a node has no id")
             if node in self.nodes:
                 raise self._fault("a node has the id of another", node)
             self.nodes.add(node)
         elif tag == "edge":
-            self.n_edges += 1
             for end in ("source", "target"):
                 if end not in attributes:
-                    raise self._fault(f"an edge has no {end}", None)
-                self._ends.append((attributes[end], self._parser.parser.CurrentLineNumber))
-        self._path.append(tag)
+                    raise self._fault(f"an edge has no {end}")
+                self.ends.append((attributes[end], self._parser.parser.CurrentLineNumber))
+        self._depth += 1
 
     def end(self, name: str) -> None:
         """Leave an element."""
-        self._path.pop()
+        self._depth -= 1
 
     def close(self) -> None:
         """Give back nothing: the parser asks for it."""
 
-    def _fault(self, what: str, value: str | None, line: int | None = None) -> DataError:
-        return DataError(
-            what,
-            source=self._source,
-            line=line or self._parser.parser.CurrentLineNumber,
-            value=value,
-            remedy=f"{_WRITE_AGAIN}: one graph, every node with an id of its own.",
-        )
+    def _fault(self, what: str, value: str | None = None, line: int | None = None) -> DataError:
+        line = line or self._parser.parser.CurrentLineNumber
+        remedy = f"{_WRITE_AGAIN}: one graph, every node with an id of its own."
+        return DataError(what, source=self._source, line=line, value=value, remedy=remedy)

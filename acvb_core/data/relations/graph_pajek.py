@@ -28,20 +28,9 @@ _MAX_VERTICES = 5_000_000
 
 
 def read_pajek(lines: Sequence[str], source: str) -> Graph:
-    """Read a Pajek file: one network and its partitions.
+    """Return one network and its partitions.
 
     Arcs have a direction, edges have none: in a file with both an edge is an arc each way.
-
-    Parameters
-    ----------
-    lines : sequence of str
-    source : str
-        What the user calls the file.
-
-    Raises
-    ------
-    DataError
-        A line breaks the format, is not understood, or names a vertex that is not there.
     """
     reader = _Reader(source)
     for number, line in enumerate(lines, start=1):
@@ -56,13 +45,11 @@ class _Reader:
 
     def __init__(self, source: str) -> None:
         self._source = source
-        self._line = 0
+        self._line = self._networks = 0
         self._section = ""
         self._holder = "network"  # whose vertices follow
-        self._networks = 0
         self._n: int | None = None
         self._first_side: int | None = None
-        self._labels: dict[int, str] = {}
         self._known: dict[int, dict[str, Any]] = {}
         self._arcs: list[tuple[int, int, dict[str, Any]]] = []
         self._edges: list[tuple[int, int, dict[str, Any]]] = []
@@ -89,28 +76,22 @@ class _Reader:
                 raise self._fault("this line is in no section", text)
 
     def graph(self) -> Graph:
-        """Return what was read.
-
-        Raises
-        ------
-        DataError
-            There are no vertices, or a partition has not one value for each.
-        """
+        """Return what was read."""
         n = self._vertices()
-        check_size(
-            n, "vertices", len(self._labels) + len(self._arcs) + len(self._edges), {"source": self._source}
-        )
+        entries = len(self._known) + len(self._arcs) + len(self._edges)
+        check_size(n, "vertices", entries, {"source": self._source})
         wanted = self._first_side or n
         if self._matrix_rows not in (None, wanted):
             raise self._fault(f"the matrix has {self._matrix_rows:,} rows instead of {wanted:,}")
         for name, values in self._partitions.items():
             if len(values) != n:
                 raise self._fault(f"the partition {name!r} has {len(values):,} values for {n:,} vertices")
-        nodes = [
-            {**self._known.get(i, {}), "label": self._labels.get(i, str(i + 1))}
+        nodes = {
+            str(i + 1): {"label": str(i + 1)}
+            | self._known.get(i, {})
             | {name: values[i] for name, values in self._partitions.items()}
             for i in range(n)
-        ]
+        }
         facts = []
         for name, count in self._skipped.items():
             who = plural(count, f"section *{name}", f"sections *{name}")
@@ -122,9 +103,7 @@ class _Reader:
             links += [(v, u, value) for u, v, value in self._edges if u != v]
             told = f"The file has arcs and edges: {plural(len(self._edges), 'edge')} taken as arcs both ways."
             facts.append(Fact("edges_both_ways", len(self._edges), told))
-        ids = [str(i + 1) for i in range(n)]
-        ends, known = [(u, v) for u, v, _ in links], [value for _, _, value in links]
-        return Graph("Pajek file", ids, nodes, ends, known, directed, self._first_side, facts)
+        return Graph("Pajek file", nodes, links, directed, self._first_side, facts)
 
     def _start(self, text: str) -> None:
         """Begin a section."""
@@ -161,7 +140,7 @@ class _Reader:
             raise self._fault("*Vertices needs the number of vertices", rest)
         n = int(numbers[0])
         if self._holder != "network":
-            if self._n is not None and n != self._n:
+            if self._n not in (None, n):
                 raise self._fault(f"the *{self._holder} is of {n:,} vertices, the network has {self._n:,}")
             return
         if self._n is not None:
@@ -176,14 +155,14 @@ class _Reader:
 
     def _take_vertex(self, tokens: list[str]) -> None:
         at = self._vertex(tokens[0])
-        if at in self._labels:
+        if at in self._known:
             raise self._fault("this vertex is listed twice", tokens[0])
-        self._labels[at] = tokens[1] if len(tokens) > 1 and tokens[1] else str(at + 1)
         # Behind the label: coordinates and a shape, then names and values in turn. Those are for drawing, mostly.
         rest = tokens[2:]
         while rest and (_NUMBER.fullmatch(rest[0]) or rest[0].lower() in _SHAPES):
             rest = rest[1:]
-        self._known[at] = dict(zip(rest[::2], rest[1::2], strict=False))
+        label = tokens[1] if len(tokens) > 1 and tokens[1] else str(at + 1)
+        self._known[at] = dict(zip(rest[::2], rest[1::2], strict=False)) | {"label": label}
 
     def _take_links(self, tokens: list[str]) -> None:
         """Read a link with its value, or in a list a vertex and its neighbours."""
@@ -221,10 +200,5 @@ class _Reader:
         return self._n
 
     def _fault(self, what: str, value: str | None = None) -> DataError:
-        return DataError(
-            what,
-            source=self._source,
-            line=self._line,
-            value=value,
-            remedy="Correct the line, or write the file again with the program it comes from.",
-        )
+        remedy = "Correct the line, or write the file again with the program it comes from."
+        return DataError(what, source=self._source, line=self._line, value=value, remedy=remedy)
