@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
-    from acvb_core.data.corpora.disk_readers import read_to_disk
-    from acvb_core.data.corpora.disk_writer import write_disk_corpus
+    from acvb_core.data.corpora.disk_writer import read_to_disk, write_disk_corpus
     from acvb_core.data.corpora.readers import load_corpus
     from acvb_core.data.corpora.tokeniser import Tokeniser
     from acvb_core.data.corpus import Corpus
@@ -95,7 +94,7 @@ _HOME = {
     "load_relation": "acvb_core.data.relations.readers",
     "load_sample": "acvb_core.data.samples",
     "load_table": "acvb_core.data.tables.readers",
-    "read_to_disk": "acvb_core.data.corpora.disk_readers",
+    "read_to_disk": "acvb_core.data.corpora.disk_writer",
     "save_model": "acvb_core.store.trained",
     "trained_topics": "acvb_core.lda.trained",
     "tune": "acvb_core.engine.tuning",

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from acvb_core.data.corpora.disk_readers import read_to_disk
+from acvb_core.data.corpora.disk_writer import read_to_disk
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.relation import Relation
 from acvb_core.data.relations.readers import load_relation

@@ -85,7 +85,7 @@ def load_documents(
 
 def read_file(file: str, folder: Path, *, quiet: bool, **options: Any) -> tuple[DiskCorpus, list[str]]:
     """Read a file to disk, telling how far it is."""
-    from acvb_core.data.corpora.disk_readers import read_to_disk
+    from acvb_core.data.corpora.disk_writer import read_to_disk
 
     progress = ReadingProgress(sys.stderr, Path(file).name, quiet=quiet)
     loaded = read_to_disk(file, folder, progress=progress, **options)

@@ -7,40 +7,23 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from acvb_core.data.corpora import disk_files
 from acvb_core.data.corpora.cutting import WordFunction
-from acvb_core.data.corpora.disk_columns import read_column
-from acvb_core.data.corpora.disk_format import META as META
-from acvb_core.data.corpora.disk_format import check_words, chosen_pairs, damaged, read_meta, stored_shard
-from acvb_core.data.corpora.disk_spool import StringFile
+from acvb_core.data.corpora.disk_files import META as META
+from acvb_core.data.corpora.disk_files import Shard as Shard
+from acvb_core.data.corpora.disk_files import read_meta, read_strings
 from acvb_core.data.corpora.tokeniser import Tokeniser, with_function
 from acvb_core.data.corpus import Corpus, further_words
-from acvb_core.data.metadata import Kind
+from acvb_core.data.metadata import Kind, typed_values
 from acvb_core.data.report import plural
 from acvb_core.errors import ParameterError
-
-
-class Shard(NamedTuple):
-    """The documents of one piece, as kernels read them.
-
-    Attributes
-    ----------
-    pointers : int64 array, shape (n + 1,)
-        The pairs of document i are `pointers[i]` to `pointers[i + 1] - 1`.
-    words : int32 array, shape (n_pairs,)
-        Sorted within a document, none twice.
-    counts : float32 array, shape (n_pairs,)
-    """
-
-    pointers: NDArray[np.int64]
-    words: NDArray[np.int32]
-    counts: NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,10 +89,7 @@ class DiskCorpus:
     @classmethod
     def reading(cls, folder: Path) -> list[DiskCorpus]:
         """Return the corpora of this process that read from a folder."""
-        known = [reference() for reference in _READERS.valuerefs()]
-        return [
-            corpus for corpus in known if corpus is not None and corpus.folder.resolve() == folder.resolve()
-        ]
+        return [corpus for corpus in list(_READERS.values()) if corpus.folder.resolve() == folder.resolve()]
 
     @classmethod
     def open(cls, folder: str | Path, *, tokeniser: WordFunction | None = None) -> DiskCorpus:
@@ -134,16 +114,15 @@ class DiskCorpus:
             for name, size in meta["files"].items():
                 path = folder / name
                 if not path.is_file() or path.stat().st_size != size:
-                    raise damaged(folder, f"{name} is missing or not of the size that was written")
-            vocabulary = np.empty(meta["words"], dtype=object)
-            vocabulary[:] = list(StringFile(folder, "vocabulary"))
-            told = meta["tokeniser"]
-            found = cls(
+                    raise disk_files.damaged(folder, f"{name} is missing or not of the size that was written")
+            words = read_strings(folder, "vocabulary", np.arange(meta["words"]))
+            settings = meta["tokeniser"]
+            corpus = cls(
                 folder,
                 meta["name"],
-                vocabulary,
-                None if told is None else Tokeniser.from_dict(told),
-                np.load(folder / "frequencies.npy"),
+                typed_values(words, "string"),
+                None if settings is None else Tokeniser.from_dict(settings),
+                np.array(disk_files.load_array(folder, "frequencies.npy")),
                 meta["documents"],
                 meta["pairs"],
                 meta["tokens"],
@@ -154,9 +133,9 @@ class DiskCorpus:
                 has_labels=meta.get("has_labels", False),
                 columns=dict(meta.get("columns", {})),
             )
-        except (KeyError, TypeError, AttributeError, ValueError, OSError, ParameterError) as problem:
-            raise damaged(folder, f"{type(problem).__name__}: {problem}") from None
-        return replace(found, tokeniser=with_function(found.tokeniser, tokeniser))
+        except (LookupError, TypeError, AttributeError, ValueError, OSError, ParameterError) as problem:
+            raise disk_files.damaged(folder, f"{type(problem).__name__}: {problem}") from None
+        return replace(corpus, tokeniser=with_function(corpus.tokeniser, tokeniser))
 
     @property
     def n_words(self) -> int:
@@ -187,12 +166,8 @@ class DiskCorpus:
     @property
     def size_text(self) -> str:
         """Size in words: documents, vocabulary, tokens."""
-        sizes = (
-            plural(self.n_documents, "document"),
-            plural(self.n_words, "word"),
-            plural(self.n_tokens, "token"),
-        )
-        return " · ".join([*sizes, "on disk"])
+        sizes = {"document": self.n_documents, "word": self.n_words, "token": self.n_tokens}
+        return " · ".join([*(plural(size, unit) for unit, size in sizes.items()), "on disk"])
 
     @property
     def bytes_on_disk(self) -> int:
@@ -211,28 +186,18 @@ class DiskCorpus:
         }
 
     def shard(self, number: int) -> Shard:
-        """Return the documents of one shard that are in, read into memory; threads may call it at once.
-
-        Raises
-        ------
-        DataError
-            The shard is damaged.
-        """
+        """Return the documents of one shard that are in, read into memory; threads may call it at once."""
         if not 0 <= number < self.n_shards:
             raise ParameterError(f"There is no shard {number} in {self.name}; it has {self.n_shards}.")
         begin, end = self.begins[number : number + 2]
-        stored = stored_shard(self.folder, number, int(end - begin))
-        pointers = stored.pointers.astype(np.int64)
-        words, counts = stored.words.astype(np.int32), stored.counts.astype(np.float32)
-        check_words(self.folder, number, words, self.n_words)
+        stored = disk_files.read_shard(self.folder, self.begins, number)
+        pointers, counts = stored.pointers.astype(np.int64), stored.counts.astype(np.float32)
+        words = disk_files.check_words(self.folder, number, stored.words, self.n_words)
         out = self.left_out[slice(*np.searchsorted(self.left_out, (begin, end)))] - begin
         if len(out):
-            stays = np.ones(end - begin, dtype=np.bool_)
-            stays[out] = False
-            lengths = np.diff(pointers)
-            kept = np.repeat(stays, lengths)
-            words, counts = words[kept], counts[kept]
-            pointers = np.concatenate([[0], np.cumsum(lengths[stays])]).astype(np.int64)
+            inside = np.setdiff1d(np.arange(end - begin), out, assume_unique=True)
+            rows = sparse.csr_array((counts, words, pointers), (end - begin, self.n_words))[inside]
+            pointers, words, counts = rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data
         return Shard(pointers, words, counts)
 
     def documents(self, numbers: ArrayLike) -> Corpus:
@@ -244,22 +209,16 @@ class DiskCorpus:
             There is no document of such a number.
         """
         chosen = self._checked(numbers)
-        lengths, words, counts = chosen_pairs(self.folder, self.begins, self.n_words, chosen)
-        pointers = np.concatenate([[0], np.cumsum(lengths)])
-        index_type = np.int32 if max(len(words), *self.shape) < 2**31 else np.int64
-        matrix = sparse.csr_array(
-            (counts, words.astype(index_type, copy=False), pointers.astype(index_type)),
-            shape=(len(chosen), self.n_words),
+        return Corpus(
+            disk_files.read_documents(self.folder, self.begins, self.n_words, chosen),
+            self.vocabulary,
+            typed_values(self._names(chosen), "string"),
+            self.name,
+            tuple(read_strings(self.folder, "texts", chosen)) if self.has_texts else None,
+            typed_values(read_strings(self.folder, "labels", chosen), "string") if self.has_labels else None,
+            self.tokeniser,
+            {name: disk_files.read_column(self.folder, self.columns, name, chosen) for name in self.columns},
         )
-        names = np.empty(len(chosen), dtype=object)
-        names[:] = self._names(chosen)
-        texts = tuple(StringFile(self.folder, "texts").at(chosen)) if self.has_texts else None
-        labels = None
-        if self.has_labels:
-            labels = np.empty(len(chosen), dtype=object)
-            labels[:] = StringFile(self.folder, "labels").at(chosen)
-        metadata = {name: self._read_column(name, chosen) for name in self.columns}
-        return Corpus(matrix, self.vocabulary, names, self.name, texts, labels, self.tokeniser, metadata)
 
     def column(self, name: str) -> NDArray[Any]:
         """Return one of the further columns, for the documents that are in; all of it is held in memory.
@@ -272,10 +231,9 @@ class DiskCorpus:
         if name not in self.columns:
             known = ", ".join(map(repr, self.columns)) or "none"
             raise ParameterError(f"{self.name} has no column {name!r}; its columns are: {known}.")
-        return self._read_column(name, self._numbers_in(np.arange(self.n_documents)))
-
-    def _read_column(self, name: str, chosen: NDArray[np.int64]) -> NDArray[Any]:
-        return read_column(self.folder, list(self.columns).index(name), self.columns[name], chosen)
+        return disk_files.read_column(
+            self.folder, self.columns, name, self._numbers_in(np.arange(self.n_documents))
+        )
 
     def sample(self, n: int, seed: int = 0) -> Corpus:
         """Return `n` documents that are in (all if there are fewer), drawn without replacement, in file order."""
@@ -293,19 +251,17 @@ class DiskCorpus:
         out = np.union1d(self.left_out, self._checked(numbers))
         if len(out) == self.n_all:
             raise ParameterError(f"All documents of {self.name} would be left out; leave some in.")
-        new = np.setdiff1d(out, self.left_out)
-        _, words, counts = chosen_pairs(self.folder, self.begins, self.n_words, new)
-        frequencies = self.frequencies.copy()
-        np.subtract.at(frequencies, words, counts.astype(np.int64))
-        base = self.fingerprint if not len(self.left_out) else self._whole_fingerprint(self.added)
-        digest = _without(base, out)
+        new = disk_files.read_documents(
+            self.folder, self.begins, self.n_words, np.setdiff1d(out, self.left_out)
+        )
+        whole = self._whole_fingerprint(self.added) if len(self.left_out) else self.fingerprint
         return replace(
             self,
-            frequencies=frequencies,
+            frequencies=self.frequencies - new.sum(axis=0, dtype=np.int64),
             n_documents=self.n_all - len(out),
-            n_pairs=self.n_pairs - len(words),
-            n_tokens=self.n_tokens - int(counts.sum(dtype=np.int64)),
-            fingerprint=digest if len(out) else base,
+            n_pairs=self.n_pairs - new.nnz,
+            n_tokens=self.n_tokens - int(new.sum(dtype=np.int64)),
+            fingerprint=_without(whole, out),
             left_out=out,
         )
 
@@ -326,7 +282,7 @@ class DiskCorpus:
             self,
             vocabulary=np.concatenate([self.vocabulary, new]),
             frequencies=np.concatenate([self.frequencies, np.zeros(len(new), dtype=np.int64)]),
-            fingerprint=_without(whole, self.left_out) if len(self.left_out) else whole,
+            fingerprint=_without(whole, self.left_out),
             added=added,
         )
 
@@ -345,16 +301,12 @@ class DiskCorpus:
     def document_names(self, begin: int, end: int) -> list[str]:
         """Return the names of documents `begin` to `end` - 1 of the folder, those left out included."""
         begin, end = max(begin, 0), min(end, self.n_all)
-        if begin >= end:
-            return []
-        if self.first_name is not None:
-            return [str(i + self.first_name) for i in range(begin, end)]
-        return StringFile(self.folder, "names").between(begin, end)
+        return self._names(np.arange(begin, max(begin, end)))
 
     def _names(self, chosen: NDArray[np.int64]) -> list[str]:
         if self.first_name is not None:
             return [str(i + self.first_name) for i in chosen.tolist()]
-        return StringFile(self.folder, "names").at(chosen)
+        return read_strings(self.folder, "names", chosen)
 
     def _numbers_in(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the numbers within the folder of documents counted among those that are in."""
@@ -380,5 +332,7 @@ _READERS: WeakValueDictionary[int, DiskCorpus] = WeakValueDictionary()
 
 
 def _without(fingerprint: str, numbers: NDArray[np.int64]) -> str:
-    """Return the fingerprint of documents of which some are left out."""
+    """Return the fingerprint of documents of which these are left out."""
+    if not len(numbers):
+        return fingerprint
     return hashlib.sha256(f"{fingerprint} without ".encode() + numbers.astype("<i8").tobytes()).hexdigest()

@@ -9,7 +9,7 @@ import pytest
 
 from acvb_core.data.corpora import cutting
 from acvb_core.data.corpora.cutting import TOKEN_PATTERN, find_spans
-from acvb_core.data.corpora.disk_readers import read_to_disk
+from acvb_core.data.corpora.disk_writer import read_to_disk
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus

@@ -9,7 +9,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from acvb_core.data.corpora.disk_readers import read_to_disk
+from acvb_core.data.corpora.disk_writer import read_to_disk
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.sources import records

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from acvb_core.data.corpora.disk_format import shard_file
+from acvb_core.data.corpora.disk_files import shard_file
 from acvb_core.data.corpora.disk_shards import ShardWriter
 from acvb_core.data.corpora.disk_writer import write_disk_corpus
 from acvb_core.data.corpus import Corpus

@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import acvb_core
-from acvb_core.data.corpora import disk_readers, documents, reading
-from acvb_core.data.corpora.disk_readers import read_to_disk
-from acvb_core.data.corpora.disk_spool import EntrySpool
+from acvb_core.data.corpora import disk_writer, documents, reading
+from acvb_core.data.corpora.disk_sink import EntrySpool
+from acvb_core.data.corpora.disk_writer import read_to_disk
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.sources import text_lines
@@ -182,7 +182,7 @@ def test_a_document_that_comes_again_in_a_later_batch(tmp_path):
 
 def test_memory_does_not_grow_with_the_file(tmp_path, monkeypatch, rng):
     """The peak stays below a cap that is a fraction of what the counts in memory take."""
-    monkeypatch.setattr(disk_readers, "AT_ONCE", 1 << 14)
+    monkeypatch.setattr(disk_writer, "AT_ONCE", 1 << 14)
     n = 800_000
     documents, words = rng.integers(1, 2001, size=n), rng.integers(1, 5001, size=n)
     path = tmp_path / "docword.txt"

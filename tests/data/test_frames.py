@@ -18,7 +18,7 @@ import pyarrow as pa
 import pytest
 
 from acvb_core.data.corpora.disk_estimate import estimate
-from acvb_core.data.corpora.disk_readers import read_to_disk
+from acvb_core.data.corpora.disk_writer import read_to_disk
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.relations.readers import inspect_source, load_relation

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acvb_core.data.corpora.disk_readers import read_to_disk
-from acvb_core.data.corpora.disk_writer import write_disk_corpus
+from acvb_core.data.corpora.disk_writer import read_to_disk, write_disk_corpus
 from acvb_core.data.corpora.readers import load_corpus, read_texts
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from acvb_core.data.corpora.disk_readers import read_to_disk
+from acvb_core.data.corpora.disk_writer import read_to_disk
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.relation import Relation
 from acvb_core.data.relations.nodes import load_labels

@@ -10,7 +10,7 @@ import zipfile
 
 import pytest
 
-from acvb_core.data.corpora.disk_readers import read_to_disk
+from acvb_core.data.corpora.disk_writer import read_to_disk
 from acvb_core.data.corpora.readers import inspect_corpus, load_corpus, read_texts
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.relation import Relation

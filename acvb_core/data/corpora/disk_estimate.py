@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, Unpack
 
 import numpy as np
+from scipy.optimize import brentq
 
 from acvb_core.data.corpora.counts import read_sizes
 from acvb_core.data.corpora.documents import read_documents
@@ -35,6 +36,13 @@ from acvb_core.errors import DataError
 _HEAD_COUNTS = 4 << 20
 _HEAD_TEXTS = 2 << 20
 _BLOCK = 1 << 18
+
+
+class _Sizes(NamedTuple):
+    documents: int
+    words: int
+    pairs: int
+    tokens: int
 
 
 @dataclass(frozen=True)
@@ -76,18 +84,6 @@ class Estimate:
         return f"About {sizes}: an estimate from the first {self.head_bytes / 1e6:.1f} MB of the file."
 
 
-class _Sizes(NamedTuple):
-    documents: int
-    words: int
-    pairs: int
-    tokens: int
-
-
-class _Head(NamedTuple):
-    text: bytes
-    share: float  # of the whole file
-
-
 def estimate(
     source: FileLike,
     layout: CorpusLayout | None = None,
@@ -103,34 +99,21 @@ def estimate(
     In a list of counts whose lines are mixed the documents come again too: each line is taken to be of any of them
     alike. A file whose end is unlike its head is misjudged.
 
-    Parameters
-    ----------
-    source : path, bytes or binary file object
-    layout : CorpusLayout, optional
-        Default: as `inspect_corpus` proposes.
-    filename : str, optional
-    tokeniser : Tokeniser, optional
-        For texts; default: `Tokeniser()`.
-    **options
-        As for `load_corpus`.
-
-    Raises
-    ------
-    DataError
-        The head cannot be read, or there is no word in it.
+    The layout is by default what `inspect_corpus` proposes; the options are those of `load_corpus`. A head that
+    cannot be read, or that has no word in it, is a DataError.
     """
     with open_corpus_source(source, filename, options, patient=True) as opened:
         size = opened.size()
         layout = layout or inspect_source(opened, options)
         encoding = options.get("encoding") or layout.encoding
-        layout, head = _head_of(opened, layout, encoding)
+        head = _read_head(opened, layout, encoding)
         if layout.format == "docword":
             assert isinstance(opened, ByteSource)
-            found, known = _docword(opened, encoding, head)
+            sizes, known = _read_docword(opened, encoding, head)
         else:
-            found, known = _grown(head, layout, tokeniser)
-    unpacked = round(len(head.text) / head.share) if layout.format != "zip" else size
-    return Estimate(*found, known, size, unpacked, len(head.text))
+            sizes, known = _extrapolate(head, tokeniser)
+    unpacked = size if layout.format == "zip" else round(len(head.text) / head.share)
+    return Estimate(*sizes, known, size, unpacked, len(head.text))
 
 
 def head_texts(
@@ -152,120 +135,131 @@ def head_texts(
                 source=opened.name,
                 remedy="Say which format it is.",
             )
-        as_text, head = _head_of(opened, layout, options.get("encoding") or layout.encoding)
         sink = MemorySink()
-        with _reading(head.text, as_text) as reading:
+        with _read_head(opened, layout, options.get("encoding") or layout.encoding).open() as reading:
             read_documents(reading, sink)
         return sink.read_texts(opened.stem, layout, ())
 
 
-def _head_of(source: CorpusSource, layout: CorpusLayout, encoding: str | None) -> tuple[CorpusLayout, _Head]:
-    """Return as much of a file as is looked at, and its layout; columns that are no text come as such."""
+class _Head(NamedTuple):
+    """The first lines of a file as UTF-8, or an archive of its first files; its share of the file, and its layout."""
+
+    text: bytes
+    share: float
+    layout: CorpusLayout
+
+    @contextmanager
+    def open(self) -> Iterator[Reading]:
+        """Give the reading of the head; broken lines are left out."""
+        with ByteSource(self.text, self.layout.filename, kind="corpus", patient=True) as source:
+            yield Reading(source, self.layout, None, skip=True)
+
+    def measure(self, tokeniser: Tokeniser | None) -> _Sizes:
+        """Return the sizes of the corpus that the head alone would be."""
+        sink = MemorySink()
+        with self.open() as reading:
+            if self.layout.has_texts:
+                facts = read_documents(reading, sink)
+                loaded = corpus_of_texts(sink.read_texts("head", self.layout, facts), tokeniser)
+            else:
+                loaded = sink.build_corpus(read_entries(reading, None, sink), self.layout, "head")
+        corpus = loaded.corpus
+        return _Sizes(corpus.n_documents, corpus.n_words, corpus.n_pairs, corpus.n_tokens)
+
+    def measure_part(self, share: float, tokeniser: Tokeniser | None) -> _Sizes | None:
+        """Return the sizes of the beginning of the head, None where there is nothing to count."""
+        if self.layout.format == "zip":
+            with ByteSource(self.text, kind="corpus") as source, open_files(source) as files:
+                part = _pack(files[: math.ceil(len(files) * share)])
+        else:
+            part = self.text[: _last_line_end(self.text[: int(len(self.text) * share)])]
+        try:
+            return self._replace(text=part).measure(tokeniser)
+        except DataError:
+            return None
+
+
+def _read_head(source: CorpusSource, layout: CorpusLayout, encoding: str | None) -> _Head:
+    """Return as much of a file as is looked at; columns that are no text come as such."""
     limit = _HEAD_TEXTS if layout.has_texts else _HEAD_COUNTS
     if isinstance(source, FrameSource):
-        as_text = replace(
-            layout, filename=f"{layout.filename}.csv", delimiter=",", encoding="utf-8", container="text"
-        )
-        return as_text, _Head(*source.head_as_csv(limit))
+        name = f"{layout.filename}.csv"
+        as_text = replace(layout, filename=name, delimiter=",", encoding="utf-8", container="text")
+        return _Head(*source.head_as_csv(limit), as_text)
     if layout.format == "zip":
-        return layout, _zip_head(source, limit)
+        return _read_files(source, layout, limit)
     assert isinstance(source, ByteSource)
-    return layout, _head(source, encoding, limit)
-
-
-def _head(source: ByteSource, encoding: str | None, limit: int) -> _Head:
-    """Return the first megabytes as UTF-8, up to a line end, and their share of the file."""
-    size = source.size()
     stream = Utf8Stream(source, encoding)
-    pieces: list[bytes] = []
-    length = 0
-    while length < limit and (chunk := stream.read(_BLOCK)):
-        pieces.append(chunk)
-        length += len(chunk)
-    text = b"".join(pieces)
-    share = source.position() / size
+    text = bytearray()
+    while len(text) < limit and (chunk := stream.read(_BLOCK)):
+        text += chunk
+    share = source.position() / source.size()
     if not stream.read(1):
-        return _Head(text, 1.0)
-    whole = text[: _last_line_end(text)] or text
-    return _Head(whole, min(share * len(whole) / len(text), 1.0))
+        return _Head(bytes(text), 1.0, layout)
+    whole = bytes(text[: _last_line_end(text)] or text)
+    return _Head(whole, min(share * len(whole) / len(text), 1.0), layout)
 
 
-def _last_line_end(text: bytes) -> int:
+def _last_line_end(text: bytes | bytearray) -> int:
     return max(text.rfind(b"\n"), text.rfind(b"\r")) + 1
 
 
-def _zip_head(source: ByteSource | TextFolder, limit: int) -> _Head:
-    """Return an archive of the first files."""
+def _read_files(source: ByteSource | TextFolder, layout: CorpusLayout, limit: int) -> _Head:
     with open_files(source) as files:
         chosen, _ = choose_files(files, source)
         sizes = np.cumsum([file.size for file in chosen])
         taken = min(int(np.searchsorted(sizes, limit)) + 1, len(chosen))
-        return _Head(_packed(chosen[:taken]), taken / len(chosen))
+        return _Head(_pack(chosen[:taken]), taken / len(chosen), layout)
 
 
-def _first_files(packed: bytes, share: float) -> bytes:
-    """Return an archive of the first files of an archive."""
-    with ByteSource(packed, kind="corpus") as source, open_files(source) as files:
-        return _packed(files[: math.ceil(len(files) * share)])
-
-
-def _packed(files: Sequence[TextFile]) -> bytes:
+def _pack(files: Sequence[TextFile]) -> bytes:
+    """Return an archive of some files; those that cannot be read are left out, reading will tell of them."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as packed:
         for file in files:
-            with suppress(DataError, OSError):  # reading will tell
+            with suppress(DataError, OSError):
                 packed.writestr(file.path, file.read())
     return out.getvalue()
 
 
-def _docword(source: ByteSource, encoding: str | None, head: _Head) -> tuple[_Sizes, tuple[str, ...]]:
+def _read_docword(source: ByteSource, encoding: str | None, head: _Head) -> tuple[_Sizes, tuple[str, ...]]:
+    """Return the sizes that the file says, the tokens by the mean count of the head, and which are known."""
     (n_documents, n_words, n_lines), delimiter = read_sizes(source, encoding, None)
     mark = None if delimiter == " " else delimiter.encode()
-    counts = []
-    for line in head.text.splitlines()[3:]:
-        fields = line.split(mark)
-        if len(fields) == 3 and fields[2].strip().isdigit():
-            counts.append(int(fields[2]))
-    mean = sum(counts) / max(len(counts), 1)
-    known = ("documents", "words", "pairs", *(("tokens",) if head.share == 1.0 else ()))
-    return _Sizes(n_documents, n_words, n_lines, round(mean * n_lines)), known
+    lines = (line.split(mark) for line in head.text.splitlines()[3:])
+    counts = [int(fields[2]) for fields in lines if len(fields) == 3 and fields[2].strip().isdigit()]
+    tokens = round(sum(counts) / max(len(counts), 1) * n_lines)
+    known = _Sizes._fields if head.share == 1.0 else _Sizes._fields[:3]
+    return _Sizes(n_documents, n_words, n_lines, tokens), known
 
 
-def _grown(head: _Head, layout: CorpusLayout, tokeniser: Tokeniser | None) -> tuple[_Sizes, tuple[str, ...]]:
-    found = _measured(head.text, layout, tokeniser)
+def _extrapolate(head: _Head, tokeniser: Tokeniser | None) -> tuple[_Sizes, tuple[str, ...]]:
+    """Return the sizes of the file, and which of them are known."""
+    found, scale = head.measure(tokeniser), 1.0 / head.share
     if head.share == 1.0:
         return found, _Sizes._fields
-    parts = [_part(head.text, layout, tokeniser, share) for share in (0.5, 0.25)]
-    half, quarter = parts
-    scale = 1.0 / head.share
-    known = ("documents",) if layout.format == "zip" else ()
+    known = ("documents",) if head.layout.format == "zip" else ()
+    half = head.measure_part(0.5, tokeniser)
     if half is None:
         return _Sizes(*(round(size * scale) for size in found)), known
+    quarter = head.measure_part(0.25, tokeniser) or half
     # What the second half of the head adds is nearer to what is to come: numbers get longer, words are met again.
     ahead = 2.0 * (scale - 1.0)
     sizes = _Sizes(*(round(size + ahead * (size - before)) for size, before in zip(found, half, strict=True)))
-    mixed = half.documents * found.pairs > 1.05 * found.documents * half.pairs
-    if layout.format == "counts" and mixed:
-        sizes = sizes._replace(documents=_met_again(found.documents, found.pairs, scale))
+    documents = sizes.documents
     if known:
-        sizes = sizes._replace(documents=round(found.documents * scale))
-    words = _words(found.words, half.words, half.words if quarter is None else quarter.words, scale)
+        documents = round(found.documents * scale)
+    elif (
+        head.layout.format == "counts" and half.documents * found.pairs > 1.05 * found.documents * half.pairs
+    ):
+        documents = _count_repeated(found.documents, found.pairs, scale)
+    words = _grow_vocabulary(found.words, half.words, quarter.words, scale)
     if tokeniser is not None and tokeniser.max_words is not None:
         words = min(words, tokeniser.max_words)
-    return sizes._replace(words=words), known
+    return sizes._replace(documents=documents, words=words), known
 
 
-def _part(text: bytes, layout: CorpusLayout, tokeniser: Tokeniser | None, share: float) -> _Sizes | None:
-    """Return the sizes of the first lines of the head, None where there is nothing to count."""
-    if layout.format == "zip":
-        return _measured(_first_files(text, share), layout, tokeniser)
-    try:
-        return _measured(text[: _last_line_end(text[: int(len(text) * share)])], layout, tokeniser)
-    except DataError:
-        return None
-
-
-def _words(whole: int, half: int, quarter: int, scale: float) -> int:
+def _grow_vocabulary(whole: int, half: int, quarter: int, scale: float) -> int:
     """Return how many words `scale` times the text holds.
 
     Twice the text holds 2^e times the words; e falls with every doubling by as much as it fell with the last one.
@@ -280,29 +274,11 @@ def _words(whole: int, half: int, quarter: int, scale: float) -> int:
     return round(words)
 
 
-def _met_again(found: int, lines: int, scale: float) -> int:
+def _count_repeated(found: int, lines: int, scale: float) -> int:
     """Return how many documents `scale` times the lines show, if each line is of any of them alike."""
-    low, high = float(found), 1e3 * lines
-    for _ in range(60):
-        number = math.sqrt(low * high)
-        low, high = (number, high) if number * -math.expm1(-lines / number) < found else (low, number)
-    return round(low * -math.expm1(-lines * scale / low))
 
+    def shown(documents: float, lines: float) -> float:
+        return documents * -math.expm1(-lines / documents)
 
-def _measured(text: bytes, layout: CorpusLayout, tokeniser: Tokeniser | None) -> _Sizes:
-    """Return the sizes of the head."""
-    with _reading(text, layout) as reading:
-        sink = MemorySink()
-        if layout.has_texts:
-            facts = read_documents(reading, sink)
-            corpus = corpus_of_texts(sink.read_texts("head", layout, facts), tokeniser).corpus
-        else:
-            corpus = sink.build_corpus(read_entries(reading, None, sink), layout, "head").corpus
-    return _Sizes(corpus.n_documents, corpus.n_words, corpus.n_pairs, corpus.n_tokens)
-
-
-@contextmanager
-def _reading(text: bytes, layout: CorpusLayout) -> Iterator[Reading]:
-    """Give the reading of a head, which is UTF-8; broken lines are left out."""
-    with ByteSource(text, layout.filename, kind="corpus", patient=True) as source:
-        yield Reading(source, layout, None, skip=True)
+    documents = brentq(lambda number: shown(number, lines) - found, found, 1e3 * lines)
+    return round(shown(documents, lines * scale))

@@ -2,30 +2,139 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from acvb_core.data.corpora.counts import CountsFound
+from acvb_core.data.corpora.cutting import WordFunction
 from acvb_core.data.corpora.disk_shards import SHARD_PAIRS, ShardWriter
-from acvb_core.data.corpora.disk_spool import Entries, EntrySpool
-from acvb_core.data.corpora.documents import DocumentBatch
-from acvb_core.data.corpora.reading import Reading
-from acvb_core.data.corpora.text_cut import WordList, apply_limits
-from acvb_core.data.corpora.tokeniser import Tokeniser
+from acvb_core.data.corpora.disk_sink import AT_ONCE, DiskSink, EntrySpool
+from acvb_core.data.corpora.documents import read_documents
+from acvb_core.data.corpora.layout import CorpusLayout, CorpusOptions
+from acvb_core.data.corpora.readers import check_arguments, inspect_source, read_entries
+from acvb_core.data.corpora.reading import Reading, offer_skipping
+from acvb_core.data.corpora.text_files import CorpusSource, open_corpus_source
+from acvb_core.data.corpora.texts import entry_facts, size_facts
+from acvb_core.data.corpora.tokeniser import Tokeniser, as_tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
-from acvb_core.data.metadata import typed_values
-from acvb_core.data.report import Fact
-from acvb_core.data.sources.records import RecordBatch
-from acvb_core.data.sources.values import LabelTable
+from acvb_core.data.report import ReadReport
+from acvb_core.data.sources.byte_source import FileLike
 from acvb_core.errors import DataError, ParameterError
 
 #: Documents one after another: where each begins, their words and counts.
 Piece = tuple[ArrayLike, ArrayLike, ArrayLike]
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedDisk:
+    """A corpus on disk, the report of `load_corpus` (its fact "broken_lines" counts lines left out), and the layout."""
+
+    corpus: DiskCorpus
+    report: ReadReport
+    layout: CorpusLayout
+
+
+def read_to_disk(
+    source: FileLike | Any,
+    folder: str | Path,
+    *,
+    filename: str | None = None,
+    name: str | None = None,
+    vocabulary: FileLike | None = None,
+    tokeniser: Tokeniser | WordFunction | None = None,
+    broken: Literal["refuse", "skip"] = "refuse",
+    progress: Callable[[float], None] | None = None,
+    keep_texts: bool = True,
+    shard_pairs: int = SHARD_PAIRS,
+    **options: Unpack[CorpusOptions],
+) -> LoadedDisk:
+    """Read a corpus that need not fit into memory; what is read is what `load_corpus` reads.
+
+    The folder appears when everything is in it; an interrupted reading leaves nothing. Meanwhile the disk must hold
+    12 bytes for each entry of the file as well (24 where documents do not stand in order), and the memory the words
+    and the names of a list of counts.
+
+    Parameters
+    ----------
+    source : path, bytes or binary file object
+    folder : path
+        Where the corpus is to be. Must not exist, or be empty.
+    filename, name, vocabulary, tokeniser
+        As in `load_corpus`.
+    broken : "refuse" or "skip"
+        What happens to a line that cannot be read: its fault is raised, or the line is left out and counted in the
+        report. A gzip file that is damaged or truncated ends there: what came before is kept, but for a last line
+        that may be cut.
+    progress : callable, optional
+        Takes the share that is done (reading is nine tenths of it), a few times a second at most, and 1.0 before the
+        folder appears; what it raises ends the reading.
+    keep_texts : bool
+        Keep texts beside their counts.
+    shard_pairs : int
+        (document, word) pairs of a shard.
+    **options
+        How the file is read: as in `load_corpus`.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read as asked, or the folder not be written; names file, line, column, value and remedy.
+    ParameterError
+        An argument makes no sense for any file, or for this format; there is something at `folder`.
+    """
+    if broken not in ("refuse", "skip"):
+        raise ParameterError(f"broken is {broken!r}; choose refuse or skip.")
+    skip, cutting = broken == "skip", as_tokeniser(tokeniser)
+    with open_corpus_source(source, filename, options, patient=skip) as opened:
+        layout = _inspect(opened, options)
+        check_arguments(layout, cutting, vocabulary)
+        if layout.has_texts:
+            cutting = cutting or Tokeniser()
+        encoding = options.get("encoding")
+        reading = Reading(opened, layout, encoding, skip=skip, offers=True, progress=progress)
+        with ShardWriter(folder, name=name or opened.stem, shard_pairs=shard_pairs) as writer:
+            writer.source = opened.name
+            with EntrySpool(writer.work, min(shard_pairs, AT_ONCE)) as spool:
+                sink = DiskSink(writer, spool, cutting, keep_texts=keep_texts)
+                words: Sequence[str] | NDArray[Any]
+                if layout.has_texts:
+                    facts = read_documents(reading, sink)
+                    words, dropped = sink.write_texts(reading)
+                    facts += dropped
+                else:
+                    found = read_entries(reading, vocabulary, sink)
+                    sink.write_counts(reading, found)
+                    words, facts = found.words, found.facts
+            reading.report_written(1.0)
+            corpus = writer.finish(words, tokeniser=cutting)
+    first_empty = [corpus.document_names(number, number + 1)[0] for number in writer.first_empty]
+    facts = [
+        *reading.left_out_facts(),
+        *facts,
+        *entry_facts(writer.repeated, writer.zeros),
+        *size_facts(corpus, writer.n_empty, first_empty),
+    ]
+    return LoadedDisk(corpus, ReadReport(layout.filename, tuple(facts)), layout)
+
+
+def _inspect(source: CorpusSource, options: CorpusOptions) -> CorpusLayout:
+    """Return how a source is read; a fault in its head comes with the offer to go on if going on is possible."""
+    try:
+        return inspect_source(source, options)
+    except DataError as fault:
+        if source.patient:
+            raise
+        source.patient = True
+        try:
+            inspect_source(source, options)
+        except DataError:
+            raise fault from None
+        raise offer_skipping(fault) from None
 
 
 def write_disk_corpus(
@@ -54,6 +163,7 @@ def write_disk_corpus(
     tokeniser : Tokeniser, optional
         Default: that of the first corpus.
     shard_pairs : int
+        (document, word) pairs of a shard.
 
     Raises
     ------
@@ -62,237 +172,56 @@ def write_disk_corpus(
     ParameterError
         There is something at `folder`, arrays come without a vocabulary, or corpora and arrays are mixed.
     """
-    index = None if vocabulary is None else {str(word): i for i, word in enumerate(vocabulary)}
-    found: dict[str, int] = {} if index is None else index
-    corpora: bool | None = None
+    index = {str(word): i for i, word in enumerate(() if vocabulary is None else vocabulary)}
+    kinds: set[bool] = set()
     with ShardWriter(folder, name=name or "corpus", shard_pairs=shard_pairs) as writer:
         for piece in documents:
-            if corpora not in (None, isinstance(piece, Corpus)):
+            first = not kinds
+            kinds.add(isinstance(piece, Corpus))
+            if len(kinds) > 1:
                 raise ParameterError(
                     "Give corpora or arrays (pointers, words, counts), not both in one stream."
                 )
-            if isinstance(piece, Corpus):
-                if corpora is None:
-                    writer.name = name or piece.name
-                    tokeniser = tokeniser or piece.tokeniser
-                _add_corpus(writer, piece, found, index is None)
-            else:
-                if index is None:
+            if not isinstance(piece, Corpus):
+                if vocabulary is None:
                     raise ParameterError("Arrays of word numbers need a vocabulary; give vocabulary=[…].")
                 writer.add(*piece)
-            corpora = isinstance(piece, Corpus)
-        if corpora:
-            writer.names.make_unique()
-        return writer.finish(list(found), tokeniser=tokeniser)
+                continue
+            if first:
+                writer.name = name or piece.name
+                tokeniser = tokeniser or piece.tokeniser
+            if vocabulary is None:
+                for word in piece.vocabulary:
+                    index.setdefault(word, len(index))
+            _add_corpus(writer, piece, index)
+        if True in kinds:
+            writer.strings("names").make_unique()
+        return writer.finish(list(index), tokeniser=tokeniser)
 
 
-def _add_corpus(writer: ShardWriter, piece: Corpus, index: dict[str, int], grows: bool) -> None:
-    known = piece.texts is not None, piece.labels is not None, list(piece.metadata)
+def _add_corpus(writer: ShardWriter, piece: Corpus, index: dict[str, int]) -> None:
+    """Add a corpus whose words have these numbers."""
+    texts, labels = piece.texts is not None, piece.labels is not None
+    known = {"texts": texts, "labels": labels, "columns": list(piece.metadata)}
     if writer.n_documents and known != writer.given:
-        pairs = zip(("texts", "labels", "columns"), known, writer.given, strict=True)
-        what = next(what for what, here, before in pairs if here != before)
+        what = next(what for what in known if known[what] != writer.given[what])
         raise ParameterError(
             f"Some of the corpora have {what} and some have none, or others; leave the {what} out, or give all."
         )
-    if grows:
-        for word in piece.vocabulary:
-            index.setdefault(word, len(index))
-    place = np.array([index.get(word, -1) for word in piece.vocabulary], dtype=np.int64)
-    words = place[piece.counts.indices]
+    places = np.array([index.get(word, -1) for word in piece.vocabulary], dtype=np.int64)
+    words = places[piece.counts.indices]
     if (words < 0).any():
-        unknown = str(piece.vocabulary[piece.counts.indices[int(np.argmax(words < 0))]])
         raise DataError(
             "this word is not in the vocabulary",
             source=piece.name,
-            value=unknown,
+            value=str(piece.vocabulary[piece.counts.indices[int(np.argmax(words < 0))]]),
             remedy="Add it, or leave that out.",
         )
     writer.add(piece.counts.indptr, words, piece.counts.data)
-    writer.names.extend(piece.documents)
+    writer.strings("names").extend(piece.documents)
     if piece.texts is not None:
-        writer.texts.extend(piece.texts)
+        writer.strings("texts").extend(piece.texts)
     if piece.labels is not None:
-        writer.labels.extend(piece.labels)
+        writer.strings("labels").extend(piece.labels)
     for column, values in piece.metadata.items():
         writer.column(column).extend(values)
-
-
-class DiskSink:
-    """Spool what a reader gives, then sort it into the shards of a corpus on disk.
-
-    Parameters
-    ----------
-    writer : ShardWriter
-    spool : EntrySpool
-    tokeniser : Tokeniser, optional
-        Cuts texts into words; needed for texts.
-    keep_texts : bool
-        Keep texts beside their counts.
-    """
-
-    def __init__(
-        self, writer: ShardWriter, spool: EntrySpool, tokeniser: Tokeniser | None, keep_texts: bool
-    ) -> None:
-        self._writer, self._spool, self._keep_texts = writer, spool, keep_texts
-        self._counter = None if tokeniser is None else WordCounter(tokeniser, spool)
-
-    def add_entries(self, documents: NDArray[Any], words: NDArray[Any], counts: NDArray[Any]) -> None:
-        """Append entries; documents and words are numbers from 0, counts below 2^31."""
-        self._spool.add(documents, words, counts)
-
-    def add_documents(self, batch: DocumentBatch) -> None:
-        """Append texts."""
-        assert self._counter is not None
-        self._writer.names.extend(batch.names)
-        if self._keep_texts:
-            self._writer.texts.extend(batch.texts)
-        if batch.labels:
-            self._writer.labels.extend(batch.labels)
-        for column, values in batch.columns.items():
-            self._writer.column(column).extend(values)
-        self._counter.add(batch.texts)
-
-    def number_names(self) -> tuple[int, list[str]]:
-        """Append a number to names that stood before; return how many there were, and the first of them."""
-        return self._writer.names.make_unique()
-
-    def write_texts(self, reading: Reading) -> tuple[NDArray[Any], list[Fact]]:
-        """Sort the words of texts into shards; return the vocabulary, and the facts about words that are dropped.
-
-        Raises
-        ------
-        DataError
-            No word is left.
-        """
-        assert self._counter is not None
-        words, final, facts = self._counter.choose_words(reading.name)
-        self._write(reading, self._counter.n_documents, final)
-        return words, facts
-
-    def write_counts(self, reading: Reading, found: CountsFound) -> None:
-        """Sort entries into shards."""
-        if found.names is not None:
-            self._writer.names.extend_packed(*found.names.packed())
-        self._write(reading, found.n_documents, None)
-
-    def _write(self, reading: Reading, n_documents: int, final: NDArray[np.int64] | None) -> None:
-        done = 0
-        for entries in self._spool.documents(n_documents):
-            self._writer.add(*(entries if final is None else _renumbered(entries, final)))
-            done += len(entries.words)
-            reading.report_written(0.99 * done / max(self._spool.n_entries, 1))
-
-
-def _renumbered(entries: Entries, final: NDArray[np.int64]) -> Entries:
-    """Return entries with the final numbers of the words, those of dropped words taken out."""
-    words = final[entries.words]
-    kept = words >= 0
-    before = np.concatenate([[0], np.cumsum(kept)])
-    return Entries(before[entries.pointers], words[kept].astype(np.int32), entries.counts[kept])
-
-
-class WordCounter:
-    """Cut texts into words batch by batch, their counts going to a spool.
-
-    Every different word that is no stop word or number is remembered until the end, about 50 bytes each: which of
-    them stand in enough documents is known only then.
-
-    Parameters
-    ----------
-    tokeniser : Tokeniser
-    spool : EntrySpool
-
-    Attributes
-    ----------
-    n_documents : int
-        Texts so far.
-    """
-
-    def __init__(self, tokeniser: Tokeniser, spool: EntrySpool) -> None:
-        self._tokeniser = tokeniser
-        self._unlimited = tokeniser.without_limits()
-        self._spool = spool
-        self._kept = _Tally()
-        self._dropped = {"stop_word": _Tally(), "number": _Tally()}
-        self.n_documents = 0
-
-    def add(self, texts: Sequence[str]) -> None:
-        """Count the words of some texts."""
-        selection = self._unlimited.select(texts, first=self.n_documents + 1)
-        counts = selection.counts
-        documents = np.bincount(counts.indices, minlength=counts.shape[1])
-        totals = np.asarray(counts.sum(axis=0, dtype=np.int64)).ravel()
-        codes = self._kept.add(selection.vocabulary.tolist(), totals, documents)
-        rows = np.repeat(np.arange(len(texts)), np.diff(counts.indptr))
-        self._spool.add(self.n_documents + rows, codes[counts.indices], counts.data)
-        self.n_documents += len(texts)
-        for reason, tally in self._dropped.items():
-            words = selection.preview.dropped[reason]
-            tally.add(words.words.tolist(), words.counts, words.documents)
-
-    def choose_words(self, source: str) -> tuple[NDArray[Any], NDArray[np.int64], list[Fact]]:
-        """Apply the tokeniser's limits to all words seen.
-
-        Returns
-        -------
-        words : ndarray of str (object)
-            Those that are kept, in alphabetical order.
-        final : int64 array
-            The number among these of each word of the spool, -1 for one that is dropped.
-        facts : list of Fact
-
-        Raises
-        ------
-        DataError
-            None is kept.
-        """
-        lists = [self._kept.listed(), *(tally.listed() for tally in self._dropped.values())]
-        parts = zip(*((words.words, words.counts, words.documents) for words in lists), strict=True)
-        found = WordList(*map(np.concatenate, parts))
-        names = ["", *self._dropped]
-        reasons = np.repeat(np.array(names, dtype=object), [listed.n_words for listed in lists])
-        kept, preview = apply_limits(found, reasons, self.n_documents, self._tokeniser)
-        if not len(kept):
-            raise preview.explain_nothing_left(self._tokeniser, source)
-        final = np.full(lists[0].n_words, -1, dtype=np.int64)
-        final[kept] = np.arange(len(kept))
-        return found.words[kept], final, preview.facts()
-
-
-class _Tally:
-    """How often words stand in the texts so far, and in how many."""
-
-    def __init__(self) -> None:
-        self._table = LabelTable()
-        self._totals = np.zeros(1024, dtype=np.int64)
-        self._documents = np.zeros(1024, dtype=np.int64)
-
-    def add(
-        self, words: list[str], totals: NDArray[np.int64], documents: NDArray[np.int64]
-    ) -> NDArray[np.int32]:
-        """Add counts of some words, none twice, and return their codes."""
-        codes = self._table.codes(_as_batch(words), 0)
-        if len(self._table) > len(self._totals):
-            more = max(len(self._table), 2 * len(self._totals)) - len(self._totals)
-            self._totals, self._documents = (
-                np.pad(self._totals, (0, more)),
-                np.pad(self._documents, (0, more)),
-            )
-        self._totals[codes] += totals
-        self._documents[codes] += documents
-        return codes
-
-    def listed(self) -> WordList:
-        """Return the words in the order of their codes."""
-        n = len(self._table)
-        return WordList(typed_values(self._table.labels(), "string"), self._totals[:n], self._documents[:n])
-
-
-def _as_batch(words: list[str]) -> RecordBatch:
-    """Return words as records of one field."""
-    encoded = [word.encode("utf-8") for word in words]
-    ends = np.cumsum([len(word) for word in encoded], dtype=np.int64).astype(np.int32)
-    starts = np.concatenate([np.zeros(1, dtype=np.int32), ends])[: len(words)].astype(np.int32)
-    # Of a bytearray: an array that may not be written to would be another type to the compiled table.
-    text = np.frombuffer(bytearray(b"".join(encoded)), dtype=np.uint8)
-    return RecordBatch(text, starts, ends, np.zeros(len(words), dtype=np.int64), 1)

@@ -15,7 +15,7 @@ from acvb_core.data.sources.text_lines import MAX_TEXT, TextRecords, open_lines,
 from acvb_core.errors import DataError
 
 if TYPE_CHECKING:
-    from acvb_core.data.corpora.disk_writer import DiskSink
+    from acvb_core.data.corpora.disk_sink import DiskSink
     from acvb_core.data.corpora.texts import MemorySink
 
 _SHOWN = 5

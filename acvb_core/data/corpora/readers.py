@@ -20,7 +20,7 @@ from acvb_core.data.sources.text_lines import Vocabulary, read_vocabulary
 from acvb_core.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
-    from acvb_core.data.corpora.disk_writer import DiskSink
+    from acvb_core.data.corpora.disk_sink import DiskSink
 
 _COUNT_READERS: dict[str, Callable[[Reading, Vocabulary | None, AddEntries], CountsFound]] = {
     "counts": read_counts,

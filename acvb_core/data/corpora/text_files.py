@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
-from acvb_core.data.corpora.disk_format import META
+from acvb_core.data.corpora.disk_files import META
 from acvb_core.data.corpora.layout import CorpusOptions
 from acvb_core.data.report import Fact, plural
 from acvb_core.data.sources.byte_source import ByteSource
