@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from acvb_core.data.metadata import check_metadata, take_metadata
+from acvb_core.data.metadata import check_metadata
 from acvb_core.data.names import unique_names
 from acvb_core.data.report import plural
 from acvb_core.data.sources.objects import to_sparse
@@ -192,7 +192,7 @@ class Corpus:
             documents=self.documents[numbers],
             texts=None if self.texts is None else tuple(self.texts[d] for d in numbers),
             labels=None if self.labels is None else self.labels[numbers],
-            metadata=take_metadata(self.metadata, numbers),
+            metadata={name: column[numbers] for name, column in self.metadata.items()},
         )
 
     def with_words(self, words: ArrayLike) -> Corpus:

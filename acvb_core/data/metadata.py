@@ -132,8 +132,3 @@ def _type_column(values: Any) -> NDArray[Any]:
         "" if value is None or value != value else str(value) for value in array.ravel().tolist()
     ]
     return found
-
-
-def take_metadata(metadata: Mapping[str, NDArray[Any]], numbers: Any) -> dict[str, NDArray[Any]]:
-    """Return the values of some objects, in this order."""
-    return {name: column[numbers] for name, column in metadata.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -122,49 +122,41 @@ def large_planted(n_rows: int, n_cols: int, n_ones: int, k_rows: int, k_cols: in
 
 
 def planted_network(
-    sizes: Sequence[int],
+    sizes: Mapping[str, int],
     strengths: ArrayLike,
     seed: int,
     *,
     directed: bool = False,
-    self_links: bool = False,
-    groups: Sequence[str] | None = None,
-    name: str = "planted network",
+    name: str = "network",
 ) -> Planted:
-    """Draw every pair of nodes from its block; the nodes come in random order.
+    """Draw every pair of nodes from its block, without links of a node to itself; the nodes come in random order.
 
-    `sizes` are the nodes of each cluster, `strengths` (k, k) the probabilities of a link, symmetric unless `directed`,
-    and `groups` what the clusters are called in the attribute "group" (default: "0", "1", …).
+    `sizes` has the number of nodes of each cluster by its name in the attribute "group", `strengths` (k, k) the
+    probabilities of a link, symmetric unless `directed`.
     """
     chances = np.asarray(strengths, dtype=np.float64)
     k = len(sizes)
-    if k < 1 or min(sizes) < 1 or chances.shape != (k, k):
+    if k < 1 or min(sizes.values()) < 1 or chances.shape != (k, k):
         raise ParameterError(
-            f"Give at least one node to each of k clusters, and k x k strengths, not {tuple(sizes)} and strengths "
-            f"of shape {chances.shape}."
+            f"Give at least one node to each of k clusters, and k x k strengths, not {tuple(sizes.values())} and "
+            f"strengths of shape {chances.shape}."
         )
     if not ((chances >= 0) & (chances <= 1)).all() or not (directed or (chances == chances.T).all()):
         raise ParameterError(
             "Strengths must be from 0 to 1, and those of an undirected network the same both ways."
         )
-    names = [str(i) for i in range(k)] if groups is None else list(groups)
-    if len(names) != k:
-        raise ParameterError(f"There are {len(names)} names for {k} clusters; give one for each.")
     rng = np.random.default_rng(seed)
-    clusters = rng.permutation(np.repeat(np.arange(k), sizes))
-    links = rng.random((len(clusters), len(clusters))) < chances[clusters][:, clusters]
-    if not directed:
-        links = np.triu(links)
-    if not self_links:
-        np.fill_diagonal(links, False)
-    width = len(str(len(clusters)))
+    clusters = rng.permutation(np.repeat(np.arange(k), list(sizes.values())))
+    n = len(clusters)
+    links = rng.random((n, n)) < chances[clusters][:, clusters]
+    np.fill_diagonal(links, False)
     relation = Relation.build(
-        links,
-        row_labels=[f"node {i + 1:0{width}d}" for i in range(len(clusters))],
+        links if directed else np.triu(links),
+        row_labels=[f"node {i + 1:0{len(str(n))}d}" for i in range(n)],
         name=name,
         row_kind="node",
-        network=Network(directed, self_links),
-        attributes={"group": [names[z] for z in clusters]},
+        network=Network(directed),
+        attributes={"group": np.array(list(sizes), dtype=object)[clusters]},
     )
     return Planted(relation, clusters, clusters, chances)
 
@@ -183,7 +175,7 @@ def groups_of_all_kinds(seed: int = 0) -> Planted:
     np.fill_diagonal(chances[:4, :4], 0.25)
     for one, other, chance in ((4, 5, 0.2), (6, 6, 0.6), (6, 7, 0.35), (0, 1, 0.05)):
         chances[one, other] = chances[other, one] = chance
-    return planted_network(list(sizes.values()), chances, seed, groups=list(sizes), name="network_groups")
+    return planted_network(sizes, chances, seed, name="network_groups")
 
 
 def flow_of_messages(seed: int = 0) -> Planted:
@@ -193,9 +185,7 @@ def flow_of_messages(seed: int = 0) -> Planted:
     for one, other, chance in ((0, 1, 0.25), (1, 2, 0.25), (2, 0, 0.25), (3, 0, 0.3), (3, 3, 0.15)):
         chances[one, other] = chance
     chances[:4, 4] = 0.15
-    return planted_network(
-        list(sizes.values()), chances, seed, directed=True, groups=list(sizes), name="network_directed"
-    )
+    return planted_network(sizes, chances, seed, directed=True, name="network_directed")
 
 
 def _check_sizes(*sizes: int) -> None:
