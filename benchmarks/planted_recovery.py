@@ -19,13 +19,15 @@ from sklearn.cluster import SpectralBiclustering
 
 from acvb_core import fit
 from acvb_core.data.split import hold_out
-from acvb_core.data.synthetic import Planted, synth2
+from acvb_core.data.synthetic import PlantedRelation, synth2
 from acvb_core.engine.threads import one_thread
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.registry import methods_of
 
 
-def ours(planted: Planted, method: str, seed: int, clusters: int, heldout: float) -> dict[str, object]:
+def ours(
+    planted: PlantedRelation, method: str, seed: int, clusters: int, heldout: float
+) -> dict[str, object]:
     """Fit one method; it is told nothing of the true clusters."""
     result = fit(planted.relation, method, seed=seed, heldout=heldout, k_rows=clusters, k_cols=clusters)
     score = result.snapshot.heldout
@@ -40,7 +42,7 @@ def ours(planted: Planted, method: str, seed: int, clusters: int, heldout: float
     }
 
 
-def peer(planted: Planted, seed: int, heldout: float) -> dict[str, object]:
+def peer(planted: PlantedRelation, seed: int, heldout: float) -> dict[str, object]:
     """scikit-learn's spectral biclustering with the true numbers of clusters."""
     train = hold_out(planted.relation, heldout, 0).train.ones.toarray().astype(np.float64)
     true = (int(planted.row_clusters.max()) + 1, int(planted.column_clusters.max()) + 1)

@@ -19,7 +19,7 @@ import time
 
 import numpy as np
 
-from acvb_core.data.synthetic import large_planted
+from acvb_core.data.synthetic import large_relation
 from acvb_core.engine.problem import pose
 from acvb_core.engine.threads import one_thread
 from acvb_core.evaluate.agreement import agreement
@@ -63,7 +63,7 @@ def main() -> None:
     parser.add_argument("--init", default="spectral")
     options = parser.parse_args()
 
-    planted = large_planted(options.rows, options.cols, options.ones, 15, 20, 1)
+    planted = large_relation(options.rows, options.cols, options.ones, 15, 20, 1)
     relation = planted.relation
     turned = relation.transposed
     csr_bytes = sum(
@@ -81,7 +81,7 @@ def main() -> None:
         {"k_rows": options.clusters, "k_cols": options.clusters, "init": options.init},
     )
     with one_thread():
-        warm = pose(large_planted(200, 300, 5000, 3, 3, 0).relation, options.method)
+        warm = pose(large_relation(200, 300, 5000, 3, 3, 0).relation, options.method)
         state = warm.inference.init(rng)
         warm.inference.sweep(state, rng)
         products, sweeps = [], []

@@ -14,7 +14,7 @@ import networkx as nx
 import numpy as np
 from make_debtag import write_debtag
 
-from acvb_core.data.synthetic import planted
+from acvb_core.data.synthetic import planted_relation
 
 FOLDER = Path(__file__).resolve().parent
 
@@ -63,7 +63,7 @@ def write_florentine_families() -> None:
 
 def write_survey() -> None:
     """Write a made-up survey: yes / no answers of planted groups to planted topics, one answer in twelve missing."""
-    drawn = planted(150, 40, 4, 5, 12, missing_share=1 / 12)
+    drawn = planted_relation(150, 40, 4, 5, 12, missing_share=1 / 12)
     links, missing = drawn.relation.ones.toarray(), drawn.relation.missing.toarray()
     answers = np.where(missing, "NA", np.where(links, "yes", "no"))
     people = [f"respondent {i + 1:03d}" for i in range(150)]

@@ -9,24 +9,12 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Fact:
-    """One thing a reader found or did.
+    """One thing a reader found or did."""
 
-    Attributes
-    ----------
-    name : str
-        Stable key ("links", "duplicates", …) for programs.
-    count : int
-        How many lines, pairs or objects it concerns.
-    sentence : str
-        The same for people, with a full stop.
-    details : mapping
-        JSON-able extras, such as the threshold that was used.
-    """
-
-    name: str
-    count: int
-    sentence: str
-    details: Mapping[str, Any] = field(default_factory=dict)
+    name: str  # a stable key ("links", "duplicates", …) for programs
+    count: int  # how many lines, pairs or objects it concerns
+    sentence: str  # the same for people, with a full stop
+    details: Mapping[str, Any] = field(default_factory=dict)  # JSON-able, such as the threshold that was used
 
 
 @dataclass(frozen=True)

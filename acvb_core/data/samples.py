@@ -19,7 +19,7 @@ from acvb_core.data.report import ReadReport
 from acvb_core.data.table import Table
 from acvb_core.errors import DataError, ParameterError
 
-Truth = synthetic.Planted | mixtures.PlantedTopics | mixtures.PlantedFeatures
+Truth = synthetic.PlantedRelation | mixtures.PlantedTopics | mixtures.PlantedFeatures
 Data = TypeVar("Data", Relation, Corpus, Table)
 
 _PACKAGE = Path(__file__).resolve().parent.parent
@@ -36,19 +36,11 @@ _MODELS = {
 
 @dataclass(frozen=True, eq=False)
 class LoadedSample:
-    """A sample's data and what reading (or drawing) them found.
-
-    Attributes
-    ----------
-    data : Relation, Corpus or Table
-    report : ReadReport
-    truth : Planted, PlantedTopics, PlantedFeatures or None
-        What the data were drawn from; None where they come from a file.
-    """
+    """A sample's data and what reading (or drawing) them found."""
 
     data: Relation | Corpus | Table
     report: ReadReport
-    truth: Truth | None = None
+    truth: Truth | None = None  # what the data were drawn from; None where they come from a file
 
     @property
     def relation(self) -> Relation:

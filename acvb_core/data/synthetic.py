@@ -18,7 +18,7 @@ _MAX_STRENGTH = 0.9  # of a block in the sparse relations: a block of ones only 
 
 
 @dataclass(frozen=True, eq=False)
-class Planted:
+class PlantedRelation:
     """A relation and the truth it was drawn from; a network has the same clusters on both sides."""
 
     relation: Relation
@@ -35,7 +35,7 @@ class Planted:
         return relation, ReadReport(relation.name, (Fact("links", relation.n_links, told), *facts))
 
 
-def planted(
+def planted_relation(
     n_rows: int,
     n_cols: int,
     k_rows: int,
@@ -45,7 +45,7 @@ def planted(
     beta: tuple[float, float] = (0.5, 0.5),
     missing_share: float = 0.0,
     name: str = "planted",
-) -> Planted:
+) -> PlantedRelation:
     """Draw clusters uniformly, strengths from a Beta distribution and every entry from its block.
 
     Memory is 9 bytes a cell. A small relation may leave some clusters empty.
@@ -64,20 +64,22 @@ def planted(
     if missing_share:
         missing = rng.random((n_rows, n_cols)) < missing_share
         links &= ~missing
-    return Planted(Relation.build(links, missing, name=name), row_clusters, column_clusters, strengths)
+    return PlantedRelation(
+        Relation.build(links, missing, name=name), row_clusters, column_clusters, strengths
+    )
 
 
-def synth1(seed: int = 0) -> Planted:
+def synth1(seed: int = 0) -> PlantedRelation:
     """Return the papers' small synthetic relation: 100 x 200 objects, 4 x 5 clusters."""
-    return planted(100, 200, 4, 5, seed, name="synth1")
+    return planted_relation(100, 200, 4, 5, seed, name="synth1")
 
 
-def synth2(seed: int = 0) -> Planted:
+def synth2(seed: int = 0) -> PlantedRelation:
     """Return the papers' large synthetic relation: 1,000 x 1,500 objects, 7 x 6 clusters."""
-    return planted(1_000, 1_500, 7, 6, seed, name="synth2")
+    return planted_relation(1_000, 1_500, 7, 6, seed, name="synth2")
 
 
-def sparse_planted(seed: int = 0, n: int = 1_892, k: int = 30, density: float = 0.006) -> Planted:
+def sparse_relation(seed: int = 0, n: int = 1_892, k: int = 30, density: float = 0.006) -> PlantedRelation:
     """Draw a sparse relation whose rows and columns have the same clusters.
 
     Strengths are Gamma(0.2), scaled to a mean of `density` and cut at 0.9. Memory is 8 bytes a cell.
@@ -88,15 +90,17 @@ def sparse_planted(seed: int = 0, n: int = 1_892, k: int = 30, density: float = 
     strengths = rng.gamma(0.2, 1, (k, k))
     strengths = np.minimum(strengths * (density / strengths.mean()), _MAX_STRENGTH)
     links = rng.random((n, n)) < strengths[clusters][:, clusters]
-    return Planted(Relation.build(links, name="sparse planted"), clusters, clusters, strengths)
+    return PlantedRelation(Relation.build(links, name="sparse planted"), clusters, clusters, strengths)
 
 
-def large_planted(n_rows: int, n_cols: int, n_ones: int, k_rows: int, k_cols: int, seed: int) -> Planted:
+def large_relation(
+    n_rows: int, n_cols: int, n_ones: int, k_rows: int, k_cols: int, seed: int
+) -> PlantedRelation:
     """Draw a large sparse relation with about `n_ones` links, in memory linear in the links.
 
-    Strengths are Gamma(0.5), scaled so that `n_ones` links are expected and cut at 0.9. Every entry is an
-    independent draw from its block, as in `planted`: a block with strength p receives Poisson(-log(1 - p)) marks on
-    each cell, thrown at random, and a cell is a link when it has a mark, which happens with probability p.
+    Strengths are Gamma(0.5), scaled so that `n_ones` links are expected and cut at 0.9. Every entry is an independent
+    draw from its block, as in `planted_relation`: a block with strength p receives Poisson(-log(1 - p)) marks on each
+    cell, thrown at random, and a cell is a link when it has a mark, which happens with probability p.
     """
     _check_sizes(n_rows, n_cols, k_rows, k_cols)
     if not 0 < n_ones <= n_rows * n_cols // 2:
@@ -118,7 +122,9 @@ def large_planted(n_rows: int, n_cols: int, n_ones: int, k_rows: int, k_cols: in
         columns.append(rng.choice(columns_of[j], marks[k, j]))
     at = np.concatenate(rows), np.concatenate(columns)
     links = sparse.csr_array((np.ones(len(at[0]), np.bool_), at), shape=(n_rows, n_cols))
-    return Planted(Relation.build(links, name="large planted"), row_clusters, column_clusters, strengths)
+    return PlantedRelation(
+        Relation.build(links, name="large planted"), row_clusters, column_clusters, strengths
+    )
 
 
 def planted_network(
@@ -128,7 +134,7 @@ def planted_network(
     *,
     directed: bool = False,
     name: str = "network",
-) -> Planted:
+) -> PlantedRelation:
     """Draw every pair of nodes from its block, without links of a node to itself; the nodes come in random order.
 
     `sizes` has the number of nodes of each cluster by its name in the attribute "group", `strengths` (k, k) the
@@ -158,10 +164,10 @@ def planted_network(
         network=Network(directed),
         attributes={"group": np.array(list(sizes), dtype=object)[clusters]},
     )
-    return Planted(relation, clusters, clusters, chances)
+    return PlantedRelation(relation, clusters, clusters, chances)
 
 
-def groups_of_all_kinds(seed: int = 0) -> Planted:
+def groups_of_all_kinds(seed: int = 0) -> PlantedRelation:
     """Draw 360 nodes: communities, two groups that only meet each other, a centre with its circle, and a sparse rest.
 
     Who looks for communities alone finds the first four: the groups that only meet each other, and the circle, have
@@ -178,7 +184,7 @@ def groups_of_all_kinds(seed: int = 0) -> Planted:
     return planted_network(sizes, chances, seed, name="network_groups")
 
 
-def flow_of_messages(seed: int = 0) -> Planted:
+def flow_of_messages(seed: int = 0) -> PlantedRelation:
     """Draw 150 nodes whose links have a direction: a circle of three groups, senders, and receivers of everything."""
     sizes = {"first": 35, "second": 35, "third": 35, "senders": 20, "receivers": 25}
     chances = np.full((5, 5), 0.01)

@@ -105,9 +105,7 @@ def bars(
     side = 5
     _check_topics(n_documents, side * side, 2 * side, length, alpha, 1.0)
     rng = _generator(seed)
-    rows, columns = np.divmod(np.arange(side * side), side)
-    line = np.arange(side)[:, None]
-    phi = np.vstack([rows == line, columns == line]) / side
+    phi = np.vstack([np.repeat(np.eye(side), side, axis=1), np.tile(np.eye(side), side)]) / side
     theta = rng.dirichlet(np.full(2 * side, alpha), size=n_documents)
     lengths = np.full(n_documents, round(length))
     return _draw_corpus(rng, phi, theta, lengths, pixel_names(side, side), "bars")

@@ -11,7 +11,7 @@ import pytest
 
 from acvb_core.data.relation import Relation
 from acvb_core.data.split import HeldOut
-from acvb_core.data.synthetic import large_planted, planted
+from acvb_core.data.synthetic import large_relation, planted_relation
 from acvb_core.irm.moves import MOVES_FROM, MoveMemory
 from acvb_core.protocols import Array, Posterior
 
@@ -42,9 +42,9 @@ class IrmCases:
         empty_sides = np.zeros((12, 10), dtype=bool)
         empty_sides[2:6, 3:7] = True
         return {
-            "planted": planted(25, 18, 3, 2, 4).relation,
-            "missing entries": planted(25, 18, 3, 2, 4, missing_share=0.3).relation,
-            "mostly missing": planted(25, 18, 3, 2, 4, missing_share=0.95).relation,
+            "planted": planted_relation(25, 18, 3, 2, 4).relation,
+            "missing entries": planted_relation(25, 18, 3, 2, 4, missing_share=0.3).relation,
+            "mostly missing": planted_relation(25, 18, 3, 2, 4, missing_share=0.95).relation,
             "no links": Relation.build(nothing),
             "no links and missing": Relation.build(nothing, holes),
             "links only": Relation.build(~nothing),
@@ -124,15 +124,15 @@ class IrmCases:
         assert ((probability > 0) & (probability < 1)).all()
 
     def medium(self) -> tuple[Relation, dict[str, Any], int]:
-        relation = large_planted(3_000, 3_000, 300_000, 15, 15, 1).relation
+        relation = large_relation(3_000, 3_000, 300_000, 15, 15, 1).relation
         assert relation.transposed.n_ones > 250_000
         return relation, {"k_rows": 20, "k_cols": 20}, 12
 
     def long(self) -> tuple[Relation, int]:
-        return planted(200, 150, 3, 3, 5).relation, 35
+        return planted_relation(200, 150, 3, 3, 5).relation, 35
 
     def wide(self) -> tuple[Relation, list[dict[str, Any]]]:
-        relation = large_planted(2_000, 3_000, 60_000, 8, 8, 1).relation
+        relation = large_relation(2_000, 3_000, 60_000, 8, 8, 1).relation
         assert relation.transposed.shape == (3_000, 2_000)
         return relation, [
             {"k_rows": 20, "k_cols": 20},

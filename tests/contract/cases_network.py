@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from acvb_core.data.relation import Network, Relation
-from acvb_core.data.synthetic import sparse_planted
+from acvb_core.data.synthetic import sparse_relation
 from acvb_core.irm.moves import MOVES_FROM
 from acvb_core.protocols import Array, Posterior
 
@@ -138,14 +138,14 @@ class NetworkCases(IrmCases):
             np.testing.assert_allclose(square, square.T, atol=1e-12)
 
     def medium(self) -> tuple[Relation, dict[str, Any], int]:
-        links = sparse_planted(1, 3_000, 15, 0.03).relation.ones.toarray()
+        links = sparse_relation(1, 3_000, 15, 0.03).relation.ones.toarray()
         return network_of(links, directed=True), {"k_rows": 40}, 12
 
     def long(self) -> tuple[Relation, int]:
         return groups(200, 3, 5, directed=True), 20
 
     def wide(self) -> tuple[Relation, list[dict[str, Any]]]:
-        links = sparse_planted(1, 2_500, 8, 0.01).relation.ones.toarray()
+        links = sparse_relation(1, 2_500, 8, 0.01).relation.ones.toarray()
         relation = network_of(links, directed=True)
         assert relation.transposed.shape == (2_500, 2_500)
         return relation, [

@@ -9,7 +9,7 @@ import pytest
 
 from acvb_core.clusters import order_by_size
 from acvb_core.data.relation import Network, Relation
-from acvb_core.data.synthetic import Planted, planted, sparse_planted
+from acvb_core.data.synthetic import PlantedRelation, planted_relation, sparse_relation
 from acvb_core.errors import ParameterError
 from acvb_core.irm.layout import TWO_DOMAINS, network_layout
 from acvb_core.irm.state import block_counts
@@ -31,7 +31,7 @@ def each_of(**names: tuple[str, ...]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize(("row", "name"), found)
 
 
-def network_of(truth: Planted, directed: bool) -> Relation:
+def network_of(truth: PlantedRelation, directed: bool) -> Relation:
     """Return a square planted relation as a network; of links either way an undirected one makes one."""
     links = truth.relation.ones.toarray() & ~np.eye(len(truth.row_clusters), dtype=bool)
     return Relation.build(links, network=Network(directed))
@@ -40,8 +40,8 @@ def network_of(truth: Planted, directed: bool) -> Relation:
 def drawn(row: Method) -> list[Relation]:
     """Return data of the method's model with clear clusters: of networks one of either kind."""
     if row.model == "irm":
-        return [planted(60, 50, 3, 3, 5).relation]
-    truth = sparse_planted(5, 60, 3, 0.3)
+        return [planted_relation(60, 50, 3, 3, 5).relation]
+    truth = sparse_relation(5, 60, 3, 0.3)
     return [network_of(truth, directed) for directed in (True, False)]
 
 

@@ -12,7 +12,7 @@ from scipy import sparse, stats
 
 from acvb_core.data.relation import Relation
 from acvb_core.data.split import hold_out
-from acvb_core.data.synthetic import large_planted, planted
+from acvb_core.data.synthetic import large_relation, planted_relation
 from acvb_core.errors import ParameterError
 from tests.costs import units_of
 
@@ -25,7 +25,7 @@ from tests.costs import units_of
     st.integers(0, 2**32),
 )
 def test_the_parts_make_up_the_whole(n_rows, n_cols, share, missing_share, seed):
-    relation = planted(n_rows, n_cols, 2, 2, seed, missing_share=missing_share).relation
+    relation = planted_relation(n_rows, n_cols, 2, 2, seed, missing_share=missing_share).relation
     split = hold_out(relation, share, seed)
     held, train = split.heldout, split.train
     assert held.n == round(share * relation.n_observed) == len(held.rows) == len(held.columns)
@@ -47,7 +47,7 @@ def test_the_parts_make_up_the_whole(n_rows, n_cols, share, missing_share, seed)
 
 @pytest.mark.parametrize("share", [0.2, 0.7])
 def test_every_observed_entry_is_as_likely(share):
-    relation = planted(5, 6, 2, 2, 3, missing_share=0.2).relation
+    relation = planted_relation(5, 6, 2, 2, 3, missing_share=0.2).relation
     draws = 4000
     counts = np.zeros(relation.shape)
     for seed in range(draws):
@@ -72,7 +72,7 @@ def test_pairs_of_entries_are_as_likely():
 
 
 def test_same_seed_same_bits_other_seed_others():
-    relation = planted(40, 50, 3, 3, 0).relation
+    relation = planted_relation(40, 50, 3, 3, 0).relation
     first, again, other = (hold_out(relation, 0.1, seed) for seed in (7, 7, 8))
     assert first.heldout.rows.tobytes() == again.heldout.rows.tobytes()
     assert first.heldout.columns.tobytes() == again.heldout.columns.tobytes()
@@ -80,7 +80,7 @@ def test_same_seed_same_bits_other_seed_others():
 
 
 def test_a_share_of_nothing_holds_nothing_out():
-    relation = planted(4, 5, 2, 2, 0).relation
+    relation = planted_relation(4, 5, 2, 2, 0).relation
     split = hold_out(relation, 0.0, 0)
     assert (split.heldout.n, split.note, split.train.fingerprint) == (0, None, relation.fingerprint)
     tiny = hold_out(relation, 0.001, 0)
@@ -89,7 +89,7 @@ def test_a_share_of_nothing_holds_nothing_out():
 
 
 def test_the_number_is_capped_and_the_note_says_so():
-    split = hold_out(planted(20, 20, 2, 2, 0).relation, 0.5, 0, max_entries=30)
+    split = hold_out(planted_relation(20, 20, 2, 2, 0).relation, 0.5, 0, max_entries=30)
     assert split.heldout.n == 30
     assert "30 entries" in split.note
     assert "200" in split.note
@@ -98,16 +98,16 @@ def test_the_number_is_capped_and_the_note_says_so():
 @pytest.mark.parametrize("share", [-0.1, 1.0, 1.5, float("nan")])
 def test_shares_that_make_no_sense(share):
     with pytest.raises(ParameterError, match="share"):
-        hold_out(planted(4, 5, 2, 2, 0).relation, share, 0)
+        hold_out(planted_relation(4, 5, 2, 2, 0).relation, share, 0)
 
 
 def test_negative_seeds_make_no_sense():
     with pytest.raises(ParameterError, match="Seed"):
-        hold_out(planted(4, 5, 2, 2, 0).relation, 0.1, -1)
+        hold_out(planted_relation(4, 5, 2, 2, 0).relation, 0.1, -1)
 
 
 def test_time_and_memory_do_not_grow_with_the_cells():
-    relation = large_planted(50_000, 60_000, 20_000, 3, 3, 0).relation  # 3,000 million cells
+    relation = large_relation(50_000, 60_000, 20_000, 3, 3, 0).relation  # 3,000 million cells
     tracemalloc.start()
     try:
         split = hold_out(relation, 0.5, 0, max_entries=100_000)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from acvb_core.data.synthetic import large_planted, planted, sparse_planted, synth1, synth2
+from acvb_core.data.synthetic import large_relation, planted_relation, sparse_relation, synth1, synth2
 from acvb_core.errors import ParameterError
 
 
@@ -40,20 +40,20 @@ def test_seeds():
 
 
 def test_clusters_are_uniform():
-    counts = np.bincount(planted(6000, 1, 3, 1, 0).row_clusters)
+    counts = np.bincount(planted_relation(6000, 1, 3, 1, 0).row_clusters)
     assert (np.abs(counts - 2000) < 5 * np.sqrt(6000 * 2 / 9)).all()
 
 
 def test_missing_entries():
-    drawn = planted(200, 300, 2, 3, 1, missing_share=0.25)
+    drawn = planted_relation(200, 300, 2, 3, 1, missing_share=0.25)
     assert abs(drawn.relation.n_missing / 60_000 - 0.25) < 0.01
-    same = planted(200, 300, 2, 3, 1)
+    same = planted_relation(200, 300, 2, 3, 1)
     hidden = drawn.relation.missing.toarray()
     np.testing.assert_array_equal(drawn.relation.ones.toarray(), same.relation.ones.toarray() & ~hidden)
 
 
 def test_the_sparse_planted_relation_is_the_published_one():
-    drawn = sparse_planted()
+    drawn = sparse_relation()
     assert drawn.relation.shape == (1892, 1892)
     assert drawn.relation.n_ones == 21_106
     np.testing.assert_array_equal(drawn.row_clusters, drawn.column_clusters)
@@ -61,14 +61,14 @@ def test_the_sparse_planted_relation_is_the_published_one():
 
 
 def test_a_large_relation_has_about_the_links_asked_for_and_its_blocks():
-    drawn = large_planted(2000, 3000, 120_000, 4, 5, 2)
+    drawn = large_relation(2000, 3000, 120_000, 4, 5, 2)
     assert abs(drawn.relation.n_ones - 120_000) < 5 * np.sqrt(120_000)
     assert drawn.strengths.max() <= 0.9
     assert_drawn_from_strengths(drawn)
 
 
 def test_a_dense_large_relation_cuts_its_strengths():
-    drawn = large_planted(300, 400, 50_000, 4, 5, 2)
+    drawn = large_relation(300, 400, 50_000, 4, 5, 2)
     assert abs(drawn.relation.n_ones - 50_000) < 1500
     assert drawn.strengths.max() <= 0.9
     assert_drawn_from_strengths(drawn)
@@ -77,12 +77,12 @@ def test_a_dense_large_relation_cuts_its_strengths():
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: planted(0, 5, 1, 1, 0),
-        lambda: planted(5, 5, 0, 1, 0),
-        lambda: planted(5, 5, 1, 1, 0, beta=(0.0, 1.0)),
-        lambda: planted(5, 5, 1, 1, 0, missing_share=1.0),
-        lambda: large_planted(10, 10, 60, 2, 2, 0),
-        lambda: sparse_planted(n=0),
+        lambda: planted_relation(0, 5, 1, 1, 0),
+        lambda: planted_relation(5, 5, 0, 1, 0),
+        lambda: planted_relation(5, 5, 1, 1, 0, beta=(0.0, 1.0)),
+        lambda: planted_relation(5, 5, 1, 1, 0, missing_share=1.0),
+        lambda: large_relation(10, 10, 60, 2, 2, 0),
+        lambda: sparse_relation(n=0),
     ],
 )
 def test_sizes_that_make_no_sense(call):

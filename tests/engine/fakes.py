@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from acvb_core.data.relation import Relation
-from acvb_core.data.synthetic import planted
+from acvb_core.data.synthetic import planted_relation
 from acvb_core.engine.problem import Problem, pose
 from acvb_core.engine.run import run
 from acvb_core.engine.snapshot import Snapshot
@@ -100,7 +100,7 @@ class Wrapped:
 
 def small_relation() -> Relation:
     """Return a planted relation with missing entries, of 40 x 30 objects."""
-    return planted(40, 30, 3, 3, 5, missing_share=0.1).relation
+    return planted_relation(40, 30, 3, 3, 5, missing_share=0.1).relation
 
 
 def small_problem(method: str, *, heldout: float = 0.1, seed: int = 3, **values: Any) -> Problem:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from acvb_core.data.synthetic import planted
+from acvb_core.data.synthetic import planted_relation
 from acvb_core.engine.fitting import Comparison, compare, fit
 from acvb_core.engine.run import StopRun
 from acvb_core.engine.snapshot import Verdict
@@ -13,7 +13,7 @@ from acvb_core.errors import ParameterError
 from acvb_core.evaluate.agreement import agreement
 from tests.engine.fakes import QUICK, all_snapshots, small_problem, small_relation
 
-TRUTH = planted(60, 50, 3, 3, 5)
+TRUTH = planted_relation(60, 50, 3, 3, 5)
 
 
 @pytest.mark.parametrize("method", list(QUICK))

@@ -11,7 +11,7 @@ from scipy import sparse
 import acvb_core
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.relation import Relation
-from acvb_core.data.synthetic import planted
+from acvb_core.data.synthetic import planted_relation
 from acvb_core.data.synthetic_mixtures import planted_features, planted_topics
 from acvb_core.engine import fitting, free_memory, job
 from acvb_core.engine.executor import Executor
@@ -25,7 +25,7 @@ from acvb_core.engine.streaming import StreamingLda
 from acvb_core.engine.tuning import tune
 from acvb_core.errors import ParameterError
 
-RELATION = planted(20, 30, 2, 2, seed=1).relation
+RELATION = planted_relation(20, 30, 2, 2, seed=1).relation
 CORPUS = planted_topics(25, 30, 3, 12, 0.2, 0.1, 4).corpus
 TABLE = planted_features(40, 10, 3, seed=1).table
 TEXTS = ["a cat and a dog", "dogs chase cats"]

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from acvb_core.clusters import mean_l1_change
-from acvb_core.data.synthetic import Planted, planted
+from acvb_core.data.synthetic import PlantedRelation, planted_relation
 from acvb_core.engine.problem import Problem, pose
 from acvb_core.engine.run import Schedule, StopRun, run
 from acvb_core.engine.snapshot import Snapshot, Verdict
@@ -76,7 +76,7 @@ def test_sweeps_only_when_asked() -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_same_seed_same_bits_whatever_runs_beside_it(method: str) -> None:
     # Large enough that a product cut over several threads would be added up in another order.
-    relation = planted(150, 120, 4, 4, 5, missing_share=0.1).relation
+    relation = planted_relation(150, 120, 4, 4, 5, missing_share=0.1).relation
     settings: dict[str, Any] = {"k_rows": 12, "k_cols": 12, "max_sweeps": 8}
     if method == "gibbs":
         settings["burn_in"] = 2
@@ -397,7 +397,7 @@ def test_sampler_is_scored_by_the_log_of_its_averaged_predictions() -> None:
 class NearTruth:
     """A start at the planted clusters, with a little of every object in clusters that are not needed."""
 
-    truth: Planted
+    truth: PlantedRelation
     k: int = 7
 
     def responsibilities(self, *_: Any) -> dict[str, np.ndarray]:
@@ -417,7 +417,7 @@ def padded(posterior: Posterior, k: int) -> Posterior:
 @pytest.mark.parametrize("method", ["acvb0", "acvb", "cvb0", "cvb", "vb"])
 def test_shrinking_is_harmless(method: str) -> None:
     """A run that drops tiny clusters ends where one that keeps them does; without moves, which would remove them."""
-    truth = planted(200, 160, 3, 3, 13)
+    truth = planted_relation(200, 160, 3, 3, 13)
     last = {}
     for shrink in (0.0, 1e-5):
         values = {
@@ -459,7 +459,7 @@ def test_schedule_spares_large_problems() -> None:
 
 
 def test_runs_on_one_relation_share_their_split() -> None:
-    relation = planted(40, 30, 2, 2, 0).relation
+    relation = planted_relation(40, 30, 2, 2, 0).relation
     one, other = (pose(relation, name, heldout=0.1, heldout_seed=3) for name in ("cvb0", "vb"))
     assert one.train is other.train
     again = pose(relation, "cvb0", heldout=0.1, heldout_seed=4)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from acvb_core.data.relation import Network, Relation
-from acvb_core.data.synthetic import planted
+from acvb_core.data.synthetic import planted_relation
 from acvb_core.irm.hyper import Hyper
 from acvb_core.irm.layout import TWO_DOMAINS, Layout, network_layout
 from acvb_core.irm.moves import Moves, Sweeping
@@ -49,14 +49,14 @@ def directed_network(seed: int, n: int = 240) -> tuple[Relation, Truth]:
 
 def two_domains(seed: int) -> tuple[Relation, Truth]:
     """240 x 200 objects in 4 x 4 groups."""
-    found = planted(240, 200, 4, 4, seed)
+    found = planted_relation(240, 200, 4, 4, seed)
     return found.relation, {"rows": found.row_clusters, "cols": found.column_clusters}
 
 
 def small_relation(kind: str, seed: int, missing: float = 0.0) -> tuple[Relation, Truth]:
     """Some 100 objects of either kind in a few groups."""
     if kind == "two domains":
-        found = planted(90, 70, 4, 4, seed, beta=(0.3, 0.6), missing_share=missing)
+        found = planted_relation(90, 70, 4, 4, seed, beta=(0.3, 0.6), missing_share=missing)
         return found.relation, {"rows": found.row_clusters, "cols": found.column_clusters}
     relation, labels = network([30, 25, 20, 15, 10, 10], kind, seed, missing)
     return relation, {"rows": labels}

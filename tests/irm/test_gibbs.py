@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 from scipy.special import betaln, gammaln
 
-from acvb_core.data.synthetic import planted
+from acvb_core.data.synthetic import planted_relation
 from acvb_core.engine.fitting import fit
 from acvb_core.irm.gibbs import (
     GibbsIrm,
@@ -48,7 +48,7 @@ def test_frequencies_match_the_exact_posterior(seed: int) -> None:
 
 def test_domain_step_keeps_labels_without_gaps_and_grows() -> None:
     """A large concentration makes many clusters: more than the arrays first had room for."""
-    relation = planted(200, 30, 2, 2, 0).relation
+    relation = planted_relation(200, 30, 2, 2, 0).relation
     other = one_hot(np.random.default_rng(0).integers(2, size=30).astype(np.int64))
     labels, moved = sample_domain(
         relation, np.zeros(200, np.int64), other, 50.0, 50.0, 1e3, np.random.default_rng(1)
@@ -59,7 +59,7 @@ def test_domain_step_keeps_labels_without_gaps_and_grows() -> None:
 
 
 def test_a_sweep_leaves_the_state_and_reports_moves() -> None:
-    relation = planted(40, 30, 2, 2, 0).relation
+    relation = planted_relation(40, 30, 2, 2, 0).relation
     sampler = GibbsIrm(relation, Start(4, 4, "random"), Hyper.tied(1.0, 1.0, 1.0))
     state = sampler.init(np.random.default_rng(0))
     before = {domain: labels.copy() for domain, labels in state.labels.items()}
@@ -107,7 +107,7 @@ def _assert_same_law(draws: np.ndarray, grid: np.ndarray, log_density: np.ndarra
 
 
 def test_planted_recovery() -> None:
-    truth = planted(200, 150, 3, 4, 0)
+    truth = planted_relation(200, 150, 3, 4, 0)
     found = fit(truth.relation, "gibbs", k_rows=8, k_cols=8, burn_in=30, max_sweeps=60)
     from acvb_core.evaluate.agreement import agreement
 

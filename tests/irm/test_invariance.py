@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from acvb_core.data.relation import Relation
-from acvb_core.data.synthetic import planted, synth1
+from acvb_core.data.synthetic import planted_relation, synth1
 from acvb_core.engine.fitting import fit
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.irm.domain import DomainPass
@@ -94,7 +94,7 @@ def test_synth1_is_recovered(method: str) -> None:
 
 
 def test_spectral_start_finds_clear_clusters() -> None:
-    truth = planted(200, 160, 3, 4, 5, beta=(0.3, 0.3))
+    truth = planted_relation(200, 160, 3, 4, 5, beta=(0.3, 0.3))
     found = Start(3, 4).responsibilities(truth.relation, TWO_DOMAINS, np.random.default_rng(0))
     assert agreement(truth.row_clusters, found["rows"].argmax(axis=1))["ari"] > 0.95
     assert agreement(truth.column_clusters, found["cols"].argmax(axis=1))["ari"] > 0.95

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acvb_core.data.synthetic import planted
+from acvb_core.data.synthetic import planted_relation
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.problem import Problem, pose
 from acvb_core.engine.run import run
@@ -37,7 +37,7 @@ __all__ = ["moves_made"]  # a fixture
 
 def split_state(seed: int) -> tuple[IrmState, object]:
     """Return a state with true clusters cut in two, and its relation."""
-    truth = planted(60, 50, 2, 2, seed, beta=(0.3, 0.3))
+    truth = planted_relation(60, 50, 2, 2, seed, beta=(0.3, 0.3))
     rng = np.random.default_rng(seed)
     rows = 2 * truth.row_clusters + rng.integers(2, size=60)
     cols = 2 * truth.column_clusters + rng.integers(2, size=50)
@@ -110,7 +110,7 @@ def test_tidy_with_keep_bound_never_lowers_it() -> None:
 
 @pytest.mark.parametrize("method", ["cvb0", "acvb0", "vb", "cvb"])
 def test_merging_finds_the_planted_blocks(method: str) -> None:
-    truth = planted(300, 400, 4, 5, 1)
+    truth = planted_relation(300, 400, 4, 5, 1)
     found = fit(truth.relation, method, k_rows=15, k_cols=15)
     assert found.snapshot.effective_k == {"rows": 4, "cols": 5}
     assert agreement(truth.row_clusters, found.labels("rows"))["ari"] == 1.0
@@ -119,7 +119,7 @@ def test_merging_finds_the_planted_blocks(method: str) -> None:
 
 def test_merges_end() -> None:
     """After the last attempt nothing but sweeps happens, so a run can settle."""
-    truth = planted(80, 70, 3, 3, 2)
+    truth = planted_relation(80, 70, 3, 3, 2)
     flags = []
     fit(truth.relation, "cvb0", k_rows=9, k_cols=9, tol=1e-12, max_sweeps=MOVES_UNTIL + 5,
         watch=lambda _, snapshot: flags.append(snapshot.state.moves is None))  # fmt: skip

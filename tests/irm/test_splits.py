@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acvb_core.data.relation import Network, Relation
-from acvb_core.data.synthetic import planted
+from acvb_core.data.synthetic import planted_relation
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.irm import split
 from acvb_core.irm.directions import Residuals
@@ -361,7 +361,7 @@ def test_splits_of_a_large_relation_can_be_stopped_at_any_time(kind: str) -> Non
 
 
 def large_relation(n: int) -> tuple[Relation, dict[str, np.ndarray]]:
-    found = planted(n, n, 4, 4, 0, beta=(0.3, 3.0))
+    found = planted_relation(n, n, 4, 4, 0, beta=(0.3, 3.0))
     return found.relation, {"rows": found.row_clusters, "cols": found.column_clusters}
 
 

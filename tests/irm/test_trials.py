@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acvb_core.data.synthetic import sparse_planted
+from acvb_core.data.synthetic import sparse_relation
 from acvb_core.engine.problem import Problem, pose
 from acvb_core.engine.run import StopRun, run
 from acvb_core.engine.snapshot import Snapshot
@@ -24,7 +24,7 @@ from tests.irm.moves_adapters import RELATIONS, mixed_network, small_relation, s
 
 def sparse_case(seed: int, **values: Any) -> Problem:
     """A sparse relation of 250 x 250 objects in 10 groups, two domains, from twice as many clusters."""
-    return pose(sparse_planted(seed, 250, 10, 0.04).relation, "cvb0", {"k_rows": 20, "k_cols": 20} | values)
+    return pose(sparse_relation(seed, 250, 10, 0.04).relation, "cvb0", {"k_rows": 20, "k_cols": 20} | values)
 
 
 def last_of(problem: Problem) -> Snapshot:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from acvb_core.data.synthetic import planted
+from acvb_core.data.synthetic import planted_relation
 from acvb_core.engine.fitting import fit
 from acvb_core.irm.vb import expected_log_shares
 
@@ -15,7 +15,7 @@ from acvb_core.irm.vb import expected_log_shares
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 def test_bound_never_falls(init: str, hyper: str, missing: float) -> None:
     for seed in range(4):
-        relation = planted(70, 90, 4, 3, seed, missing_share=missing).relation
+        relation = planted_relation(70, 90, 4, 3, seed, missing_share=missing).relation
         history = fit(
             relation, "vb", init=init, hyper=hyper, seed=seed, k_rows=8, k_cols=7, tol=1e-12, max_sweeps=80
         ).history
@@ -25,7 +25,7 @@ def test_bound_never_falls(init: str, hyper: str, missing: float) -> None:
 
 
 def test_bound_never_falls_with_per_block_priors() -> None:
-    relation = planted(70, 90, 4, 3, 1).relation
+    relation = planted_relation(70, 90, 4, 3, 1).relation
     history = fit(relation, "vb", hyper="per-block", k_rows=6, k_cols=6, tol=1e-12, max_sweeps=60).history
     bound = history.lower_bound.to_numpy()
     assert np.diff(bound).min() >= -1e-9 * np.abs(bound).max()

@@ -13,7 +13,7 @@ from acvb_core.data.corpora.readers import read_texts
 from acvb_core.data.corpora.texts import corpus_of_texts
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.synthetic import planted
+from acvb_core.data.synthetic import planted_relation
 from acvb_core.data.synthetic_mixtures import planted_topics
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
@@ -136,7 +136,7 @@ def test_texts_need_to_be_cut_and_relations_have_no_documents() -> None:
     counted = fit(planted_topics(10, 8, 2, 5, 0.1, 0.1, 0).corpus, "vb", k=2, max_sweeps=2)
     with pytest.raises(ParameterError, match="read as counts"):
         counted.transform(["a text"])
-    relation = fit(planted(8, 6, 2, 2, 0).relation, "vb", k_rows=2, k_cols=2, max_sweeps=2)
+    relation = fit(planted_relation(8, 6, 2, 2, 0).relation, "vb", k_rows=2, k_cols=2, max_sweeps=2)
     with pytest.raises(ParameterError, match="no documents"):
         relation.transform(["a text"])
 

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from acvb_core.data.relation import Relation
-from acvb_core.data.synthetic import planted
+from acvb_core.data.synthetic import planted_relation
 from acvb_core.engine.result import Result
 from acvb_core.views.arrangement import Arrangement, arrange, arranged, as_read
 from acvb_core.views.binning import bins_of, count_in_bins
@@ -21,7 +21,7 @@ from acvb_core.views.theme import INK, UNKNOWN
 
 @pytest.fixture(scope="module")
 def large() -> Arrangement:
-    drawn = planted(1700, 1600, 4, 5, 0, missing_share=0.05)
+    drawn = planted_relation(1700, 1600, 4, 5, 0, missing_share=0.05)
     return arrange(drawn.relation, drawn.row_clusters, drawn.column_clusters, (4, 5), {})
 
 
@@ -151,7 +151,7 @@ def test_a_relation_without_missing_entries_has_no_grey(women: Result) -> None:
 
 
 def test_several_matrices_share_one_scale() -> None:
-    drawn = [planted(1700, 1600, 2, 2, seed, beta=(1, b)) for seed, b in ((0, 1), (1, 60))]
+    drawn = [planted_relation(1700, 1600, 2, 2, seed, beta=(1, b)) for seed, b in ((0, 1), (1, 60))]
     figures = block_figures(
         [arrange(d.relation, d.row_clusters, d.column_clusters, (2, 2), {}) for d in drawn]
     )
