@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from acvb_core.averaging import BURN_IN_CAP
+from acvb_core.display import ModelDisplay
 from acvb_core.errors import ParameterError
 from acvb_core.parameters import Parameter, Value, checked
 from acvb_core.protocols import Inference, Model
@@ -127,6 +128,8 @@ class ModelRow:
         Memory that scoring takes, for each held-out entry or word.
     clusterings : dict of str to str
         Array of posteriors whose rows can be told by their largest entry -> what its objects are called.
+    display : ModelDisplay
+        How its runs are shown.
     caps : dict of str to str
         Domain -> the parameter that is only a limit to its clusters, which die out when they are not needed.
     accepts : callable
@@ -164,6 +167,7 @@ class ModelRow:
     scoring_bytes: int
     clusterings: dict[str, str]
     caps: dict[str, str]
+    display: ModelDisplay
     accepts: Callable[[Any], bool] = lambda data: True
     wanted: str = ""
     streamed: type | None = None

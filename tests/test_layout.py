@@ -23,6 +23,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("protocols", "parameters", "special"),
     ("clusters",),
     ("averaging",),
+    ("display",),
     ("rows",),
     ("data",),
     ("evaluate",),

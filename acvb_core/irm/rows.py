@@ -10,6 +10,7 @@ from acvb_core.averaging import Averaged, SampleMean
 from acvb_core.data.relation import Network, Relation
 from acvb_core.data.split import hold_out
 from acvb_core.irm.cvb import CollapsedIrm
+from acvb_core.irm.display import NETWORK_DISPLAY, RELATION_DISPLAY
 from acvb_core.irm.gibbs import GibbsIrm
 from acvb_core.irm.hyper import Hyper
 from acvb_core.irm.layout import TWO_DOMAINS, Layout, network_layout
@@ -64,6 +65,7 @@ IRM = ModelRow(
     96,  # a probability, and the sorted copies behind the ranking scores
     {"rows": "rows", "cols": "columns"},
     {"rows": "k_rows", "cols": "k_cols"},
+    RELATION_DISPLAY,
     observed=lambda relation: relation.n_observed,
     tiny=_tiny_relation,
 )
@@ -81,6 +83,7 @@ NETWORK = ModelRow(
     96,
     {"rows": "nodes"},
     {"rows": "k_rows"},
+    NETWORK_DISPLAY,
     accepts=lambda relation: relation.network is not None,
     wanted="a relation whose two sides are the same objects (load it with domains='one', or use "
     "`acvb_core.as_network`)",

@@ -12,6 +12,7 @@ from acvb_core.data.corpus_split import hold_out_documents, hold_out_tokens
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.errors import ParameterError
 from acvb_core.lda.cvb import CollapsedLda
+from acvb_core.lda.display import DISPLAY
 from acvb_core.lda.gibbs import GibbsLda
 from acvb_core.lda.hyper import LEARN_EVERY, LEARN_FROM, LEARN_UNTIL, LOW, Concentrations
 from acvb_core.lda.memory import memory_bytes
@@ -58,6 +59,7 @@ LDA = ModelRow(
     16,
     {"documents": "documents"},
     {},
+    DISPLAY,
     streamed=DiskCorpus,
     hold_out_documents=hold_out_documents,
     observed=lambda corpus: corpus.n_tokens,

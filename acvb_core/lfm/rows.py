@@ -9,6 +9,7 @@ import numpy as np
 from acvb_core.data.split import hold_out_cells
 from acvb_core.data.table import Table
 from acvb_core.lfm.cells import NOISE_FLOOR, Cells
+from acvb_core.lfm.display import DISPLAY
 from acvb_core.lfm.fab import Fab
 from acvb_core.lfm.feature_mean import FeatureMean
 from acvb_core.lfm.ibp import IbpGibbs
@@ -57,6 +58,7 @@ LFM = ModelRow(
     128,  # densities and means in extended precision, and what they are made of
     {},
     {"features": "k_max"},
+    DISPLAY,
     raced_by="heldout",
     bound_unit=_n_objects,
     observed=lambda table: table.n_observed,

@@ -13,6 +13,8 @@ from acvb_core.engine.fitting import comparison_row
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import MOTION, Verdict
 from acvb_core.evaluate.agreement import agreement
+from acvb_core.registry import MODELS
+from acvb_core.rows import ModelRow
 
 #: Columns of the table: key of a comparison row -> (title, how it is written, sign of what is better or 0).
 COLUMNS: dict[str, tuple[str, str, int]] = {
@@ -40,17 +42,6 @@ COLUMNS: dict[str, tuple[str, str, int]] = {
     "k_features": ("Features", "{:,.0f}", 0),
 }
 
-#: Columns in which nothing is marked as the best for a model, whatever the sign.
-_UNMARKED: dict[str, tuple[str, ...]] = {"lda": ("pseudo_loo", "loo_perplexity"), "lfm": ("lower_bound",)}
-#: … and why.
-_UNMARKED_NOTES = {
-    "lda": "Leave-one-out scores are not marked: they favour an alpha that is far too small, so they do not choose "
-    "between runs of different alpha.",
-    "lfm": "Lower bounds are not marked: each method bounds something else, and those at different numbers of features "
-    "cannot be compared. Held-out scores can. The table has the bound of all objects, the curves that of one.",
-}
-#: What a model holds out, where it is not entries.
-_HELD_OUT = {"lda": "words", "network": "pairs", "lfm": "cells"}
 #: Scores that runs of several models on the same data may be held against each other by; of the rest, each model
 #: counts what it explains in a way of its own.
 _ACROSS = ("cpu_seconds", "heldout_")
@@ -100,18 +91,16 @@ def comparison_table(results: Sequence[Result], labels: Sequence[str]) -> Compar
     same_data = len({result.problem.fingerprint for result in results}) <= 1
     same_split = same_data and len({_split(result) for result in results}) <= 1
     best = pd.DataFrame(False, index=rows.index, columns=keys)
-    models = {result.problem.settings.model for result in results}
-    unmarked = {key for model in models for key in _UNMARKED.get(model, ())}
+    models = _models(results)
+    unmarked = {key for model in models for key in model.display.unmarked}
     if same_split:
         for key in keys:
             sign = COLUMNS[key][2]
             if sign and key not in unmarked and (len(models) == 1 or key.startswith(_ACROSS)):
                 best[key] = _best(rows[key].to_numpy(dtype=float) * sign, _eligible(results, key))
     titles = {key: COLUMNS[key][0] for key in keys}
-    if models == {"network"}:
-        titles["k_rows"] = "Clusters"
-    elif "network" in models:
-        titles["k_rows"] = "Clusters (rows)"
+    for model in models:
+        titles |= {key: own[len(models) > 1] for key, own in model.display.titles.items() if key in titles}
     return ComparisonTable(
         rows[keys].rename(columns=titles),
         best.rename(columns=titles),
@@ -151,12 +140,12 @@ def _best(values: np.ndarray, eligible: np.ndarray) -> np.ndarray:
 
 def _notes(results: Sequence[Result], same_data: bool, same_split: bool) -> list[str]:
     notes = []
-    models = {result.problem.settings.model for result in results}
+    models = _models(results)
     if not same_data:
-        apart = ", and the clusterings are not compared" if models != {"lfm"} else ""
+        apart = ", and the clusterings are not compared" if any(model.clusterings for model in models) else ""
         notes.append(f"These runs are on different data: no value is marked as the best{apart}.")
     elif not same_split:
-        scores = "perplexities" if "lda" in models else "scores"
+        scores = " and ".join(dict.fromkeys(model.display.scores for model in models))
         notes.append(
             f"These runs held out different {_held_out(results)}, and so learned from different ones: their bounds and "
             f"{scores} are not comparable, and no value is marked as the best."
@@ -170,7 +159,7 @@ def _notes(results: Sequence[Result], same_data: bool, same_split: bool) -> list
     if same_split and unconverged:
         notes.append("CPU time is compared among converged runs only.")
     if same_split:
-        notes += [_UNMARKED_NOTES[model] for model in _UNMARKED if model in models]
+        notes += [model.display.unmarked_reason for model in models if model.display.unmarked]
     if same_split and results and not any(_split(results[0])[:2]):
         notes.append("Nothing was held out, so there are no held-out scores.")
     return notes
@@ -182,7 +171,13 @@ def _held_out(results: Sequence[Result]) -> str:
         return "documents"
     if True in whole:
         return "words (of each document, or of whole documents)"
-    return _HELD_OUT.get(results[0].problem.settings.model, "entries")
+    return _models(results)[0].unit[1]
+
+
+def _models(results: Sequence[Result]) -> list[ModelRow]:
+    """Return the rows of the models of some runs, in the registry's order."""
+    names = {result.problem.settings.model for result in results}
+    return [row for row in MODELS if row.name in names]
 
 
 def clusters_of(result: Result, domain: str) -> NDArray[np.int64]:

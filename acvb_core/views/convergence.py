@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from acvb_core.engine.history import History
 from acvb_core.engine.snapshot import MOVES
+from acvb_core.registry import MODELS, model_row
 from acvb_core.views.curve_columns import Columns
 from acvb_core.views.measures import Streaming
 from acvb_core.views.panels import Panel, axis_ranges, figure_layout, panels_for
@@ -19,10 +20,6 @@ from acvb_core.views.theme import Figure, Style, b64, decimate, escape, rgba, ru
 XAxis = Literal["sweep", "cpu_seconds", "passes", "documents_seen"]
 MAX_POINTS = 400
 _MANY_RUNS = 6
-#: What moves are of, by model, where it is not clusters.
-_NOUNS = {"lfm": "feature"}
-#: What changes from sweep to sweep, where it is not q.
-_CHANGING = {"lfm": "E[z]"}
 _NOWHERE: NDArray[np.int64] = np.empty(0, dtype=np.int64)
 
 
@@ -65,7 +62,7 @@ class RunCurve:
     history: History
     tolerance: float | None = None
     heldout: bool = False
-    model: str = "irm"
+    model: str = MODELS[0].name
     learns: bool | None = None
     streams: bool = False
     n_documents: int | None = None
@@ -107,7 +104,7 @@ def live_figure(
     histories = [run.columns for run in runs]
     streams = _streaming(runs)
     panels = panels_for(
-        runs[0].model if runs else "irm",
+        runs[0].model if runs else MODELS[0].name,
         histories,
         heldout=any(run.heldout for run in runs),
         learns=_learns(runs),
@@ -176,7 +173,7 @@ class _Curves:
         averaged = is_averaged(self.run.history)
         before = np.where(in_burn_in | ~np.isfinite(mean), own, np.nan) if averaged else own
         q, swept = ("the topics", "windows") if self.run.streams else ("q", "sweeps")
-        q = _CHANGING.get(self.run.model, q)
+        q = model_row(self.run.model).display.changing or q
         traces = [
             self._line(
                 panel, before, "own", f"change of {q} %{{y:.3g}}", width=1.1, opacity=0.6, positive=True
@@ -278,7 +275,7 @@ class _Curves:
         # A bound that is evaluated every few sweeps only is a straight line in between.
         height = np.interp(self.x[moved], self.x[known], values[known])
         counts = self.moves[moved]
-        noun = _NOUNS.get(self.run.model, "cluster")
+        noun = model_row(self.run.model).display.part
         return [
             {
                 "type": "scatter",

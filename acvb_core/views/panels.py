@@ -8,8 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from acvb_core.display import LOO_NATS, Measure
+from acvb_core.registry import model_row
 from acvb_core.views.curve_columns import Table
-from acvb_core.views.measures import LEARNED, LOO_NATS, MEASURES, NO_STREAM, X_AXES, Measure, Streaming
+from acvb_core.views.measures import LEARNED, NO_STREAM, X_AXES, Streaming
 from acvb_core.views.theme import GRID, LINE, MUTED, Figure, base_layout
 
 _ROW_HEIGHT, _GAP = 160, 56  # pixels of a row of panels, and between two for numbers and a title
@@ -99,7 +101,7 @@ def panels_for(
     Parameters
     ----------
     model : str
-        Name in the registry; one that is not known here is drawn like the IRM, where the columns are there.
+        Name in the registry.
     histories : sequence of History or Columns
         Of the runs. What is known of them so far decides between measures of one thing.
     heldout : bool
@@ -109,7 +111,7 @@ def panels_for(
     streams : Streaming
     """
     chosen = []
-    for measure in MEASURES.get(model, MEASURES["irm"]):
+    for measure in model_row(model).display.measures:
         if measure.key == "heldout" and not heldout:
             continue
         # A stream has no bound, and learns no beta.
