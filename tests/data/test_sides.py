@@ -227,7 +227,7 @@ def test_what_makes_no_sense_is_refused(options):
     "names", [("user", "item"), ("a1", "b2"), ("person", "event"), ("target", "source"), ("a", "b")]
 )
 def test_headings_of_two_kinds(names):
-    assert not heading(*names).network
+    assert heading(*names) is None
 
 
 def test_a_heading_of_a_network_is_no_data_and_data_no_heading():

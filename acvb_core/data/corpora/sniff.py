@@ -10,6 +10,7 @@ from dataclasses import fields, replace
 from acvb_core.data.corpora.layout import CorpusFormat, CorpusLayout, CorpusOptions
 from acvb_core.data.corpora.text_files import CorpusSource, TextFolder, open_files
 from acvb_core.data.relations.guess import inspect
+from acvb_core.data.relations.layout import ReadOptions
 from acvb_core.data.sources.byte_source import ByteSource
 from acvb_core.data.sources.formats import PREVIEW_ROWS, FileLayout, resolve_format, wanted_format
 from acvb_core.data.sources.frames import FrameSource
@@ -124,7 +125,9 @@ def _counts_layout(
     source: ByteSource | FrameSource, encoding: str | None, delimiter: str | None, header: bool | None
 ) -> CorpusLayout:
     # A list of (document, word, count) is a list of links with values: the same look, the same reader.
-    links = inspect(source, format="edges", encoding=encoding, delimiter=delimiter, header=header)
+    links = inspect(
+        source, ReadOptions(format="edges", encoding=encoding, delimiter=delimiter, header=header)
+    )
     shared = {field.name: getattr(links, field.name) for field in fields(FileLayout)}
     return CorpusLayout(
         **shared | {"format": "counts"},

@@ -89,7 +89,7 @@ class EdgeListReader:
         """Yield row codes, column codes, verdicts and numbers (None without values), and lines, by batch."""
         at, value_at = self._columns, self._layout.value_column
         for batch in reader:
-            self._check_fields(batch)
+            self._check_labels(batch)
             if self._options.same_nodes:
                 both = self._tables[0].codes(batch.interleaved(*at), 0)
                 rows, columns = both[0::2], both[1::2]
@@ -102,17 +102,15 @@ class EdgeListReader:
                 verdicts, numbers = self._values.read(batch, value_at)
             yield rows, columns, verdicts, numbers, batch.lines
 
-    def _check_fields(self, batch: RecordBatch) -> None:
-        """Refuse records that are too short, and blank labels."""
-        lines = batch.lines
-        if batch.n_fields <= max(*self._columns, self._layout.value_column or 0):
-            what = f"there are {batch.n_fields:,} fields, fewer than the chosen columns need"
-            remedy = "Choose other columns or another delimiter."
-            raise DataError(what, source=self._source.name, line=int(lines[0]), remedy=remedy)
+    def _check_labels(self, batch: RecordBatch) -> None:
+        """Refuse blank labels."""
         for at in self._columns:
             blank = batch.blank(at)
             if blank.any():
-                line, remedy = int(lines[blank.argmax()]), "Give every object a name, or remove the line."
+                line, remedy = (
+                    int(batch.lines[blank.argmax()]),
+                    "Give every object a name, or remove the line.",
+                )
                 name = self._source.name
                 raise DataError("a label is blank", source=name, line=line, column=at + 1, remedy=remedy)
 
@@ -174,7 +172,7 @@ def open_pairs(given: Iterable[Any], name: str) -> tuple[FrameSource, Layout]:
         raise DataError("there are no pairs", source=name, remedy="Give at least one pair (label, label).")
     frame = Frame("pairs", "a list of pairs", tuple(names), False, lambda: iter(batches))
     source = FrameSource(frame, name)
-    layout = inspect(source, format="edges", header=False)
+    layout = inspect(source, ReadOptions(format="edges", header=False))
     if width == 3:
         kind = value_kind(row[2] for row in layout.rows)
         layout = replace(layout, value_column=2, value_kind=kind)

@@ -6,17 +6,18 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Literal
 
-from acvb_core.data.relations.layout import COLUMN_FORMATS, Layout, holds_texts
+from acvb_core.data.relations.layout import COLUMN_FORMATS, Layout, ReadOptions, holds_texts
 from acvb_core.data.sources.byte_source import ByteSource
-from acvb_core.data.sources.formats import PREVIEW_FIELDS, PREVIEW_ROWS, resolve_format
-from acvb_core.data.sources.frames import FrameSource
+from acvb_core.data.sources.formats import PREVIEW_FIELDS, PREVIEW_ROWS, resolve_format, wanted_format
+from acvb_core.data.sources.frames import Frame, FrameSource
 from acvb_core.data.sources.text_lines import GUESS_RECORDS, one_line_fault, read_head
 from acvb_core.data.sources.values import ILLEGAL, read_value, value_kind
 from acvb_core.errors import DataError
 
 Records = Sequence[Sequence[str]]
+Heading = Literal["directed", "network"] | None
 
 # What heads the columns of an edge list.
 _ROW_NAMES = {"source", "src", "from", "fromnodeid", "row", "rows", "row_label", "person", "user", "userid"}
@@ -47,81 +48,69 @@ _UNDIRECTED_PAIRS = {("i", "j"), ("u", "v"), ("ego", "alter")}
 _NUMBERED_ENDS = {("1", "2"), ("0", "1"), ("a", "b"), ("i", "j"), ("x", "y")}
 
 
-def inspect(
-    source: ByteSource | FrameSource,
-    *,
-    format: str | None = None,
-    encoding: str | None = None,
-    delimiter: str | None = None,
-    header: bool | None = None,
-) -> Layout:
-    """Look at the head of `source`; arguments that are not None are taken as given.
+def inspect(source: ByteSource | FrameSource, options: ReadOptions) -> Layout:
+    """Look at the head of `source`; what the options say of it is not guessed.
 
     DataError where the head is no table, or a table of one column, or of a format for texts (JSON, HTML, …).
     """
+    format = wanted_format(options.format, "relation")
+    header = None if options.header == "auto" else options.header
+    bits = False
     if isinstance(source, FrameSource):
-        return _inspect_frame(source, format, header)
-    known = resolve_format(source, "relation", format)
-    if known is not None:
-        return Layout(known.name, source.name, source.gzipped)
-    head = read_head(source, encoding, delimiter)
-    records = head.even
-    blank = Layout("edges", source.name, source.gzipped, head.encoding, head.delimiter, n_fields=head.usual)
-    if format == "matrix" or (format is None and _is_matrix(records)):
-        return _matrix_layout(blank, records, header)
-    if header is None and len(head.records) == 1 and _may_be_heading(records[0]):
-        raise one_line_fault(records[0], source.name)
-    return _edge_layout(blank, records, header)
+        frame, records = source.frame, source.first_rows(GUESS_RECORDS)
+        _check_frame(source, format, records)
+        bits, header = _holds_bits(frame, records), True if frame.named else header
+        layout = Layout("edges", source.name, container=frame.container, n_fields=len(frame.names))
+    else:
+        known = resolve_format(source, "relation", format)
+        if known is not None:
+            return Layout(known.name, source.name, source.gzipped)
+        head = read_head(source, options.encoding, options.delimiter)
+        records = head.even
+        layout = Layout(
+            "edges", source.name, source.gzipped, head.encoding, head.delimiter, n_fields=head.usual
+        )
+        if format != "matrix" and header is None and len(head.records) == 1 and _may_be_heading(records[0]):
+            raise one_line_fault(records[0], source.name)
+    if format == "matrix" or (format is None and (bits or _is_matrix(records))):
+        named_columns, named_rows = _matrix_labels(records)
+        header = named_columns if header is None else header
+        kind = value_kind(field for record in records[header:] for field in record[named_rows:])
+        layout = replace(layout, format="matrix", row_column=0 if named_rows else None, value_kind=kind)
+    else:
+        header = _has_edge_header(records) if header is None else header
+        body = records[header:]
+        row, column, value = _edge_columns(records[0] if header else [""] * layout.n_fields, body)
+        kind = "none" if value is None else value_kind(record[value] for record in body)
+        layout = replace(layout, row_column=row, column_column=column, value_column=value, value_kind=kind)
+    width = min(layout.n_fields, PREVIEW_FIELDS)
+    names = records[0][:width] if header else [f"column {i + 1}" for i in range(width)]
+    rows = tuple(tuple(record[:width]) for record in records[header:][:PREVIEW_ROWS])
+    return replace(layout, header=header, column_names=tuple(names), rows=rows)
 
 
-def _inspect_frame(source: FrameSource, format: str | None, header: bool | None) -> Layout:
-    """Propose how to read columns that are no text."""
-    frame = source.frame
+def _check_frame(source: FrameSource, format: str | None, records: Records) -> None:
+    """Refuse columns that are to be read as a format of files, and a single column."""
+    frame, only = source.frame, None
     if format not in (None, *COLUMN_FORMATS):
         what = f"this is {frame.what}, but it was to be read as {format}"
         remedy = "Let the format be recognised, or choose edges or matrix."
-        raise DataError(what, source=source.name, remedy=remedy)
-    records = source.first_rows(GUESS_RECORDS)
-    if len(frame.names) < 2:
+    elif len(frame.names) < 2:
+        what, only = f"{frame.what} has one column only", next(iter(frame.names), None)
         remedy = "To read links, give two columns of labels."
         if holds_texts([row[0] for row in records[frame.named :] if row]):
-            column = frame.names[0] if frame.named else 0
+            column = only if frame.named else 0
             remedy += f" To read documents, use load_corpus (text_column={column!r})."
-        only = frame.names[0] if frame.names else None
-        raise DataError(f"{frame.what} has one column only", source=source.name, value=only, remedy=remedy)
-    named = True if frame.named else header
-    blank = Layout("edges", source.name, container=frame.container, n_fields=len(frame.names))
-    # Columns of 0 and 1, perhaps behind an index, that are not called as those of links: a matrix, however few.
-    cells = (cell for row in records[1:] for cell in row[frame.has_index :])
+    else:
+        return
+    raise DataError(what, source=source.name, value=only, remedy=remedy)
+
+
+def _holds_bits(frame: Frame, records: Records) -> bool:
+    """Whether named columns, perhaps behind an index, are of 0 and 1 and not called as those of links: a matrix."""
     called = any(_lower(name) in _ROW_NAMES | _COLUMN_NAMES for name in frame.names[frame.has_index :])
-    bits = frame.named and not called and value_kind(cells) == "0/1"
-    if format == "matrix" or (format is None and (bits or _is_matrix(records))):
-        return _matrix_layout(blank, records, named)
-    return _edge_layout(blank, records, named)
-
-
-def _edge_layout(blank: Layout, records: Records, header: bool | None) -> Layout:
-    has_header = _has_edge_header(records) if header is None else header
-    body = records[has_header:]
-    row, column, value = _edge_columns(records[0] if has_header else [""] * blank.n_fields, body)
-    kind = "none" if value is None else value_kind(record[value] for record in body)
-    layout = replace(blank, row_column=row, column_column=column, value_column=value, value_kind=kind)
-    return _with_preview(layout, records, has_header)
-
-
-def _matrix_layout(blank: Layout, records: Records, header: bool | None) -> Layout:
-    named_columns, named_rows = _matrix_labels(records)
-    has_header = named_columns if header is None else header
-    kind = value_kind(field for record in records[has_header:] for field in record[named_rows:])
-    layout = replace(blank, format="matrix", row_column=0 if named_rows else None, value_kind=kind)
-    return _with_preview(layout, records, has_header)
-
-
-def _with_preview(layout: Layout, records: Records, has_header: bool) -> Layout:
-    width = min(layout.n_fields, PREVIEW_FIELDS)
-    names = records[0][:width] if has_header else [f"column {i + 1}" for i in range(width)]
-    rows = tuple(tuple(record[:width]) for record in records[has_header:][:PREVIEW_ROWS])
-    return replace(layout, header=has_header, column_names=tuple(names), rows=rows)
+    cells = (cell for row in records[1:] for cell in row[frame.has_index :])
+    return frame.named and not called and value_kind(cells) == "0/1"
 
 
 def heads_node_list(name: str) -> bool:
@@ -129,33 +118,25 @@ def heads_node_list(name: str) -> bool:
     return _lower(name) in _LIST_NAMES
 
 
-class Heading(NamedTuple):
-    """Whether the names of two columns are such as those of a network have, and give its links a direction."""
-
-    network: bool
-    directed: bool
-
-
 def heading(row: str, column: str) -> Heading:
-    """Return what the names of the two columns of an edge list say.
+    """Return whether the names of two columns are such as those of a network have, and give its links a direction.
 
-    >>> heading("Source", "Target"), heading("node_1", "node_2"), heading("userID", "friendID")
-    (Heading(network=True, directed=True), Heading(network=True, directed=False), Heading(network=True, directed=False))
-    >>> heading("user", "item")
-    Heading(network=False, directed=False)
+    >>> heading("Source", "Target"), heading("node_1", "node_2"), heading("userID", "friendID"), heading("user", "item")
+    ('directed', 'network', 'network', None)
     """
     # In lower case, without marks and what only says that it is a name.
     plain = (re.sub(r"[\W_]+", "", name.lower()) for name in (row, column))
     first, second = (re.sub(r"(id|name|label)$", "", word) or word for word in plain)
     # One word after "from" and "to", or two words that belong together.
-    directed = (first, second) in _DIRECTED_PAIRS or any(
+    if (first, second) in _DIRECTED_PAIRS or any(
         first.startswith(one) and second.startswith(other) and first[len(one) :] == second[len(other) :]
         for one, other in _DIRECTED_STARTS
-    )
+    ):
+        return "directed"
     # One word before two numbers or letters: node1 and node2.
     numbered = len(first) > 1 and first[:-1] == second[:-1] and (first[-1:], second[-1:]) in _NUMBERED_ENDS
     undirected = (first, second) in _UNDIRECTED_PAIRS or second.startswith("friend") or numbered
-    return Heading(directed or undirected, directed)
+    return "network" if undirected else None
 
 
 def _is_matrix(records: Records) -> bool:
@@ -220,7 +201,7 @@ def _heads_network(names: Sequence[str], body: Records) -> bool:
 def _network_columns(names: Sequence[str]) -> int | None:
     """Return the position of the first of two neighbouring columns that are named as those of a network."""
     pairs = zip(names, names[1:], strict=False)
-    return next((i for i, pair in enumerate(pairs) if heading(*pair).network), None)
+    return next((i for i, pair in enumerate(pairs) if heading(*pair)), None)
 
 
 def _named_in_one_way(labels: Sequence[str]) -> bool:

@@ -47,7 +47,7 @@ class ReadOptions:
     self_links: bool | None = None
     encoding: str | None = None
     delimiter: str | None = None
-    header: Literal["auto"] | bool = "auto"
+    header: Literal["auto"] | bool | None = None
     sheet: str | int | None = None
     table: str | None = None
     query: str | None = None
@@ -62,25 +62,19 @@ class ReadOptions:
         if self.domains not in DOMAINS:
             raise ParameterError(f"domains is one of {', '.join(DOMAINS)}, not {self.domains!r}.")
         if self.domains == "two" and not (self.directed is None and self.self_links is None):
-            raise ParameterError(
-                "directed and self_links are for networks: leave them out, or give domains='one'."
-            )
-        shape = self.shape
-        if shape is not None and not (
-            len(shape) == 2 and all(isinstance(n, int) and 0 < n <= MAX_SIDE for n in shape)
-        ):
-            raise ParameterError(
-                f"The shape must be two whole numbers from 1 to {MAX_SIDE:,}, not {shape!r}."
-            )
+            what = "directed and self_links are for networks: leave them out, or give domains='one'."
+            raise ParameterError(what)
+        sizes = (1, 1) if self.shape is None else self.shape
+        if len(sizes) != 2 or not all(isinstance(n, int) and 0 < n <= MAX_SIDE for n in sizes):
+            what = f"The shape must be two whole numbers from 1 to {MAX_SIDE:,}, not {self.shape!r}."
+            raise ParameterError(what)
 
     @property
     def columns(self) -> tuple[ColumnChoice, ColumnChoice, ColumnChoice]:
         """What was chosen as source, target and value, by either name."""
-        return (
-            self.row_column if self.source is None else self.source,
-            self.column_column if self.target is None else self.target,
-            self.value_column if self.value is None else self.value,
-        )
+        row = self.row_column if self.source is None else self.source
+        column = self.column_column if self.target is None else self.target
+        return row, column, self.value_column if self.value is None else self.value
 
     @property
     def weight(self) -> str | Literal[False] | None:
@@ -123,9 +117,7 @@ class Layout(FileLayout):
     row_column: int | None = None  # of the row labels; None: the rows of a matrix have none
     column_column: int | None = None  # of an edge list, as is the next; None: every line is a link
     value_column: int | None = None
-    value_kind: str = (
-        "none"  # "0/1", "yes/no", "counts", "numbers", "missing", "text", or "none" without values
-    )
+    value_kind: str = "none"  # or "0/1", "yes/no", "counts", "numbers", "missing", "text"
     sides: Sides | None = None  # known once the whole file was read
 
     @property

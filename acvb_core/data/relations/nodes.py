@@ -216,9 +216,8 @@ def load_labels(
         header = True
     objects = {name: i for i, name in enumerate(relation.row_labels)}
     with ByteSource(source, filename) as opened:
-        layout = inspect(
-            opened, format="edges", encoding=encoding, delimiter=delimiter, header=header is True
-        )
+        looking = ReadOptions(format="edges", encoding=encoding, delimiter=delimiter, header=header is True)
+        layout = inspect(opened, looking)
         at = column_position(layout, name_column)
         if at is None:
             raise ParameterError(f"name_column is {name_column!r}; give a column's name or position.")

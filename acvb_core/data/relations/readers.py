@@ -23,7 +23,6 @@ from acvb_core.data.relations.nodes import NodeList, read_node_lists
 from acvb_core.data.relations.sides import resolve_domains
 from acvb_core.data.report import ReadReport
 from acvb_core.data.sources.byte_source import ByteSource, FileLike
-from acvb_core.data.sources.formats import wanted_format
 from acvb_core.data.sources.frames import FrameSource, open_source
 from acvb_core.data.sources.objects import is_frame
 from acvb_core.errors import ParameterError
@@ -46,7 +45,7 @@ def inspect_source(source: FileLike, filename: str | None = None, **looking: Any
     """
     options = ReadOptions(**looking)
     with open_source(source, filename, kind="relation", choices=options.part) as opened:
-        return _inspect(opened, options)
+        return inspect(opened, options)
 
 
 def load_relation(
@@ -143,7 +142,7 @@ def load_relation(
         layout, found = _read_object(data, kind, replace(asked, name=origin))
     else:
         with open_source(data, filename, kind="relation", choices=asked.part) as opened:
-            layout = _inspect(opened, asked)
+            layout = inspect(opened, asked)
             if asked.format == "auto" and asked.columns[:2] == (None, None):
                 refuse_texts(layout)
             _check_list(layout, asked)
@@ -160,16 +159,6 @@ def _refuse_file_options(options: dict[str, Any]) -> None:
     for option in ("format", "encoding", "delimiter", "header", "sheet", "table", "query"):
         if options.get(option) not in (None, "auto"):
             raise ParameterError(f"{option} is for files; leave it out for an object in memory.")
-
-
-def _inspect(source: ByteSource | FrameSource, options: ReadOptions) -> Layout:
-    return inspect(
-        source,
-        format=wanted_format(options.format, "relation"),
-        encoding=options.encoding,
-        delimiter=options.delimiter,
-        header=None if options.header == "auto" else options.header,
-    )
 
 
 def _check_list(layout: Layout, options: ReadOptions) -> None:

@@ -52,7 +52,7 @@ def resolve_domains(
         named = each_way.relation
     origin = "graph" if layout.container == "object" else "file"
     facts = []
-    direction = "the names of the two columns give a direction" if headings.directed else None
+    direction = "the names of the two columns give a direction" if headings == "directed" else None
     if directed is None and undirected:
         directed = False
         told = f"The network is undirected: the {origin} says so."
@@ -141,7 +141,7 @@ def _guess_sides(relation: Relation, head: Heading, *, by_position: bool, is_tab
     fewer, union = min(len(rows), len(columns)), len(rows) + len(columns) - len(shared)
     occur = f"{len(shared):,} of {plural(union, 'name')} {'occurs' if len(shared) == 1 else 'occur'} on both"
     # A name or two in a hundred can be chance.
-    if head.network and 100 * len(shared) >= fewer:
+    if head and 100 * len(shared) >= fewer:
         return Sides("one", f"{_SAME}: the columns are named as those of a network, and {occur}.")
     words = sum(re.fullmatch(r"[+-]?\d+(\.\d*)?", name) is None for name in shared)
     if words >= 2 and 2 * words >= fewer:
@@ -150,7 +150,7 @@ def _guess_sides(relation: Relation, head: Heading, *, by_position: bool, is_tab
         return Sides("one", f"{_SAME}: the matrix has the same names at the top and at the left.")
     if _is_symmetric(relation):
         return Sides("one", f"{_SAME}: every link goes both ways, and {occur}.")
-    why = "numbers, and nothing else says" if not words and not head.network else "too few to say"
+    why = "numbers, and nothing else says" if not words and not head else "too few to say"
     taken = "The two sides are taken as two kinds of objects"
     return Sides("two", f"{taken}: {occur}, {why} that they are the same.")
 
@@ -197,7 +197,7 @@ def _unnamed_sides(layout: Layout, options: ReadOptions) -> set[str]:
 def _read_heading(layout: Layout, head: bytes) -> Heading:
     """Return what the names of the columns say; a comment above them may name them too."""
     if layout.format != "edges" or layout.row_column is None or layout.column_column is None:
-        return Heading(False, False)
+        return None
     names = list(layout.column_names)
     if not layout.header:
         lines = head.decode("utf-8", errors="replace").splitlines()
@@ -206,5 +206,5 @@ def _read_heading(layout: Layout, head: bytes) -> Heading:
         ]
         names = next((words for words in reversed(comments) if len(words) == layout.n_fields), [])
     if max(layout.row_column, layout.column_column) >= len(names):
-        return Heading(False, False)
+        return None
     return heading(names[layout.row_column], names[layout.column_column])
