@@ -239,7 +239,7 @@ def test_a_quote_that_is_never_closed_costs_one_line(tmp_path):
 
 
 def test_a_long_quoted_record_is_read_again_from_its_second_line_only_so_far(tmp_path, monkeypatch):
-    monkeypatch.setattr("acvb_core.data.corpora.documents._PATIENT_RECORD", 2000)
+    monkeypatch.setattr("acvb_core.data.corpora.reading._PATIENT_RECORD", 2000)
     quoted = [line.replace(b'"', b"").replace(b", of", b" of") for line in TABLE]
     source = b"id,text\n" + b"".join([*quoted[:AT], b'new,"the new\n', *quoted[AT + 1 :]])
     disk = read_to_disk(source, tmp_path / "c", broken="skip", **options("table"))
@@ -261,7 +261,7 @@ def test_records_of_several_lines_around_a_broken_one(tmp_path):
 
 
 def test_a_line_without_end_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("acvb_core.data.corpora.documents.MAX_TEXT", 1000)
+    monkeypatch.setattr("acvb_core.data.corpora.reading.MAX_TEXT", 1000)
     source = b"a short line\n" + b"word " * 1000 + b"\nand a third\n"
     with pytest.raises(DataError, match="longer than 1,000 characters") as caught:
         read_to_disk(source, tmp_path / "c", **options("lines"))
@@ -272,7 +272,7 @@ def test_a_line_without_end_is_refused(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("size", [998, 999, 1000, 1001])
 def test_a_line_as_long_as_may_be(tmp_path, monkeypatch, size):
-    monkeypatch.setattr("acvb_core.data.corpora.documents.MAX_TEXT", 1000)
+    monkeypatch.setattr("acvb_core.data.corpora.reading.MAX_TEXT", 1000)
     source = b"a line\n" + b"x" * (size - 1) + b"\nanother\n"
     disk = read_to_disk(source, tmp_path / "c", broken="skip", **options("lines"))
     assert disk.corpus.n_documents == (3 if size <= 1000 else 2)

@@ -14,7 +14,7 @@ import pandas as pd
 from scipy import sparse
 
 from acvb_core.data.corpora.cutting import NO_PATTERN, TOKEN_PATTERN
-from acvb_core.data.corpora.documents import DocumentBatch, settle_names
+from acvb_core.data.corpora.documents import collect_documents
 from acvb_core.data.corpora.layout import CorpusLayout, CorpusOptions, chosen_columns
 from acvb_core.data.corpora.texts import LoadedCorpus, MemorySink, corpus_facts, corpus_of_texts
 from acvb_core.data.corpora.tokeniser import Tokeniser
@@ -36,21 +36,14 @@ def is_object(source: Any) -> bool:
 
 
 def as_frame(source: Any) -> Any:
-    """Return a `datasets.Dataset`, told by its column_names, as an Arrow table; anything else as it is.
-
-    Raises
-    ------
-    ParameterError
-        It is a dictionary of such.
-    """
+    """Return a `datasets.Dataset`, told by its column_names, as an Arrow table; anything else as it is."""
     if not is_object(source) or not hasattr(source, "column_names"):
         return source
     import pyarrow as pa
 
     if isinstance(source.column_names, Mapping):
-        raise ParameterError(
-            f"This is a dictionary of data sets; choose one of {', '.join(source.column_names)}."
-        )
+        names = ", ".join(source.column_names)
+        raise ParameterError(f"This is a dictionary of data sets; choose one of {names}.")
     columns = {}
     for name in source.column_names:
         values = list(source[name])
@@ -64,10 +57,7 @@ def as_frame(source: Any) -> Any:
 def holds_documents(source: Any) -> bool:
     """Whether an object is texts, lists of words or lists of (word number, count), with nothing said of it.
 
-    Raises
-    ------
-    ParameterError
-        Lists of two or three str each: documents, or links.
+    Lists of two or three str each, which could be links as well, are a ParameterError.
     """
     if not is_object(source) or hasattr(source, "column_names") or getattr(source, "ndim", 1) != 1:
         return False
@@ -103,30 +93,25 @@ def read_object(
             "A corpus is a file, a list or column of texts, of lists of words or of lists of (word number, count), a "
             f"matrix of counts or a data frame; this is of the type {kind}."
         )
+    names = _index_of(source)
     documents, of = _recognised(source, name)
     if of is tuple:
         words = _words(vocabulary)
-        return _of_matrix(_bags(documents, name, words), words, _index_of(source), name, tokeniser)
+        return _of_matrix(_bags(documents, name, words), words, names, name, tokeniser)
     if vocabulary is not None:
         raise ParameterError(f"A vocabulary is for word counts; {name} holds texts.")
     texts, facts = _plain(documents, of, name)
-    tokeniser = tokeniser if of is str else _for_lists(tokeniser)
     sink = MemorySink()
-    names = _index_of(source)
-    called = [""] * len(texts) if names is None else names
-    sink.add_documents(DocumentBatch(texts, [one or str(at) for at, one in enumerate(called, 1)]))
-    facts += settle_names(sink, 0 if names is None else called.count(""))
-    return corpus_of_texts(sink.read_texts(name, CorpusLayout("lines", name), facts), tokeniser)
+    called = itertools.repeat(None) if names is None else names
+    facts += collect_documents(
+        sink, ((text, own, None, ()) for text, own in zip(texts, called, strict=False))
+    )
+    read = sink.read_texts(name, CorpusLayout("lines", name), facts)
+    return corpus_of_texts(read, tokeniser if of is str else _for_lists(tokeniser))
 
 
 def plain_documents(given: Iterable[Any], name: str) -> tuple[list[Any], bool]:
-    """Return texts, or lists of words, with nothing in place of a missing one; and whether they are lists of words.
-
-    Raises
-    ------
-    DataError
-        Something in it is neither.
-    """
+    """Return texts, or lists of words, with nothing in place of a missing one; and whether they are lists of words."""
     documents, kind = _recognised(given, name)
     return _plain(documents, kind, name)[0], kind is list
 

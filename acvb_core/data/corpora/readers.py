@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Unpack
 
-from acvb_core.data.corpora.counts import AddEntries, CountsFound, read_counts, read_docword, read_ldac
+from acvb_core.data.corpora.counts import AddEntries, CountsFound, read_counts
 from acvb_core.data.corpora.cutting import WordFunction
 from acvb_core.data.corpora.documents import read_documents
 from acvb_core.data.corpora.layout import CorpusLayout, CorpusOptions, chosen_columns
+from acvb_core.data.corpora.numbered import read_docword, read_ldac
 from acvb_core.data.corpora.objects import as_frame, is_object, read_object
 from acvb_core.data.corpora.reading import Reading
 from acvb_core.data.corpora.sniff import inspect_documents

@@ -1,8 +1,9 @@
-"""One file that is being read: what happens to its faults, and how far the reading is."""
+"""One file that is being read: its lines, what happens to its faults, and how far the reading is."""
 
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,12 +12,16 @@ from acvb_core.data.corpora.layout import CorpusLayout
 from acvb_core.data.corpora.text_files import CorpusSource
 from acvb_core.data.report import Fact, plural
 from acvb_core.data.sources.byte_source import ByteSource
+from acvb_core.data.sources.text_lines import MAX_TEXT, open_lines
 from acvb_core.errors import DataError
 
 _SHOWN = 5
 #: Share of the work that is reading; the rest is sorting and writing.
 _READING = 0.9
 _SECONDS = 0.25
+#: Characters of a record of which some may have to be read again, when broken lines are left out.
+_PATIENT_RECORD = 1 << 22
+_TOO_LONG = "\0 too long\n"
 
 
 class Reading:
@@ -76,6 +81,26 @@ class Reading:
     ) -> DataError:
         """Return the error for a fault of this file."""
         return DataError(what, source=self.name, line=line, column=column, value=value, remedy=remedy)
+
+    def lines(self) -> Iterator[str]:
+        """Give the lines of a text; for one that would fill the memory comes one with a NUL (`unfit_line`)."""
+        lines, _ = open_lines(self.file, self.encoding, whole=self.whole)
+        while line := lines.readline(MAX_TEXT):
+            if len(line) < MAX_TEXT or line.endswith(("\n", "\r")):
+                yield line
+                continue
+            while line and not line.endswith(("\n", "\r")):
+                line = lines.readline(MAX_TEXT)
+            yield _TOO_LONG
+
+    def unfit_line(self, number: int, line: str) -> DataError:
+        """Return the error for a line with a NUL, which stands for all that no text holds."""
+        if line == _TOO_LONG:
+            what = f"this line is longer than {MAX_TEXT:,} characters"
+            return self.fault(what, "Check the line ends; give one document on each line.", line=number)
+        what = "there is a NUL byte, or one that the encoding does not allow"
+        remedy = "This is not plain text: save it as text, or choose another encoding."
+        return self.fault(what, remedy, line=number)
 
     def no_rows(self) -> DataError:
         """Return the error for a table of a header and nothing else."""
@@ -145,3 +170,48 @@ def changed_fault(fault: DataError, **changes: Any) -> DataError:
     """Return a fault with another remedy, line, …"""
     known = {name: getattr(fault, name) for name in ("remedy", "source", "line", "column", "value")}
     return DataError(fault.what, **(known | changes))
+
+
+class RecordLines:
+    """Lines; those of the record that is being read are kept, so that it can be read again from its second.
+
+    `record` holds the lines of the record so far, `before` counts those in front of them, and `blank` the blank lines
+    between records, which are passed over.
+    """
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+        self._lines = reading.lines()
+        self._again: deque[str] = deque()
+        self._size = 0
+        self.record: list[str] = []
+        self.before = self.blank = 0
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        if len(self.record) == 1 and not self.record[0].strip("\r\n"):
+            self.blank += 1
+            self.end_record()
+        if self._reading.skip and self._size > _PATIENT_RECORD:
+            raise self._reading.fault(
+                f"a quote that opens in this record is not closed within {_PATIENT_RECORD:,} characters",
+                "Close the quote, or double a literal one.",
+            )
+        line = self._again.popleft() if self._again else next(self._lines)
+        self.record.append(line)
+        self._size += len(line)
+        return line
+
+    def end_record(self) -> None:
+        """Forget the record's lines."""
+        self.before += len(self.record)
+        self.record.clear()
+        self._size = 0
+
+    def go_back(self) -> None:
+        """Let the lines behind the record's first come again."""
+        self._again.extendleft(reversed(self.record[1:]))
+        del self.record[1:]
+        self.end_record()

@@ -19,8 +19,6 @@ from acvb_core.data.sources.recognisers import refuse_text_format
 from acvb_core.data.sources.text_lines import open_lines, refuse_too_large
 from acvb_core.errors import DataError
 
-_SHOWN = 5
-
 
 class TextFile(NamedTuple):
     """One file of an archive or a folder; `read` gives its bytes."""
@@ -154,10 +152,14 @@ def choose_files(files: Sequence[TextFile], source: CorpusSource) -> tuple[list[
         )
     facts = [Fact("files", len(chosen), f"Read {plural(len(chosen), '.txt file')} of the {what}.")]
     if others:
-        shown = ", ".join(others[:_SHOWN]) + (", …" if len(others) > _SHOWN else "")
-        told = f"{plural(len(others), 'other file')} in the {what} not read: {shown}."
+        told = f"{plural(len(others), 'other file')} in the {what} not read: {list_first(others)}."
         facts.append(Fact("other_files", len(others), told))
     return chosen, facts
+
+
+def list_first(names: Sequence[str], most: int = 5) -> str:
+    """Return the first names, with … for those that are left out."""
+    return ", ".join(names[:most]) + (", …" if len(names) > most else "")
 
 
 def read_text(file: TextFile, source: str, encoding: str | None) -> str:
