@@ -118,22 +118,20 @@ class Table:
             raw = read_frame(values, name)
             values, rows = raw.values, raw.rows if rows is None else rows
             columns = raw.layout.column_names if columns is None else columns
-        cells = _numbers(values, name)
+        cells = copy_numbers(values, name)
         n_rows, n_columns = cells.shape
         column_names = unique_names(columns, n_columns, "column", name)
-        _check_finite(cells, column_names, name)
-        _check_different(cells, column_names, name)
+        _check_columns(cells, column_names, name)
         if image is not None:
             image.check(n_columns, name)
-        return cls(
-            cells,
-            unique_names(rows, n_rows, "row", name),
-            column_names,
-            name,
-            standardise,
-            _checked_labels(labels, n_rows, name),
-            image,
-        )
+        row_names = unique_names(rows, n_rows, "row", name)
+        groups = None
+        if labels is not None:
+            groups = np.array([str(label) for label in np.asarray(labels, dtype=object)], dtype=object)
+            if len(groups) != n_rows:
+                what = f"{len(groups):,} labels were given for {n_rows:,} rows"
+                raise DataError(what, source=name, remedy="Give a label for every row, or none.")
+        return cls(cells, row_names, column_names, name, standardise, groups, image)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -176,7 +174,14 @@ class Table:
         mean, sd = np.empty(self.n_columns), np.empty(self.n_columns)
         for begin in range(0, self.n_columns, _AT_ONCE):
             some = slice(begin, begin + _AT_ONCE)
-            mean[some], sd[some] = _moments(self.values[:, some])
+            values = self.values[:, some]
+            known = ~np.isnan(values)
+            number = known.sum(axis=0)
+            mean[some] = np.where(known, values, 0.0).sum(axis=0) / number
+            distance = np.where(known, values - mean[some], 0.0)
+            # Stretched to 1 first: squares of tiny differences would be 0.
+            largest = np.abs(distance).max(axis=0)
+            sd[some] = largest * np.sqrt(((distance / largest) ** 2).sum(axis=0) / number)
         return Scale(mean, sd)
 
     @property
@@ -223,56 +228,47 @@ def same_valued(values: Floats) -> NDArray[np.bool_]:
     return np.asarray(~(np.fmin.reduce(values, axis=0) < np.fmax.reduce(values, axis=0)))
 
 
+def find_infinite(values: Floats) -> tuple[int, int] | None:
+    """Return row and column of a number that is infinite or above LARGEST; None where there is none."""
+    wrong = (np.fmax.reduce(values, axis=0) > LARGEST) | (np.fmin.reduce(values, axis=0) < -LARGEST)
+    column = int(wrong.argmax())
+    return (int((np.abs(values[:, column]) > LARGEST).argmax()), column) if wrong.any() else None
+
+
 def list_names(names: NDArray[Any] | list[str]) -> str:
     """Return the first few names, and how many more there are."""
     shown = ", ".join(repr(str(name)) for name in names[:_NAMED])
     return shown + (f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else "")
 
 
-def _moments(values: Floats) -> tuple[Floats, Floats]:
-    known = ~np.isnan(values)
-    number = known.sum(axis=0)
-    mean = np.where(known, values, 0.0).sum(axis=0) / number
-    distance = np.where(known, values - mean, 0.0)
-    # Stretched to 1 first: squares of tiny differences would be 0.
-    largest = np.abs(distance).max(axis=0)
-    return mean, largest * np.sqrt(((distance / largest) ** 2).sum(axis=0) / number)
-
-
-def _numbers(values: ArrayLike, name: str) -> Floats:
+def copy_numbers(values: ArrayLike, name: str) -> Floats:
+    """Return cells as doubles of their own, shape (n_rows, n_columns); DataError where they are no such numbers."""
     given = to_dense(values, name) if sparse.issparse(values) else to_array(values, name)
     if given.ndim != 2 or min(given.shape) == 0:
-        raise DataError(
-            f"a table has rows and columns, but the values have the shape {given.shape}",
-            source=name,
-            remedy="Give a two-dimensional array with at least one row and one column.",
-        )
+        what = f"a table has rows and columns, but the values have the shape {given.shape}"
+        remedy = "Give a two-dimensional array with at least one row and one column."
+        raise DataError(what, source=name, remedy=remedy)
     try:
         if given.dtype.kind in "mMc":  # times and complex numbers would lose what they are
             raise TypeError
         return np.array(given, dtype=np.float64, order="C")
     except (TypeError, ValueError):
-        raise DataError(
-            f"the values are of type {given.dtype} and no real numbers",
-            source=name,
-            remedy="Give numbers, with NaN for missing cells.",
-        ) from None
+        what = f"the values are of the type {given.dtype} and no real numbers"
+        remedy = "Give numbers, with NaN for missing cells."
+        raise DataError(what, source=name, remedy=remedy) from None
 
 
-def _check_finite(values: Floats, columns: NDArray[Any], name: str) -> None:
-    wrong = (np.fmax.reduce(values, axis=0) > LARGEST) | (np.fmin.reduce(values, axis=0) < -LARGEST)
-    if wrong.any():
-        column = int(wrong.argmax())
-        row = int((np.abs(values[:, column]) > LARGEST).argmax())
+def _check_columns(values: Floats, columns: NDArray[Any], name: str) -> None:
+    """Refuse numbers that are too large, and columns of one value."""
+    place = find_infinite(values)
+    if place is not None:
+        row, column = place
         raise DataError(
             f"row {row + 1:,} of the column {str(columns[column])!r} is infinite or above {LARGEST:g}",
             source=name,
-            value=str(values[row, column]),
+            value=str(values[place]),
             remedy="Give finite numbers; NaN stands for missing.",
         )
-
-
-def _check_different(values: Floats, columns: NDArray[Any], name: str) -> None:
     constant = same_valued(values)
     if constant.any():
         number = int(constant.sum())
@@ -282,16 +278,3 @@ def _check_different(values: Floats, columns: NDArray[Any], name: str) -> None:
             source=name,
             remedy="Leave constant columns out: they say nothing about the rows.",
         )
-
-
-def _checked_labels(labels: ArrayLike | None, n_rows: int, name: str) -> NDArray[Any] | None:
-    if labels is None:
-        return None
-    found = np.array([str(label) for label in np.asarray(labels, dtype=object)], dtype=object)
-    if len(found) != n_rows:
-        raise DataError(
-            f"{len(found):,} labels were given for {n_rows:,} rows",
-            source=name,
-            remedy="Give a label for every row, or none.",
-        )
-    return found

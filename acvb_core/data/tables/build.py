@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from acvb_core.data.names import refuse_repeated
-from acvb_core.data.report import Fact, plural
+from acvb_core.data.report import plural
 from acvb_core.data.sources.values import NO_WORDS, YES_WORDS
-from acvb_core.data.table import Table, list_names, same_valued
+from acvb_core.data.table import Floats, Table, list_names, same_valued
+from acvb_core.data.tables.columns import UNDRESSED, RawTable, is_dressed
 from acvb_core.data.tables.image import Image
-from acvb_core.data.tables.layout import CategoryPolicy, ConstantPolicy, Roles, TableOptions, is_number
-from acvb_core.data.tables.raw import UNDRESSED, RawTable, TextColumn, is_dressed_number, text_cell_error
 from acvb_core.errors import DataError
 
 #: A column of more different texts than this is no set of categories.
@@ -21,23 +19,15 @@ MOST_CATEGORIES = 100
 
 
 class Columns(NamedTuple):
-    """Columns of numbers.
+    """Columns of numbers, their names, and the position of the column that each was read or made from."""
 
-    Attributes
-    ----------
-    values : float64 array, shape (n_rows, n_columns)
-    names : list of str
-    origin : list of int
-        Position of the column that each was read or made from.
-    """
-
-    values: NDArray[np.float64]
+    values: Floats
     names: list[str]
     origin: list[int]
 
 
-def build_table(raw: RawTable, options: TableOptions) -> tuple[Table, list[Fact]]:
-    """Return the table, and what reading and building found.
+def build_table(raw: RawTable) -> Table:
+    """Return the table; what was done on the way is noted in `raw`.
 
     Raises
     ------
@@ -45,148 +35,128 @@ def build_table(raw: RawTable, options: TableOptions) -> tuple[Table, list[Fact]
         A name stands twice, a column is of text or constant and that is refused, no column of numbers is left, or
         the columns do not make the picture.
     """
-    roles = options.find_roles(raw.layout)
-    for column in roles.texts - roles.left_out:
-        raw.keep_as_text(column)
-    facts = list(raw.facts)
-    names, row_column = _find_row_names(raw, roles, facts)
-    labels = _find_labels(raw, roles, facts)
-    held = roles.left_out | {row_column, roles.label_column}
-    if roles.left_out:
-        which = [raw.layout.column_names[i] for i in sorted(roles.left_out)]
-        told = f"{plural(len(which), 'column')} left out as asked: {list_names(which)}."
-        facts.append(Fact("left_out", len(which), told))
-    free = _leave_out_trailing(raw, [i for i in range(raw.layout.n_fields) if i not in held], facts)
-    if raw.header_line is not None:
-        headings = [raw.layout.column_names[i] for i in free]
-        refuse_repeated(headings, "column", lambda k: raw.place(None, free[k]))
-    columns = code_categories(raw, free, options.categories, roles.categories, facts)
+    options, name = raw.options, raw.layout.filename
+    for column in raw.as_texts - raw.left_out - raw.texts.keys():
+        raw.take_as_text(column)
+    rows, labels = _name_rows(raw), _find_labels(raw)
+    columns = _code_texts(raw, _find_cells(raw))
     if not columns.names:
-        raise DataError(
-            "there is no column of numbers",
-            source=raw.source,
-            remedy=f"Check {'the delimiter, the decimal sign and ' if raw.layout.delimiter else ''}which columns hold "
-            "names and groups.",
-        )
-    image = _build_image(len(columns.names), options.image or raw.size, raw.source)
-    columns, image = _leave_out_constants(raw, columns, image, options.constants, facts)
+        remedy = f"Check {'the delimiter, the decimal sign and ' if raw.layout.delimiter else ''}which columns hold "
+        raise DataError("there is no column of numbers", source=name, remedy=f"{remedy}names and groups.")
+    image, size = None, options.size or raw.size
+    if size is not None:
+        height, width = size
+        if height * width != len(columns.names):
+            raise DataError(
+                f"a picture of {height:,} x {width:,} has {plural(height * width, 'pixel')}, but there are "
+                f"{plural(len(columns.names), 'column')}",
+                source=name,
+                remedy="Correct its size, and leave out or name columns that are no pixels.",
+            )
+        image = Image.whole(height, width)
+    columns, image = _leave_out_constants(raw, columns, image)
     table = Table.build(
         columns.values,
-        rows=names,
+        rows=rows,
         columns=columns.names,
-        name=options.name or raw.source,
+        name=options.name or name,
         standardise=options.standardise,
         labels=labels,
         image=image,
     )
-    return table, facts + _describe_size(table)
+    _note_size(raw, table)
+    return table
 
 
-def _find_row_names(raw: RawTable, roles: Roles, facts: list[Fact]) -> tuple[list[str] | None, int | None]:
-    """Return the rows' names and the column that they stand in."""
-    column = roles.row_column
-    if column is False:
-        return None, None
-    if column is None and raw.rows is not None:
-        return raw.rows, None  # they are checked with the table
-    at = raw.layout.row_column if column is None else column
-    if at is None or at in roles.left_out | roles.categories or at == roles.label_column:
-        return None, None
+def _name_rows(raw: RawTable) -> list[str] | None:
+    """Return the rows' names; a column that was guessed and cannot name them becomes one of cells."""
+    at, guessed = raw.row_column, raw.options.row_labels is None
+    if at is None:
+        return raw.rows if guessed else None
     names = raw.texts[at].strings()
     heading = raw.layout.column_names[at].strip() if raw.layout.header else None
-    if column is None and heading != "" and (len(set(names)) < len(names) or "" in names):
-        return None, None
-    told = f"Rows are named by {f'the column {heading!r}' if heading else f'column {at + 1:,}'}."
-    facts.append(Fact("row_names", len(names), told, {"column": at, "guessed": column is None}))
+    if guessed and heading != "" and (len(set(names)) < len(names) or "" in names):
+        raw.row_column = None
+        return None
+    where = f"the column {heading!r}" if heading else f"column {at + 1:,}"
+    raw.note("row_names", len(names), f"Rows are named by {where}.", column=at, guessed=guessed)
     if raw.lines is not None:
         refuse_repeated(names, "row", lambda i: raw.place(i, at))
-    return names, at
+    return names
 
 
-def _find_labels(raw: RawTable, roles: Roles, facts: list[Fact]) -> list[str] | None:
-    at = roles.label_column
+def _find_labels(raw: RawTable) -> list[str] | None:
+    at = raw.label_column
     labels = raw.labels if at is None else raw.texts[at].strings()
     if labels is None:
         return None
-    groups = len({label for label in labels if label})
-    unknown = sum(not label for label in labels)
-    told = f"{plural(groups, 'known group')} of rows"
-    told += "" if at is None else f" in the column {raw.layout.column_names[at]!r}"
-    told += f" ({plural(unknown, 'row')} without)." if unknown else "."
-    facts.append(Fact("groups", groups, told, {"unknown": unknown}))
+    groups, unknown = len({*labels} - {""}), labels.count("")
+    where = "" if at is None else f" in the column {raw.layout.column_names[at]!r}"
+    without = f" ({plural(unknown, 'row')} without)" if unknown else ""
+    raw.note("groups", groups, f"{plural(groups, 'known group')} of rows{where}{without}.", unknown=unknown)
     return labels
 
 
-def _leave_out_trailing(raw: RawTable, free: list[int], facts: list[Fact]) -> list[int]:
-    """Leave out columns without a name or a value: what a delimiter at the end of every line makes."""
-    names = raw.layout.column_names
-    empty = [
-        i
-        for i in free
-        if raw.layout.header
-        and not names[i].strip()
-        and i not in raw.texts
-        and np.isnan(raw.values[:, i]).all()
-    ]
-    if empty:
-        told = f"{plural(len(empty), 'column')} without a name and without a value: left out."
-        facts.append(Fact("empty_columns", len(empty), told))
-    return [i for i in free if i not in empty]
+def _find_cells(raw: RawTable) -> list[int]:
+    """Return the columns that hold cells, without those that a delimiter at the end of every line makes."""
+    headings = raw.layout.column_names
+    if raw.left_out:
+        which = [headings[i] for i in sorted(raw.left_out)]
+        raw.note(
+            "left_out", len(which), f"{plural(len(which), 'column')} left out as asked: {list_names(which)}."
+        )
+    held = raw.left_out | {raw.row_column, raw.label_column}
+    free = [i for i in range(raw.layout.n_fields) if i not in held]
+    for i in free:
+        if i in raw.texts and i not in raw.categories:
+            raw.take_numbers(i)
+    if raw.layout.header:
+        nameless = [i for i in free if i not in raw.texts and not headings[i].strip()]
+        empty = [i for i in nameless if np.isnan(raw.values[:, i]).all()]
+        if empty:
+            told = f"{plural(len(empty), 'column')} without a name and without a value: left out."
+            raw.note("empty_columns", len(empty), told)
+        free = [i for i in free if i not in empty]
+    if raw.header_line is not None:
+        refuse_repeated([headings[i] for i in free], "column", lambda k: raw.place(None, free[k]))
+    return free
 
 
-def code_categories(
-    raw: RawTable, free: list[int], policy: CategoryPolicy, chosen: frozenset[int], facts: list[Fact]
-) -> Columns:
+def _code_texts(raw: RawTable, free: list[int]) -> Columns:
     """Return the columns `free` as numbers.
 
     Texts that all say yes or no are 1 and 0. Other columns of text are refused, left out, or each of their
     categories becomes a column "name=category" of 1 (it is this one), 0 (another) and NaN (missing).
-
-    Raises
-    ------
-    DataError
-        A column of text that is refused, one of too many different texts, or one that holds mostly numbers.
     """
-    for i in free:
-        if i in raw.texts and i not in chosen:
-            take_numbers(raw, i)
-    texts = [i for i in free if i in raw.texts]
-    answers = [i for i in texts if i not in chosen and _is_yes_no(raw.texts[i])]
-    categories = [i for i in texts if i not in answers and (raw.texts[i].texts or i in chosen)]
-    names = raw.layout.column_names
-    if not texts and len(free) == raw.layout.n_fields:
-        return Columns(raw.values, [names[i] for i in free], free)
+    policy, headings = raw.options.categories, raw.layout.column_names
+    categories = []
+    for i in (i for i in free if i in raw.texts):
+        texts, codes = raw.texts[i].texts, raw.texts[i].codes
+        if i in raw.categories or not {text.lower() for text in texts} <= YES_WORDS | NO_WORDS:
+            categories.append(i)
+            continue
+        raw.values[:, i] = np.array([*(float(text.lower() in YES_WORDS) for text in texts), np.nan])[codes]
+        raw.note("yes_no", 1, f"The column {headings[i]!r} says yes (1) or no (0).")
     if categories and policy == "refuse":
-        raise _category_error(raw, categories)
-    if policy == "leave-out" and categories:
-        which = [names[i] for i in categories]
+        raise _category_fault(raw, categories)
+    if categories and policy == "leave-out":
+        which = [headings[i] for i in categories]
         told = f"{plural(len(which), 'column')} of text left out: {list_names(which)}."
-        facts.append(Fact("categories_left_out", len(which), told, {"columns": which}))
-        free = [i for i in free if i not in categories]
-    pieces: list[NDArray[np.float64]] = []
-    found = Columns(np.empty((len(raw.values), 0)), [], [])
-    for i in free:
-        piece, made = raw.values[:, [i]], [names[i]]
-        if i in categories:
-            piece, made = _code_one_hot(raw, i)
-            told = f"The column {names[i]!r} was coded as {plural(len(made), 'column')} of 0 and 1: "
-            facts.append(Fact("one_hot", len(made), f"{told}{list_names(made)}.", {"column": names[i]}))
-        elif i in answers:
-            yes = [float(text.lower() in YES_WORDS) for text in raw.texts[i].texts]
-            piece = np.array([*yes, np.nan])[raw.texts[i].codes][:, None]
-            facts.append(Fact("yes_no", 1, f"The column {names[i]!r} says yes (1) or no (0)."))
-        pieces.append(piece)
-        found.names.extend(made)
-        found.origin.extend([i] * len(made))
-    return found._replace(values=np.concatenate([found.values, *pieces], axis=1))
+        raw.note("categories_left_out", len(which), told, columns=which)
+        free, categories = [i for i in free if i not in categories], []
+    if not categories:
+        values = raw.values if len(free) == raw.layout.n_fields else raw.values[:, free]
+        return Columns(values, [headings[i] for i in free], free)
+    coded = {i: _code_one_hot(raw, i) for i in categories}
+    pieces = [coded.get(i, (raw.values[:, [i]], [headings[i]])) for i in free]
+    return Columns(
+        np.concatenate([values for values, _ in pieces], axis=1),
+        [name for _, names in pieces for name in names],
+        [i for i, (_, names) in zip(free, pieces, strict=True) for _ in names],
+    )
 
 
-def _is_yes_no(column: TextColumn) -> bool:
-    words = {text.lower() for text in column.texts}
-    return bool(words) and words <= YES_WORDS | NO_WORDS
-
-
-def _code_one_hot(raw: RawTable, at: int) -> tuple[NDArray[np.float64], list[str]]:
+def _code_one_hot(raw: RawTable, at: int) -> tuple[Floats, list[str]]:
     column, name = raw.texts[at], raw.layout.column_names[at]
     if len(column.texts) > MOST_CATEGORIES:
         raise DataError(
@@ -197,16 +167,19 @@ def _code_one_hot(raw: RawTable, at: int) -> tuple[NDArray[np.float64], list[str
     order = sorted(range(len(column.texts)), key=lambda code: column.texts[code])
     coded = (column.codes[:, None] == np.array(order)).astype(np.float64)
     coded[column.codes < 0] = np.nan
-    return coded, [f"{name}={column.texts[code]}" for code in order]
+    names = [f"{name}={column.texts[code]}" for code in order]
+    told = f"The column {name!r} was coded as {plural(len(names), 'column')} of 0 and 1: {list_names(names)}."
+    raw.note("one_hot", len(names), told, column=name)
+    return coded, names
 
 
-def _category_error(raw: RawTable, categories: list[int]) -> DataError:
-    which = [raw.layout.column_names[i] for i in categories]
+def _category_fault(raw: RawTable, categories: list[int]) -> DataError:
     first = raw.texts[categories[0]]
     row = int((first.codes >= 0).argmax())
-    dressed = bool(first.texts) and all(is_dressed_number(text) for text in first.texts)
+    dressed = bool(first.texts) and all(map(is_dressed, first.texts))
     return DataError(
-        f"{plural(len(which), 'column')} of text among the columns of numbers: {list_names(which)}",
+        f"{plural(len(categories), 'column')} of text among the columns of numbers: "
+        f"{list_names([raw.layout.column_names[i] for i in categories])}",
         **raw.place(row, categories[0]),
         value=first.texts[first.codes[row]] if first.texts else None,
         remedy=(f"{UNDRESSED} Otherwise code" if dressed else "Code")
@@ -215,76 +188,39 @@ def _category_error(raw: RawTable, categories: list[int]) -> DataError:
     )
 
 
-def take_numbers(raw: RawTable, at: int) -> None:
-    """Take a column of texts that all are numbers as one of numbers, and leave others.
-
-    Raises
-    ------
-    DataError
-        There are a few other texts among its numbers.
-    """
-    column = raw.texts[at]
-    numbers = [is_number(text, raw.layout.decimal or ".") for text in column.texts]
-    if numbers and all(numbers):
-        raw.take_as_numbers(at)
-    elif 2 * sum(numbers) > len(numbers):
-        wrong = numbers.index(False)
-        place = raw.place(int((column.codes == wrong).argmax()), at)
-        raise text_cell_error(raw.layout.column_names[at], place, column.texts[wrong])
-
-
-def _build_image(n_columns: int, size: tuple[int, int] | None, source: str) -> Image | None:
-    if size is None:
-        return None
-    height, width = size
-    if height * width != n_columns:
-        raise DataError(
-            f"a picture of {height:,} x {width:,} has {plural(height * width, 'pixel')}, but there are "
-            f"{plural(n_columns, 'column')}",
-            source=source,
-            remedy="Correct its size, and leave out or name columns that are no pixels.",
-        )
-    return Image.whole(height, width)
-
-
 def _leave_out_constants(
-    raw: RawTable, columns: Columns, image: Image | None, policy: ConstantPolicy, facts: list[Fact]
+    raw: RawTable, columns: Columns, image: Image | None
 ) -> tuple[Columns, Image | None]:
     constant = same_valued(columns.values)
-    if not constant.any():
-        return columns, image
     which = [columns.names[i] for i in np.flatnonzero(constant)]
-    number = len(which)
-    if policy == "refuse" or number == len(columns.names):
+    some = len(which) < len(columns.names)
+    if not which:
+        return columns, image
+    if raw.options.constants == "refuse" or not some:
+        remedy = "Leave constant columns out (constants='leave-out')."
         raise DataError(
-            f"{plural(number, 'column')} {'has' if number == 1 else 'have'} no two different values: "
+            f"{plural(len(which), 'column')} {'has' if len(which) == 1 else 'have'} no two different values: "
             f"{list_names(which)}",
             **raw.place(None, columns.origin[int(constant.argmax())]),
-            remedy="Leave constant columns out (constants='leave-out')."
-            if number < len(columns.names)
-            else "Give a table in which the rows differ.",
+            remedy=remedy if some else "Give a table in which the rows differ.",
         )
-    told = f"{plural(number, 'column')} without two different values: left out ({list_names(which)})."
-    facts.append(Fact("constants", number, told, {"columns": which}))
+    told = f"{plural(len(which), 'column')} without two different values: left out ({list_names(which)})."
+    raw.note("constants", len(which), told, columns=which)
     if image is not None:
         image = image.without(constant, np.fmin.reduce(columns.values, axis=0))
     kept = np.flatnonzero(~constant)
     names, origin = [columns.names[i] for i in kept], [columns.origin[i] for i in kept]
-    return Columns(np.ascontiguousarray(columns.values[:, kept]), names, origin), image
+    return Columns(columns.values[:, kept], names, origin), image
 
 
-def _describe_size(table: Table) -> list[Fact]:
-    facts = [
-        Fact("rows", table.n_rows, f"{plural(table.n_rows, 'row')}."),
-        Fact("columns", table.n_columns, f"{plural(table.n_columns, 'column')} of numbers."),
-    ]
+def _note_size(raw: RawTable, table: Table) -> None:
+    raw.note("rows", table.n_rows, f"{plural(table.n_rows, 'row')}.")
+    raw.note("columns", table.n_columns, f"{plural(table.n_columns, 'column')} of numbers.")
     told = "No cell is missing."
     if table.n_missing:
         told = f"{plural(table.n_missing, 'cell')} missing ({100 * table.share_missing:.3g} %)."
-    facts.append(Fact("missing", table.n_missing, told, {"share": table.share_missing}))
-    blank = np.asarray(np.isnan(table.values).all(axis=1))
+    raw.note("missing", table.n_missing, told, share=table.share_missing)
+    blank = ~table.observed.any(axis=1)
     if blank.any():
-        which = list_names(table.rows[blank])
-        told = f"{plural(int(blank.sum()), 'row')} without any known cell: kept ({which})."
-        facts.append(Fact("empty_rows", int(blank.sum()), told))
-    return facts
+        told = f"{plural(int(blank.sum()), 'row')} without any known cell: kept ({list_names(table.rows[blank])})."
+        raw.note("empty_rows", int(blank.sum()), told)

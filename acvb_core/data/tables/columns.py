@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,41 +14,175 @@ from numpy.typing import NDArray
 
 from acvb_core.data.report import Fact
 from acvb_core.data.sources.byte_source import ByteSource
+from acvb_core.data.sources.formats import column_position
 from acvb_core.data.sources.frames import FrameSource, open_records, reading_facts
-from acvb_core.data.sources.records import BLOCK_BYTES, RecordBatch
+from acvb_core.data.sources.records import RecordBatch
 from acvb_core.data.sources.values import LabelTable
-from acvb_core.data.table import LARGEST
-from acvb_core.data.tables.layout import MISSING, NUMBER, TableLayout, column_types, is_number, is_text
-from acvb_core.data.tables.raw import RawTable, TextColumn, infinite_cell_error, text_cell_error
+from acvb_core.data.table import LARGEST, Floats, find_infinite
+from acvb_core.data.tables.layout import (
+    MISSING,
+    NUMBER,
+    TEXT_TYPES,
+    ColumnChoice,
+    TableLayout,
+    TableOptions,
+    column_types,
+    inspect_columns,
+    is_number,
+)
 from acvb_core.errors import DataError
 
-_INFINITE = {f"{sign}{word}" for sign in ("", "+", "-") for word in ("inf", "infinity")}
+#: What is a number to people, but has separators of thousands, or a sign of per cent or of a currency.
+_DRESSED = re.compile(r"[+-]?[$€£¥]?\s*[+-]?\d[\d.,'’\s]*[%$€£¥]?")
+UNDRESSED = "Write numbers without thousands separators and units."
 #: Missing cells as they are mostly written: a batch in which there are no others is read in one go.
 _BLANKS = pa.array([*MISSING, *map(str.upper, MISSING), *map(str.capitalize, MISSING), "NaN"])
 
 
-def read_columns(
-    source: ByteSource | FrameSource,
-    layout: TableLayout,
-    *,
-    texts: frozenset[int] = frozenset(),
-    left_out: frozenset[int] = frozenset(),
-    missing: frozenset[str] = frozenset(),
-    encoding: str | None = None,
-    block_bytes: int = BLOCK_BYTES,
-) -> RawTable:
-    """Read every column as numbers or as texts.
+@dataclass(frozen=True, eq=False)
+class TextColumn:
+    """A column of texts: the different ones, and each row's position among them, -1 where it is missing (int32)."""
 
-    Parameters
+    codes: NDArray[np.int32]
+    texts: list[str]
+
+    @classmethod
+    def build(cls, codes: NDArray[Any], texts: Sequence[str], signs: frozenset[str]) -> TextColumn:
+        """Return a column of the different `texts`; those among `signs`, and codes of -1, are missing."""
+        stripped = [text.strip() for text in texts]
+        kept = list(dict.fromkeys(text for text in stripped if text.lower() not in signs))
+        place = {text: i for i, text in enumerate(kept)}
+        at = np.array([*(place.get(text, -1) for text in stripped), -1], dtype=np.int32)
+        return cls(at[codes], kept)
+
+    def strings(self) -> list[str]:
+        """Return each row's text, "" where it is missing."""
+        return np.array([*self.texts, ""], dtype=object)[self.codes].tolist()
+
+
+@dataclass(eq=False)
+class RawTable:
+    """Columns as they were read, and what each is for.
+
+    Attributes
     ----------
-    source : ByteSource or FrameSource
-    layout : TableLayout
-    texts, left_out : frozenset of int
-        Columns to be kept as texts whatever they hold, beside columns of text; columns not to be looked at.
-    missing : frozenset of str
-        Further signs for a missing cell, in lower case.
-    encoding, block_bytes
-        Of a text, as for `load_table`.
+    rows, labels : list of str, or None
+        Names and groups that stand beside the columns (an index, further arrays).
+    size : (int, int) or None
+        Height and width, where rows are pictures.
+    values : float64 array, shape (n_rows, n_columns)
+        NaN where a cell is missing, and in columns of text.
+    texts : dict of int to TextColumn
+        By position.
+    lines : int64 array, shape (n_rows,), or None
+        The line each row starts on (of the batch, as long as batches are read); None where it is no text.
+    """
+
+    layout: TableLayout
+    options: TableOptions
+    rows: list[str] | None = None
+    labels: list[str] | None = None
+    size: tuple[int, int] | None = None
+    values: Floats = field(default_factory=lambda: np.empty((0, 0)))
+    texts: dict[int, TextColumn] = field(default_factory=dict)
+    facts: list[Fact] = field(default_factory=list)
+    lines: NDArray[np.int64] | None = None
+    header_line: int | None = None
+
+    def __post_init__(self) -> None:
+        def find(*choices: ColumnChoice | None) -> set[int]:
+            return {at for choice in choices if (at := column_position(layout, choice)) is not None}
+
+        layout, options = self.layout, self.options
+        self.categories, self.left_out = find(*options.category_columns), find(*options.leave_out)
+        label_column = find(options.label_column) - self.left_out
+        row_column = find(options.row_labels)
+        if options.row_labels is None and self.rows is None and layout.row_column is not None:
+            row_column = {layout.row_column}
+        row_column -= self.left_out | self.categories | label_column
+        self.label_column = next(iter(label_column), None)
+        self.row_column = next(iter(row_column), None)
+        #: Columns that are texts whatever they hold.
+        self.as_texts = row_column | label_column | self.categories - self.left_out
+        codes = [sign.replace(",", ".") for sign in options.signs if is_number(sign, layout.decimal)]
+        self._codes = np.array(codes, dtype=np.float64)
+
+    def note(self, name: str, count: int, sentence: str, **details: Any) -> None:
+        """Add a fact to the report."""
+        self.facts.append(Fact(name, count, sentence, details))
+
+    def place(self, row: int | None, column: int) -> dict[str, Any]:
+        """Return where a cell stands (`row` None: in the header), for an error."""
+        line = self.header_line if row is None else None if self.lines is None else int(self.lines[row])
+        return {"source": self.layout.filename, "line": line, "column": column + 1}
+
+    def drop_codes(self, values: Floats) -> Floats:
+        """Return values in which the numbers that stand for a missing cell became NaN (in place)."""
+        if len(self._codes):
+            values[np.isin(values, self._codes)] = np.nan
+        return values
+
+    def take_as_text(self, column: int) -> None:
+        """Make a column of numbers one of texts; whole numbers lose their point."""
+        different, codes = np.unique(self.values[:, column], return_inverse=True)
+        texts = [str(int(n)) if n == np.floor(n) and abs(n) < 2**53 else str(n) for n in different.tolist()]
+        self.texts[column] = TextColumn.build(codes, texts, MISSING)
+
+    def take_numbers(self, column: int) -> None:
+        """Make a column of texts that all are numbers one of numbers; DataError where only a few are none."""
+        held, mark = self.texts[column], self.layout.decimal
+        wrong = [code for code, text in enumerate(held.texts) if not is_number(text, mark)]
+        if wrong and 2 * len(wrong) >= len(held.texts):
+            return
+        numbers = [] if wrong else [float(text.replace(mark, ".")) for text in held.texts]
+        wrong += [code for code, number in enumerate(numbers) if abs(number) > LARGEST]
+        if wrong:
+            raise self.cell_fault(int((held.codes == wrong[0]).argmax()), column, held.texts[wrong[0]])
+        self.values[:, column] = self.drop_codes(np.array([*numbers, np.nan])[held.codes])
+        del self.texts[column]
+
+    def refuse_infinite(self) -> None:
+        """Raise DataError where a number is too large."""
+        cell = find_infinite(self.values)
+        if cell is not None:
+            raise self.cell_fault(*cell, str(self.values[cell]))
+
+    def cell_fault(self, row: int, column: int, value: str) -> DataError:
+        """Return the error for a cell that is no number, or one too large."""
+        place, mark = self.place(row, column), self.layout.decimal
+        what = f"there is text among the numbers of the column {self.layout.column_names[column]!r}"
+        if _is_too_large(value.replace(mark, ".")):
+            where = "" if self.lines is not None else f" (row {row + 1:,})"
+            blank = "make it NaN, which is" if where else "leave it blank: blank cells are"
+            what = f"a number of the column {self.layout.column_names[column]!r}{where} is infinite or above 1e+100"
+            remedy = f"Correct the cell, or {blank} missing."
+        elif "," in value and mark == "." and value.replace(",", "").strip("+-").isdigit():
+            remedy = "Say that the file has a decimal comma (decimal=','), or write a decimal point."
+        else:
+            remedy = f"{UNDRESSED} Otherwise correct" if is_dressed(value) else "Correct"
+            remedy += (
+                " the cell, say that this stands for a missing one (missing), take the column as categories "
+                "(category_columns), or leave it out (leave_out)."
+            )
+        return DataError(what, **place, value=value, remedy=remedy)
+
+
+def is_dressed(text: str) -> bool:
+    """Whether people read a number where a file says 1,250.00, 12 % or $5."""
+    return _DRESSED.fullmatch(text.strip()) is not None
+
+
+def _is_too_large(text: str) -> bool:
+    try:
+        return abs(float(text)) > LARGEST
+    except ValueError:
+        return False
+
+
+def read_columns(
+    source: ByteSource | FrameSource, options: TableOptions, rows: list[str] | None = None
+) -> RawTable:
+    """Read every column as numbers or as texts; `rows` are names of the rows that stand beside the columns.
 
     Raises
     ------
@@ -53,139 +190,80 @@ def read_columns(
         Text in a column of numbers, an infinite number, a record with more or fewer fields than the first, a column
         of times or of values that are neither numbers nor texts, no data.
     """
-    typed = _find_typed(source, layout, texts | left_out)
+    layout = inspect_columns(source, options)
+    raw = RawTable(layout, options, rows)
+    typed = []
+    if isinstance(source, FrameSource):
+        kinds = enumerate(column_types(source))
+        typed = [i for i, kind in kinds if kind not in TEXT_TYPES and i not in raw.as_texts | raw.left_out]
+    used = [i for i in range(layout.n_fields) if i not in raw.left_out.union(typed)]
     # A column whose head is blank may hold anything further down.
-    blank = {i for i, kind in enumerate(layout.kinds) if kind == "missing"} - texts - left_out - typed
-    texts |= blank | {i for i, kind in enumerate(layout.kinds) if kind == "text"}
-    used = [i for i in range(layout.n_fields) if i not in left_out | typed]
-    numeric = np.array([i for i in used if i not in texts], dtype=np.int64)
-    numbers = _Numbers(layout, numeric, missing)
-    tables = {i: LabelTable() for i in used if i in texts}
+    tables = {i: LabelTable() for i in used if i in raw.as_texts or layout.kinds[i] in ("text", "missing")}
     codes: dict[int, list[NDArray[np.int32]]] = {i: [] for i in tables}
-    blocks: list[NDArray[np.float64]] = []
+    numeric = np.array([i for i in used if i not in tables], dtype=np.int64)
+    blocks: list[Floats] = []
     lines: list[NDArray[np.int64]] = []
     records = open_records(
         source,
         layout.delimiter,
-        encoding=encoding,
+        encoding=options.encoding,
         header=layout.header,
-        block_bytes=block_bytes,
+        block_bytes=options.block_bytes,
         n_fields=layout.n_fields,
         used=used,
     )
     for batch in records:
-        blocks.append(numbers.read(batch))
         lines.append(batch.lines.copy())
+        raw.lines = lines[-1]
+        blocks.append(_read_numbers(batch, numeric, raw))
         for i, table in tables.items():
             codes[i].append(table.codes(batch, i))
     if not blocks:
-        raise DataError(
-            "the file holds column names and no data",
-            source=layout.filename,
-            line=1,
-            remedy="Load a file with data in it, or say that its first line is data.",
-        )
-    facts = reading_facts(records, layout)
+        remedy = "Load a file with data in it, or say that its first line is data."
+        raise DataError("the file holds column names and no data", source=source.name, line=1, remedy=remedy)
+    raw.facts += reading_facts(records, layout)
     if layout.decimal == ",":
-        facts.append(Fact("decimal_comma", 0, "Numbers are read with a decimal comma."))
-    values = np.full((sum(map(len, blocks)), layout.n_fields), np.nan)
-    begin = 0
-    for block in blocks:
-        values[begin : begin + len(block), numeric] = block
-        begin += len(block)
-    signs = MISSING | missing
-    found = {i: TextColumn.build(np.concatenate(codes[i]), tables[i].labels(), signs) for i in tables}
-    head = 1 + records.comment_lines if layout.header and isinstance(source, ByteSource) else None
-    raw = RawTable(layout, values, found, facts, np.concatenate(lines), head)
-    for i in blank:
-        if all(is_number(text, layout.decimal or ".") for text in found[i].texts):
-            raw.take_as_numbers(i)
-            values[np.isin(values[:, i], numbers.codes), i] = np.nan
-    if isinstance(source, FrameSource) and typed:
-        _fill_typed(raw, source, sorted(typed), numbers.codes)
+        raw.note("decimal_comma", 0, "Numbers are read with a decimal comma.")
+    raw.values, raw.lines = np.concatenate(blocks), np.concatenate(lines)
+    for i, table in tables.items():
+        raw.texts[i] = TextColumn.build(np.concatenate(codes[i]), table.labels(), options.signs)
+    if isinstance(source, FrameSource):
+        _fill_typed(raw, source, typed)
+    elif layout.header:
+        raw.header_line = 1 + records.comment_lines
     return raw
 
 
-class _Numbers:
-    """The columns of numbers of a text, and those that a frame holds as texts."""
-
-    def __init__(self, layout: TableLayout, columns: NDArray[np.int64], missing: frozenset[str]) -> None:
-        self._layout = layout
-        self._columns = columns
-        self._decimal = layout.decimal or "."
-        self._signs = MISSING | missing
-        numbers = [sign.replace(",", ".") for sign in missing if is_number(sign, self._decimal)]
-        self.codes = np.array(numbers, dtype=np.float64)  # that stand for a missing cell
-
-    def read(self, batch: RecordBatch) -> NDArray[np.float64]:
-        """Return the batch's columns of numbers, shape (n_records, n_columns)."""
-        values, other = parse_numbers(batch, self._columns, self._decimal)
-        if other.any():
-            self._refuse_texts(batch, other)
-        if len(self.codes):
-            values = np.where(np.isin(values, self.codes), np.nan, values)
-        large = np.abs(values) > LARGEST
-        if large.any():
-            raise infinite_cell_error(*self._cell(batch, *(int(side[0]) for side in np.nonzero(large))))
-        return values
-
-    def _refuse_texts(self, batch: RecordBatch, other: NDArray[np.bool_]) -> None:
-        """Look at the fields that are no numbers, each different text once."""
-        records, columns = np.nonzero(other)
-        at = records * batch.n_fields + self._columns[columns]
-        table = LabelTable()
-        fields = RecordBatch(batch.text, batch.starts[at], batch.ends[at], batch.lines[records], 1)
-        codes = table.codes(fields, 0)
-        wrong = np.array([text.lower() not in self._signs for text in table.labels()])[codes]
-        if not wrong.any():
-            return
-        first = int(wrong.argmax())
-        name, place, value = self._cell(batch, int(records[first]), int(columns[first]))
-        if value.strip().lower() in _INFINITE:
-            raise infinite_cell_error(name, place, value)
-        raise text_cell_error(name, place, value, self._decimal)
-
-    def _cell(self, batch: RecordBatch, record: int, column: int) -> tuple[str, dict[str, Any], str]:
-        at = int(self._columns[column])
-        place = {"source": self._layout.filename, "line": int(batch.lines[record]), "column": at + 1}
-        return self._layout.column_names[at], place, batch.field(record, at)
-
-
-def parse_numbers(
-    batch: RecordBatch, columns: NDArray[np.int64], decimal: str
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return the numbers in some columns of a batch.
-
-    Returns
-    -------
-    values : float64 array, shape (n_records, n_columns)
-        The double next to the decimal number, as float() gives it; nan where a field is no number.
-    other : bool array of that shape
-        Where it is neither a number nor a common sign for missing ("inf", text, "n.A.").
-    """
-    shape, used = (batch.n_records, len(columns)), batch.n_records * batch.n_fields
-    starts, ends = batch.starts[:used], batch.ends[:used]
+def _read_numbers(batch: RecordBatch, columns: NDArray[np.int64], raw: RawTable) -> Floats:
+    """Return a batch's cells, shape (n_records, n_fields), NaN in all but some columns; refuse what is no number."""
+    values = np.full((batch.n_records, batch.n_fields), np.nan)
+    starts, ends = batch.starts[: values.size], batch.ends[: values.size]
     if (starts[1:] == ends[:-1]).all():  # a text: field follows field
-        fields = _strings(batch.text, starts, ends)
-        if shape[1] < batch.n_fields:
-            at = np.arange(shape[0])[:, None] * batch.n_fields + columns
+        fields = _slice_text(batch.text, starts, ends)
+        if len(columns) < batch.n_fields:
+            at = np.arange(values.size).reshape(values.shape)[:, columns]
             fields = fields.take(pa.array(at.ravel()))
-        values, other = _parse(fields, decimal)
-        return values.reshape(shape), other.reshape(shape)
-    values, other = np.empty(shape), np.empty(shape, dtype=np.bool_)
-    for i, column in enumerate(columns):  # a frame: row follows row in each of its columns
-        fields = _strings(batch.text, starts[column :: batch.n_fields], ends[column :: batch.n_fields])
-        values[:, i], other[:, i] = _parse(fields, decimal)
-    return values, other
+        values[:, columns] = _parse(fields, raw).reshape(batch.n_records, len(columns))
+    else:  # a frame: row follows row in each of its columns
+        for i in columns:
+            fields = _slice_text(batch.text, starts[i :: batch.n_fields], ends[i :: batch.n_fields])
+            values[:, i] = _parse(fields, raw)
+    wrong = np.abs(raw.drop_codes(values)) > LARGEST
+    if wrong.any():
+        row, column = np.argwhere(wrong)[0].tolist()
+        raise raw.cell_fault(row, column, batch.field(row, column))
+    return values
 
 
-def _strings(text: NDArray[np.uint8], starts: NDArray[np.int32], ends: NDArray[np.int32]) -> pa.Array:
+def _slice_text(text: NDArray[np.uint8], starts: NDArray[np.int32], ends: NDArray[np.int32]) -> pa.Array:
     """Return fields of which each begins where the last one ends, as Arrow strings."""
     offsets = np.append(starts, ends[-1:])
     return pa.StringArray.from_buffers(len(starts), pa.py_buffer(offsets), pa.py_buffer(text))
 
 
-def _parse(fields: pa.Array, decimal: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def _parse(fields: pa.Array, raw: RawTable) -> Floats:
+    """Return fields as the doubles that float() gives: NaN where one is missing, infinite where it is no number."""
+    decimal = raw.layout.decimal
     blank = pc.is_in(fields, _BLANKS)
     if decimal == ".":
         try:
@@ -194,59 +272,36 @@ def _parse(fields: pa.Array, decimal: str) -> tuple[NDArray[np.float64], NDArray
             pass
         else:  # Arrow takes inf and -nan for numbers too
             if (np.isfinite(values) | blank.to_numpy(zero_copy_only=False)).all():
-                return values, np.zeros(len(values), dtype=np.bool_)
+                return values
     number = pc.match_substring_regex(fields, f"^{NUMBER[decimal]}$")
-    other = pc.invert(pc.or_(number, blank))
-    fields = pc.if_else(number, fields, None)
-    values = _floats(fields if decimal == "." else pc.replace_substring(fields, decimal, "."))
-    return values, other.to_numpy(zero_copy_only=False)
+    values = _floats(pc.replace_substring(pc.if_else(number, fields, None), decimal, ".")).copy()
+    other = pc.invert(pc.or_(number, blank)).to_numpy(zero_copy_only=False)
+    words = pc.utf8_lower(fields.filter(pa.array(other)))
+    values[other] = np.where(pc.is_in(words, pa.array(raw.options.signs)), np.nan, np.inf)
+    return values
 
 
-def _floats(column: pa.Array) -> NDArray[np.float64]:
+def _floats(column: pa.Array) -> Floats:
     """Return numbers, whatever their type, as doubles; NaN where one is missing."""
     return pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
 
 
-def _find_typed(
-    source: ByteSource | FrameSource, layout: TableLayout, apart: frozenset[int]
-) -> frozenset[int]:
-    """Return which columns of a frame hold numbers or true and false, and need no way through text.
-
-    Raises
-    ------
-    DataError
-        A column that is not `apart` holds times, or neither numbers nor texts.
-    """
-    if not isinstance(source, FrameSource):
-        return frozenset()
-    typed = set()
-    for i, kind in enumerate(column_types(source)):
-        times = pa.types.is_temporal(kind)
-        if i in apart or is_text(kind):
-            continue
-        if not times and (pa.types.is_primitive(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind)):
-            typed.add(i)
-            continue
-        raise DataError(
-            f"the column {layout.column_names[i]!r} holds "
-            + ("times" if times else f"values of the type {kind}"),
-            source=layout.filename,
-            column=i + 1,
-            remedy="Turn it into numbers, or leave it out (leave_out).",
-        )
-    return frozenset(typed)
-
-
-def _fill_typed(raw: RawTable, source: FrameSource, columns: list[int], codes: NDArray[np.float64]) -> None:
-    """Write the columns of a frame that hold numbers into `raw`; those among `codes` are missing."""
+def _fill_typed(raw: RawTable, source: FrameSource, columns: list[int]) -> None:
+    """Fill the columns of a frame that hold numbers, or true and false."""
     begin = 0
     for batch in source.frame.batches():
-        rows = slice(begin, begin + batch.num_rows)
         for i in columns:
-            column = batch.column(i)
-            if pa.types.is_dictionary(column.type):
-                column = column.dictionary_decode()
-            values = _floats(column)
-            raw.values[rows, i] = np.where(np.isin(values, codes), np.nan, values) if len(codes) else values
+            kind = batch.column(i).type
+            kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+            times = pa.types.is_temporal(kind)
+            if times or not (
+                pa.types.is_primitive(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind)
+            ):
+                held = "times" if times else f"values of the type {kind}"
+                what = f"the column {raw.layout.column_names[i]!r} holds {held}"
+                remedy = "Turn it into numbers, or leave it out (leave_out)."
+                raise DataError(what, **raw.place(None, i), remedy=remedy)
+            raw.values[begin : begin + batch.num_rows, i] = _floats(batch.column(i))
         begin += batch.num_rows
+    raw.drop_codes(raw.values)
     raw.refuse_infinite()

@@ -49,36 +49,18 @@ class Image:
     ) -> NDArray[np.float64]:
         """Return the columns' values as a picture, shape (height, width).
 
-        Parameters
-        ----------
-        values : float array, shape (n_columns,)
-        fill : float, optional
-            What pixels show that no column does (default: their background; of weights it is 0).
+        Pixels that no column shows are `fill` (default: their background; of weights it is 0).
         """
-        found = np.array(self.background) if fill is None else np.full(self.height * self.width, fill)
-        found[self.pixels] = values
-        return found.reshape(self.height, self.width)
+        shown = np.array(self.background) if fill is None else np.full(self.height * self.width, fill)
+        shown[self.pixels] = values
+        return shown.reshape(self.height, self.width)
 
     def check(self, n_columns: int, name: str) -> None:
-        """Refuse a picture that is not one of `n_columns` columns.
-
-        Raises
-        ------
-        DataError
-            A column has no pixel, or one that another has too or that is outside the picture.
-        """
-        size = self.height * self.width
-        pixels = np.asarray(self.pixels)
-        shown = np.zeros(max(size, 0), dtype=np.bool_)
-        inside = bool(len(pixels) == n_columns and ((pixels >= 0) & (pixels < size)).all())
-        if inside:
-            shown[pixels] = True
-        if (
-            min(self.height, self.width) < 1
-            or not inside
-            or shown.sum() < n_columns
-            or np.shape(self.background) != (size,)
-        ):
+        """Raise DataError unless each of `n_columns` columns has a pixel of its own."""
+        size, pixels = self.height * self.width, np.asarray(self.pixels)
+        inside = bool(((pixels >= 0) & (pixels < size)).all())
+        whole = min(self.height, self.width) > 0 and np.shape(self.background) == (size,)
+        if not (inside and whole and len(pixels) == len(np.unique(pixels)) == n_columns):
             raise DataError(
                 f"{n_columns:,} columns do not make a picture of {self.height:,} x {self.width:,} pixels",
                 source=name,
@@ -92,21 +74,11 @@ def pixel_names(height: int, width: int) -> list[str]:
 
 
 def parse_image_size(given: ImageSize) -> tuple[int, int] | None:
-    """Return height and width of "8x8", (8, 8) or None.
-
-    Raises
-    ------
-    ParameterError
-        It is none of these.
-    """
+    """Return height and width of "8x8", (8, 8) or None; ParameterError says that it is none of these."""
     if given is None:
         return None
-    found: tuple[int, ...] = ()
-    if isinstance(given, str):
-        match = re.fullmatch(r"\s*(\d{1,6})\s*[x×, ]\s*(\d{1,6})\s*", given)
-        found = (int(match[1]), int(match[2])) if match else ()
-    elif len(given) == 2 and all(isinstance(side, int | np.integer) for side in given):
-        found = int(given[0]), int(given[1])
-    if len(found) != 2 or min(found) < 1:
+    text = given if isinstance(given, str) else "x".join(map(str, given))
+    match = re.fullmatch(r"\s*(\d{1,6})\s*[x×, ]\s*(\d{1,6})\s*", text)
+    if match is None or 0 in (int(match[1]), int(match[2])):
         raise ParameterError(f"A picture's size is its height and width such as '8x8', not {given!r}.")
-    return found[0], found[1]
+    return int(match[1]), int(match[2])

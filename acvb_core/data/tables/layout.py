@@ -1,20 +1,22 @@
-"""How a table is read: the names and kinds of its columns, and what a text's delimiter and decimal sign are."""
+"""How a table is read: what the user says of it, and what its first rows show."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, get_args
 
 import pyarrow as pa
 
 from acvb_core.data.relations.guess import CORNER_NAMES
 from acvb_core.data.sources.byte_source import ByteSource
-from acvb_core.data.sources.formats import PREVIEW_FIELDS, PREVIEW_ROWS, FileLayout, column_position
-from acvb_core.data.sources.frames import FrameChoices, FrameSource
+from acvb_core.data.sources.formats import PREVIEW_FIELDS, PREVIEW_ROWS, FileLayout
+from acvb_core.data.sources.frames import FrameSource
+from acvb_core.data.sources.records import BLOCK_BYTES
 from acvb_core.data.sources.text_lines import read_head
 from acvb_core.data.sources.values import MISSING_WORDS
+from acvb_core.data.tables.image import ImageSize, parse_image_size
 from acvb_core.errors import ParameterError
 
 #: What stands for a missing cell, in lower case: the other readers' signs and some that only tables of numbers have.
@@ -24,6 +26,9 @@ NUMBER = {
     decimal: rf"[+-]?([0-9]+({mark}[0-9]*)?|{mark}[0-9]+)([eE][+-]?[0-9]+)?"
     for decimal, mark in ((".", r"\."), (",", ","))
 }
+#: Arrow's types of texts.
+TEXT_TYPES = {pa.string(), pa.large_string(), pa.string_view()}
+Header = Literal["auto"] | bool | None
 ColumnChoice = str | int
 CategoryPolicy = Literal["refuse", "one-hot", "leave-out"]
 ConstantPolicy = Literal["refuse", "leave-out"]
@@ -31,64 +36,6 @@ ConstantPolicy = Literal["refuse", "leave-out"]
 _COUNTED = 4
 #: Rows of a frame that are looked at.
 _LOOKED_AT = 50
-
-
-class Roles(NamedTuple):
-    """What the user said of the columns, by position.
-
-    Attributes
-    ----------
-    row_column : int, False or None
-        Column of the rows' names; None: guessed.
-    label_column : int or None
-    categories, left_out : frozenset of int
-    """
-
-    row_column: int | Literal[False] | None
-    label_column: int | None
-    categories: frozenset[int]
-    left_out: frozenset[int]
-
-    @property
-    def texts(self) -> frozenset[int]:
-        """The columns that are read as texts whatever they hold."""
-        named = {at for at in (self.row_column, self.label_column) if at is not None and at is not False}
-        return self.categories | named
-
-
-class TableOptions(NamedTuple):
-    """What the user said of a source, before it is known which columns it has: the arguments of `load_table`.
-
-    Attributes
-    ----------
-    name : str
-        Empty: that of the source.
-    image : (int, int) or None
-    looking : mapping
-        What is given and so not guessed: the arguments of `inspect_columns`.
-    """
-
-    name: str
-    row_labels: ColumnChoice | Literal[False] | None
-    label_column: ColumnChoice | None
-    category_columns: tuple[ColumnChoice, ...]
-    leave_out: tuple[ColumnChoice, ...]
-    categories: CategoryPolicy
-    constants: ConstantPolicy
-    standardise: bool
-    image: tuple[int, int] | None
-    looking: Mapping[str, Any]
-    parts: FrameChoices
-    block_bytes: int
-
-    def find_roles(self, layout: FileLayout) -> Roles:
-        """Return the columns that were named, by position; DataError names one that is not there."""
-        row = self.row_labels if self.row_labels is False else column_position(layout, self.row_labels)
-        several = (
-            frozenset(at for at in (column_position(layout, choice) for choice in chosen) if at is not None)
-            for chosen in (self.category_columns, self.leave_out)
-        )
-        return Roles(row, column_position(layout, self.label_column), *several)
 
 
 @dataclass(frozen=True)
@@ -100,17 +47,57 @@ class TableLayout(FileLayout):
 
     Attributes
     ----------
-    decimal : str or None
-        The decimal sign of a text.
+    decimal : str
+        The decimal sign of texts.
     kinds : tuple of str
-        What the head of each column holds: "numbers", "text", "mixed", "missing", or another type, in words.
+        What the head of each column holds: "numbers", "text", "mixed" or "missing".
     row_column : int or None
         The column that may hold the rows' names; it does if no two are the same.
     """
 
-    decimal: str | None = None
+    decimal: str = "."
     kinds: tuple[str, ...] = ()
     row_column: int | None = None
+
+
+@dataclass
+class TableOptions:
+    """The arguments of `load_table`, checked; several of anything are a tuple."""
+
+    name: str | None = None
+    header: Header = None
+    row_labels: ColumnChoice | Literal[False] | None = None
+    label_column: ColumnChoice | None = None
+    missing: Iterable[str] = ()
+    categories: CategoryPolicy = "refuse"
+    category_columns: Iterable[ColumnChoice] = ()
+    leave_out: Iterable[ColumnChoice] = ()
+    constants: ConstantPolicy = "refuse"
+    standardise: bool = True
+    image: ImageSize = None
+    encoding: str | None = None
+    delimiter: str | None = None
+    decimal: str | None = None
+    sheet: str | int | None = None
+    table: str | None = None
+    query: str | None = None
+    block_bytes: int = BLOCK_BYTES
+
+    def __post_init__(self) -> None:
+        if self.header not in (None, "auto", True, False):
+            raise ParameterError(f"header is True, False or 'auto', not {self.header!r}.")
+        if self.decimal not in (None, ".", ","):
+            raise ParameterError(f"The decimal sign is '.' or ',', not {self.decimal!r}.")
+        for name, policies in (("categories", CategoryPolicy), ("constants", ConstantPolicy)):
+            if getattr(self, name) not in get_args(policies):
+                known = ", ".join(map(repr, get_args(policies)))
+                raise ParameterError(f"{name} is one of {known}, not {getattr(self, name)!r}.")
+        for name in ("missing", "category_columns", "leave_out"):
+            given = getattr(self, name)
+            setattr(self, name, (given,) if isinstance(given, str | int) else tuple(given))
+        self.size = parse_image_size(self.image)
+        #: Every sign for a missing cell, in lower case.
+        self.signs = MISSING | {str(sign).strip().lower() for sign in self.missing}
 
 
 def is_number(text: str, decimal: str = ".") -> bool:
@@ -118,55 +105,41 @@ def is_number(text: str, decimal: str = ".") -> bool:
     return re.fullmatch(NUMBER[decimal], text.strip()) is not None
 
 
-def kind_of(fields: Sequence[str], decimal: str = ".", missing: frozenset[str] = MISSING) -> str:
-    """Return what fields of a column hold: "numbers", "text", "mixed" or "missing"."""
-    known = [is_number(field, decimal) for field in fields if field.strip().lower() not in missing]
-    if not known:
-        return "missing"
-    return "numbers" if all(known) else "mixed" if any(known) else "text"
-
-
-def inspect_columns(
-    source: ByteSource | FrameSource,
-    *,
-    encoding: str | None = None,
-    delimiter: str | None = None,
-    decimal: str | None = None,
-    header: bool | None = None,
-    missing: frozenset[str] = frozenset(),
-) -> TableLayout:
-    """Look at the head of a delimited text or a frame; arguments that are not None are taken as given.
+def inspect_columns(source: ByteSource | FrameSource, options: TableOptions) -> TableLayout:
+    """Guess from the first rows of a text or a frame how it is read; what the options say is taken as given.
 
     Raises
     ------
     DataError
         The head of a text is no table, or a table of one column.
     """
-    if decimal not in (None, ".", ","):
-        raise ParameterError(f"The decimal sign is '.' or ',', not {decimal!r}.")
+    encoding, delimiter, header = options.encoding, options.delimiter, options.header
     if isinstance(source, FrameSource):
-        format = container = source.frame.container
-        n_fields = len(source.frame.names)
+        container, n_fields = source.frame.container, len(source.frame.names)
         head = source.first_rows(_LOOKED_AT)
         header = True if source.frame.named else header
     else:
         found = read_head(source, encoding, delimiter)
-        format, container, n_fields, head = "text", "text", found.usual, found.records
-        delimiter, encoding = found.delimiter, found.encoding
-        if decimal == delimiter:
+        container, n_fields, head = "text", found.usual, found.records
+        encoding, delimiter = found.encoding, found.delimiter
+        if options.decimal == delimiter:
             raise ParameterError(f"{delimiter!r} cannot be the delimiter and the decimal sign.")
     records = [record for record in head if len(record) == n_fields]
-    decimal = decimal or _guess_decimal(records, delimiter)
-    signs = MISSING | missing
-    named = _has_header(records, decimal, signs) if header is None else header
-    kinds = tuple(kind_of([record[i] for record in records[named:]], decimal, signs) for i in range(n_fields))
+    decimal = options.decimal or _guess_decimal(records, delimiter)
+    # Of each field whether it is a number; None where it is missing.
+    marks = [
+        [None if field.strip().lower() in options.signs else is_number(field, decimal) for field in record]
+        for record in records
+    ]
+    named = header if isinstance(header, bool) else _has_header(records, marks)
+    kinds = tuple(_kind_of([mark[i] for mark in marks[named:]]) for i in range(n_fields))
     may_name = kinds[0] == "text" or (named and head[0][0].strip().lower() in CORNER_NAMES)
     if isinstance(source, FrameSource):
         first = column_types(source)[0]
-        may_name &= pa.types.is_integer(first) or is_text(first)
+        may_name &= pa.types.is_integer(first) or first in TEXT_TYPES
     shown = [[*record, *[""] * n_fields][: min(n_fields, PREVIEW_FIELDS)] for record in head[named:]]
     return TableLayout(
-        format,
+        container,
         source.name,
         source.gzipped,
         encoding,
@@ -189,34 +162,35 @@ def column_types(source: FrameSource) -> list[Any]:
     return [kind.value_type if pa.types.is_dictionary(kind) else kind for kind in types]
 
 
-def is_text(kind: Any) -> bool:
-    """Whether an Arrow type is that of texts."""
-    return any(test(kind) for test in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view))
+def _kind_of(marks: Sequence[bool | None]) -> str:
+    known = [mark for mark in marks if mark is not None]
+    if not known:
+        return "missing"
+    return "numbers" if all(known) else "mixed" if any(known) else "text"
 
 
-def _has_header(records: Sequence[Sequence[str]], decimal: str, missing: frozenset[str]) -> bool:
+def _has_header(records: Sequence[Sequence[str]], marks: Sequence[Sequence[bool | None]]) -> bool:
     """Whether the first record names the columns.
 
     It does where it is the only one and of text, where text stands above numbers (or more of them than of texts), where
     only the corner above the rows' names is blank, and where the names are whole numbers in a row (1960, 1961, …) and
     the next record is not.
     """
-    first, body = records[0], records[1:]
-    texts = [field.strip().lower() not in missing and not is_number(field, decimal) for field in first]
-    if not body:  # nothing but names is no row of numbers
-        return all(texts)
+    if len(records) == 1:  # nothing but names is no row of numbers
+        return all(mark is False for mark in marks[0])
+    first, second = records[:2]
     if not first[0].strip() and all(field.strip() for field in first[1:]):
         return True
-    for column in (i for i, text in enumerate(texts) if text):
-        below = [record[column] for record in body if record[column].strip().lower() not in missing]
-        if 2 * sum(is_number(field, decimal) for field in below) > len(below):
+    for top, *below in zip(*marks, strict=True):
+        known = [mark for mark in below if mark is not None]
+        if top is False and 2 * sum(known) > len(known):
             return True
-    return _counts_up(first) and not _counts_up(body[0])
+    return _counts_up(first) and not _counts_up(second)
 
 
 def _counts_up(fields: Sequence[str]) -> bool:
-    numbers = [field.strip() for field in fields[0 if fields[0].strip().isdecimal() else 1 :]]
-    if len(numbers) < _COUNTED or not all(text.isascii() and text.isdecimal() for text in numbers):
+    numbers = fields[0 if fields[0].strip().isdecimal() else 1 :]
+    if len(numbers) < _COUNTED or not all(re.fullmatch(r"\s*[0-9]+\s*", text) for text in numbers):
         return False
     return all(int(b) == int(a) + 1 for a, b in zip(numbers, numbers[1:], strict=False))
 

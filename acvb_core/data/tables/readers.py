@@ -2,34 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from acvb_core.data.report import ReadReport
+from acvb_core.data.report import ReadReport, plural
 from acvb_core.data.sources.byte_source import ByteSource
 from acvb_core.data.sources.frames import FrameChoices, open_source
-from acvb_core.data.sources.objects import is_frame
-from acvb_core.data.sources.records import BLOCK_BYTES
-from acvb_core.data.table import Table
-from acvb_core.data.tables.build import build_table, take_numbers
-from acvb_core.data.tables.columns import read_columns
-from acvb_core.data.tables.image import ImageSize, parse_image_size
+from acvb_core.data.sources.objects import (
+    is_frame,
+    is_sparse,
+    load_npy,
+    load_npz,
+    load_sparse,
+)
+from acvb_core.data.table import Table, copy_numbers
+from acvb_core.data.tables.build import build_table
+from acvb_core.data.tables.columns import RawTable, read_columns
+from acvb_core.data.tables.image import pixel_names
 from acvb_core.data.tables.layout import (
-    CategoryPolicy,
-    ColumnChoice,
-    ConstantPolicy,
     TableLayout,
     TableOptions,
     inspect_columns,
 )
-from acvb_core.data.tables.raw import RawTable, read_array, read_numpy
-from acvb_core.errors import DataError, ParameterError
+from acvb_core.errors import DataError
 
-Header = Literal["auto"] | bool | None
+#: Arrays of an npz file that are no cells.
+_BESIDE = ("rows", "columns", "labels")
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,59 +50,22 @@ class LoadedTable:
     layout: TableLayout
 
 
-def inspect_table(
-    source: Any,
-    filename: str | None = None,
-    *,
-    header: Header = None,
-    missing: Iterable[str] = (),
-    encoding: str | None = None,
-    delimiter: str | None = None,
-    decimal: str | None = None,
-    sheet: str | int | None = None,
-    table: str | None = None,
-    query: str | None = None,
-) -> TableLayout:
-    """Look at the head of a file or a frame and propose how to read it.
-
-    The arguments are those of `load_table`.
+def inspect_table(source: Any, filename: str | None = None, **options: Any) -> TableLayout:
+    """Look at the head of a file or a frame and propose how to read it; the options are those of `load_table`.
 
     Raises
     ------
     DataError
         Nothing that is read: empty, binary, a foreign format, one column only.
     """
-    looking = _looking(encoding, delimiter, decimal, header, missing)
-    choices = FrameChoices(sheet, table, query)
-    with open_source(source, filename, kind="table", choices=choices) as opened:
+    asked = TableOptions(**options)
+    with _open(source, filename, asked) as opened:
         if opened.is_array or opened.is_zip:
             return TableLayout("npy" if opened.is_array else "npz", opened.name, opened.gzipped)
-        return inspect_columns(opened, **looking)
+        return inspect_columns(opened, asked)
 
 
-def load_table(
-    source: Any,
-    *,
-    filename: str | None = None,
-    name: str | None = None,
-    header: Header = None,
-    row_labels: ColumnChoice | Literal[False] | None = None,
-    label_column: ColumnChoice | None = None,
-    missing: Iterable[str] = (),
-    categories: CategoryPolicy = "refuse",
-    category_columns: Iterable[ColumnChoice] = (),
-    leave_out: Iterable[ColumnChoice] = (),
-    constants: ConstantPolicy = "refuse",
-    standardise: bool = True,
-    image: ImageSize = None,
-    encoding: str | None = None,
-    delimiter: str | None = None,
-    decimal: str | None = None,
-    sheet: str | int | None = None,
-    table: str | None = None,
-    query: str | None = None,
-    block_bytes: int = BLOCK_BYTES,
-) -> LoadedTable:
+def load_table(source: Any, *, filename: str | None = None, **options: Any) -> LoadedTable:
     r"""Read a table of numbers; gzip is recognised by itself.
 
     Read are delimited text, Parquet, Arrow, Feather, Excel, ODS, JSON Lines, SQLite, NumPy's .npy and .npz (one array
@@ -166,64 +130,19 @@ def load_table(
     >>> loaded.table.size_text, loaded.table.rows.tolist()
     ('2 rows × 2 columns', ['Bergen', 'Bari'])
     """
-    for policy, given, allowed in (
-        ("categories", categories, CategoryPolicy),
-        ("constants", constants, ConstantPolicy),
-    ):
-        if given not in get_args(allowed):
-            known = ", ".join(map(repr, get_args(allowed)))
-            raise ParameterError(f"{policy} is one of {known}, not {given!r}.")
-    options = TableOptions(
-        name or "", row_labels, label_column, _listed(category_columns), _listed(leave_out), categories, constants,
-        standardise, parse_image_size(image), _looking(encoding, delimiter, decimal, header, missing),
-        FrameChoices(sheet, table, query), block_bytes,
-    )  # fmt: skip
-    called = filename or name or "table"
-    if is_annotated(source):
-        raw, options = read_annotated(source, called, options)
-    elif isinstance(source, np.ndarray) or sparse.issparse(source):
-        raw = read_array(source, called)
-    else:
-        return _load(source, called if is_frame(source) else filename, options)
-    return _finish(raw, options)
-
-
-def _load(source: Any, filename: str | None, options: TableOptions) -> LoadedTable:
-    """Load a file or a frame; what is wrong with it is told while it is open, which knows its rows and columns."""
-    source, rows = _split_index(source)
-    with open_source(source, filename, kind="table", choices=options.parts) as opened:
-        options = options._replace(name=options.name or opened.stem)
-        if isinstance(opened, ByteSource) and (opened.is_array or opened.is_zip):
-            return _finish(read_numpy(opened), options)
-        layout = inspect_columns(opened, **options.looking)
-        roles = options.find_roles(layout)
-        guessed = layout.row_column if roles.row_column is None and rows is None else None
-        raw = read_columns(
-            opened,
-            layout,
-            texts=roles.texts if guessed is None else roles.texts | {guessed},
-            left_out=roles.left_out,
-            missing=options.looking["missing"],
-            encoding=options.looking["encoding"],
-            block_bytes=options.block_bytes,
-        )
-        raw.rows = rows
-        return _finish(raw, options)
-
-
-def _finish(raw: RawTable, options: TableOptions) -> LoadedTable:
-    table, facts = build_table(raw, options)
-    return LoadedTable(table, ReadReport(raw.source, tuple(facts)), raw.layout)
-
-
-def _split_index(source: Any) -> tuple[Any, list[str] | None]:
-    """Return a pandas frame without its index, and the index where it is more than a numbering."""
-    if not (hasattr(source, "iloc") and hasattr(source, "reset_index")):
-        return source, None
-    named = type(source.index).__name__ != "RangeIndex"
-    # With names that are texts, no numbering of the rows can be taken for that of the columns.
-    frame = source.reset_index(drop=True).set_axis([str(name) for name in source.columns], axis=1)
-    return frame, [str(row) for row in source.index] if named else None
+    asked = TableOptions(**options)
+    called = filename or asked.name or "table"
+    if all(hasattr(source, part) for part in ("X", "obs", "obs_names", "var_names")):
+        return _finish(_read_annotated(source, called, asked))
+    if isinstance(source, np.ndarray) or sparse.issparse(source):
+        return _finish(_read_array(source, called, asked))
+    frame, rows = _split_index(source)
+    # What is wrong is told while the source is open, which knows its rows and columns.
+    with _open(frame, called if is_frame(source) else filename, asked) as opened:
+        asked = replace(asked, name=asked.name or opened.stem)
+        if opened.is_array or opened.is_zip:
+            return _finish(_read_numpy(opened, asked))
+        return _finish(read_columns(opened, asked, rows))
 
 
 def read_frame(frame: Any, name: str) -> RawTable:
@@ -236,11 +155,9 @@ def read_frame(frame: Any, name: str) -> RawTable:
     """
     frame, rows = _split_index(frame)
     with open_source(frame, name) as opened:
-        layout = inspect_columns(opened)
-        raw = read_columns(opened, layout)
-        raw.rows = rows
+        raw = read_columns(opened, TableOptions(row_labels=False), rows)
         for column in sorted(raw.texts):
-            take_numbers(raw, column)
+            raw.take_numbers(column)
         if raw.texts:
             raise DataError(
                 "there is text in a table of numbers",
@@ -250,19 +167,28 @@ def read_frame(frame: Any, name: str) -> RawTable:
     return raw
 
 
-def is_annotated(source: Any) -> bool:
-    """Whether an object is an AnnData, or has what one has."""
-    return all(hasattr(source, name) for name in ("X", "obs", "obs_names", "var_names"))
+def _open(source: Any, filename: str | None, options: TableOptions) -> Any:
+    choices = FrameChoices(options.sheet, options.table, options.query)
+    return open_source(source, filename, kind="table", choices=choices)
 
 
-def read_annotated(source: Any, name: str, options: TableOptions) -> tuple[RawTable, TableOptions]:
-    """Return the cells of an AnnData, and the options that are left: a label column of `obs` is read here.
+def _finish(raw: RawTable) -> LoadedTable:
+    table = build_table(raw)
+    return LoadedTable(table, ReadReport(raw.layout.filename, tuple(raw.facts)), raw.layout)
 
-    Raises
-    ------
-    DataError
-        As `read_array`; or it has no `X`.
-    """
+
+def _split_index(source: Any) -> tuple[Any, list[str] | None]:
+    """Return a pandas frame without its index, and the index where it is more than a numbering."""
+    if not (hasattr(source, "iloc") and hasattr(source, "reset_index")):
+        return source, None
+    named = type(source.index).__name__ != "RangeIndex"
+    # With names that are texts, no numbering of the rows can be taken for that of the columns.
+    frame = source.reset_index(drop=True).set_axis([str(name) for name in source.columns], axis=1)
+    return frame, [str(row) for row in source.index] if named else None
+
+
+def _read_annotated(source: Any, name: str, options: TableOptions) -> RawTable:
+    """Return the cells of an AnnData; a label column of its `obs` is read here."""
     cells = source.X.to_memory() if hasattr(source.X, "to_memory") else source.X
     if cells is None:
         raise DataError("this AnnData has no X", source=name, remedy="Give it a matrix X of numbers.")
@@ -270,28 +196,72 @@ def read_annotated(source: Any, name: str, options: TableOptions) -> tuple[RawTa
     if isinstance(options.label_column, str) and options.label_column in source.obs:
         column = source.obs[options.label_column]
         labels = ["" if missing else str(label) for label, missing in zip(column, column.isna(), strict=True)]
-        options = options._replace(label_column=None)
-    raw = read_array(
-        cells, name, kind="AnnData", rows=source.obs_names, columns=source.var_names, labels=labels
+        options = replace(options, label_column=None)
+    beside = {"rows": source.obs_names, "columns": source.var_names, "labels": labels}
+    return _read_array(cells, name, options, kind="AnnData", **beside)
+
+
+def _read_numpy(source: ByteSource, options: TableOptions) -> RawTable:
+    """Read an npy or npz file; nothing in it is ever run (no pickle)."""
+    kind, beside = "npy", {}
+    if source.is_array:
+        cells = load_npy(source)
+    elif is_sparse(source.zip_names()):
+        kind, cells = "sparse npz", load_sparse(source)
+    else:
+        kind, arrays = "npz", load_npz(source)
+        names = sorted(arrays.keys() - _BESIDE)
+        if len(names) != 1:
+            listed = ", ".join(sorted(arrays)[:5])
+            what = f"this .npz holds {listed}: {len(names):,} arrays that may be the cells"
+            remedy = "Save one array of cells, and beside it rows, columns and labels if you have them."
+            raise DataError(what, source=source.name, remedy=remedy)
+        cells, beside = arrays[names[0]], {name: arrays.get(name) for name in _BESIDE}
+    return _read_array(cells, source.name, options, kind=kind, gzipped=source.gzipped, **beside)
+
+
+def _read_array(
+    array: Any,
+    name: str,
+    options: TableOptions,
+    *,
+    kind: str = "array",
+    gzipped: bool = False,
+    rows: Any = None,
+    columns: Any = None,
+    labels: Any = None,
+) -> RawTable:
+    """Return an array of numbers, two-dimensional (perhaps sparse) or pictures (three-dimensional)."""
+    size = None
+    if not sparse.issparse(array) and np.ndim(array) == 3:
+        size = int(array.shape[1]), int(array.shape[2])
+        array = array.reshape(len(array), size[0] * size[1])
+    cells = copy_numbers(array, name)
+    n_rows, n_columns = cells.shape
+    rows, columns, labels = (
+        None if texts is None else [str(text) for text in np.asarray(texts).ravel()]
+        for texts in (rows, columns, labels)
     )
-    return raw, options
-
-
-def _listed(choices: Iterable[ColumnChoice]) -> tuple[ColumnChoice, ...]:
-    return (choices,) if isinstance(choices, str | int) else tuple(choices)
-
-
-def _looking(
-    encoding: str | None, delimiter: str | None, decimal: str | None, header: Header, missing: Iterable[str]
-) -> dict[str, Any]:
-    """Return the arguments of `inspect_columns`."""
-    if header not in (None, "auto", True, False):
-        raise ParameterError(f"header is True, False or 'auto', not {header!r}.")
-    signs = (missing,) if isinstance(missing, str) else missing
-    return {
-        "encoding": encoding,
-        "delimiter": delimiter,
-        "decimal": decimal,
-        "header": None if header in (None, "auto") else bool(header),
-        "missing": frozenset(str(sign).strip().lower() for sign in signs),
-    }
+    for what, texts, side, number in (
+        ("names", columns, "column", n_columns),
+        ("row names", rows, "row", n_rows),
+        ("labels", labels, "row", n_rows),
+    ):
+        if texts is not None and len(texts) != number:
+            told = f"{len(texts):,} {what} were given for {number:,} {side}s"
+            raise DataError(told, source=name, remedy=f"Give one for each {side}.")
+    numbered = [f"x{i + 1}" for i in range(n_columns)] if size is None else pixel_names(*size)
+    layout = TableLayout(
+        kind,
+        name,
+        gzipped,
+        header=columns is not None,
+        column_names=tuple(columns or numbered),
+        kinds=("numbers",) * n_columns,
+        n_fields=n_columns,
+    )
+    raw = RawTable(layout, options, rows, labels, size, cells)
+    what = plural(n_columns, "column") if size is None else f"pictures of {size[0]:,} x {size[1]:,} pixels"
+    raw.note("array", n_rows, f"Read an array of {plural(n_rows, 'row')}: {what}.")
+    raw.refuse_infinite()
+    return raw
