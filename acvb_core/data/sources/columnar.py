@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import sqlite3
+import time
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -26,6 +27,9 @@ _JSON_HEAD = 10_000
 _SHOWN = 8
 _GIVE_OBJECTS = 'Give an object on each line, such as {"text": "…"}.'
 _DATABASE = "an SQLite database"
+#: Seconds that a query may take until its first row, and from row to row; a join can take years.
+QUERY_SECONDS = 60.0
+_QUERY_STEPS = 100_000
 _TABLES = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY name"
 
 
@@ -290,7 +294,7 @@ def _read_sqlite(source: ByteSource, choices: FrameChoices) -> Frame:
         try:
             names = tuple(column[0] for column in base.execute(query).description or ())
         except sqlite3.Error as problem:
-            if choices.query is None:
+            if choices.query is None or _is_timeout(problem):
                 raise
             raise source.fault(
                 f"the query cannot be run ({problem})",
@@ -305,6 +309,7 @@ def _read_sqlite(source: ByteSource, choices: FrameChoices) -> Frame:
                     what = "this row holds bytes, not a number or a text"
                     raise source.fault(what, "Choose other columns with a query.", number)
                 yield number, [None if value is None else _text_of(value) for value in row]
+                _limit_seconds(base)
 
     return Frame("sqlite", what, names, True, lambda: _text_batches(rows(), len(names)))
 
@@ -312,7 +317,7 @@ def _read_sqlite(source: ByteSource, choices: FrameChoices) -> Frame:
 @contextmanager
 def _open_database(source: ByteSource) -> Iterator[sqlite3.Connection]:
     """Give a connection that can only read, and reaches no other file."""
-    with _report_damage(source, _DATABASE, sqlite3.Error):
+    with _report_damage(source, _DATABASE, sqlite3.Error), _report_timeout(source):
         if source.path is not None and not source.gzipped:
             uri = f"{Path(os.path.abspath(source.path)).as_uri()}?mode=ro&immutable=1"
             base = sqlite3.connect(uri, uri=True, check_same_thread=False)
@@ -321,7 +326,32 @@ def _open_database(source: ByteSource) -> Iterator[sqlite3.Connection]:
             base.deserialize(source.seekable().read())
         with closing(base):
             base.set_authorizer(_authorise)
+            _limit_seconds(base)
             yield base
+
+
+def _limit_seconds(base: sqlite3.Connection) -> None:
+    """End the query where the next row takes too long."""
+    end = time.monotonic() + QUERY_SECONDS
+    base.set_progress_handler(lambda: time.monotonic() > end, _QUERY_STEPS)
+
+
+def _is_timeout(problem: sqlite3.Error) -> bool:
+    return getattr(problem, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT
+
+
+@contextmanager
+def _report_timeout(source: ByteSource) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as problem:
+        if not _is_timeout(problem):
+            raise
+        raise source.fault(
+            f"the query found no further row within {QUERY_SECONDS:g} seconds",
+            "Give a query that takes less, for instance with a condition for each table that it joins, or save its "
+            "answer as a table.",
+        ) from None
 
 
 def _authorise(action: int, first: str | None, second: str | None, *_: object) -> int:
