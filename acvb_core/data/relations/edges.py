@@ -162,7 +162,13 @@ def open_pairs(given: Iterable[Any], name: str) -> tuple[FrameSource, Layout]:
         width = width or (len(rows[0]) if _is_pair(rows[0]) else 2)
         for at, row in enumerate(rows, start=len(batches) * BATCH_ROWS + 1):
             if not _is_pair(row) or len(row) != width:
-                raise _pair_fault(row, at, width, name)
+                what = f"this is no {'pair' if width == 2 else 'triple'}"
+                remedy = "Give pairs (label, label), or triples (label, label, value), all of one length."
+                if isinstance(row, str):
+                    remedy = (
+                        "Give pairs (label, label). A list of texts is a corpus: read it with load_corpus."
+                    )
+                raise DataError(what, source=name, line=at, unit="row", value=repr(row), remedy=remedy)
         columns = [[text_of(value) for value in column] for column in zip(*rows, strict=True)]
         if width == 3:
             columns[2] = [_value_text(row[2]) for row in rows]
@@ -181,15 +187,6 @@ def open_pairs(given: Iterable[Any], name: str) -> tuple[FrameSource, Layout]:
 
 def _is_pair(row: Any) -> bool:
     return isinstance(row, tuple | list | np.ndarray) and len(row) in (2, 3)
-
-
-def _pair_fault(row: Any, number: int, width: int, name: str) -> DataError:
-    if isinstance(row, str):
-        remedy = "Give pairs (label, label). A list of texts is a corpus: read it with load_corpus."
-    else:
-        remedy = "Give pairs (label, label), or triples (label, label, value), all of one length."
-    what = f"this is no {'pair' if width == 2 else 'triple'}"
-    return DataError(what, source=name, line=number, unit="row", value=repr(row), remedy=remedy)
 
 
 def _value_text(value: Any) -> str:

@@ -153,13 +153,12 @@ def refuse_texts(layout: Layout) -> None:
     names = dict(enumerate(layout.column_names)) if layout.header else {}
     row, column, text = (names.get(i, i) for i in (layout.row_column, layout.column_column, at))
     called = repr(text) if layout.header else f"at position {at} (counted from 0)"
-    raise DataError(
-        f"the column {called} holds long texts, so this may be documents or links",
-        source=layout.filename,
-        value=layout.rows[0][at],
-        remedy=f"To read documents, use load_corpus (text_column={text!r}). To read links, choose their columns: "
-        f"(row_column={row!r}) (column_column={column!r}).",
+    what = f"the column {called} holds long texts, so this may be documents or links"
+    remedy = (
+        f"To read documents, use load_corpus (text_column={text!r}). To read links, choose their columns: "
     )
+    remedy += f"(row_column={row!r}) (column_column={column!r})."
+    raise DataError(what, source=layout.filename, value=layout.rows[0][at], remedy=remedy)
 
 
 def with_choices(layout: Layout, options: ReadOptions) -> Layout:
@@ -175,19 +174,17 @@ def with_choices(layout: Layout, options: ReadOptions) -> Layout:
         return layout
     row_at, column_at, value_at = (column_position(layout, choice) for choice in (row, column, value))
     taken = {row_at, column_at, value_at}
-    row_at = _next_column(layout, layout.row_column, taken) if row_at is None else row_at
-    column_at = (
-        _next_column(layout, layout.column_column, taken | {row_at}) if column_at is None else column_at
-    )
+    if row_at is None:
+        row_at = _next_column(layout, layout.row_column, taken)
+    if column_at is None:
+        column_at = _next_column(layout, layout.column_column, taken | {row_at})
     if value is None and layout.value_column not in taken | {row_at, column_at}:
         value_at = layout.value_column
     chosen = [at for at in (row_at, column_at, value_at) if at is not None]
     if row_at is None or column_at is None or len(set(chosen)) < len(chosen):
-        raise DataError(
-            "row labels, column labels and values need a column each",
-            source=layout.filename,
-            remedy=f"Choose different columns among {column_list(layout)}.",
-        )
+        what = "row labels, column labels and values need a column each"
+        remedy = f"Choose different columns among {column_list(layout)}."
+        raise DataError(what, source=layout.filename, remedy=remedy)
     if options.threshold is not None and value_at is None:
         raise ParameterError("A threshold needs a column of values; choose one with value_column.")
     kind = layout.value_kind

@@ -116,12 +116,9 @@ def read_matrix_market(source: ByteSource, options: ReadOptions) -> Assembled:
     except (ValueError, OverflowError, TypeError, EOFError, MemoryError) as problem:
         message = str(problem)
         place = re.match(r"Line (\d+): *(.*)", message, re.DOTALL)
-        raise DataError(
-            f"this is no readable MatrixMarket file ({place[2] if place else message})",
-            source=source.name,
-            line=int(place[1]) if place else None,
-            remedy=f"{_WRITE_MARKET} or the program it comes from.",
-        ) from None
+        what = f"this is no readable MatrixMarket file ({place[2] if place else message})"
+        remedy = f"{_WRITE_MARKET} or the program it comes from."
+        raise source.fault(what, remedy, int(place[1]) if place else None) from None
     matrix = check_sparse(sparse.coo_array(matrix), source.name)
     _check_sides(matrix.shape, matrix.nnz, options, {"source": source.name})
     found = relation_of_matrix(matrix, source.name, options, "MatrixMarket file")
@@ -137,7 +134,7 @@ def read_npz(source: ByteSource, options: ReadOptions) -> Assembled:
     if not is_sparse(names):
         held = ", ".join(name.removesuffix(".npy") for name in sorted(names)[:5])
         what = f"this .npz holds {held} and no sparse matrix"
-        raise DataError(what, source=source.name, remedy="Save it with scipy.sparse.save_npz.")
+        raise source.fault(what, "Save it with scipy.sparse.save_npz.")
     matrix = load_sparse(source)
     _check_sides(matrix.shape, int(np.prod(matrix.data.shape)), options, {"source": source.name})
     return relation_of_matrix(matrix, source.name, options, "SciPy npz file")
@@ -200,11 +197,8 @@ def _check_sides(shape: tuple[int, int], entries: int, options: ReadOptions, pla
     """Refuse sides that are not as given, empty or too large, and those that a few entries claim by themselves."""
     check_shape(shape, options.shape, place["source"])
     if min(shape) < 1 or max(shape) > MAX_SIDE:
-        what, remedy = (
-            f"the matrix is {shape[0]:,} x {shape[1]:,}",
-            f"Each side needs 1 to {MAX_SIDE:,} objects.",
-        )
-        raise DataError(what, **place, remedy=remedy)
+        what = f"the matrix is {shape[0]:,} x {shape[1]:,}"
+        raise DataError(what, **place, remedy=f"Each side needs 1 to {MAX_SIDE:,} objects.")
     nodes = options.row_nodes, options.column_nodes
     for number, what, given in zip(shape, ("rows", "columns"), nodes, strict=True):
         if given is None and options.shape is None:
@@ -213,31 +207,27 @@ def _check_sides(shape: tuple[int, int], entries: int, options: ReadOptions, pla
 
 def _check_market_head(source: ByteSource, options: ReadOptions) -> None:
     """Refuse a size line that promises more than the file can hold, before anything is allocated for it."""
-
-    def fault(what: str, line: int | None, value: str | None, remedy: str = f"{_WRITE_MARKET}.") -> DataError:
-        return DataError(what, source=source.name, line=line, value=value, remedy=remedy)
-
     head = source.open().read(1 << 16).decode("utf-8", errors="replace").splitlines()
     banner = head[0].lower().split()
     if len(banner) < 5 or banner[1] != "matrix" or banner[3] == "complex":
         expected = "%%MatrixMarket matrix coordinate|array pattern|integer|real general|symmetric"
         what = f"the first line must read {expected}"
-        raise fault(what, 1, head[0], f"{_WRITE_MARKET} or the program it comes from.")
+        raise source.fault(what, f"{_WRITE_MARKET} or the program it comes from.", 1, head[0])
     lines = enumerate(head[1:], start=2)
     number, text = next(((n, text) for n, text in lines if text.strip() and text[0] != "%"), (0, ""))
     if not number:
-        raise fault("there is no size line", None, None)
+        raise source.fault("there is no size line", f"{_WRITE_MARKET}.")
     parts = text.split()
     wanted = 3 if banner[2] == "coordinate" else 2
     if len(parts) != wanted or not all(part.isascii() and part.isdigit() for part in parts):
         remedy = "Give rows, columns and, for coordinate, the number of entries."
-        raise fault(f"the size line must hold {wanted} whole numbers", number, text, remedy)
+        raise source.fault(f"the size line must hold {wanted} whole numbers", remedy, number, text)
     cells = int(parts[2]) if wanted == 3 else int(parts[0]) * int(parts[1])
     # Gzip packs at most about 1,000 to 1, and an entry takes 2 bytes at least.
     available = source.size() * (1_000 if source.gzipped else 1)
     if 2 * cells > available + 64:
         what = f"the size line promises {cells:,} entries, more than the file can hold"
-        raise fault(what, number, text, "Correct the size line, or copy the file again.")
+        raise source.fault(what, "Correct the size line, or copy the file again.", number, text)
     source.check_room(16 * cells if source.gzipped else 0)
     place = {"source": source.name, "line": number, "value": text}
     _check_sides((int(parts[0]), int(parts[1])), cells, options, place)

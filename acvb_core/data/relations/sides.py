@@ -38,18 +38,15 @@ def resolve_domains(
     each_way = found
     if undirected and layout.format in GRAPH_FORMATS and (sides.domains == "two" or directed):
         each_way = _link_both_ways(found)
+        named = each_way.relation
     if sides.domains == "two":
         relation = each_way.relation
         return relation, [*_reading_facts(found, relation), _domains_fact(sides)], sides
     if named is None:
         rows, columns = found.relation.shape
-        raise DataError(
-            f"a network has the same objects on both sides, but this matrix is {rows:,} x {columns:,}",
-            source=layout.filename,
-            remedy="Load a square matrix, or take the sides as two kinds of objects (domains='two').",
-        )
-    if each_way is not found:
-        named = each_way.relation
+        what = f"a network has the same objects on both sides, but this matrix is {rows:,} x {columns:,}"
+        remedy = "Load a square matrix, or take the sides as two kinds of objects (domains='two')."
+        raise DataError(what, source=layout.filename, remedy=remedy)
     origin = "graph" if layout.container == "object" else "file"
     facts = []
     direction = "the names of the two columns give a direction" if headings == "directed" else None
@@ -173,13 +170,10 @@ def _is_symmetric(relation: Relation) -> bool:
 def _name_alike(relation: Relation, layout: Layout, options: ReadOptions) -> Relation | None:
     """Return the relation with the same names on both sides where only one has any; None if it is not square."""
     unnamed = _unnamed_sides(layout, options)
-    if not unnamed:
-        return relation
-    if relation.shape[0] != relation.shape[1]:
+    if unnamed and relation.shape[0] != relation.shape[1]:
         return None
-    if unnamed == {"row"}:
-        return replace(relation, row_labels=relation.column_labels)
-    return replace(relation, column_labels=relation.row_labels)
+    labels = relation.column_labels if unnamed == {"row"} else relation.row_labels
+    return replace(relation, row_labels=labels, column_labels=labels) if unnamed else relation
 
 
 def _unnamed_sides(layout: Layout, options: ReadOptions) -> set[str]:
