@@ -28,17 +28,10 @@ _NAMED = 5
 
 @dataclass(frozen=True, eq=False)
 class Scale:
-    """How the columns of a table are shifted and stretched before methods see them.
+    """How the columns of a table are shifted and stretched before methods see them, in the user's units."""
 
-    Attributes
-    ----------
-    mean, sd : float64 arrays, shape (n_columns,)
-        Mean and standard deviation of each column's known cells, in the user's units; the standard deviation is 1
-        in the scale of a table that is not standardised.
-    """
-
-    mean: Floats
-    sd: Floats
+    mean: Floats  # of each column's known cells, shape (n_columns,)
+    sd: Floats  # of the same; 1 in the scale of a table that is not standardised
 
     def apply(self, values: Floats) -> Floats:
         """Return cells of the user's units, shape (…, n_columns), on the standardised scale; NaN stays NaN."""

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from acvb_core.data.names import refuse_repeated
-from acvb_core.data.report import plural
+from acvb_core.data.report import ReadReport, plural
 from acvb_core.data.sources.values import NO_WORDS, YES_WORDS
 from acvb_core.data.table import Floats, Table, list_names, same_valued
-from acvb_core.data.tables.columns import UNDRESSED, RawTable, is_dressed
+from acvb_core.data.tables.columns import DRESSED, UNDRESSED, RawTable
 from acvb_core.data.tables.image import Image
+from acvb_core.data.tables.layout import TableLayout
 from acvb_core.errors import DataError
 
 #: A column of more different texts than this is no set of categories.
 MOST_CATEGORIES = 100
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedTable:
+    """A table, what reading it found, and how the file was understood."""
+
+    table: Table
+    report: ReadReport  # its facts "rows", "columns" and "missing" are always there
+    layout: TableLayout
 
 
 class Columns(NamedTuple):
@@ -26,15 +38,8 @@ class Columns(NamedTuple):
     origin: list[int]
 
 
-def build_table(raw: RawTable) -> Table:
-    """Return the table; what was done on the way is noted in `raw`.
-
-    Raises
-    ------
-    DataError
-        A name stands twice, a column is of text or constant and that is refused, no column of numbers is left, or
-        the columns do not make the picture.
-    """
+def build_table(raw: RawTable) -> LoadedTable:
+    """Return the table of the columns that were read, and the report of reading and building it."""
     options, name = raw.options, raw.layout.filename
     for column in raw.as_texts - raw.left_out - raw.texts.keys():
         raw.take_as_text(column)
@@ -43,18 +48,17 @@ def build_table(raw: RawTable) -> Table:
     if not columns.names:
         remedy = f"Check {'the delimiter, the decimal sign and ' if raw.layout.delimiter else ''}which columns hold "
         raise DataError("there is no column of numbers", source=name, remedy=f"{remedy}names and groups.")
+    constant = same_valued(columns.values)
     image, size = None, options.size or raw.size
     if size is not None:
-        height, width = size
-        if height * width != len(columns.names):
-            raise DataError(
-                f"a picture of {height:,} x {width:,} has {plural(height * width, 'pixel')}, but there are "
-                f"{plural(len(columns.names), 'column')}",
-                source=name,
-                remedy="Correct its size, and leave out or name columns that are no pixels.",
-            )
-        image = Image.whole(height, width)
-    columns, image = _leave_out_constants(raw, columns, image)
+        pixels, there = plural(size[0] * size[1], "pixel"), plural(len(columns.names), "column")
+        if size[0] * size[1] != len(columns.names):
+            what = f"a picture of {size[0]:,} x {size[1]:,} has {pixels}, but there are {there}"
+            remedy = "Correct its size, and leave out or name columns that are no pixels."
+            raise DataError(what, source=name, remedy=remedy)
+        image = Image.whole(*size).without(constant, np.fmin.reduce(columns.values, axis=0))
+    if constant.any():
+        columns = _leave_out_constants(raw, columns, constant)
     table = Table.build(
         columns.values,
         rows=rows,
@@ -65,7 +69,7 @@ def build_table(raw: RawTable) -> Table:
         image=image,
     )
     _note_size(raw, table)
-    return table
+    return LoadedTable(table, ReadReport(name, tuple(raw.facts)), raw.layout)
 
 
 def _name_rows(raw: RawTable) -> list[str] | None:
@@ -102,9 +106,8 @@ def _find_cells(raw: RawTable) -> list[int]:
     headings = raw.layout.column_names
     if raw.left_out:
         which = [headings[i] for i in sorted(raw.left_out)]
-        raw.note(
-            "left_out", len(which), f"{plural(len(which), 'column')} left out as asked: {list_names(which)}."
-        )
+        told = f"{plural(len(which), 'column')} left out as asked: {list_names(which)}."
+        raw.note("left_out", len(which), told)
     held = raw.left_out | {raw.row_column, raw.label_column}
     free = [i for i in range(raw.layout.n_fields) if i not in held]
     for i in free:
@@ -159,11 +162,9 @@ def _code_texts(raw: RawTable, free: list[int]) -> Columns:
 def _code_one_hot(raw: RawTable, at: int) -> tuple[Floats, list[str]]:
     column, name = raw.texts[at], raw.layout.column_names[at]
     if len(column.texts) > MOST_CATEGORIES:
-        raise DataError(
-            f"the column {name!r} has {len(column.texts):,} different texts, more than {MOST_CATEGORIES} categories",
-            **raw.place(None, at),
-            remedy="Leave it out (leave_out), or take it as the rows' names (row_labels).",
-        )
+        many = f"{len(column.texts):,} different texts, more than {MOST_CATEGORIES} categories"
+        remedy = "Leave it out (leave_out), or take it as the rows' names (row_labels)."
+        raise DataError(f"the column {name!r} has {many}", **raw.place(None, at), remedy=remedy)
     order = sorted(range(len(column.texts)), key=lambda code: column.texts[code])
     coded = (column.codes[:, None] == np.array(order)).astype(np.float64)
     coded[column.codes < 0] = np.nan
@@ -176,41 +177,33 @@ def _code_one_hot(raw: RawTable, at: int) -> tuple[Floats, list[str]]:
 def _category_fault(raw: RawTable, categories: list[int]) -> DataError:
     first = raw.texts[categories[0]]
     row = int((first.codes >= 0).argmax())
-    dressed = bool(first.texts) and all(map(is_dressed, first.texts))
-    return DataError(
-        f"{plural(len(categories), 'column')} of text among the columns of numbers: "
-        f"{list_names([raw.layout.column_names[i] for i in categories])}",
-        **raw.place(row, categories[0]),
-        value=first.texts[first.codes[row]] if first.texts else None,
-        remedy=(f"{UNDRESSED} Otherwise code" if dressed else "Code")
-        + " them as 0 and 1 (categories='one-hot'), leave them out (categories='leave-out'), or take one "
-        "as the rows' names (row_labels) or groups (label_column).",
+    dressed = bool(first.texts) and all(map(DRESSED.fullmatch, first.texts))
+    which = list_names([raw.layout.column_names[i] for i in categories])
+    what = f"{plural(len(categories), 'column')} of text among the columns of numbers: {which}"
+    remedy = (
+        f"{f'{UNDRESSED} Otherwise code' if dressed else 'Code'} them as 0 and 1 (categories='one-hot'), leave them "
+        "out (categories='leave-out'), or take one as the rows' names (row_labels) or groups (label_column)."
     )
+    value = first.texts[first.codes[row]] if first.texts else None
+    return DataError(what, **raw.place(row, categories[0]), value=value, remedy=remedy)
 
 
-def _leave_out_constants(
-    raw: RawTable, columns: Columns, image: Image | None
-) -> tuple[Columns, Image | None]:
-    constant = same_valued(columns.values)
+def _leave_out_constants(raw: RawTable, columns: Columns, constant: NDArray[np.bool_]) -> Columns:
     which = [columns.names[i] for i in np.flatnonzero(constant)]
-    some = len(which) < len(columns.names)
-    if not which:
-        return columns, image
-    if raw.options.constants == "refuse" or not some:
-        remedy = "Leave constant columns out (constants='leave-out')."
+    number = plural(len(which), "column")
+    if raw.options.constants == "refuse" or constant.all():
         raise DataError(
-            f"{plural(len(which), 'column')} {'has' if len(which) == 1 else 'have'} no two different values: "
-            f"{list_names(which)}",
+            f"{number} {'has' if len(which) == 1 else 'have'} no two different values: {list_names(which)}",
             **raw.place(None, columns.origin[int(constant.argmax())]),
-            remedy=remedy if some else "Give a table in which the rows differ.",
+            remedy="Give a table in which the rows differ."
+            if constant.all()
+            else "Leave constant columns out (constants='leave-out').",
         )
-    told = f"{plural(len(which), 'column')} without two different values: left out ({list_names(which)})."
+    told = f"{number} without two different values: left out ({list_names(which)})."
     raw.note("constants", len(which), told, columns=which)
-    if image is not None:
-        image = image.without(constant, np.fmin.reduce(columns.values, axis=0))
     kept = np.flatnonzero(~constant)
     names, origin = [columns.names[i] for i in kept], [columns.origin[i] for i in kept]
-    return Columns(columns.values[:, kept], names, origin), image
+    return Columns(columns.values[:, kept], names, origin)
 
 
 def _note_size(raw: RawTable, table: Table) -> None:

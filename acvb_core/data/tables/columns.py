@@ -33,7 +33,7 @@ from acvb_core.data.tables.layout import (
 from acvb_core.errors import DataError
 
 #: What is a number to people, but has separators of thousands, or a sign of per cent or of a currency.
-_DRESSED = re.compile(r"[+-]?[$€£¥]?\s*[+-]?\d[\d.,'’\s]*[%$€£¥]?")
+DRESSED = re.compile(r"[+-]?[$€£¥]?\s*[+-]?\d[\d.,'’\s]*[%$€£¥]?")
 UNDRESSED = "Write numbers without thousands separators and units."
 #: Missing cells as they are mostly written: a batch in which there are no others is read in one go.
 _BLANKS = pa.array([*MISSING, *map(str.upper, MISSING), *map(str.capitalize, MISSING), "NaN"])
@@ -62,30 +62,21 @@ class TextColumn:
 
 @dataclass(eq=False)
 class RawTable:
-    """Columns as they were read, and what each is for.
-
-    Attributes
-    ----------
-    rows, labels : list of str, or None
-        Names and groups that stand beside the columns (an index, further arrays).
-    size : (int, int) or None
-        Height and width, where rows are pictures.
-    values : float64 array, shape (n_rows, n_columns)
-        NaN where a cell is missing, and in columns of text.
-    texts : dict of int to TextColumn
-        By position.
-    lines : int64 array, shape (n_rows,), or None
-        The line each row starts on (of the batch, as long as batches are read); None where it is no text.
-    """
+    """Columns as they were read, and what each is for."""
 
     layout: TableLayout
     options: TableOptions
+    #: Names and groups of the rows that stand beside the columns (an index, further arrays).
     rows: list[str] | None = None
     labels: list[str] | None = None
+    #: Height and width, where rows are pictures.
     size: tuple[int, int] | None = None
+    #: Shape (n_rows, n_columns); NaN where a cell is missing, and in columns of text.
     values: Floats = field(default_factory=lambda: np.empty((0, 0)))
+    #: The columns of text by position.
     texts: dict[int, TextColumn] = field(default_factory=dict)
     facts: list[Fact] = field(default_factory=list)
+    #: The line each row starts on (of the batch, as long as batches are read); None in an array.
     lines: NDArray[np.int64] | None = None
     header_line: int | None = None
 
@@ -145,13 +136,13 @@ class RawTable:
         """Raise DataError where a number is too large."""
         cell = find_infinite(self.values)
         if cell is not None:
-            raise self.cell_fault(*cell, str(self.values[cell]))
+            raise self.cell_fault(*cell, str(self.values[cell]).replace(".", self.layout.decimal))
 
     def cell_fault(self, row: int, column: int, value: str) -> DataError:
         """Return the error for a cell that is no number, or one too large."""
         place, mark = self.place(row, column), self.layout.decimal
         what = f"there is text among the numbers of the column {self.layout.column_names[column]!r}"
-        if _is_too_large(value.replace(mark, ".")):
+        if is_number(value, mark) or value.lower().strip("+-") in ("inf", "infinity"):
             where = "" if self.lines is not None else f" (row {row + 1:,})"
             blank = "make it NaN, which is" if where else "leave it blank: blank cells are"
             what = f"a number of the column {self.layout.column_names[column]!r}{where} is infinite or above 1e+100"
@@ -159,7 +150,7 @@ class RawTable:
         elif "," in value and mark == "." and value.replace(",", "").strip("+-").isdigit():
             remedy = "Say that the file has a decimal comma (decimal=','), or write a decimal point."
         else:
-            remedy = f"{UNDRESSED} Otherwise correct" if is_dressed(value) else "Correct"
+            remedy = f"{UNDRESSED} Otherwise correct" if DRESSED.fullmatch(value.strip()) else "Correct"
             remedy += (
                 " the cell, say that this stands for a missing one (missing), take the column as categories "
                 "(category_columns), or leave it out (leave_out)."
@@ -167,29 +158,10 @@ class RawTable:
         return DataError(what, **place, value=value, remedy=remedy)
 
 
-def is_dressed(text: str) -> bool:
-    """Whether people read a number where a file says 1,250.00, 12 % or $5."""
-    return _DRESSED.fullmatch(text.strip()) is not None
-
-
-def _is_too_large(text: str) -> bool:
-    try:
-        return abs(float(text)) > LARGEST
-    except ValueError:
-        return False
-
-
 def read_columns(
     source: ByteSource | FrameSource, options: TableOptions, rows: list[str] | None = None
 ) -> RawTable:
-    """Read every column as numbers or as texts; `rows` are names of the rows that stand beside the columns.
-
-    Raises
-    ------
-    DataError
-        Text in a column of numbers, an infinite number, a record with more or fewer fields than the first, a column
-        of times or of values that are neither numbers nor texts, no data.
-    """
+    """Read every column as numbers or as texts; `rows` are names of the rows that stand beside the columns."""
     layout = inspect_columns(source, options)
     raw = RawTable(layout, options, rows)
     typed = []

@@ -15,21 +15,13 @@ ImageSize = str | tuple[int, int] | None
 
 @dataclass(frozen=True, eq=False)
 class Image:
-    """The picture that the columns of a table are pixels of.
-
-    Attributes
-    ----------
-    height, width : int
-        In pixels.
-    pixels : int array, shape (n_columns,)
-        Position of each column in the picture, counted row by row from 0.
-    background : float64 array, shape (height * width,)
-        The constant value of a pixel that no column shows (NaN where it is not known), NaN where a column does.
-    """
+    """The picture that the columns of a table are pixels of; pixels are counted row by row from 0."""
 
     height: int
     width: int
+    #: The pixel of each column, shape (n_columns,).
     pixels: NDArray[np.int64]
+    #: The constant value of each pixel that no column shows, NaN where it is not known, and where a column shows it.
     background: NDArray[np.float64]
 
     @classmethod

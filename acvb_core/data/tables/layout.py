@@ -12,7 +12,7 @@ import pyarrow as pa
 from acvb_core.data.relations.guess import CORNER_NAMES
 from acvb_core.data.sources.byte_source import ByteSource
 from acvb_core.data.sources.formats import PREVIEW_FIELDS, PREVIEW_ROWS, FileLayout
-from acvb_core.data.sources.frames import FrameSource
+from acvb_core.data.sources.frames import FrameChoices, FrameSource
 from acvb_core.data.sources.records import BLOCK_BYTES
 from acvb_core.data.sources.text_lines import read_head
 from acvb_core.data.sources.values import MISSING_WORDS
@@ -32,6 +32,8 @@ Header = Literal["auto"] | bool | None
 ColumnChoice = str | int
 CategoryPolicy = Literal["refuse", "one-hot", "leave-out"]
 ConstantPolicy = Literal["refuse", "leave-out"]
+#: What a column holds if all that is known of its fields is that they are numbers, or that they are not.
+_KINDS = {True: "numbers", False: "text", None: "missing"}
 #: So many whole numbers in a row, each one more than the last, are taken for names of columns.
 _COUNTED = 4
 #: Rows of a frame that are looked at.
@@ -44,25 +46,16 @@ class TableLayout(FileLayout):
 
     `format` is also "sparse npz", "array" or "frame". Columns without a name are "x1", "x2", …. A record of `rows` has
     as many fields as the table has columns, at most PREVIEW_FIELDS, blank where the line has fewer.
-
-    Attributes
-    ----------
-    decimal : str
-        The decimal sign of texts.
-    kinds : tuple of str
-        What the head of each column holds: "numbers", "text", "mixed" or "missing".
-    row_column : int or None
-        The column that may hold the rows' names; it does if no two are the same.
     """
 
     decimal: str = "."
-    kinds: tuple[str, ...] = ()
-    row_column: int | None = None
+    kinds: tuple[str, ...] = ()  # what the head of each column holds: "numbers", "text", "mixed" or "missing"
+    row_column: int | None = None  # may hold the rows' names; it does if no two are the same
 
 
 @dataclass
 class TableOptions:
-    """The arguments of `load_table`, checked; several of anything are a tuple."""
+    """The arguments of `load_table`, checked; what there may be several of is a tuple."""
 
     name: str | None = None
     header: Header = None
@@ -96,6 +89,7 @@ class TableOptions:
             given = getattr(self, name)
             setattr(self, name, (given,) if isinstance(given, str | int) else tuple(given))
         self.size = parse_image_size(self.image)
+        self.part = FrameChoices(self.sheet, self.table, self.query)
         #: Every sign for a missing cell, in lower case.
         self.signs = MISSING | {str(sign).strip().lower() for sign in self.missing}
 
@@ -106,13 +100,7 @@ def is_number(text: str, decimal: str = ".") -> bool:
 
 
 def inspect_columns(source: ByteSource | FrameSource, options: TableOptions) -> TableLayout:
-    """Guess from the first rows of a text or a frame how it is read; what the options say is taken as given.
-
-    Raises
-    ------
-    DataError
-        The head of a text is no table, or a table of one column.
-    """
+    """Guess from the first rows of a text or a frame how it is read; what the options say is taken as given."""
     encoding, delimiter, header = options.encoding, options.delimiter, options.header
     if isinstance(source, FrameSource):
         container, n_fields = source.frame.container, len(source.frame.names)
@@ -132,27 +120,17 @@ def inspect_columns(source: ByteSource | FrameSource, options: TableOptions) -> 
         for record in records
     ]
     named = header if isinstance(header, bool) else _has_header(records, marks)
-    kinds = tuple(_kind_of([mark[i] for mark in marks[named:]]) for i in range(n_fields))
+    held = [{mark[i] for mark in marks[named:]} - {None} for i in range(n_fields)]
+    kinds = tuple("mixed" if len(both) > 1 else _KINDS[next(iter(both), None)] for both in held)
     may_name = kinds[0] == "text" or (named and head[0][0].strip().lower() in CORNER_NAMES)
     if isinstance(source, FrameSource):
         first = column_types(source)[0]
         may_name &= pa.types.is_integer(first) or first in TEXT_TYPES
-    shown = [[*record, *[""] * n_fields][: min(n_fields, PREVIEW_FIELDS)] for record in head[named:]]
-    return TableLayout(
-        container,
-        source.name,
-        source.gzipped,
-        encoding,
-        delimiter,
-        named,
-        tuple(head[0]) if named else tuple(f"x{i + 1}" for i in range(n_fields)),
-        tuple(map(tuple, shown[:PREVIEW_ROWS])),
-        n_fields,
-        container,
-        decimal,
-        kinds,
-        0 if may_name else None,
-    )
+    names = tuple(head[0]) if named else tuple(f"x{i + 1}" for i in range(n_fields))
+    width = min(n_fields, PREVIEW_FIELDS)
+    shown = tuple((*record, *[""] * n_fields)[:width] for record in head[named : named + PREVIEW_ROWS])
+    about = source.name, source.gzipped, encoding, delimiter, named, names, shown, n_fields, container
+    return TableLayout(container, *about, decimal, kinds, 0 if may_name else None)
 
 
 def column_types(source: FrameSource) -> list[Any]:
@@ -160,13 +138,6 @@ def column_types(source: FrameSource) -> list[Any]:
     schema: Any = next((batch.schema for batch in source.frame.batches()), [])
     types = [column.type for column in schema][: len(source.frame.names)]
     return [kind.value_type if pa.types.is_dictionary(kind) else kind for kind in types]
-
-
-def _kind_of(marks: Sequence[bool | None]) -> str:
-    known = [mark for mark in marks if mark is not None]
-    if not known:
-        return "missing"
-    return "numbers" if all(known) else "mixed" if any(known) else "text"
 
 
 def _has_header(records: Sequence[Sequence[str]], marks: Sequence[Sequence[bool | None]]) -> bool:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from acvb_core.data.report import ReadReport, plural
+from acvb_core.data.report import plural
 from acvb_core.data.sources.byte_source import ByteSource
-from acvb_core.data.sources.frames import FrameChoices, open_source
+from acvb_core.data.sources.frames import open_source
 from acvb_core.data.sources.objects import (
     is_frame,
     is_sparse,
@@ -18,8 +18,8 @@ from acvb_core.data.sources.objects import (
     load_npz,
     load_sparse,
 )
-from acvb_core.data.table import Table, copy_numbers
-from acvb_core.data.tables.build import build_table
+from acvb_core.data.table import copy_numbers
+from acvb_core.data.tables.build import LoadedTable, build_table
 from acvb_core.data.tables.columns import RawTable, read_columns
 from acvb_core.data.tables.image import pixel_names
 from acvb_core.data.tables.layout import (
@@ -33,33 +33,10 @@ from acvb_core.errors import DataError
 _BESIDE = ("rows", "columns", "labels")
 
 
-@dataclass(frozen=True, eq=False)
-class LoadedTable:
-    """A table, what reading it found, and how the file was understood.
-
-    Attributes
-    ----------
-    table : Table
-    report : ReadReport
-        Its facts "rows", "columns" and "missing" are always there.
-    layout : TableLayout
-    """
-
-    table: Table
-    report: ReadReport
-    layout: TableLayout
-
-
 def inspect_table(source: Any, filename: str | None = None, **options: Any) -> TableLayout:
-    """Look at the head of a file or a frame and propose how to read it; the options are those of `load_table`.
-
-    Raises
-    ------
-    DataError
-        Nothing that is read: empty, binary, a foreign format, one column only.
-    """
+    """Look at the head of a file or a frame and propose how to read it; the options are those of `load_table`."""
     asked = TableOptions(**options)
-    with _open(source, filename, asked) as opened:
+    with open_source(source, filename, kind="table", choices=asked.part) as opened:
         if opened.is_array or opened.is_zip:
             return TableLayout("npy" if opened.is_array else "npz", opened.name, opened.gzipped)
         return inspect_columns(opened, asked)
@@ -133,48 +110,33 @@ def load_table(source: Any, *, filename: str | None = None, **options: Any) -> L
     asked = TableOptions(**options)
     called = filename or asked.name or "table"
     if all(hasattr(source, part) for part in ("X", "obs", "obs_names", "var_names")):
-        return _finish(_read_annotated(source, called, asked))
+        return build_table(_read_annotated(source, called, asked))
     if isinstance(source, np.ndarray) or sparse.issparse(source):
-        return _finish(_read_array(source, called, asked))
+        return build_table(_read_array(source, called, asked))
     frame, rows = _split_index(source)
     # What is wrong is told while the source is open, which knows its rows and columns.
-    with _open(frame, called if is_frame(source) else filename, asked) as opened:
+    filename = called if is_frame(source) else filename
+    with open_source(frame, filename, kind="table", choices=asked.part) as opened:
         asked = replace(asked, name=asked.name or opened.stem)
-        if opened.is_array or opened.is_zip:
-            return _finish(_read_numpy(opened, asked))
-        return _finish(read_columns(opened, asked, rows))
+        if isinstance(opened, ByteSource) and (opened.is_array or opened.is_zip):
+            return build_table(_read_numpy(opened, asked))
+        return build_table(read_columns(opened, asked, rows))
 
 
 def read_frame(frame: Any, name: str) -> RawTable:
-    """Return the columns of a frame of numbers; an index that is more than a numbering names the rows.
-
-    Raises
-    ------
-    DataError
-        A column holds texts, times or other values that are no numbers.
-    """
+    """Return the columns of a frame of numbers; an index that is more than a numbering names the rows."""
     frame, rows = _split_index(frame)
     with open_source(frame, name) as opened:
         raw = read_columns(opened, TableOptions(row_labels=False), rows)
         for column in sorted(raw.texts):
             raw.take_numbers(column)
         if raw.texts:
-            raise DataError(
-                "there is text in a table of numbers",
-                **raw.place(None, min(raw.texts)),
-                remedy="Leave the column out, or read the frame with load_table, which takes names and categories.",
+            place = raw.place(None, min(raw.texts))
+            remedy = (
+                "Leave the column out, or read the frame with load_table, which takes names and categories."
             )
+            raise DataError("there is text in a table of numbers", **place, remedy=remedy)
     return raw
-
-
-def _open(source: Any, filename: str | None, options: TableOptions) -> Any:
-    choices = FrameChoices(options.sheet, options.table, options.query)
-    return open_source(source, filename, kind="table", choices=choices)
-
-
-def _finish(raw: RawTable) -> LoadedTable:
-    table = build_table(raw)
-    return LoadedTable(table, ReadReport(raw.layout.filename, tuple(raw.facts)), raw.layout)
 
 
 def _split_index(source: Any) -> tuple[Any, list[str] | None]:
@@ -227,40 +189,37 @@ def _read_array(
     *,
     kind: str = "array",
     gzipped: bool = False,
-    rows: Any = None,
-    columns: Any = None,
-    labels: Any = None,
+    **beside: Any,
 ) -> RawTable:
-    """Return an array of numbers, two-dimensional (perhaps sparse) or pictures (three-dimensional)."""
+    """Return an array of numbers, two-dimensional (perhaps sparse) or pictures (three-dimensional).
+
+    Beside it may stand `rows`, `columns` and `labels`: texts, or None.
+    """
     size = None
     if not sparse.issparse(array) and np.ndim(array) == 3:
         size = int(array.shape[1]), int(array.shape[2])
         array = array.reshape(len(array), size[0] * size[1])
     cells = copy_numbers(array, name)
     n_rows, n_columns = cells.shape
-    rows, columns, labels = (
-        None if texts is None else [str(text) for text in np.asarray(texts).ravel()]
-        for texts in (rows, columns, labels)
-    )
-    for what, texts, side, number in (
-        ("names", columns, "column", n_columns),
-        ("row names", rows, "row", n_rows),
-        ("labels", labels, "row", n_rows),
-    ):
-        if texts is not None and len(texts) != number:
-            told = f"{len(texts):,} {what} were given for {number:,} {side}s"
+    texts = {
+        side: list(map(str, np.asarray(given).ravel())) for side, given in beside.items() if given is not None
+    }
+    for key, what in (("columns", "names"), ("rows", "row names"), ("labels", "labels")):
+        side, number = ("column", n_columns) if key == "columns" else ("row", n_rows)
+        if key in texts and len(texts[key]) != number:
+            told = f"{len(texts[key]):,} {what} were given for {number:,} {side}s"
             raise DataError(told, source=name, remedy=f"Give one for each {side}.")
     numbered = [f"x{i + 1}" for i in range(n_columns)] if size is None else pixel_names(*size)
     layout = TableLayout(
         kind,
         name,
         gzipped,
-        header=columns is not None,
-        column_names=tuple(columns or numbered),
+        header="columns" in texts,
+        column_names=tuple(texts.get("columns", numbered)),
         kinds=("numbers",) * n_columns,
         n_fields=n_columns,
     )
-    raw = RawTable(layout, options, rows, labels, size, cells)
+    raw = RawTable(layout, options, texts.get("rows"), texts.get("labels"), size, cells)
     what = plural(n_columns, "column") if size is None else f"pictures of {size[0]:,} x {size[1]:,} pixels"
     raw.note("array", n_rows, f"Read an array of {plural(n_rows, 'row')}: {what}.")
     raw.refuse_infinite()
