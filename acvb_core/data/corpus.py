@@ -91,19 +91,13 @@ class Corpus:
         matrix = _counts(counts, name)
         n_documents, n_words = (int(n) for n in matrix.shape)
         if not matrix.nnz:
-            raise DataError(
-                f"the corpus has no words ({n_documents:,} documents, {n_words:,} words in the vocabulary)",
-                source=name,
-                remedy="Give at least one document with at least one word.",
-            )
+            what = f"the corpus has no words ({n_documents:,} documents, {n_words:,} words in the vocabulary)"
+            raise _fault(what, name, "Give at least one document with at least one word.")
         groups = None if labels is None else np.atleast_1d(np.asarray(labels))
         for what, given in (("texts", texts), ("labels", groups)):
             if given is not None and len(given) != n_documents:
-                raise DataError(
-                    f"{len(given):,} {what} were given for {n_documents:,} documents",
-                    source=name,
-                    remedy=f"Give {what} for every document, or none.",
-                )
+                wrong = f"{len(given):,} {what} were given for {n_documents:,} documents"
+                raise _fault(wrong, name, f"Give {what} for every document, or none.")
         return cls(
             matrix,
             unique_names(vocabulary, n_words, "word", name),
@@ -198,10 +192,7 @@ class Corpus:
     def with_words(self, words: ArrayLike) -> Corpus:
         """Return the same documents over a vocabulary with further words at its end, which stand in none of them.
 
-        Raises
-        ------
-        DataError
-            A word is there already, or given twice.
+        DataError where a word is there already, or given twice.
         """
         new = further_words(self.vocabulary, words, self.name)
         if not len(new):
@@ -218,12 +209,8 @@ def further_words(vocabulary: NDArray[Any], words: ArrayLike, name: str) -> NDAr
     known = set(vocabulary.tolist())
     for word in new.tolist():
         if word in known:
-            raise DataError(
-                "a word to be added to the vocabulary is there already",
-                source=name,
-                value=word,
-                remedy="Add words that it does not have, each once.",
-            )
+            what = "a word to be added to the vocabulary is there already"
+            raise _fault(what, name, "Add words that it does not have, each once.", word)
         known.add(word)
     return new
 
@@ -238,23 +225,15 @@ def _counts(given: Any, name: str) -> sparse.csr_array:
     if wrong.any():
         at = int(wrong.argmax())
         row = int(np.searchsorted(matrix.indptr, at, side="right"))
-        raise DataError(
-            f"the word count of row {row:,}, column {int(matrix.indices[at]) + 1:,} is {_describe(values[at])}",
-            source=name,
-            value=str(values[at]),
-            remedy="Give counts: 0, 1, 2, …; tf-idf weights, NaN and masked entries are not supported.",
-        )
+        what = f"the word count of row {row:,}, column {int(matrix.indices[at]) + 1:,} is {_describe(values[at])}"
+        remedy = "Give counts: 0, 1, 2, …; tf-idf weights, NaN and masked entries are not supported."
+        raise _fault(what, name, remedy, values[at])
     matrix = matrix.astype(np.int64)  # a copy, so what follows may work in place
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     most = int(matrix.data.max(initial=0))
     if most > _MAX_COUNT:
-        raise DataError(
-            f"a word count is larger than {_MAX_COUNT:,}",
-            source=name,
-            value=str(most),
-            remedy="Check the counts.",
-        )
+        raise _fault(f"a word count is larger than {_MAX_COUNT:,}", name, "Check the counts.", most)
     index = np.int32 if max(*matrix.shape, matrix.nnz) < 2**31 else np.int64
     indices, indptr = (array.astype(index, copy=False) for array in (matrix.indices, matrix.indptr))
     return sparse.csr_array((matrix.data.astype(np.int32), indices, indptr), shape=matrix.shape)
@@ -266,3 +245,7 @@ def _describe(count: Any) -> str:
     if count < 0:
         return "negative"
     return f"larger than {_MAX_COUNT:,}" if count > _MAX_COUNT else "not a whole number"
+
+
+def _fault(what: str, name: str, remedy: str, value: Any = None) -> DataError:
+    return DataError(what, source=name, value=None if value is None else str(value), remedy=remedy)

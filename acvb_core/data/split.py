@@ -40,7 +40,7 @@ class Split:
     """Data to fit, without what was set aside, and what was set aside to score on."""
 
     train: Any  # a Relation or Table (the entries set aside are missing) or a Corpus (with fewer tokens)
-    heldout: Any  # a HeldOut, HeldOutWords or HeldOutDocuments; each has its size as `n`
+    heldout: Any  # a HeldOut or HeldOutWords; each has its size as `n`
     note: str | None  # what to tell the user when less than asked was set aside
 
 

@@ -219,19 +219,10 @@ class Tokeniser:
         return "number" if not self.numbers and is_number(word) else None
 
     def spans(self, text: str, vocabulary: Sequence[str] | Mapping[str, int]) -> list[tuple[int, int, int]]:
-        """Return where words of a vocabulary stand in a text.
+        """Return where words of a vocabulary stand in a text, as start, end and index of the word, in order.
 
-        Parameters
-        ----------
-        text : str
-        vocabulary : sequence of str, or mapping of word to index
-            A mapping saves making one of a sequence at each call.
-
-        Returns
-        -------
-        list of (start, end, index)
-            In order and without overlap: text[start:end] is word `index`. The longest phrase that begins at a
-            word is taken, and the next one begins behind it.
+        The longest phrase that begins at a word is taken, and the next one begins behind it. A mapping of words to
+        indices saves making one of a sequence at each call.
         """
         index = vocabulary if isinstance(vocabulary, Mapping) else {w: i for i, w in enumerate(vocabulary)}
         tokens = [token for token in self._locate_words(text) if self.drops(token[0]) is None]
