@@ -25,7 +25,7 @@ from acvb_core.data.sources.frames import (
     reading_facts,
 )
 from acvb_core.data.sources.records import RecordBatch, RecordReader
-from acvb_core.data.sources.values import LINK, ZERO, LabelTable, ValueReader, value_kind
+from acvb_core.data.sources.values import LINK, ZERO, LabelTable, ValueReader
 from acvb_core.errors import DataError
 
 _Records = RecordReader | FrameRecords
@@ -179,10 +179,7 @@ def open_pairs(given: Iterable[Any], name: str) -> tuple[FrameSource, Layout]:
     frame = Frame("pairs", "a list of pairs", tuple(names), False, lambda: iter(batches))
     source = FrameSource(frame, name)
     layout = inspect(source, ReadOptions(format="edges", header=False))
-    if width == 3:
-        kind = value_kind(row[2] for row in layout.rows)
-        layout = replace(layout, value_column=2, value_kind=kind)
-    return source, layout
+    return source, replace(layout, value_column=2 if width == 3 else None)
 
 
 def _is_pair(row: Any) -> bool:

@@ -75,14 +75,12 @@ def inspect(source: ByteSource | FrameSource, options: ReadOptions) -> Layout:
     if format == "matrix" or (format is None and (bits or _is_matrix(records))):
         named_columns, named_rows = _matrix_labels(records)
         header = named_columns if header is None else header
-        kind = value_kind(field for record in records[header:] for field in record[named_rows:])
-        layout = replace(layout, format="matrix", row_column=0 if named_rows else None, value_kind=kind)
+        layout = replace(layout, format="matrix", row_column=0 if named_rows else None)
     else:
         header = _has_edge_header(records) if header is None else header
-        body = records[header:]
-        row, column, value = _edge_columns(records[0] if header else [""] * layout.n_fields, body)
-        kind = "none" if value is None else value_kind(record[value] for record in body)
-        layout = replace(layout, row_column=row, column_column=column, value_column=value, value_kind=kind)
+        names = records[0] if header else [""] * layout.n_fields
+        row, column, value = _edge_columns(names, records[header:])
+        layout = replace(layout, row_column=row, column_column=column, value_column=value)
     width = min(layout.n_fields, PREVIEW_FIELDS)
     names = records[0][:width] if header else [f"column {i + 1}" for i in range(width)]
     rows = tuple(tuple(record[:width]) for record in records[header:][:PREVIEW_ROWS])

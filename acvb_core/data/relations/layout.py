@@ -10,7 +10,6 @@ from acvb_core.data.sources.formats import FileLayout, column_list, column_posit
 from acvb_core.data.sources.frames import FrameChoices
 from acvb_core.data.sources.objects import MAX_SIDE
 from acvb_core.data.sources.records import BLOCK_BYTES
-from acvb_core.data.sources.values import value_kind
 from acvb_core.errors import DataError, ParameterError
 
 ColumnChoice = str | int | Literal[False] | None
@@ -117,7 +116,6 @@ class Layout(FileLayout):
     row_column: int | None = None  # of the row labels; None: the rows of a matrix have none
     column_column: int | None = None  # of an edge list, as is the next; None: every line is a link
     value_column: int | None = None
-    value_kind: str = "none"  # or "0/1", "yes/no", "counts", "numbers", "missing", "text"
     sides: Sides | None = None  # known once the whole file was read
 
     @property
@@ -187,12 +185,7 @@ def with_choices(layout: Layout, options: ReadOptions) -> Layout:
         raise DataError(what, source=layout.filename, remedy=remedy)
     if options.threshold is not None and value_at is None:
         raise ParameterError("A threshold needs a column of values; choose one with value_column.")
-    kind = layout.value_kind
-    if value_at != layout.value_column:
-        kind = "none"
-        if value_at is not None and value_at < len(layout.column_names):
-            kind = value_kind(record[value_at] for record in layout.rows)
-    return replace(layout, row_column=row_at, column_column=column_at, value_column=value_at, value_kind=kind)
+    return replace(layout, row_column=row_at, column_column=column_at, value_column=value_at)
 
 
 def _next_column(layout: Layout, guessed: int | None, taken: set[int | None]) -> int | None:
