@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from acvb_core.errors import DataError
 
+Test = Callable[[str], bool]
+
 
 def text_of(value: Any) -> str:
     """Return a value as a label: 3.0 and 3 are the same, and "" stands for nothing (None, NaN, pandas' NA)."""
@@ -81,10 +83,7 @@ def make_unique(names: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def number_repeated(
-    names: Iterable[str],
-    is_repeated: Callable[[str], bool],
-    is_taken: Callable[[str], bool],
-    changed: list[str],
+    names: Iterable[str], is_repeated: Test, is_taken: Test, changed: list[str]
 ) -> Iterator[str]:
     """Give names made unique, a number appended to each that stood before; `changed` receives those that had to change.
 
@@ -93,15 +92,12 @@ def number_repeated(
     seen: dict[str, int] = {}
     made: set[str] = set()
     for name in names:
-        if not is_repeated(name):
-            yield name
-            continue
-        seen[name] = seen.get(name, 0) + 1
-        if seen[name] == 1:
-            yield name
-            continue
-        while (new := f"{name} ({seen[name]})") in made or is_taken(new):
-            seen[name] += 1
-        made.add(new)
-        changed.append(name)
+        new = name
+        if is_repeated(name):
+            seen[name] = seen.get(name, 0) + 1
+            if seen[name] > 1:
+                while (new := f"{name} ({seen[name]})") in made or is_taken(new):
+                    seen[name] += 1
+                made.add(new)
+                changed.append(name)
         yield new

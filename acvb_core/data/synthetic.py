@@ -128,12 +128,7 @@ def large_relation(
 
 
 def planted_network(
-    sizes: Mapping[str, int],
-    strengths: ArrayLike,
-    seed: int,
-    *,
-    directed: bool = False,
-    name: str = "network",
+    sizes: Mapping[str, int], strengths: ArrayLike, seed: int, *, directed: bool = False, name: str = "drawn"
 ) -> PlantedRelation:
     """Draw every pair of nodes from its block, without links of a node to itself; the nodes come in random order.
 
