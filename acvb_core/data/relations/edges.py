@@ -14,7 +14,7 @@ from acvb_core.data.names import text_of
 from acvb_core.data.relations.assemble import Assembled, ContradictionError, Entries, assemble
 from acvb_core.data.relations.guess import inspect
 from acvb_core.data.relations.layout import Layout, ReadOptions, no_data_fault
-from acvb_core.data.relations.nodes import Side, side_as_found, side_from_list, side_from_size
+from acvb_core.data.relations.nodes import Side, make_side
 from acvb_core.data.sources.byte_source import ByteSource
 from acvb_core.data.sources.frames import (
     BATCH_ROWS,
@@ -123,12 +123,8 @@ class EdgeListReader:
             column = None if options.same_nodes else self._columns[axis] + 1
             return {"source": self._source.name, "line": table.first_line(code), "column": column}
 
-        labels = table.labels()
-        if nodes is not None:
-            return side_from_list(labels, nodes, place)
-        if options.shape is not None:
-            return side_from_size(labels, options.shape[axis], place)
-        return side_as_found(labels)
+        size = None if options.shape is None else options.shape[axis]
+        return make_side(table.labels(), nodes, place, size)
 
     def _find_contradiction(self, clash: ContradictionError, rows: Side, columns: Side) -> DataError:
         """Read the file once more to name both lines: no line number is kept for 20 million pairs."""

@@ -14,7 +14,7 @@ from acvb_core.data.relations.assemble import Assembled, ContradictionError, Ent
 from acvb_core.data.relations.layout import ReadOptions, Sides
 from acvb_core.data.relations.matrices import check_shape
 from acvb_core.data.relations.networks import with_attributes
-from acvb_core.data.relations.nodes import Side, side_as_found, side_from_list
+from acvb_core.data.relations.nodes import Side, make_side
 from acvb_core.data.report import Fact, plural
 from acvb_core.data.sources.values import ILLEGAL, ValueSummary, checked_threshold, read_value
 from acvb_core.errors import DataError, ParameterError
@@ -73,8 +73,8 @@ def relation_of_graph(graph: Graph, options: ReadOptions, source: str) -> Assemb
         row_kind, column_kind = "row", "column"
         # An edge between two sides is the same link whichever node it names first.
         ends = np.where(on_first[ends[:, :1]], ends, ends[:, ::-1])
-        rows = _make_side(names, on_first, options.row_nodes, source)
-        columns = _make_side(names, ~on_first, options.column_nodes, source)
+        rows = _choose_side(names, on_first, options.row_nodes, source)
+        columns = _choose_side(names, ~on_first, options.column_nodes, source)
     else:
         declared = Sides("one", f"a {graph.kind} holds a network", graph.directed)
         row_kind = column_kind = "node"
@@ -85,7 +85,7 @@ def relation_of_graph(graph: Graph, options: ReadOptions, source: str) -> Assemb
             raise ParameterError(
                 "This graph has one kind of node: give one node list, or the same one twice."
             )
-        rows = columns = _make_side(names, np.ones(len(names), dtype=np.bool_), nodes, source)
+        rows = columns = _choose_side(names, np.ones(len(names), dtype=np.bool_), nodes, source)
     check_shape((rows.n, columns.n), options.shape, source)
     entries = Entries()
     weight, summary = _add_edges(entries, ends, [known for *_, known in graph.edges], options, source)
@@ -176,10 +176,10 @@ def _first_side(graph: Graph, ends: NDArray[np.int32]) -> NDArray[np.bool_] | No
     return first if bool((first[ends[:, 0]] != first[ends[:, 1]]).all()) else None
 
 
-def _make_side(names: list[str], chosen: NDArray[np.bool_], nodes: list[str] | None, source: str) -> Side:
+def _choose_side(names: list[str], chosen: NDArray[np.bool_], nodes: list[str] | None, source: str) -> Side:
     """Return the objects of the chosen nodes; their codes are the positions of all nodes."""
     own = [name for name, is_here in zip(names, chosen, strict=True) if is_here]
-    side = side_as_found(own) if nodes is None else side_from_list(own, nodes, lambda _: {"source": source})
+    side = make_side(own, nodes, lambda _: {"source": source})
     final = np.full(len(names), -1, dtype=np.int32)
     final[chosen] = side.final
     return Side(side.labels, final)

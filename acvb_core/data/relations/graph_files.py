@@ -7,6 +7,7 @@ import json
 import re
 import warnings
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 from xml.etree.ElementTree import ParseError
 
@@ -19,6 +20,7 @@ from acvb_core.errors import DataError
 #: Bytes of a graph file (unpacked): in memory a graph takes about ten times as much.
 MAX_GRAPH_BYTES = 200_000_000
 _WRITE_AGAIN = "Write the file again with the program it comes from"
+_COPY_AGAIN = f"{_WRITE_AGAIN}, or copy it again."
 _GML_GRAPH = re.compile(r"^\s*graph\s*\[", re.MULTILINE)
 # How nodes are drawn. Gephi writes colours in a form that NetworkX stumbles over.
 _DRAWN = re.compile(rb"<viz:(\w+)\b[^>]*?(?:/>|>.*?</viz:\1\s*>)", re.DOTALL)
@@ -28,32 +30,19 @@ def read_graph(source: ByteSource, format: str, encoding: str | None) -> Graph:
     """Return what a graph file holds."""
     if format in ("graphml", "gexf"):
         return _read_xml(source, "GraphML" if format == "graphml" else "GEXF")
-    text = _read_text(source, encoding)
-    if format == "gml":
-        return _read_gml(text, source.name)
-    if format == "node-link":
-        return _read_node_link(text, source.name)
-    return read_pajek(text.split("\n"), source.name)
-
-
-def _read_text(source: ByteSource, encoding: str | None) -> str:
-    """Return a graph file's text; every line ends in a line feed."""
+    read_text = {"gml": _read_gml, "node-link": _read_node_link, "pajek": read_pajek}[format]
     stream = Utf8Stream(source, encoding)
-    pieces, size = [], 0
+    content = bytearray()
     while piece := stream.read(1 << 20):
-        pieces.append(piece)
-        size += len(piece)
-        _check_size(size, source.name)
-    return b"".join(pieces).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+        content += piece
+        _check_size(content, source)
+    return read_text(content.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n"), source)
 
 
-def _check_size(size: int, source: str) -> None:
-    if size > MAX_GRAPH_BYTES:
-        raise DataError(
-            f"the graph file is larger than {MAX_GRAPH_BYTES / 1e6:,.0f} MB",
-            source=source,
-            remedy="Save the links as an edge list (CSV): those are read piece by piece.",
-        )
+def _check_size(content: bytes | bytearray, source: ByteSource) -> None:
+    if len(content) > MAX_GRAPH_BYTES:
+        what = f"the graph file is larger than {MAX_GRAPH_BYTES / 1e6:,.0f} MB"
+        raise source.fault(what, "Save the links as an edge list (CSV): those are read piece by piece.")
 
 
 def _read_xml(source: ByteSource, kind: str) -> Graph:
@@ -61,8 +50,8 @@ def _read_xml(source: ByteSource, kind: str) -> Graph:
     import networkx as nx
 
     content = source.open().read(MAX_GRAPH_BYTES + 1)
-    _check_size(len(content), source.name)
-    check = _XmlCheck(source.name, kind)
+    _check_size(content, source)
+    check = _XmlCheck(source, kind)
     check.run(content)
     try:
         with warnings.catch_warnings(record=True) as told:
@@ -73,11 +62,10 @@ def _read_xml(source: ByteSource, kind: str) -> Graph:
                 graph = nx.read_gexf(io.BytesIO(_DRAWN.sub(b"", content)))
     except Exception as problem:  # values that are not of their declared type make it raise all sorts
         why = f"no {problem}" if isinstance(problem, KeyError) else str(problem).split("\n")[0]
-        what = f"this {kind} cannot be read ({why})"
-        raise DataError(what, source=source.name, remedy=f"{_WRITE_AGAIN}.") from None
+        raise source.fault(f"this {kind} cannot be read ({why})", f"{_WRITE_AGAIN}.") from None
     if graph.number_of_nodes() != len(check.nodes):
         what = "nodes stand inside other nodes (nested graphs)"
-        raise DataError(what, source=source.name, remedy="Save it without groups or subgraphs.")
+        raise source.fault(what, "Save it without groups or subgraphs.")
     facts = [Fact("warnings", 1, f"NetworkX says: {str(one.message).rstrip('.')}.") for one in told]
     repeated = len(check.ends) // 2 - graph.number_of_edges()
     if repeated > 0:
@@ -85,7 +73,7 @@ def _read_xml(source: ByteSource, kind: str) -> Graph:
     return graph_of_networkx(graph, f"{kind} file", source.name, facts)
 
 
-def _read_gml(text: str, source: str) -> Graph:
+def _read_gml(text: str, source: ByteSource) -> Graph:
     import networkx as nx
 
     # Parallel edges are merged and reported, whether or not the file announces them.
@@ -96,12 +84,11 @@ def _read_gml(text: str, source: str) -> Graph:
         told = str(problem).split("\n")[0] or type(problem).__name__
         place = re.search(r" at \((\d+), \d+\)$", told)
         what = f"this is no readable GML ({told[: place.start()] if place else told})"
-        line = int(place[1]) if place else None
-        raise DataError(what, source=source, line=line, remedy=f"{_WRITE_AGAIN}.") from None
-    return graph_of_networkx(graph, "GML file", source)
+        raise source.fault(what, f"{_WRITE_AGAIN}.", int(place[1]) if place else None) from None
+    return graph_of_networkx(graph, "GML file", source.name)
 
 
-def graph_of_networkx(graph: Any, kind: str, source: str, facts: list[Fact] | None = None) -> Graph:
+def graph_of_networkx(graph: Any, kind: str, source: str, facts: Sequence[Fact] = ()) -> Graph:
     """Return what a networkx graph of any class holds."""
     # GraphML and GEXF give values that nodes and edges have unless they say otherwise.
     of_nodes, of_edges = (graph.graph.get(f"{what}_default", {}) for what in ("node", "edge"))
@@ -115,10 +102,10 @@ def graph_of_networkx(graph: Any, kind: str, source: str, facts: list[Fact] | No
         )
     place = {node: i for i, node in enumerate(graph)}
     edges = [(place[u], place[v], {**of_edges, **known}) for u, v, known in graph.edges(data=True)]
-    return Graph(kind, nodes, edges, bool(graph.is_directed()), facts=facts or ())
+    return Graph(kind, nodes, edges, bool(graph.is_directed()), facts=facts)
 
 
-def _read_node_link(text: str, source: str) -> Graph:
+def _read_node_link(text: str, source: ByteSource) -> Graph:
     """Read nodes and links as NetworkX and D3 write them.
 
     NetworkX makes a node of every end of a link that is none, so the lists are read here.
@@ -129,10 +116,10 @@ def _read_node_link(text: str, source: str) -> Graph:
         at = problem if isinstance(problem, json.JSONDecodeError) else None
         raise DataError(
             f"this is no well-formed JSON ({at.msg if at else 'it is nested too deeply'})",
-            source=source,
+            source=source.name,
             line=at.lineno if at else None,
             column=at.colno if at else None,
-            remedy=f"{_WRITE_AGAIN}, or copy it again.",
+            remedy=_COPY_AGAIN,
         ) from None
     held = held if isinstance(held, dict) else {}
     given, links = held.get("nodes"), held.get("links" if "links" in held else "edges")
@@ -140,11 +127,11 @@ def _read_node_link(text: str, source: str) -> Graph:
         remedy = (
             'Give {"nodes": [{"id": …}, …], "links": [{"source": …, "target": …}, …]}, or save it as CSV.'
         )
-        raise DataError("this is a JSON file, but no graph", source=source, remedy=remedy)
+        raise source.fault("this is a JSON file, but no graph", remedy)
 
     def fault(what: str, value: Any) -> DataError:
         remedy = "Correct it: every node needs an id of its own, every link a source and a target among them."
-        return DataError(what, source=source, value=json.dumps(value), remedy=remedy)
+        return source.fault(what, remedy, value=json.dumps(value))
 
     place: dict[str, int] = {}
     for i, node in enumerate(given):
@@ -164,9 +151,8 @@ def _read_node_link(text: str, source: str) -> Graph:
                 raise fault(f"link {i:,} ends at a node that the file does not hold", link[end])
         known = {name: value for name, value in link.items() if name not in ("source", "target", "key", "id")}
         edges.append((place[_node_key(link["source"])], place[_node_key(link["target"])], known))
-    directed = held.get("directed")
-    nodes = dict(zip(place, given, strict=True))
-    return Graph("node-link JSON file", nodes, edges, directed if isinstance(directed, bool) else None)
+    directed = held.get("directed") if isinstance(held.get("directed"), bool) else None
+    return Graph("node-link JSON file", dict(zip(place, given, strict=True)), edges, directed)
 
 
 def _node_key(given: Any) -> str:
@@ -177,7 +163,7 @@ def _node_key(given: Any) -> str:
 class _XmlCheck:
     """A pass over the XML that builds nothing: places of what NetworkX would accept, or tell without a line."""
 
-    def __init__(self, source: str, kind: str) -> None:
+    def __init__(self, source: ByteSource, kind: str) -> None:
         from defusedxml.ElementTree import DefusedXMLParser
 
         self._source, self._kind = source, kind
@@ -195,20 +181,15 @@ class _XmlCheck:
             self._parser.close()
         except ParseError as problem:
             line, column = problem.position
-            raise DataError(
-                f"this is no well-formed XML ({str(problem).rpartition(': line')[0]})",
-                source=self._source,
-                line=line,
-                column=column + 1,
-                remedy=f"{_WRITE_AGAIN}, or copy it again.",
-            ) from None
+            what = f"this is no well-formed XML ({str(problem).rpartition(': line')[0]})"
+            name = self._source.name
+            raise DataError(what, source=name, line=line, column=column + 1, remedy=_COPY_AGAIN) from None
         except DefusedXmlException as problem:
             # A few nested entities can stand for gigabytes of text, and an external one for any file.
             name = getattr(problem, "name", None)
             raise self._fault("the XML declares an entity, which is not read", name) from None
         if not self._graphs:
-            remedy = f"{_WRITE_AGAIN}, with its graph."
-            raise DataError("the file holds no graph", source=self._source, remedy=remedy)
+            raise self._source.fault("the file holds no graph", f"{_WRITE_AGAIN}, with its graph.")
         for node, line in self.ends:
             if node not in self.nodes:
                 raise self._fault("an edge ends at a node that the file does not hold", node, line)
@@ -223,12 +204,11 @@ class _XmlCheck:
             if self._graphs > 1:
                 raise self._fault("this is a second graph")
         elif tag == "node":
-            node = attributes.get("id")
-            if node is None:
+            if "id" not in attributes:
                 raise self._fault("a node has no id")
-            if node in self.nodes:
-                raise self._fault("a node has the id of another", node)
-            self.nodes.add(node)
+            if attributes["id"] in self.nodes:
+                raise self._fault("a node has the id of another", attributes["id"])
+            self.nodes.add(attributes["id"])
         elif tag == "edge":
             for end in ("source", "target"):
                 if end not in attributes:
@@ -244,6 +224,5 @@ class _XmlCheck:
         """Give back nothing: the parser asks for it."""
 
     def _fault(self, what: str, value: str | None = None, line: int | None = None) -> DataError:
-        line = line or self._parser.parser.CurrentLineNumber
         remedy = f"{_WRITE_AGAIN}: one graph, every node with an id of its own."
-        return DataError(what, source=self._source, line=line, value=value, remedy=remedy)
+        return self._source.fault(what, remedy, line or self._parser.parser.CurrentLineNumber, value)

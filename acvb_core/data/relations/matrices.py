@@ -12,7 +12,7 @@ from scipy import sparse
 from acvb_core.data.names import refuse_repeated
 from acvb_core.data.relations.assemble import Assembled, ContradictionError, Entries, assemble
 from acvb_core.data.relations.layout import Layout, ReadOptions, Sides, no_data_fault
-from acvb_core.data.relations.nodes import Place, Side, side_as_found, side_by_position, side_from_list
+from acvb_core.data.relations.nodes import Place, Side, make_side, side_by_position
 from acvb_core.data.relations.patterns import check_links
 from acvb_core.data.report import Fact, plural
 from acvb_core.data.sources.byte_source import ByteSource
@@ -91,7 +91,7 @@ def read_matrix(source: ByteSource | FrameSource, layout: Layout, options: ReadO
 
 def _named_side(labels: list[str], nodes: list[str] | None, side: str, place: Place) -> Side:
     refuse_repeated(labels, side, place)
-    return side_as_found(labels) if nodes is None else side_from_list(labels, nodes, place)
+    return make_side(labels, nodes, place)
 
 
 def _add_cells(entries: Entries, batch: RecordBatch, values: ValueReader, first_row: int, skip: int) -> None:

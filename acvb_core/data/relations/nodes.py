@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any, Literal, cast
@@ -25,7 +25,6 @@ NodeList = Sequence[str] | FileLike
 #: Returns the `source`, `line` and `column` of a label code, for an error.
 Place = Callable[[int], dict[str, Any]]
 _FEW = 3  # names that a message lists
-_OWN_NAME = "Give every object a name of its own."
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,27 +40,32 @@ class Side:
         return len(self.labels)
 
 
-def side_as_found(labels: Sequence[str]) -> Side:
-    """Return one object for each label, in the order given."""
-    return Side(np.array(labels, dtype=object), np.arange(len(labels), dtype=np.int32))
+def make_side(
+    labels: Sequence[str], nodes: Sequence[str] | None, place: Place, size: int | None = None
+) -> Side:
+    """Return the objects that the labels of a file, by code, stand for.
+
+    They are those of a node list; or `size` objects named "0", "1", …, of which the labels are the 0-based indices; or
+    else the labels themselves.
+    """
+    codes = np.arange(len(labels), dtype=np.int32)
+    if nodes is not None:
+        index = {node: i for i, node in enumerate(nodes)}
+        codes = np.array([index.get(label, -1) for label in labels], dtype=np.int32)
+        if (codes < 0).any():
+            code = int(np.argmax(codes < 0))
+            what = "this label is not in the node list"
+            remedy = f"Add it to the node list ({len(nodes):,} labels), or leave the list out."
+            raise DataError(what, **place(code), value=labels[code], remedy=remedy)
+        labels = nodes
+    elif size is not None:
+        codes = _read_indices(labels, size, place)
+        labels = [str(i) for i in range(size)]
+    return Side(np.array(labels, dtype=object), codes)
 
 
-def side_from_list(labels: Sequence[str], nodes: Sequence[str], place: Place) -> Side:
-    """Return the objects of a node list, in its order; `labels` are what the file shows, by code."""
-    index = {node: i for i, node in enumerate(nodes)}
-    final = np.array([index.get(label, -1) for label in labels], dtype=np.int32)
-    if (final < 0).any():
-        code = int(np.argmax(final < 0))
-        remedy = f"Add it to the node list ({len(nodes):,} labels), or leave the list out."
-        raise DataError(
-            "this label is not in the node list", **place(code), value=labels[code], remedy=remedy
-        )
-    return Side(np.array(list(nodes), dtype=object), final)
-
-
-def side_from_size(labels: Sequence[str], size: int, place: Place) -> Side:
-    """Return `size` objects named "0", "1", …; the labels are their 0-based indices."""
-    final = np.empty(len(labels), dtype=np.int32)
+def _read_indices(labels: Sequence[str], size: int, place: Place) -> NDArray[np.int32]:
+    codes = np.empty(len(labels), dtype=np.int32)
     for code, label in enumerate(labels):
         digits = label.removeprefix("-")
         if not (digits.isascii() and digits.isdigit()):
@@ -73,23 +77,19 @@ def side_from_size(labels: Sequence[str], size: int, place: Place) -> Side:
             what = f"this index is beyond the given shape, whose last is {size - 1:,}"
             remedy = "Give a larger shape, or leave it out when labels are names and not 0-based indices."
         else:
-            final[code] = int(digits)
+            codes[code] = int(digits)
             continue
         raise DataError(what, **place(code), value=label, remedy=remedy)
-    return Side(np.array([str(i) for i in range(size)], dtype=object), final)
+    return codes
 
 
 def side_by_position(n: int, nodes: Sequence[str] | None, side: str, source: str) -> Side:
     """Return `n` objects named by their position, or by a node list of exactly `n` labels."""
-    if nodes is None:
-        return side_as_found([str(i) for i in range(n)])
-    if len(nodes) != n:
-        raise DataError(
-            f"there are {n:,} {side}s but the node list has {len(nodes):,} labels",
-            source=source,
-            remedy=f"Give one label for each {side}, in order.",
-        )
-    return side_as_found(nodes)
+    if nodes is not None and len(nodes) != n:
+        what = f"there are {n:,} {side}s but the node list has {len(nodes):,} labels"
+        raise DataError(what, source=source, remedy=f"Give one label for each {side}, in order.")
+    labels = [str(i) for i in range(n)] if nodes is None else nodes
+    return Side(np.array(labels, dtype=object), np.arange(n, dtype=np.int32))
 
 
 def read_node_lists(
@@ -145,7 +145,8 @@ def _read_node_list(nodes: NodeList | None, source: str, facts: list[Fact]) -> l
         if not label:
             raise DataError("a label is blank", source=source, line=line, remedy="Give every object a name.")
         if label in seen:
-            what, remedy = f"this label already stands on line {seen[label]:,}", _OWN_NAME
+            what = f"this label already stands on line {seen[label]:,}"
+            remedy = "Give every object a name of its own."
             raise DataError(what, source=source, line=line, value=label, remedy=remedy)
         seen[label] = line
     return list(seen)
@@ -214,9 +215,10 @@ def load_labels(
     """
     if isinstance(name_column, str) and header == "auto":
         header = True
-    objects = {name: i for i, name in enumerate(relation.row_labels)}
+    objects = dict.fromkeys(relation.row_labels)
     with ByteSource(source, filename) as opened:
-        looking = ReadOptions(format="edges", encoding=encoding, delimiter=delimiter, header=header is True)
+        named = header is True
+        looking = ReadOptions(format="edges", encoding=encoding, delimiter=delimiter, header=named)
         layout = inspect(opened, looking)
         at = column_position(layout, name_column)
         if at is None:
@@ -225,20 +227,21 @@ def load_labels(
         records = _numbered(reader)
         line, first = next(records)
         if header == "auto":
-            header = first[at] not in objects
-        known, unknown = _match_names(
-            records if header else chain([(line, first)], records), objects, at, opened.name
-        )
+            named = first[at] not in objects
+        if not named:
+            records = chain([(line, first)], records)
+        known, unknown = _match_names(records, objects, at, opened)
     labels = ObjectLabels()
     for i, heading in enumerate(first):
-        name = heading if header and heading else f"column {i + 1}"
-        if i != at and name in labels:
-            told, remedy = "two columns have the same name", "Give each column of labels a name of its own."
-            raise DataError(told, source=opened.name, line=1, value=name, remedy=remedy)
-        if i != at:
-            column = [known[row][1][i] if row in known else "" for row in range(len(objects))]
-            labels[name] = np.array(column, dtype=object)
-    held = "names" if header else "data"
+        name = heading if named and heading else f"column {i + 1}"
+        if i == at:
+            continue
+        if name in labels:
+            remedy = "Give each column of labels a name of its own."
+            raise opened.fault("two columns have the same name", remedy, 1, name)
+        column = [known[own][1][i] if own in known else "" for own in objects]
+        labels[name] = np.array(column, dtype=object)
+    held = "names" if named else "data"
     read = f"Read {plural(reader.lines_read, 'line')} of labels; the first holds {held}."
     facts = _label_facts(list(labels), len(known), len(objects), unknown)
     labels.report = ReadReport(opened.name, (Fact("lines", reader.lines_read, read), *facts))
@@ -246,33 +249,31 @@ def load_labels(
 
 
 def _match_names(
-    records: Iterable[tuple[int, list[str]]], objects: dict[str, int], at: int, source: str
-) -> tuple[dict[int, tuple[int, list[str]]], dict[str, int]]:
+    records: Iterable[tuple[int, list[str]]], objects: Collection[str], at: int, source: ByteSource
+) -> tuple[dict[str, tuple[int, list[str]]], dict[str, int]]:
     """Return the line and the fields of each object that a table names, and the line of each other name."""
-    known: dict[int, tuple[int, list[str]]] = {}
+    known: dict[str, tuple[int, list[str]]] = {}
     unknown: dict[str, int] = {}
     for line, fields in records:
         name = fields[at]
         if name not in objects:
             unknown.setdefault(name, line)
             continue
-        first, labels = known.setdefault(objects[name], (line, fields))
+        first, labels = known.setdefault(name, (line, fields))
         if labels != fields:
-            what, remedy = (
-                f"this object already has other labels on line {first:,}",
-                "Keep one of the two lines.",
-            )
-            raise DataError(what, source=source, line=line, column=at + 1, value=name, remedy=remedy)
+            what = f"this object already has other labels on line {first:,}"
+            remedy = "Keep one of the two lines."
+            raise DataError(what, source=source.name, line=line, column=at + 1, value=name, remedy=remedy)
     if not known and not unknown:
-        raise DataError("the file holds no labels", source=source, remedy="Load a file with data in it.")
+        raise source.fault("the file holds no labels", "Load a file with data in it.")
     if not known:
-        few, own = list(unknown)[:_FEW], ", ".join(map(repr, islice(objects, _FEW)))
+        own = ", ".join(map(repr, islice(objects, _FEW)))
         raise DataError(
             f"none of the {plural(len(unknown), 'name')} is an object of the relation, whose first are {own}",
-            source=source,
-            line=unknown[few[0]],
+            source=source.name,
+            line=next(iter(unknown.values())),
             column=at + 1,
-            value=", ".join(few),
+            value=", ".join(islice(unknown, _FEW)),
             remedy="Put the objects' names into the first column (or choose it), spelt as in the relation.",
         )
     return known, unknown
