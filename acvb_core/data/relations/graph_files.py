@@ -180,10 +180,9 @@ class _XmlCheck:
             self._parser.feed(content)
             self._parser.close()
         except ParseError as problem:
-            line, column = problem.position
+            (line, column), source = problem.position, self._source.name
             what = f"this is no well-formed XML ({str(problem).rpartition(': line')[0]})"
-            name = self._source.name
-            raise DataError(what, source=name, line=line, column=column + 1, remedy=_COPY_AGAIN) from None
+            raise DataError(what, source=source, line=line, column=column + 1, remedy=_COPY_AGAIN) from None
         except DefusedXmlException as problem:
             # A few nested entities can stand for gigabytes of text, and an external one for any file.
             name = getattr(problem, "name", None)

@@ -32,10 +32,9 @@ _MAX_VERTICES = 5_000_000
 def read_pajek(text: str, source: ByteSource) -> Graph:
     """Return one network and its partitions; in a file with arcs and edges an edge is an arc each way."""
     reader = _Reader(source)
-    for number, line in enumerate(text.split("\n"), start=1):
-        held = line.strip()
-        if held and not held.startswith("%"):
-            reader.take(held, number)
+    for number, line in enumerate(map(str.strip, text.split("\n")), start=1):
+        if line and not line.startswith("%"):
+            reader.take(line, number)
     return reader.graph()
 
 
@@ -138,7 +137,7 @@ class _Reader:
             return
         if len(tokens) < 2:
             raise self._fault("a link needs two vertices", " ".join(tokens))
-        weight = {"weight": value for value in tokens[2:3] if _NUMBER.fullmatch(value)}
+        weight = {"weight": tokens[2]} if len(tokens) > 2 and _NUMBER.fullmatch(tokens[2]) else {}
         links.append((self._vertex(tokens[0]), self._vertex(tokens[1]), weight))
 
     def _take_matrix_row(self, tokens: list[str]) -> None:
@@ -175,13 +174,14 @@ class _Reader:
             if name in _PASSED_OVER:
                 who = plural(count, f"section *{name}", f"sections *{name}")
                 facts.append(Fact("sections_left_aside", count, f"{who} not used."))
-        back = [(v, u, value) for u, v, value in edges if u != v] if arcs else []
+        links = arcs + edges
         if arcs and edges:
             told = f"The file has arcs and edges: {plural(len(edges), 'edge')} taken as arcs both ways."
             facts.append(Fact("edges_both_ways", len(edges), told))
+            links += [(v, u, known) for u, v, known in edges if u != v]
         # A matrix shows by itself whether it has a direction.
         directed = None if self._heads["matrix"] else bool(arcs)
-        return Graph("Pajek file", nodes, arcs + edges + back, directed, self._first_side or None, facts)
+        return Graph("Pajek file", nodes, links, directed, self._first_side or None, facts)
 
     def _fault(self, what: str, value: str | None = None) -> DataError:
         remedy = "Correct the line, or write the file again with the program it comes from."

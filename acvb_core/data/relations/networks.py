@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import fields, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,6 +24,9 @@ _NO_KIND = ("", "row", "column", "source", "src", "from", "sender")
 _SILENT, _MISSING, _ZERO, _LINK = range(4)
 
 
+Pattern: TypeAlias = sparse.csr_array
+
+
 class FoundNetwork(NamedTuple):
     """A network and what making it found, left out or merged."""
 
@@ -36,7 +39,7 @@ def as_network(
     *,
     directed: bool | None = None,
     self_links: bool | None = None,
-    zeros: sparse.csr_array | None = None,
+    zeros: Pattern | None = None,
     unlisted: Literal["zero", "missing"] = "zero",
     direction: str | None = None,
 ) -> FoundNetwork:
@@ -122,33 +125,24 @@ def with_attributes(relation: Relation, attributes: Mapping[str, ArrayLike]) -> 
     return Relation.build(**parts | {"attributes": {**relation.attributes, **attributes}})
 
 
-def goes_both_ways(ones: sparse.csr_array) -> tuple[int, int]:
+def goes_both_ways(ones: Pattern) -> tuple[int, int]:
     """Return how many pairs of different objects are linked both ways, and how many one way only."""
     own = int(ones.diagonal().sum())
     both = ones.multiply(ones.T).nnz - own if ones.nnz else 0
     return both // 2, ones.nnz - own - both
 
 
-def shared_names(rows: Sequence[str], columns: Sequence[str]) -> list[str]:
-    """Return the names that stand on both sides, in the order of the rows."""
-    other = set(columns)
-    return [name for name in rows if name in other]
-
-
 class _Pairs:
     """What is said of each pair of objects one way and the other way; without `zeros`, silence says 0 as well."""
 
-    def __init__(
-        self, ones: sparse.csr_array, missing: sparse.csr_array, zeros: sparse.csr_array | None
-    ) -> None:
+    def __init__(self, ones: Pattern, missing: Pattern, zeros: Pattern | None) -> None:
         said = (ones.astype(np.uint8) * _LINK).maximum(missing.astype(np.uint8) * _MISSING)
         if zeros is not None:
             said = said.maximum(zeros.astype(np.uint8) * _ZERO)
         # Of the pair (i, j): what is said of i to j, plus 4 times what is said of j to i.
         self._codes = said + (4 * said).T
         self._all_given = zeros is None
-        self._own = int(ones.diagonal().sum())
-        self._both = (self._count(_LINK, _LINK) - self._own) // 2
+        self._both = (self._count(_LINK, _LINK) - int(ones.diagonal().sum())) // 2
         self._denied = self._count(_LINK, _ZERO)
         self._one_way = self._denied + self._count(_LINK, _SILENT, _MISSING)
         self._linked = plural(self._both + self._one_way, "linked pair")
@@ -168,10 +162,8 @@ class _Pairs:
         if direction is not None:
             return True, direction
         if self._denied:
-            return (
-                True,
-                f"{plural(self._denied, 'linked pair is', 'linked pairs are')} given as no link the other way",
-            )
+            who = plural(self._denied, "linked pair is", "linked pairs are")
+            return True, f"{who} given as no link the other way"
         if not self._all_given:
             return False, "no linked pair is listed both ways, and no direction is named"
         # A triangle of a matrix says every pair once; zeros on both sides of the diagonal speak of each direction.
@@ -180,17 +172,18 @@ class _Pairs:
             return False, "all links are on one side of the diagonal"
         return True, "no linked pair goes both ways, on either side of the diagonal"
 
-    def merge(self) -> tuple[sparse.csr_array, sparse.csr_array]:
+    def merge(self) -> tuple[Pattern, Pattern]:
         """Return the links and the missing entries of the undirected network."""
-        codes, linked = self._codes, (self._codes.data & 3 == _LINK) | (self._codes.data >> 2 == _LINK)
-        unknown = codes.data == _MISSING + 4 * _MISSING
+        codes = self._codes.data
+        linked = (codes & 3 == _LINK) | (codes >> 2 == _LINK)
+        unknown = codes == _MISSING + 4 * _MISSING
         if not self._all_given:
-            unknown |= (codes.data == _MISSING) | (codes.data == 4 * _MISSING)
-        ones, missing = (
-            as_pattern(sparse.csr_array((which, codes.indices, codes.indptr), shape=codes.shape))
-            for which in (linked, unknown)
-        )
-        return ones, missing
+            unknown |= (codes == _MISSING) | (codes == 4 * _MISSING)
+        return self._choose(linked), self._choose(unknown)
+
+    def _choose(self, which: NDArray[np.bool_]) -> Pattern:
+        codes = self._codes
+        return as_pattern(Pattern((which, codes.indices, codes.indptr), shape=codes.shape))
 
     def merge_facts(self, guessed: bool) -> list[Fact]:
         """Return what was said one way only; a guess has said already that every pair is listed once."""
@@ -203,9 +196,8 @@ class _Pairs:
             who = plural(self._denied, "pair is a link", "pairs are links")
             told = f"{who} one way and given as no link the other way: linked."
             facts.append(Fact("denied_one_way", self._denied, told))
-        known = self._count(_MISSING, _ZERO, _LINK) + (
-            self._count(_MISSING, _SILENT) if self._all_given else 0
-        )
+        known_ways = (_SILENT, _ZERO, _LINK) if self._all_given else (_ZERO, _LINK)
+        known = self._count(_MISSING, *known_ways)
         if known:
             who = plural(known, "pair is", "pairs are")
             told = f"{who} missing one way and known the other way: what is known counts."
@@ -214,21 +206,19 @@ class _Pairs:
 
 
 def _over_all_objects(
-    relation: Relation, zeros: sparse.csr_array | None, unlisted: Literal["zero", "missing"]
-) -> tuple[NDArray[Any], sparse.csr_array, sparse.csr_array, sparse.csr_array | None]:
+    relation: Relation, zeros: Pattern | None, unlisted: Literal["zero", "missing"]
+) -> tuple[NDArray[Any], Pattern, Pattern, Pattern | None]:
     """Return all objects, the rows first, and over them the links, the missing entries and the given zeros."""
     n_rows, n_cols = relation.shape
     place = {label: i for i, label in enumerate(relation.row_labels)}
-    columns = np.array(
-        [place.setdefault(label, len(place)) for label in relation.column_labels], dtype=np.int32
-    )
-    n = len(place)
+    found = [place.setdefault(label, len(place)) for label in relation.column_labels]
+    columns, n = np.array(found, dtype=np.int32), len(place)
 
-    def spread(pattern: sparse.csr_array) -> sparse.csr_array:
+    def spread(pattern: Pattern) -> Pattern:
         if n == n_rows == n_cols and (columns == np.arange(n)).all():
             return pattern
-        entries = pattern.tocoo()
-        return as_pattern(sparse.csr_array((entries.data, (entries.row, columns[entries.col])), shape=(n, n)))
+        ends = np.append(pattern.indptr, np.full(n - n_rows, pattern.nnz, dtype=pattern.indptr.dtype))
+        return as_pattern(Pattern((pattern.data, columns[pattern.indices], ends), shape=(n, n)))
 
     missing = spread(relation.missing)
     if unlisted == "missing" and n * n > n_rows * n_cols:
@@ -237,17 +227,16 @@ def _over_all_objects(
     return np.array(list(place), dtype=object), spread(relation.ones), missing, given
 
 
-def _outside(n: int, n_rows: int, columns: NDArray[np.int32], name: str) -> sparse.csr_array:
+def _outside(n: int, n_rows: int, columns: NDArray[np.int32], name: str) -> Pattern:
     """Return the pairs of nodes that are no pair of a row object and a column object."""
     n_outside = n * n - n_rows * len(columns)
     if n_outside > MAX_UNGIVEN:
-        raise DataError(
-            f"the relation says nothing about {n_outside:,} pairs of its {n:,} objects, too many to hold as missing",
-            source=name,
-            remedy="Take unlisted pairs as no link, or load fewer objects.",
-        )
+        pairs = f"{n_outside:,} pairs of its {n:,} objects"
+        what = f"the relation says nothing about {pairs}, too many to hold as missing"
+        remedy = "Take unlisted pairs as no link, or load fewer objects."
+        raise DataError(what, source=name, remedy=remedy)
     others = np.setdiff1d(np.arange(n, dtype=np.int32), columns)
     pointers = np.arange(n_rows + 1, dtype=np.int32) * len(others)
-    every_other = np.ones(n_rows * len(others), dtype=np.bool_), np.tile(others, n_rows), pointers
-    rest = sparse.csr_array(np.ones((n - n_rows, n), dtype=np.bool_))
-    return sparse.vstack([sparse.csr_array(every_other, shape=(n_rows, n)), rest], format="csr")
+    of_rows = np.ones(n_rows * len(others), dtype=np.bool_), np.tile(others, n_rows), pointers
+    of_others = Pattern(np.ones((n - n_rows, n), dtype=np.bool_))
+    return sparse.vstack([Pattern(of_rows, shape=(n_rows, n)), of_others], format="csr")

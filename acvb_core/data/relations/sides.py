@@ -12,7 +12,7 @@ from acvb_core.data.relation import Relation
 from acvb_core.data.relations.assemble import Assembled, links_fact, missing_facts
 from acvb_core.data.relations.guess import Heading, heading
 from acvb_core.data.relations.layout import GRAPH_FORMATS, Layout, ReadOptions, Sides
-from acvb_core.data.relations.networks import as_network, as_two_sided, goes_both_ways, shared_names
+from acvb_core.data.relations.networks import as_network, as_two_sided, goes_both_ways
 from acvb_core.data.relations.patterns import as_pattern
 from acvb_core.data.report import Fact, plural
 from acvb_core.errors import DataError
@@ -132,7 +132,8 @@ def _guess_sides(relation: Relation, head: Heading, *, by_position: bool, is_tab
         if len(rows) == len(columns) and _is_symmetric(relation):
             return Sides("one", f"{_SAME}: the matrix is square, and every link goes both ways.")
         return Sides("two", "The two sides are taken as two kinds of objects: the file names none.")
-    shared = shared_names(rows, columns)
+    other = set(columns)
+    shared = [name for name in rows if name in other]
     if not shared:
         return Sides("two", f"{_TWO}: no name occurs on both.")
     fewer, union = min(len(rows), len(columns)), len(rows) + len(columns) - len(shared)
