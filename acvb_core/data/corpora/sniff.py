@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import fields, replace
@@ -49,17 +50,13 @@ def inspect_documents(source: CorpusSource, options: CorpusOptions) -> CorpusLay
     """Look at the head of a source; what the options say is taken as given, but for its columns."""
     format = wanted_format(options.get("format", "auto"), "corpus")
     encoding, delimiter = options.get("encoding"), options.get("delimiter")
-    header = options.get("header", "auto")
-    has_header = None if header == "auto" else header
     if isinstance(source, FrameSource):
-        return _frame_layout(source, format, has_header)
+        return _frame_layout(source, format, options)
     if isinstance(source, TextFolder):
         if format not in (None, "zip"):
-            raise DataError(
-                f"this is a folder, but it was to be read as {format}",
-                source=source.name,
-                remedy="Give one file, or let the format be recognised.",
-            )
+            what = f"this is a folder, but it was to be read as {format}"
+            remedy = "Give one file, or let the format be recognised."
+            raise DataError(what, source=source.name, remedy=remedy)
         return _files_layout(source, encoding)
     if resolve_format(source, "corpus", format) is not None:
         return _files_layout(source, encoding)
@@ -68,43 +65,35 @@ def inspect_documents(source: CorpusSource, options: CorpusOptions) -> CorpusLay
         delimiter_code(delimiter)
     lines, found_encoding = _read_head(source, encoding)
     blank = CorpusLayout("lines", source.name, source.gzipped, found_encoding)
-    if format is None and (is_docword(lines) or is_ldac(lines)):
-        format = "docword" if is_docword(lines) else "ldac"
-    if format in ("docword", "ldac", "lines"):
-        return _lines_layout(blank, format, lines)
+    table = None
+    if format is None:
+        format = _numbered_format(lines)
     if format == "counts":
-        return _counts_layout(source, encoding, delimiter, has_header)
-    given = format is not None or delimiter is not None
-    try:
-        table = best_head(lambda candidate: _cut(lines, candidate, source.name), delimiter)
-    except DataError:
-        if given:
-            raise
-        return _lines_layout(blank, "lines", lines)
-    if not given and not is_table(table, source.name):
-        if len(lines) == 1 and may_be_heading(table.records[0]):
-            raise one_line_fault(table.records[0], source.name, "choose the format lines")
-        return _lines_layout(blank, "lines", lines)
-    if format is None and is_counts(table.records):
-        return _counts_layout(source, encoding, table.delimiter, has_header)
-    return _table_layout(blank, table, has_header)
+        return _counts_layout(source, options, delimiter)
+    if format in (None, "table"):
+        table = _find_table(lines, source.name, delimiter, given=format == "table" or delimiter is not None)
+    if table is None:
+        rows = tuple((line.rstrip("\r\n")[:_PREVIEW_CHARACTERS],) for line in lines[:PREVIEW_ROWS])
+        return replace(blank, format=format or "lines", column_names=("line",), rows=rows, n_fields=1)
+    if format is None and _is_counts(table.records):
+        return _counts_layout(source, options, table.delimiter)
+    return _table_layout(blank, table, options)
 
 
-def _frame_layout(source: FrameSource, format: CorpusFormat | None, header: bool | None) -> CorpusLayout:
+def _frame_layout(source: FrameSource, format: CorpusFormat | None, options: CorpusOptions) -> CorpusLayout:
     """Propose how to read columns that are no text."""
     frame = source.frame
     if format not in (None, "table", "counts"):
-        raise DataError(
-            f"this is {frame.what}, but it was to be read as {format}",
-            source=source.name,
-            remedy="Let the format be recognised, or choose table or counts.",
-        )
-    named = True if frame.named else header
+        what = f"this is {frame.what}, but it was to be read as {format}"
+        remedy = "Let the format be recognised, or choose table or counts."
+        raise DataError(what, source=source.name, remedy=remedy)
     records = source.first_rows(_GUESS_RECORDS)
-    if format == "counts" or (format is None and len(frame.names) > 1 and is_counts(records)):
-        return _counts_layout(source, None, None, named)
+    if format == "counts" or (format is None and len(frame.names) > 1 and _is_counts(records)):
+        return _counts_layout(source, options, None)
     blank = CorpusLayout("table", source.name, container=frame.container)
-    return _table_layout(blank, Head(records, len(frame.names), 1.0, ""), named)
+    if frame.named:
+        options = {**options, "header": True}
+    return _table_layout(blank, Head(records, len(frame.names), 1.0, ""), options)
 
 
 def _files_layout(source: ByteSource | TextFolder, encoding: str | None) -> CorpusLayout:
@@ -116,15 +105,11 @@ def _files_layout(source: ByteSource | TextFolder, encoding: str | None) -> Corp
     )
 
 
-def _lines_layout(blank: CorpusLayout, format: CorpusFormat, lines: Sequence[str]) -> CorpusLayout:
-    rows = tuple((line.rstrip("\r\n")[:_PREVIEW_CHARACTERS],) for line in lines[:PREVIEW_ROWS])
-    return replace(blank, format=format, column_names=("line",), rows=rows, n_fields=1)
-
-
 def _counts_layout(
-    source: ByteSource | FrameSource, encoding: str | None, delimiter: str | None, header: bool | None
+    source: ByteSource | FrameSource, options: CorpusOptions, delimiter: str | None
 ) -> CorpusLayout:
     # A list of (document, word, count) is a list of links with values: the same look, the same reader.
+    encoding, header = options.get("encoding"), options.get("header", "auto")
     links = inspect(
         source, ReadOptions(format="edges", encoding=encoding, delimiter=delimiter, header=header)
     )
@@ -137,14 +122,15 @@ def _counts_layout(
     )
 
 
-def _table_layout(blank: CorpusLayout, table: Head, header: bool | None) -> CorpusLayout:
-    records = table.records
+def _table_layout(blank: CorpusLayout, table: Head, options: CorpusOptions) -> CorpusLayout:
+    records, header = table.records, options.get("header")
     width = len(records[0])
-    has_header = has_text_header(records) if header is None else header
+    has_header = _has_text_header(records) if header in (None, "auto") else bool(header)
     body = records[has_header:]
     given = [name.strip() for name in records[0]] if has_header else [""] * width
-    text = guess_text_column(given, body)
-    label = guess_label_column(given, body, {text})
+    called, columns = _lower(given), list(zip(*body, strict=True))
+    text = _guess_text_column(called, columns)
+    label = _guess_label_column(called, columns, {text})
     return replace(
         blank,
         format="table",
@@ -154,7 +140,7 @@ def _table_layout(blank: CorpusLayout, table: Head, header: bool | None) -> Corp
         rows=tuple(tuple(field[:_PREVIEW_CHARACTERS] for field in record) for record in body[:PREVIEW_ROWS]),
         n_fields=width,
         text_column=text,
-        name_column=guess_name_column(given, body, {text, label}),
+        name_column=_guess_name_column(called, columns, {text, label}),
         label_column=label,
     )
 
@@ -191,47 +177,59 @@ def _cut(lines: Sequence[str], delimiter: str, name: str) -> Head:
     return Head(alike, len(found[0]), len(alike) / len(found), delimiter)
 
 
-def is_docword(lines: Sequence[str]) -> bool:
-    """Whether the first lines are three sizes and then a triple of whole numbers."""
+def _numbered_format(lines: Sequence[str]) -> CorpusFormat | None:
+    """Return the format of word counts whose words are numbers that the first lines are of."""
     head = [line.split() for line in lines[:4]]
     whole = all(field.isascii() and field.isdigit() for fields in head for field in fields)
-    return whole and [len(fields) for fields in head] == [1, 1, 1, 3]
+    if whole and [len(fields) for fields in head] == [1, 1, 1, 3]:
+        return "docword"
+    filled = [line for line in lines[:20] if line.strip()]
+    alike = [line for line in filled if _LDAC_LINE.fullmatch(line)]
+    return "ldac" if any(":" in line for line in alike) and 2 * len(alike) >= len(filled) else None
 
 
-def is_ldac(lines: Sequence[str]) -> bool:
-    """Whether most of the first lines are a number each and then term:count."""
-    head = [line for line in lines[:20] if line.strip()]
-    alike = [line for line in head if _LDAC_LINE.fullmatch(line)]
-    return any(":" in line for line in alike) and 2 * len(alike) >= len(head)
+def _find_table(lines: Sequence[str], name: str, delimiter: str | None, *, given: bool) -> Head | None:
+    """Return the first records of a table, None where each line is rather a text, unless a table is asked for."""
+    try:
+        table = best_head(lambda mark: _cut(lines, mark, name), delimiter)
+    except DataError:
+        if given:
+            raise
+        return None
+    if given or _is_table(table, name):
+        return table
+    only = table.records[0]
+    words = all(len(field.split()) == 1 and not _is_number(field) for field in only)
+    if len(lines) == 1 and len(only) > 1 and words:
+        raise one_line_fault(only, name, "choose the format lines")
+    return None
 
 
-def is_counts(records: Records) -> bool:
+def _is_counts(records: Records) -> bool:
     """Whether a table holds one (document, word) pair a line rather than texts."""
-    names = _lowered(records[0])
+    names = _lower(records[0])
     texts = any(name in _TEXT_NAMES for name in names)
     if len(names) > 1 and any(name in _WORD_NAMES for name in names) and not (texts and len(names) > 3):
         return True
     if texts or not 2 <= len(names) <= 3:
         return False
-    body = records[1:] or records
-    if len(names) == 3 and not all(_is_number(record[2]) for record in body):
-        return False
-    if any(" " in record[1].strip() for record in body):
+    columns = list(zip(*(records[1:] or records), strict=True))
+    counts = all(_is_number(value) for values in columns[2:] for value in values)
+    if not counts or any(" " in word.strip() for word in columns[1]):
         return False
     documents = [record[0] for record in records]
-    return len(set(documents)) < len(documents) or guess_text_column([""] * len(names), body) is None
+    return len(set(documents)) < len(documents) or _guess_text_column([], columns) is None
 
 
-def is_table(head: Head, filename: str) -> bool:
+def _is_table(head: Head, filename: str) -> bool:
     """Whether lines cut at a delimiter are a table, and not prose that holds the delimiter."""
     records = head.records
-    if has_text_header(records):
+    if _has_text_header(records):
         return True
     if len(records[0]) < 2:
         return False
-    if any(name in _WORD_NAMES for name in _lowered(records[0])):
-        return True
-    if filename.lower().removesuffix(".gz").endswith((".csv", ".tsv")):
+    named = any(name in _WORD_NAMES for name in _lower(records[0]))
+    if named or filename.lower().removesuffix(".gz").endswith((".csv", ".tsv")):
         return True
     # In prose a comma is followed by a blank.
     cells = [field for record in records for field in record[1:] if field]
@@ -239,73 +237,65 @@ def is_table(head: Head, filename: str) -> bool:
     return len(records) > 1 and head.share > 0.9 and (head.delimiter != "," or 2 * spaced < len(cells))
 
 
-def may_be_heading(only: Sequence[str]) -> bool:
-    """Whether the only line of a file could name columns as well as be a text: several fields of one word each."""
-    return len(only) > 1 and all(len(field.split()) == 1 and not _is_number(field) for field in only)
-
-
-def has_text_header(records: Records) -> bool:
+def _has_text_header(records: Records) -> bool:
     """Whether the first record names its columns in the usual words, or is far shorter than the texts below."""
-    names = _lowered(records[0])
+    names = _lower(records[0])
     known = sum(name in (*_TEXT_NAMES, *_LABEL_NAMES, *_NAME_NAMES) for name in names)
     if any(name in _TEXT_NAMES for name in names) or known >= 2:
         return True
-    body = records[1:]
-    if len(names) < 2 or not body or not all(names) or len(set(names)) < len(names):
+    columns = list(zip(*records[1:], strict=True))
+    if len(columns) < 2 or not all(names) or len(set(names)) < len(names) or any(map(_is_number, names)):
         return False
-    longest = max(_mean_length(body, column) for column in range(len(names)))
-    return longest > 5 * max(len(name) for name in names) and not any(map(_is_number, names))
+    return max(map(_mean_length, columns)) > 5 * max(map(len, names))
 
 
-def guess_text_column(names: Sequence[str], body: Records) -> int | None:
+def _guess_text_column(names: Sequence[str], columns: Records) -> int | None:
     """Return the column that holds the texts, None when none looks like it."""
-    called = _called(names, _TEXT_NAMES, set())
-    if called is not None or not names:
+    called = _find_called(names, _TEXT_NAMES, set())
+    if called is not None or not columns:
         return called
-    lengths = [_mean_length(body, column) for column in range(len(names))]
-    column = lengths.index(max(lengths))
-    lettered = any(c.isalpha() for record in body for c in record[column])
-    return column if lettered and (len(names) == 1 or lengths[column] >= _TEXT_LIKE) else None
+    lengths = [_mean_length(values) for values in columns]
+    longest = lengths.index(max(lengths))
+    lettered = any(c.isalpha() for value in columns[longest] for c in value)
+    return longest if lettered and (len(columns) == 1 or lengths[longest] >= _TEXT_LIKE) else None
 
 
-def guess_name_column(names: Sequence[str], body: Records, taken: set[int | None]) -> int | None:
+def _guess_name_column(names: Sequence[str], columns: Records, taken: set[int | None]) -> int | None:
     """Return the column that names the documents: called so, or the first, short and never twice the same."""
-    called = _called(names, _NAME_NAMES, taken)
+    called = _find_called(names, _NAME_NAMES, taken)
+    if called is not None or not columns or 0 in taken:
+        return called
+    first = columns[0]
+    unique = len(first) > 1 and len(set(first)) == len(first) and all(first)
+    return 0 if unique and _mean_length(first) <= _SHORT else None
+
+
+def _guess_label_column(names: Sequence[str], columns: Records, taken: set[int | None]) -> int | None:
+    """Return the column that groups the documents: called so, or short with values that come again."""
+    called = _find_called(names, _LABEL_NAMES, taken)
     if called is not None:
         return called
-    first = [record[0] for record in body]
-    unique = len(first) > 1 and len(set(first)) == len(first) and all(first)
-    return 0 if 0 not in taken and unique and _mean_length(body, 0) <= _SHORT else None
-
-
-def guess_label_column(names: Sequence[str], body: Records, taken: set[int | None]) -> int | None:
-    """Return the column that groups the documents: called so, or short with values that come again."""
-    called = _called(names, _LABEL_NAMES, taken)
-    if called is not None or len(body) < 10:
-        return called
-    for column in range(len(names)):
-        values = [record[column] for record in body]
-        repeats = 2 <= len(set(values)) <= len(values) / 2 and _mean_length(body, column) <= _SHORT
-        if column not in taken and repeats and not all(map(_is_number, values)):
+    for column, values in enumerate(columns):
+        if column in taken or len(values) < 10 or _mean_length(values) > _SHORT:
+            continue
+        if 2 <= len(set(values)) <= len(values) / 2 and not all(map(_is_number, values)):
             return column
     return None
 
 
-def _called(names: Sequence[str], usual: Sequence[str], taken: set[int | None]) -> int | None:
+def _find_called(names: Sequence[str], usual: Sequence[str], taken: set[int | None]) -> int | None:
     """Return the column of the first of the usual names, None where there is none that is not taken."""
-    lowered = _lowered(names)
-    places = (lowered.index(name) for name in usual if name in lowered)
+    places = (names.index(name) for name in usual if name in names)
     return next((place for place in places if place not in taken), None)
 
 
-def _lowered(names: Sequence[str]) -> list[str]:
+def _lower(names: Sequence[str]) -> list[str]:
     return [name.strip().lower() for name in names]
 
 
 def _is_number(field: str) -> bool:
-    number = read_value(field).number
-    return number == number
+    return not math.isnan(read_value(field).number)
 
 
-def _mean_length(body: Records, column: int) -> float:
-    return sum(len(record[column]) for record in body) / max(len(body), 1)
+def _mean_length(values: Sequence[str]) -> float:
+    return sum(map(len, values)) / len(values)
