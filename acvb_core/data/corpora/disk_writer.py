@@ -96,7 +96,7 @@ def read_to_disk(
         if layout.has_texts:
             cutting = cutting or Tokeniser()
         encoding = options.get("encoding")
-        reading = Reading(opened, layout, encoding, skip=skip, offers=True, progress=progress)
+        reading = Reading(opened, layout, encoding, skip=skip, progress=progress)
         with ShardWriter(folder, name=name or opened.stem, shard_pairs=shard_pairs) as writer:
             writer.source = opened.name
             with EntrySpool(writer.work, min(shard_pairs, AT_ONCE)) as spool:

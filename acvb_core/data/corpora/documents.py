@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 #: Texts that are handed on at once, and characters after which a batch is closed.
 _BATCH_TEXTS = 5_000
 _BATCH_CHARACTERS = 1 << 21
+_RAGGED_REMEDY = (
+    "Quote a text that holds the delimiter; choose the format lines when each line is one document."
+)
 
 #: A text, its name (None: it is called by its position), its label (None: there are no groups) and further values.
 Document = tuple[str, str | None, str | None, tuple[str, ...]]
@@ -194,7 +197,11 @@ def _delimited_rows(reading: Reading, facts: list[Fact]) -> Iterator[Sequence[st
         try:
             for _, fields in TextRecords(lines, layout.delimiter or ",", reading.name):
                 if len(fields) != layout.n_fields:
-                    raise _ragged_row(reading, fields, lines.before + 1)
+                    what = f"this record has {plural(len(fields), 'field')} where the first has {layout.n_fields:,}"
+                    place = {"line": lines.before + 1, "column": min(len(fields), layout.n_fields) + 1}
+                    raise reading.fault(
+                        what, _RAGGED_REMEDY, **place, value=(layout.delimiter or " ").join(fields)
+                    )
                 unfit = next((at for at, line in enumerate(lines.record) if "\0" in line), None)
                 if unfit is not None:
                     reading.leave_out(reading.unfit_line(lines.before + unfit + 1, lines.record[unfit]))
@@ -210,17 +217,6 @@ def _delimited_rows(reading: Reading, facts: list[Fact]) -> Iterator[Sequence[st
             reading.leave_out(changed_fault(fault, line=lines.before + 1))
             lines.go_back()
     facts += _line_facts(reading, lines.before, lines.blank)
-
-
-def _ragged_row(reading: Reading, fields: list[str], line: int) -> DataError:
-    layout = reading.layout
-    return reading.fault(
-        f"this record has {plural(len(fields), 'field')} where the first has {layout.n_fields:,}",
-        "Quote a text that holds the delimiter; choose the format lines when each line is one document.",
-        line=line,
-        column=min(len(fields), layout.n_fields) + 1,
-        value=(layout.delimiter or " ").join(fields),
-    )
 
 
 def _line_facts(reading: Reading, lines: int, blank: int) -> list[Fact]:

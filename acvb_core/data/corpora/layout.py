@@ -41,15 +41,7 @@ class CorpusOptions(TypedDict, total=False):
 
 
 def chosen_columns(options: CorpusOptions) -> dict[str, ColumnChoice]:
-    """Return the columns that were chosen by their roles.
-
-    Raises
-    ------
-    ParameterError
-        A column was given by both its names.
-    TypeError
-        There is no such option.
-    """
+    """Return the columns that were chosen by their roles; a ParameterError where one was given by both its names."""
     for name in options:
         if name not in CorpusOptions.__annotations__:
             raise TypeError(f"{name!r} is no option of the readers of documents")
@@ -91,19 +83,9 @@ class CorpusLayout(FileLayout):
         return self.format in ("table", "lines", "zip")
 
     def with_columns(self, choices: Mapping[str, ColumnChoice]) -> CorpusLayout:
-        """Return the layout with the user's columns; guesses give way to them.
+        """Return the layout with the user's columns, to which guesses give way.
 
-        Parameters
-        ----------
-        choices : mapping
-            By role ("text_column", …): a header name, a 0-based position, False for none, None for a guess.
-
-        Raises
-        ------
-        DataError
-            There is no such column, or a column would have two roles.
-        ParameterError
-            A column is for another format.
+        The choices are by role ("text_column", …): a header name, a 0-based position, False for none, None for a guess.
         """
         needed, optional = ROLES.get(self.format, ((), ()))
         given = {role: choice for role, choice in choices.items() if choice is not None}

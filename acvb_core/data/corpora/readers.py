@@ -33,10 +33,7 @@ _COUNT_READERS: dict[str, Callable[[Reading, Vocabulary | None, AddEntries], Cou
 def inspect_corpus(
     source: FileLike | Any, filename: str | None = None, **options: Unpack[CorpusOptions]
 ) -> CorpusLayout:
-    """Look at the head of a file and propose how to read it; options are those of `load_corpus`.
-
-    What is given is not guessed. Nothing that is read (empty, binary, a foreign format) is a DataError.
-    """
+    """Look at the head of a file and propose how to read it; what the options of `load_corpus` say is not guessed."""
     with open_corpus_source(source, filename, options) as opened:
         return inspect_source(opened, options)
 
@@ -48,18 +45,12 @@ def read_texts(
     name: str | None = None,
     **options: Unpack[CorpusOptions],
 ) -> Texts:
-    """Read the texts of a file once; `corpus_of_texts` cuts them as often as the tokeniser changes.
-
-    The arguments and errors are those of `load_corpus`; a file of counts is a DataError.
-    """
+    """Read the texts of a file once; `corpus_of_texts` cuts them as often as the tokeniser changes."""
     with open_corpus_source(source, filename, options) as opened:
         layout = inspect_source(opened, options)
         if not layout.has_texts:
-            raise DataError(
-                f"this is read as {layout.format}, which holds counts and no texts",
-                source=opened.name,
-                remedy="Use load_corpus, or say which format it is.",
-            )
+            what = f"this is read as {layout.format}, which holds counts and no texts"
+            raise DataError(what, source=opened.name, remedy="Use load_corpus, or say which format it is.")
         return _texts_of(opened, layout, options, name)
 
 

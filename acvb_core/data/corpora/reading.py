@@ -27,19 +27,9 @@ _TOO_LONG = "\0 too long\n"
 class Reading:
     """One file that is being read.
 
-    Parameters
-    ----------
-    source : CorpusSource
-    layout : CorpusLayout
-    encoding : str or None
-    skip : bool
-        Lines that cannot be read are left out and counted; otherwise the first of them is an error.
-    offers : bool
-        Such an error says how to go on without such lines.
-    progress : callable, optional
-        Takes the share that is done, from 0 to 1, a few times a second at most; what it raises ends the reading.
-    whole : bool
-        What is read is to be held in memory: more than fits is refused.
+    With `skip`, lines that cannot be read are left out and counted; otherwise the first of them is an error. `progress`
+    takes the share that is done, from 0 to 1, a few times a second at most; what it raises ends the reading. What is
+    read `whole` goes into memory: more than fits is refused, and errors do not offer to go on without such lines.
     """
 
     def __init__(
@@ -49,7 +39,6 @@ class Reading:
         encoding: str | None,
         *,
         skip: bool = False,
-        offers: bool = False,
         progress: Callable[[float], None] | None = None,
         whole: bool = False,
     ) -> None:
@@ -57,7 +46,6 @@ class Reading:
         self.source, self.layout, self.encoding = source, layout, encoding
         self.name = source.name
         self.skip, self.whole = skip, whole
-        self._offers = offers and not skip
         self._progress = progress
         self._size = max(source.size(), 1)
         self._next = 0.0
@@ -70,17 +58,9 @@ class Reading:
         assert isinstance(self.source, ByteSource)
         return self.source
 
-    def fault(
-        self,
-        what: str,
-        remedy: str,
-        *,
-        line: int | None = None,
-        column: int | None = None,
-        value: str | None = None,
-    ) -> DataError:
-        """Return the error for a fault of this file."""
-        return DataError(what, source=self.name, line=line, column=column, value=value, remedy=remedy)
+    def fault(self, what: str, remedy: str, **place: Any) -> DataError:
+        """Return the error for a fault of this file; `place` is its line, column and value."""
+        return DataError(what, source=self.name, remedy=remedy, **place)
 
     def lines(self) -> Iterator[str]:
         """Give the lines of a text; for one that would fill the memory comes one with a NUL (`unfit_line`)."""
@@ -110,21 +90,18 @@ class Reading:
     def leave_out(self, fault: DataError) -> None:
         """Count a line that cannot be read, or raise its fault."""
         if not self.skip:
-            raise self._offered(fault)
+            raise fault if self.whole else offer_skipping(fault)
         self._left_out += 1
         if len(self._first) < _SHOWN:
             self._first.append(fault)
 
     @contextmanager
     def offering(self) -> Iterator[None]:
-        """Let faults through with the offer to go on without such lines."""
+        """Let faults through, with the offer to go on without such lines where that is possible."""
         try:
             yield
         except DataError as fault:
-            raise self._offered(fault) from None
-
-    def _offered(self, fault: DataError) -> DataError:
-        return offer_skipping(fault) if self._offers else fault
+            raise fault if self.whole or self.skip else offer_skipping(fault) from None
 
     def left_out_facts(self) -> list[Fact]:
         """Return the facts about what was left out."""

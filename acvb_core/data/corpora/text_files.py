@@ -40,10 +40,7 @@ class TextFile(NamedTuple):
 
 
 class TextFolder:
-    """A folder in the place of a `ByteSource`: its files are read by `open_files`.
-
-    A folder that holds a corpus on disk is a DataError.
-    """
+    """A folder in the place of a `ByteSource`: its files are read by `open_files`."""
 
     gzipped = False
     cut_short: DataError | None = None
@@ -52,11 +49,8 @@ class TextFolder:
         self.folder, self.patient = folder, patient
         self.name = self.stem = filename or folder.resolve().name or str(folder)
         if (folder / META).is_file():
-            raise DataError(
-                "this folder holds a corpus on disk, which is read already",
-                source=self.name,
-                remedy="Open it by DiskCorpus.open(folder).",
-            )
+            what = "this folder holds a corpus on disk, which is read already"
+            raise DataError(what, source=self.name, remedy="Open it by DiskCorpus.open(folder).")
 
     def __enter__(self) -> TextFolder:
         return self
@@ -120,11 +114,8 @@ def open_files(source: CorpusSource) -> Iterator[list[TextFile]]:
 def _unpack(archive: zipfile.ZipFile, file: zipfile.ZipInfo, source: str) -> bytes:
     name = f"{source}: {file.filename}"
     if file.flag_bits & 1:
-        raise DataError(
-            "this file of the zip archive is encrypted",
-            source=name,
-            remedy="Pack the files again without a password.",
-        )
+        what, remedy = "this file of the zip archive is encrypted", "Pack the files again without a password."
+        raise DataError(what, source=name, remedy=remedy)
     try:
         return archive.read(file)
     except Exception as problem:  # as above, and what the packed data make zlib raise
@@ -143,13 +134,10 @@ def choose_files(files: Sequence[TextFile], source: CorpusSource) -> tuple[list[
     chosen = [file for file in files if file.is_document]
     others = [file.path for file in files if not file.is_document]
     if not chosen:
-        remedy = "or give one file" if is_folder else "or unpack it and load one file"
-        raise DataError(
-            f"there is no .txt file among the {plural(len(files), 'file')} of this {what}",
-            source=source.name,
-            value=files[0].path if files else None,
-            remedy=f"Put one .txt file for each document into it, {remedy}.",
-        )
+        found = f"there is no .txt file among the {plural(len(files), 'file')} of this {what}"
+        otherwise = "give one file" if is_folder else "unpack it and load one file"
+        remedy = f"Put one .txt file for each document into it, or {otherwise}."
+        raise DataError(found, source=source.name, value=files[0].path if files else None, remedy=remedy)
     facts = [Fact("files", len(chosen), f"Read {plural(len(chosen), '.txt file')} of the {what}.")]
     if others:
         told = f"{plural(len(others), 'other file')} in the {what} not read: {list_first(others)}."
