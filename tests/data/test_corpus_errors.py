@@ -95,7 +95,7 @@ FAULTS = {
     "NUL": (b"a river\na b\0nk\n", {}, 2, None, None, "NUL byte"),
     "blank lines only": (b"\n \n\n", {}, None, None, None, "only blank lines"),
     "empty": (b"", {}, None, None, None, "empty"),
-    "empty gzip": (gzip.compress(b""), {}, None, None, None, "empty"),
+    "empty gzip": (gzip.compress(b"", mtime=0), {}, None, None, None, "empty"),
     "pdf": (b"%PDF-1.7\n", {}, None, None, None, "a PDF document"),
     "no zip": (b"a river\n", {"format": "zip"}, 1, None, "a river", "this does not start like a zip archive"),
     "no word": (b"... !\n", {}, None, None, Tokeniser().token_pattern, "there is no word in the 1 text"),

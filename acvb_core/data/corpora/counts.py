@@ -84,9 +84,9 @@ class _CountColumns:
         if layout.count_column is not None:
             self.used.append(layout.count_column)
             self._count = NumberColumn(layout.count_column, "count", 0, MAX_COUNT, COUNT_REMEDY)
-        self._places = {} if vocabulary is None else {word: at for at, word in enumerate(vocabulary.words)}
-        self._place_of = np.empty(0, dtype=np.int64)  # of each word met so far
         self.documents, self.words = LabelTable(), LabelTable()
+        if vocabulary is not None:
+            self.words.codes(batch_words(vocabulary.words), 0)  # so that their codes are their numbers
 
     def read_entries(self, batch: RecordBatch) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         """Return documents, words and counts of the records that can be read."""
@@ -96,40 +96,42 @@ class _CountColumns:
             raise self._reading.fault(what, remedy, line=int(batch.lines[0]))
         good = np.ones(batch.n_records, dtype=np.bool_)
         for column, what in ((self._document, "document"), (self._word, "word")):
+            blank = good & batch.blank(column)
             remedy = f"Name the {what}, or remove the line."
-            for at in np.flatnonzero(batch.blank(column) & good).tolist():
-                _leave_out(self._reading, batch, at, column, f"the {what} is blank", remedy)
-                good[at] = False
+            _leave_out(self._reading, batch, blank, column, f"the {what} is blank", remedy)
+            good &= ~blank
         counts = np.ones(batch.n_records, dtype=np.int64)
         if self._count is not None:
             counts = self._count.read(batch, self._reading, good)
         # A broken line must not leave a document or a word behind, so the names come last.
         batch, counts = _choose_records(batch, good), counts[good]
-        words: NDArray[Any] = self.words.codes(batch, self._word)
+        words = self.words.codes(batch, self._word)
         if self._vocabulary is not None:
-            words = self._find_places(batch, words, self._vocabulary)
-            known = words >= 0
+            size = len(self._vocabulary.words)
+            known = words < size
+            remedy = f"Add it to {self._vocabulary.source} ({plural(size, 'word')}), or leave that out."
+            what = "this word is not in the vocabulary"
+            _leave_out(self._reading, batch, ~known, self._word, what, remedy)
             batch, words, counts = _choose_records(batch, known), words[known], counts[known]
         return self.documents.codes(batch, self._document), words, counts
 
-    def _find_places(
-        self, batch: RecordBatch, codes: NDArray[np.int32], listed: Vocabulary
-    ) -> NDArray[np.int64]:
-        """Return the numbers within the vocabulary, -1 for a word that it does not hold."""
-        new = [self._places.get(label, -1) for label in self.words.labels(len(self._place_of))]
-        self._place_of = np.concatenate([self._place_of, np.array(new, dtype=np.int64)])
-        words = self._place_of[codes]
-        what = "this word is not in the vocabulary"
-        remedy = f"Add it to {listed.source} ({plural(len(listed.words), 'word')}), or leave that out."
-        for at in np.flatnonzero(words < 0).tolist():
-            _leave_out(self._reading, batch, at, self._word, what, remedy)
-        return words
+
+def batch_words(words: Sequence[str]) -> RecordBatch:
+    """Return words as records of one field."""
+    encoded = [word.encode("utf-8") for word in words]
+    sizes = np.array([len(word) for word in encoded], dtype=np.int32)
+    ends = np.cumsum(sizes, dtype=np.int32)
+    # Of a bytearray: an array that may not be written to would be another type to the compiled table.
+    text = np.frombuffer(bytearray(b"".join(encoded)), dtype=np.uint8)
+    return RecordBatch(text, ends - sizes, ends, np.zeros(len(words), dtype=np.int64), 1)
 
 
-def _leave_out(reading: Reading, batch: RecordBatch, at: int, column: int, what: str, remedy: str) -> None:
-    """Leave a record out for the fault of one of its fields."""
-    line, value = int(batch.lines[at]), batch.field(at, column) or None
-    reading.leave_out(reading.fault(what, remedy, line=line, column=column + 1, value=value))
+def _leave_out(
+    reading: Reading, batch: RecordBatch, broken: NDArray[np.bool_], column: int, what: str, remedy: str
+) -> None:
+    for at in np.flatnonzero(broken).tolist():
+        line, value = int(batch.lines[at]), batch.field(at, column) or None
+        reading.leave_out(reading.fault(what, remedy, line=line, column=column + 1, value=value))
 
 
 def _choose_records(batch: RecordBatch, chosen: NDArray[np.bool_]) -> RecordBatch:
@@ -157,9 +159,11 @@ class NumberColumn(NamedTuple):
         found = np.empty(batch.n_records, dtype=np.int64)
         _parse(batch.text, batch.starts, batch.ends, batch.n_fields, self.column, self.low, self.high, found)
         for at in np.flatnonzero((found < 0) & good).tolist():
-            what = number_fault(batch.field(at, self.column), self.what, self.low, self.high)
-            _leave_out(reading, batch, at, self.column, what, self.remedy)
-            good[at] = False
+            text = batch.field(at, self.column)
+            what = number_fault(text, self.what, self.low, self.high)
+            place = {"line": int(batch.lines[at]), "column": self.column + 1}
+            reading.leave_out(reading.fault(what, self.remedy, **place, value=text or None))
+        good &= found >= 0
         return found
 
 

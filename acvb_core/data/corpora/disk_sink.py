@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from acvb_core.data.corpora.counts import CountsFound
+from acvb_core.data.corpora.counts import CountsFound, batch_words
 from acvb_core.data.corpora.disk_shards import ShardWriter
 from acvb_core.data.corpora.documents import DocumentBatch
 from acvb_core.data.corpora.reading import Reading
@@ -21,7 +21,6 @@ from acvb_core.data.corpora.text_cut import WordList, apply_limits
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.metadata import typed_values
 from acvb_core.data.report import Fact
-from acvb_core.data.sources.records import RecordBatch
 from acvb_core.data.sources.values import LabelTable
 
 #: Entries that are sorted in memory at once: about 50 MB with what the sorting needs.
@@ -175,7 +174,7 @@ class DiskSink:
 
     def _add_words(self, words: WordList, reason: str) -> NDArray[np.int32]:
         """Add the counts of words, none twice, and return their codes."""
-        codes = self._table.codes(_as_batch(words.words.tolist()), 0)
+        codes = self._table.codes(batch_words(words.words.tolist()), 0)
         if (n := len(self._table)) > len(self._reasons):
             more = max(n - len(self._reasons), len(self._reasons))
             self._sums = np.pad(self._sums, ((0, 0), (0, more)))
@@ -218,13 +217,3 @@ class DiskSink:
                 words, counts = words[kept], counts[kept]
             self._writer.add(pointers, words, counts)
             reading.report_written(0.99 * done / max(self._spool.n_entries, 1))
-
-
-def _as_batch(words: list[str]) -> RecordBatch:
-    """Return words as records of one field."""
-    encoded = [word.encode("utf-8") for word in words]
-    sizes = np.array([len(word) for word in encoded], dtype=np.int32)
-    ends = np.cumsum(sizes, dtype=np.int32)
-    # Of a bytearray: an array that may not be written to would be another type to the compiled table.
-    text = np.frombuffer(bytearray(b"".join(encoded)), dtype=np.uint8)
-    return RecordBatch(text, ends - sizes, ends, np.zeros(len(words), dtype=np.int64), 1)
