@@ -116,11 +116,17 @@ def read_documents(
         bounds = np.concatenate([[0], np.cumsum(shard.pointers[local + 1] - starts)])
         at = np.repeat(starts - bounds[:-1], np.diff(bounds)) + np.arange(bounds[-1])
         words, counts = check_words(folder, number, shard.words[at], n_words), shard.counts[at]
-        blocks.append(sparse.csr_array((counts.astype(np.int32), words, bounds), (len(local), n_words)))
+        parts = counts.astype(np.int32), words, bounds.astype(index_type(len(at)))
+        blocks.append(sparse.csr_array(parts, (len(local), n_words)))
     found = sparse.vstack(blocks, format="csr")
     if np.array_equal(order, np.arange(len(order))):
         return found
     return found[np.argsort(order)]
+
+
+def index_type(n_pairs: int) -> type[np.int32 | np.int64]:
+    """Return the type of the pointers of a matrix; SciPy would widen the words to that of larger ones."""
+    return np.int32 if n_pairs < 2**31 else np.int64
 
 
 def check_words(folder: Path, number: int, words: NDArray[Any], n_words: int) -> NDArray[np.int32]:
@@ -138,8 +144,8 @@ def contradiction(folder: Path, number: int) -> DataError:
 def read_strings(folder: Path, stem: str, numbers: NDArray[np.int64]) -> list[str]:
     """Return strings that `StringWriter` wrote, in the order of the numbers."""
     places = load_array(folder, f"{stem}.npy")
-    if not places[-1]:
-        return [""] * len(numbers)  # an empty file cannot be mapped into memory
+    if not places[-1]:  # an empty file cannot be mapped into memory
+        return [""] * len(numbers)
     bounds = zip(places[numbers].tolist(), places[numbers + 1].tolist(), strict=True)
     with (folder / f"{stem}.utf8").open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as text:
         return [text[begin:end].decode("utf-8") for begin, end in bounds]

@@ -15,7 +15,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from acvb_core.data.corpora.disk_files import FORMAT, META, VERSION, ColumnWriter, StringWriter, shard_file
+from acvb_core.data.corpora.disk_files import (
+    FORMAT,
+    META,
+    VERSION,
+    ColumnWriter,
+    StringWriter,
+    index_type,
+    shard_file,
+)
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.data.names import unique_names
@@ -142,7 +150,7 @@ class ShardWriter:
             fault = "a word count is negative or no whole number"
         if fault:
             raise self._fault(fault, "Give pointers, words and counts of documents as whole numbers.")
-        parts = values.astype(np.int64), columns.astype(np.int32), bounds.astype(np.int64)
+        parts = values.astype(np.int64), columns.astype(np.int32), bounds.astype(index_type(len(columns)))
         return sparse.csr_array(parts, (len(bounds) - 1, _MAX_WORDS))
 
     def _append(self, documents: sparse.csr_array) -> None:
@@ -150,7 +158,7 @@ class ShardWriter:
         pointers, n = documents.indptr, documents.shape[0]
         begin = 0
         while begin < n:
-            end = int(np.searchsorted(pointers, pointers[begin] + self._room, side="right")) - 1
+            end = int(np.searchsorted(pointers, int(pointers[begin]) + self._room, side="right")) - 1
             end = max(end, begin if self._waiting else begin + 1)  # one document may be larger than a shard
             if end > begin:
                 # A copy: a slice would keep the whole piece in memory until the shard is written.
