@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 from weakref import WeakValueDictionary
@@ -45,9 +46,8 @@ class DiskCorpus:
         How often each word stands in the documents.
     n_documents, n_pairs, n_tokens : int
         Documents (empty ones included), different (document, word) pairs, and words with repetitions.
-    fingerprint : str
-        SHA-256 (hex) of shape and counts in the order of the documents, whatever the size of the shards: that of
-        the same corpus in memory, unless documents are left out.
+    whole_fingerprint : str
+        SHA-256 (hex) of shape and counts of all that the folder holds, whatever the size of the shards.
     begins : int64 array, shape (n_shards + 1,)
         The first document of each shard, and behind the last the number of all documents of the folder.
     left_out : int64 array
@@ -70,7 +70,7 @@ class DiskCorpus:
     n_documents: int
     n_pairs: int
     n_tokens: int
-    fingerprint: str
+    whole_fingerprint: str
     begins: NDArray[np.int64]
     has_texts: bool = False
     first_name: int | None = 1
@@ -111,10 +111,7 @@ class DiskCorpus:
         folder = Path(folder)
         meta = read_meta(folder)
         try:
-            for name, size in meta["files"].items():
-                path = folder / name
-                if not path.is_file() or path.stat().st_size != size:
-                    raise disk_files.damaged(folder, f"{name} is missing or not of the size that was written")
+            disk_files.check_files(folder, meta["files"])
             words = read_strings(folder, "vocabulary", np.arange(meta["words"]))
             settings = meta["tokeniser"]
             corpus = cls(
@@ -169,6 +166,18 @@ class DiskCorpus:
         sizes = {"document": self.n_documents, "word": self.n_words, "token": self.n_tokens}
         return " · ".join([*(plural(size, unit) for unit, size in sizes.items()), "on disk"])
 
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 (hex) of shape and counts, and of what was left out or added; else that of the corpus in memory."""
+        found = self.whole_fingerprint
+        if len(self.added):
+            words = json.dumps(self.added.tolist(), ensure_ascii=False)
+            found = hashlib.sha256(f"{found} with {words}".encode()).hexdigest()
+        if len(self.left_out):
+            numbers = self.left_out.astype("<i8").tobytes()
+            found = hashlib.sha256(f"{found} without ".encode() + numbers).hexdigest()
+        return found
+
     @property
     def bytes_on_disk(self) -> int:
         """Size of the folder."""
@@ -201,12 +210,9 @@ class DiskCorpus:
         return Shard(pointers, words, counts)
 
     def documents(self, numbers: ArrayLike) -> Corpus:
-        """Return chosen documents, in the order of their numbers within the folder; those left out can be asked for.
+        """Return documents by their numbers within the folder, in this order; those left out can be asked for.
 
-        Raises
-        ------
-        ParameterError
-            There is no document of such a number.
+        A number that no document has is a ParameterError.
         """
         chosen = self._checked(numbers)
         return Corpus(
@@ -223,17 +229,13 @@ class DiskCorpus:
     def column(self, name: str) -> NDArray[Any]:
         """Return one of the further columns, for the documents that are in; all of it is held in memory.
 
-        Raises
-        ------
-        ParameterError
-            There is no such column.
+        A name that no column has is a ParameterError.
         """
         if name not in self.columns:
             known = ", ".join(map(repr, self.columns)) or "none"
             raise ParameterError(f"{self.name} has no column {name!r}; its columns are: {known}.")
-        return disk_files.read_column(
-            self.folder, self.columns, name, self._numbers_in(np.arange(self.n_documents))
-        )
+        numbers = self._numbers_in(np.arange(self.n_documents))
+        return disk_files.read_column(self.folder, self.columns, name, numbers)
 
     def sample(self, n: int, seed: int = 0) -> Corpus:
         """Return `n` documents that are in (all if there are fewer), drawn without replacement, in file order."""
@@ -243,56 +245,36 @@ class DiskCorpus:
     def without(self, numbers: ArrayLike) -> DiskCorpus:
         """Return the same folder with these documents left out too; only they are read.
 
-        Raises
-        ------
-        ParameterError
-            There is no document of such a number, or none would be left.
+        A number that no document has is a ParameterError, and so is leaving out all of them.
         """
         out = np.union1d(self.left_out, self._checked(numbers))
         if len(out) == self.n_all:
             raise ParameterError(f"All documents of {self.name} would be left out; leave some in.")
-        new = disk_files.read_documents(
-            self.folder, self.begins, self.n_words, np.setdiff1d(out, self.left_out)
-        )
-        whole = self._whole_fingerprint(self.added) if len(self.left_out) else self.fingerprint
+        new = np.setdiff1d(out, self.left_out)
+        counts = disk_files.read_documents(self.folder, self.begins, self.n_words, new)
         return replace(
             self,
-            frequencies=self.frequencies - new.sum(axis=0, dtype=np.int64),
+            frequencies=self.frequencies - counts.sum(axis=0, dtype=np.int64),
             n_documents=self.n_all - len(out),
-            n_pairs=self.n_pairs - new.nnz,
-            n_tokens=self.n_tokens - int(new.sum(dtype=np.int64)),
-            fingerprint=_without(whole, out),
+            n_pairs=self.n_pairs - counts.nnz,
+            n_tokens=self.n_tokens - int(counts.sum(dtype=np.int64)),
             left_out=out,
         )
 
     def with_words(self, words: ArrayLike) -> DiskCorpus:
         """Return the same documents over a vocabulary with further words at its end, which stand in none of them.
 
-        Raises
-        ------
-        DataError
-            A word is there already, or given twice.
+        A word that is there already, or given twice, is a DataError.
         """
         new = further_words(self.vocabulary, words, self.name)
         if not len(new):
             return self
-        added = np.concatenate([self.added, new])
-        whole = self._whole_fingerprint(added)
         return replace(
             self,
             vocabulary=np.concatenate([self.vocabulary, new]),
             frequencies=np.concatenate([self.frequencies, np.zeros(len(new), dtype=np.int64)]),
-            fingerprint=_without(whole, self.left_out),
-            added=added,
+            added=np.concatenate([self.added, new]),
         )
-
-    def _whole_fingerprint(self, added: NDArray[Any]) -> str:
-        """Return the fingerprint of all documents of the folder, with these words added."""
-        base: str = read_meta(self.folder)["fingerprint"]
-        if not len(added):
-            return base
-        told = json.dumps(added.tolist(), ensure_ascii=False)
-        return hashlib.sha256(f"{base} with {told}".encode()).hexdigest()
 
     def in_memory(self) -> Corpus:
         """Return all documents that are in as a corpus in memory."""
@@ -310,8 +292,6 @@ class DiskCorpus:
 
     def _numbers_in(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the numbers within the folder of documents counted among those that are in."""
-        if not len(self.left_out):
-            return places
         # left_out[j] - j documents that are in stand before the j-th that is left out.
         before = self.left_out - np.arange(len(self.left_out))
         return places + np.searchsorted(before, places, side="right")
@@ -320,19 +300,10 @@ class DiskCorpus:
         chosen = np.atleast_1d(np.asarray(numbers, dtype=np.int64)).ravel()
         wrong = (chosen < 0) | (chosen >= self.n_all)
         if wrong.any():
-            raise ParameterError(
-                f"There is no document number {chosen[wrong][0]} in {self.name}; "
-                f"they are numbered from 0 to {self.n_all - 1:,}."
-            )
+            known = f"they are numbered from 0 to {self.n_all - 1:,}"
+            raise ParameterError(f"There is no document number {chosen[wrong][0]} in {self.name}; {known}.")
         return chosen
 
 
 #: All of this process, for as long as they are used: a folder must not be removed meanwhile.
 _READERS: WeakValueDictionary[int, DiskCorpus] = WeakValueDictionary()
-
-
-def _without(fingerprint: str, numbers: NDArray[np.int64]) -> str:
-    """Return the fingerprint of documents of which these are left out."""
-    if not len(numbers):
-        return fingerprint
-    return hashlib.sha256(f"{fingerprint} without ".encode() + numbers.astype("<i8").tobytes()).hexdigest()

@@ -54,6 +54,14 @@ def read_meta(folder: Path) -> dict[str, Any]:
     return meta
 
 
+def check_files(folder: Path, sizes: Mapping[str, int]) -> None:
+    """Raise DataError where a file of the folder is missing, or not of the size that it was written with."""
+    for name, size in sizes.items():
+        path = folder / name
+        if not path.is_file() or path.stat().st_size != size:
+            raise damaged(folder, f"{name} is missing or not of the size that was written")
+
+
 def load_array(folder: Path, name: str) -> NDArray[Any]:
     """Return an array of the folder, mapped into memory; every call opens it anew, so threads do not meet."""
     try:

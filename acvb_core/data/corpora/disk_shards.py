@@ -6,7 +6,7 @@ import hashlib
 import json
 import secrets
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -97,11 +97,19 @@ class ShardWriter:
             self._strings[what] = StringWriter(self.work, what)
         return self._strings[what]
 
-    def column(self, name: str) -> ColumnWriter:
-        """Return where the values of a further column go: one for each document."""
-        if name not in self._columns:
-            self._columns[name] = ColumnWriter(self.work, len(self._columns))
-        return self._columns[name]
+    def add_beside(
+        self,
+        columns: Mapping[str, Sequence[str] | NDArray[Any]],
+        **strings: Sequence[str] | NDArray[Any] | None,
+    ) -> None:
+        """Append what stands beside documents: values of further columns, names, texts and labels."""
+        for what, values in strings.items():
+            if values is not None:
+                self.strings(what).extend(values)
+        for name, values in columns.items():
+            if name not in self._columns:
+                self._columns[name] = ColumnWriter(self.work, len(self._columns))
+            self._columns[name].extend(values)
 
     @property
     def given(self) -> dict[str, Any]:

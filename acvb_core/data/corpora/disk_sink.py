@@ -142,10 +142,9 @@ class DiskSink:
         self._unlimited = self._tokeniser.without_limits()
         self._n_documents = 0
         self._table = LabelTable()
-        self._sums = np.zeros((2, 0), dtype=np.int64)  # of each word: how often, and in how many documents
-        self._reasons = np.empty(
-            0, dtype=object
-        )  # why it is dropped, whatever its counts; "" where it is not
+        # How often each word stands in all texts and in how many, and why it is dropped ("": its counts decide).
+        self._sums = np.zeros((2, 0), dtype=np.int64)
+        self._reasons = np.empty(0, dtype=object)
 
     def add_entries(self, documents: NDArray[Any], words: NDArray[Any], counts: NDArray[Any]) -> None:
         """Append entries; documents and words are numbers from 0, counts below 2^31."""
@@ -153,24 +152,18 @@ class DiskSink:
 
     def add_documents(self, batch: DocumentBatch) -> None:
         """Append texts."""
-        writer, texts = self._writer, batch.texts
-        writer.strings("names").extend(batch.names)
-        if self._keep_texts:
-            writer.strings("texts").extend(texts)
-        if batch.labels:
-            writer.strings("labels").extend(batch.labels)
-        for column, values in batch.columns.items():
-            writer.column(column).extend(values)
-        selection = self._unlimited.select(texts, first=self._n_documents + 1)
+        texts = batch.texts if self._keep_texts else None
+        self._writer.add_beside(batch.columns, names=batch.names, texts=texts, labels=batch.labels or None)
+        selection = self._unlimited.select(batch.texts, first=self._n_documents + 1)
         counts = selection.counts
         in_documents = np.bincount(counts.indices, minlength=counts.shape[1])
         kept = WordList(selection.vocabulary, counts.sum(axis=0, dtype=np.int64), in_documents)
         codes = self._add_words(kept, "")
         for reason in ("stop_word", "number"):
             self._add_words(selection.preview.dropped[reason], reason)
-        rows = np.repeat(np.arange(len(texts)), np.diff(counts.indptr))
+        rows = np.repeat(np.arange(len(batch.texts)), np.diff(counts.indptr))
         self._spool.add(self._n_documents + rows, codes[counts.indices], counts.data)
-        self._n_documents += len(texts)
+        self._n_documents += len(batch.texts)
 
     def _add_words(self, words: WordList, reason: str) -> NDArray[np.int32]:
         """Add the counts of words, none twice, and return their codes."""

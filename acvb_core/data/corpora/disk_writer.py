@@ -218,10 +218,4 @@ def _add_corpus(writer: ShardWriter, piece: Corpus, index: dict[str, int]) -> No
             remedy="Add it, or leave that out.",
         )
     writer.add(piece.counts.indptr, words, piece.counts.data)
-    writer.strings("names").extend(piece.documents)
-    if piece.texts is not None:
-        writer.strings("texts").extend(piece.texts)
-    if piece.labels is not None:
-        writer.strings("labels").extend(piece.labels)
-    for column, values in piece.metadata.items():
-        writer.column(column).extend(values)
+    writer.add_beside(piece.metadata, names=piece.documents, texts=piece.texts, labels=piece.labels)
