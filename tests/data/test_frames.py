@@ -86,19 +86,31 @@ FORMS: dict[str, Any] = {
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS.keys())
 def test_every_form_gives_the_same_relation(form: Any) -> None:
-    expected = load_relation(FORMS["csv"], name="r").relation
-    found = load_relation(form, name="r").relation
+    expected = load_relation(FORMS["csv"], name="r", threshold=0).relation
+    found = load_relation(form, name="r", threshold=0).relation
     assert found.fingerprint == expected.fingerprint
     assert found.row_labels.tolist() == expected.row_labels.tolist()
     assert found.column_labels.tolist() == expected.column_labels.tolist()
     assert found.row_kind == "person"
 
 
+@pytest.mark.parametrize("form", [form for name, form in FORMS.items() if name != "csv"])
+def test_columns_of_counts_need_a_threshold(form: Any) -> None:
+    with pytest.raises(DataError, match=r"'n'.*neither 0 .*'3.*threshold=0 .*value=False") as caught:
+        load_relation(form, name="r")
+    assert caught.value.line is not None
+    assert load_relation(form, name="r", threshold=1).relation.n_ones == 1
+    assert load_relation(form, name="r", value=False).relation.n_ones == 4
+
+
 def test_a_database_is_read_by_table_or_query(tmp_path: Path) -> None:
     path = database(tmp_path / "a.db", links=TABLE, other=TABLE[:1])
     expected = load_relation(FORMS["csv"]).relation.fingerprint
-    assert load_relation(path, table="links").relation.fingerprint == expected
-    assert load_relation(path.read_bytes(), query="SELECT * FROM links").relation.fingerprint == expected
+    assert load_relation(path, table="links", threshold=0).relation.fingerprint == expected
+    assert (
+        load_relation(path.read_bytes(), query="SELECT * FROM links", threshold=0).relation.fingerprint
+        == expected
+    )
     with pytest.raises(DataError, match="among 'links', 'other'"):
         load_relation(path)
     with pytest.raises(DataError, match="there is no table of this name"):
@@ -106,7 +118,7 @@ def test_a_database_is_read_by_table_or_query(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="not both"):
         load_relation(path, table="links", query="SELECT 1")
     alone = database(tmp_path / "b.db", links=TABLE)
-    assert load_relation(alone).relation.fingerprint == expected
+    assert load_relation(alone, threshold=0).relation.fingerprint == expected
 
 
 @pytest.mark.parametrize(
@@ -145,7 +157,7 @@ def test_a_query_that_takes_too_long_is_ended(
 
 def test_a_sheet_is_chosen_and_others_are_reported() -> None:
     book = workbook({"notes": pd.DataFrame(), "links": TABLE, "more": TABLE[:1]})
-    loaded = load_relation(book)
+    loaded = load_relation(book, threshold=0)
     assert "2 sheets with data; 'links' was read, 'more' not" in " ".join(loaded.report.lines())
     assert load_relation(book, sheet="more").relation.n_ones == 1
     assert load_relation(book, sheet=2).relation.n_ones == 1

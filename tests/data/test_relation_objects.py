@@ -191,11 +191,13 @@ def test_many_pairs_come_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_other_names_of_the_columns() -> None:
     for data in (LINKS, LINKS.to_csv(index=False).encode()):
-        found = loaded(data, source="who", target="to", value="times")
+        found = loaded(data, source="who", target="to", value="times", threshold=0)
         assert found.row_labels.tolist() == ["a", "b"]
         assert (
             found.fingerprint
-            == loaded(data, row_column="who", column_column="to", value_column="times").fingerprint
+            == loaded(
+                data, row_column="who", column_column="to", value_column="times", threshold=0
+            ).fingerprint
         )
         assert loaded(data, source="who", target="to", value=False).n_ones == 3
         with pytest.raises(ParameterError, match="target and column_column are two names of one choice"):

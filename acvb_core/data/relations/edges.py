@@ -43,7 +43,11 @@ class EdgeListReader:
         self._columns = layout.row_column, layout.column_column
         rows = LabelTable()
         self._tables = rows, rows if options.same_nodes else LabelTable()
-        self._values = None if layout.value_column is None else ValueReader(options.threshold, source.name)
+        self._values = (
+            None
+            if layout.value_column is None
+            else ValueReader(options.threshold, source.name, typed=isinstance(source, FrameSource))
+        )
 
     def read(self) -> Assembled:
         """Return the relation, the facts about reading it and the zeros that were given."""

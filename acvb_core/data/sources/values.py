@@ -220,10 +220,15 @@ class ValueSummary:
 
 
 class ValueReader:
-    """Turn fields into verdicts, batch by batch: each distinct text is looked at once."""
+    """Turn fields into verdicts, batch by batch: each distinct text is looked at once.
 
-    def __init__(self, threshold: float | None, source: str) -> None:
+    A text file without a threshold is read with a threshold of 0. In columns of numbers (`typed`) other values than 0
+    and 1 need a threshold: a year or a price would be taken for links.
+    """
+
+    def __init__(self, threshold: float | None, source: str, *, typed: bool = False) -> None:
         self.summary = ValueSummary(checked_threshold(threshold))
+        self._only_bits = typed and threshold is None
         self._source = source
         self._table = LabelTable()
         self._verdicts: NDArray[np.uint8] = np.empty(0, dtype=np.uint8)
@@ -248,6 +253,18 @@ class ValueReader:
             bad = int(np.argmax(verdicts == ILLEGAL))
             raise illegal_value(texts[bad], self._source, self._table.first_line(before + bad), column + 1)
         numbers = np.array([value.number for value in values])
+        other = ~(np.isnan(numbers) | (numbers == 0) | (numbers == 1))
+        if self._only_bits and other.any():
+            bad = int(other.argmax())
+            raise DataError(
+                "this is neither 0 (no link) nor 1 (link) nor missing",
+                source=self._source,
+                line=self._table.first_line(before + bad),
+                column=column + 1,
+                value=texts[bad],
+                remedy="Say which values are links: with threshold=0 every value above 0 is one. If this column holds "
+                "something else, leave it out (value=False) or choose another.",
+            )
         self._verdicts = np.concatenate([self._verdicts, verdicts])
         self._numbers = np.concatenate([self._numbers, numbers])
         self.summary.observe(numbers)
