@@ -253,6 +253,10 @@ def test_columns_are_left_out_when_asked():
     loaded = load("a,b,c\n1,oops,4\n2,5,6\n", leave_out=["b"])
     check(loaded, [[1, 4], [2, 6]], ["a", "c"])
     assert "1 column left out as asked: 'b'." in loaded.report.lines()
+    # A column of groups holds no cells in any case.
+    loaded = load("a,g\n1,x\n2,y\n", label_column="g", leave_out=["g"])
+    check(loaded, [[1], [2]], ["a"])
+    assert loaded.table.labels.tolist() == ["x", "y"]
 
 
 def test_a_delimiter_at_the_end_of_every_line():

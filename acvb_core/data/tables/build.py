@@ -41,7 +41,7 @@ class Columns(NamedTuple):
 def build_table(raw: RawTable) -> LoadedTable:
     """Return the table of the columns that were read, and the report of reading and building it."""
     options, name = raw.options, raw.layout.filename
-    for column in raw.as_texts - raw.left_out - raw.texts.keys():
+    for column in raw.as_texts - raw.texts.keys():
         raw.take_as_text(column)
     rows, labels = _name_rows(raw), _find_labels(raw)
     columns = _code_texts(raw, _find_cells(raw))
@@ -132,25 +132,29 @@ def _code_texts(raw: RawTable, free: list[int]) -> Columns:
     categories becomes a column "name=category" of 1 (it is this one), 0 (another) and NaN (missing).
     """
     policy, headings = raw.options.categories, raw.layout.column_names
-    categories = []
+    categories: list[int] = []
+    coded: dict[int, tuple[Floats, list[str]]] = {}
     for i in (i for i in free if i in raw.texts):
         texts, codes = raw.texts[i].texts, raw.texts[i].codes
-        if i in raw.categories or not {text.lower() for text in texts} <= YES_WORDS | NO_WORDS:
-            categories.append(i)
+        if i not in raw.categories and {text.lower() for text in texts} <= YES_WORDS | NO_WORDS:
+            raw.values[:, i] = np.array([*(float(text.lower() in YES_WORDS) for text in texts), np.nan])[
+                codes
+            ]
+            raw.note("yes_no", 1, f"The column {headings[i]!r} says yes (1) or no (0).")
             continue
-        raw.values[:, i] = np.array([*(float(text.lower() in YES_WORDS) for text in texts), np.nan])[codes]
-        raw.note("yes_no", 1, f"The column {headings[i]!r} says yes (1) or no (0).")
+        categories.append(i)
+        if policy == "one-hot":
+            coded[i] = _code_one_hot(raw, i)
     if categories and policy == "refuse":
         raise _category_fault(raw, categories)
     if categories and policy == "leave-out":
         which = [headings[i] for i in categories]
         told = f"{plural(len(which), 'column')} of text left out: {list_names(which)}."
         raw.note("categories_left_out", len(which), told, columns=which)
-        free, categories = [i for i in free if i not in categories], []
-    if not categories:
+        free = [i for i in free if i not in categories]
+    if not coded:
         values = raw.values if len(free) == raw.layout.n_fields else raw.values[:, free]
         return Columns(values, [headings[i] for i in free], free)
-    coded = {i: _code_one_hot(raw, i) for i in categories}
     pieces = [coded.get(i, (raw.values[:, [i]], [headings[i]])) for i in free]
     return Columns(
         np.concatenate([values for values, _ in pieces], axis=1),

@@ -23,7 +23,6 @@ from acvb_core.data.tables.layout import (
     MISSING,
     NUMBER,
     TEXT_TYPES,
-    ColumnChoice,
     TableLayout,
     TableOptions,
     column_types,
@@ -81,20 +80,21 @@ class RawTable:
     header_line: int | None = None
 
     def __post_init__(self) -> None:
-        def find(*choices: ColumnChoice | None) -> set[int]:
-            return {at for choice in choices if (at := column_position(layout, choice)) is not None}
-
         layout, options = self.layout, self.options
-        self.categories, self.left_out = find(*options.category_columns), find(*options.leave_out)
-        label_column = find(options.label_column) - self.left_out
-        row_column = find(options.row_labels)
-        if options.row_labels is None and self.rows is None and layout.row_column is not None:
-            row_column = {layout.row_column}
-        row_column -= self.left_out | self.categories | label_column
-        self.label_column = next(iter(label_column), None)
-        self.row_column = next(iter(row_column), None)
+        self.row_column = column_position(layout, options.row_labels)
+        self.label_column = column_position(layout, options.label_column)
+        self.categories, self.left_out = (
+            {at for choice in choices if (at := column_position(layout, choice)) is not None}
+            for choices in (options.category_columns, options.leave_out)
+        )
+        self.left_out -= {self.label_column}
+        if options.row_labels is None and self.rows is None:
+            self.row_column = layout.row_column
+        if self.row_column in self.left_out | self.categories | {self.label_column}:
+            self.row_column = None
+        named = {at for at in (self.row_column, self.label_column) if at is not None}
         #: Columns that are texts whatever they hold.
-        self.as_texts = row_column | label_column | self.categories - self.left_out
+        self.as_texts = named | self.categories - self.left_out
         codes = [sign.replace(",", ".") for sign in options.signs if is_number(sign, layout.decimal)]
         self._codes = np.array(codes, dtype=np.float64)
 
