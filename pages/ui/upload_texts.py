@@ -12,8 +12,8 @@ import streamlit as st
 
 from acvb_core.data.corpora.disk_estimate import head_texts
 from acvb_core.data.corpora.disk_writer import read_to_disk
-from acvb_core.data.corpora.layout import ROLES, CorpusLayout
 from acvb_core.data.corpora.readers import inspect_corpus, load_corpus, read_texts
+from acvb_core.data.corpora.reading import ROLES, CorpusLayout
 from acvb_core.data.corpora.texts import Texts, corpus_of_texts
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 import streamlit as st
 
 from acvb_core.data.corpora.disk_estimate import Estimate, estimate
-from acvb_core.data.corpora.layout import CorpusLayout
+from acvb_core.data.corpora.reading import CorpusLayout
 from acvb_core.data.sources.text_lines import MAX_TEXT_BYTES
 from acvb_core.engine.free_memory import available_memory
 from acvb_core.errors import AcvbError

@@ -14,10 +14,10 @@ import numpy as np
 from scipy.optimize import brentq
 
 from acvb_core.data.corpora.documents import read_documents
-from acvb_core.data.corpora.layout import CorpusLayout, CorpusOptions
 from acvb_core.data.corpora.numbered import read_sizes
-from acvb_core.data.corpora.readers import inspect_source, read_entries
-from acvb_core.data.corpora.reading import Reading
+from acvb_core.data.corpora.readers import read_entries
+from acvb_core.data.corpora.reading import CorpusLayout, CorpusOptions, Reading
+from acvb_core.data.corpora.sniff import inspect_source
 from acvb_core.data.corpora.text_files import (
     CorpusSource,
     TextFile,

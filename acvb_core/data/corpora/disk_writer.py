@@ -14,9 +14,9 @@ from acvb_core.data.corpora.cutting import WordFunction
 from acvb_core.data.corpora.disk_shards import SHARD_PAIRS, ShardWriter
 from acvb_core.data.corpora.disk_sink import AT_ONCE, DiskSink, EntrySpool
 from acvb_core.data.corpora.documents import read_documents
-from acvb_core.data.corpora.layout import CorpusLayout, CorpusOptions
-from acvb_core.data.corpora.readers import check_arguments, inspect_source, read_entries
-from acvb_core.data.corpora.reading import Reading, offer_skipping
+from acvb_core.data.corpora.readers import check_arguments, read_entries
+from acvb_core.data.corpora.reading import CorpusLayout, CorpusOptions, Reading, offer_skipping
+from acvb_core.data.corpora.sniff import inspect_source
 from acvb_core.data.corpora.text_files import CorpusSource, open_corpus_source
 from acvb_core.data.corpora.texts import entry_facts, size_facts
 from acvb_core.data.corpora.tokeniser import Tokeniser, as_tokeniser

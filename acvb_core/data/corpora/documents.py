@@ -10,7 +10,7 @@ from acvb_core.data.corpora.text_files import choose_files, list_first, open_fil
 from acvb_core.data.names import make_unique
 from acvb_core.data.report import Fact, plural
 from acvb_core.data.sources.frames import FrameSource, read_texts
-from acvb_core.data.sources.text_lines import TextRecords, refuse_too_large
+from acvb_core.data.sources.text_lines import read_records, refuse_too_large
 from acvb_core.errors import DataError
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ def _delimited_rows(reading: Reading, facts: list[Fact]) -> Iterator[Sequence[st
     header = layout.header
     while True:
         try:
-            for _, fields in TextRecords(lines, layout.delimiter or ",", reading.name):
+            for fields in read_records(lines, layout.delimiter or ",", reading.name):
                 if len(fields) != layout.n_fields:
                     what = f"this record has {plural(len(fields), 'field')} where the first has {layout.n_fields:,}"
                     place = {"line": lines.before + 1, "column": min(len(fields), layout.n_fields) + 1}

@@ -15,7 +15,7 @@ from scipy import sparse
 
 from acvb_core.data.corpora.cutting import NO_PATTERN, TOKEN_PATTERN
 from acvb_core.data.corpora.documents import collect_documents
-from acvb_core.data.corpora.layout import CorpusLayout, CorpusOptions, chosen_columns
+from acvb_core.data.corpora.reading import CorpusLayout, CorpusOptions, chosen_columns
 from acvb_core.data.corpora.texts import LoadedCorpus, MemorySink, corpus_facts, corpus_of_texts
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus

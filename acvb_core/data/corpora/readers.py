@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, Unpack
 from acvb_core.data.corpora.counts import AddEntries, CountsFound, read_counts
 from acvb_core.data.corpora.cutting import WordFunction
 from acvb_core.data.corpora.documents import read_documents
-from acvb_core.data.corpora.layout import CorpusLayout, CorpusOptions, chosen_columns
 from acvb_core.data.corpora.numbered import read_docword, read_ldac
 from acvb_core.data.corpora.objects import as_frame, is_object, read_object
-from acvb_core.data.corpora.reading import Reading
-from acvb_core.data.corpora.sniff import inspect_documents
+from acvb_core.data.corpora.reading import CorpusLayout, CorpusOptions, Reading
+from acvb_core.data.corpora.sniff import inspect_source
 from acvb_core.data.corpora.text_files import CorpusSource, open_corpus_source
 from acvb_core.data.corpora.texts import LoadedCorpus, MemorySink, Texts, corpus_of_texts
 from acvb_core.data.corpora.tokeniser import Tokeniser, as_tokeniser
@@ -135,12 +134,6 @@ def _texts_of(source: CorpusSource, layout: CorpusLayout, options: CorpusOptions
     sink = MemorySink()
     facts = read_documents(Reading(source, layout, options.get("encoding"), whole=True), sink)
     return sink.read_texts(name or source.stem, layout, facts)
-
-
-def inspect_source(source: CorpusSource, options: CorpusOptions) -> CorpusLayout:
-    """Return how an open source is read: as it is asked for, else as its head looks."""
-    columns = chosen_columns(options)
-    return inspect_documents(source, options).with_columns(columns)
 
 
 def check_arguments(layout: CorpusLayout, tokeniser: Tokeniser | None, vocabulary: FileLike | None) -> None:

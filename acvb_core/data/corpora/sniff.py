@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import fields, replace
 
-from acvb_core.data.corpora.layout import CorpusFormat, CorpusLayout, CorpusOptions
+from acvb_core.data.corpora.reading import CorpusFormat, CorpusLayout, CorpusOptions, chosen_columns
 from acvb_core.data.corpora.text_files import CorpusSource, TextFolder, open_files
 from acvb_core.data.relations.guess import inspect
 from acvb_core.data.relations.layout import ReadOptions
@@ -17,7 +17,7 @@ from acvb_core.data.sources.formats import PREVIEW_ROWS, FileLayout, resolve_for
 from acvb_core.data.sources.frames import FrameSource
 from acvb_core.data.sources.recognisers import refuse_text_format
 from acvb_core.data.sources.records import delimiter_code
-from acvb_core.data.sources.text_lines import Head, TextRecords, best_head, one_line_fault, open_lines
+from acvb_core.data.sources.text_lines import Head, best_head, one_line_fault, open_lines, read_records
 from acvb_core.data.sources.values import read_value
 from acvb_core.errors import DataError
 
@@ -46,8 +46,14 @@ _SHORT = 40  # characters of a label or a name at most, on average
 _LDAC_LINE = re.compile(r"\s*\d+(\s+\d+:\d+)*\s*")
 
 
-def inspect_documents(source: CorpusSource, options: CorpusOptions) -> CorpusLayout:
-    """Look at the head of a source; what the options say is taken as given, but for its columns."""
+def inspect_source(source: CorpusSource, options: CorpusOptions) -> CorpusLayout:
+    """Look at the head of an open source; what the options say is not guessed."""
+    columns = chosen_columns(options)
+    return _inspect_head(source, options).with_columns(columns)
+
+
+def _inspect_head(source: CorpusSource, options: CorpusOptions) -> CorpusLayout:
+    """Propose how to read a source, without the columns that were chosen."""
     format = wanted_format(options.get("format", "auto"), "corpus")
     encoding, delimiter = options.get("encoding"), options.get("delimiter")
     if isinstance(source, FrameSource):
@@ -168,7 +174,7 @@ def _cut(lines: Sequence[str], delimiter: str, name: str) -> Head:
     """
     found: list[list[str]] = []
     try:
-        for _, record in itertools.islice(TextRecords(lines, delimiter, name), _GUESS_RECORDS):
+        for record in itertools.islice(read_records(lines, delimiter, name), _GUESS_RECORDS):
             found.append(record)
     except DataError:
         if not found:

@@ -8,16 +8,18 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from acvb_core.data.corpora.disk_files import META
-from acvb_core.data.corpora.layout import CorpusOptions
 from acvb_core.data.report import Fact, plural
 from acvb_core.data.sources.byte_source import ByteSource
 from acvb_core.data.sources.frames import FrameChoices, FrameSource, open_source
 from acvb_core.data.sources.recognisers import refuse_text_format
 from acvb_core.data.sources.text_lines import open_lines, refuse_too_large
 from acvb_core.errors import DataError
+
+if TYPE_CHECKING:
+    from acvb_core.data.corpora.reading import CorpusOptions
 
 
 class TextFile(NamedTuple):

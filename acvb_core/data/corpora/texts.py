@@ -14,7 +14,7 @@ from scipy import sparse
 from acvb_core.data.corpora.counts import CountsFound
 from acvb_core.data.corpora.cutting import NO_PATTERN
 from acvb_core.data.corpora.documents import DocumentBatch
-from acvb_core.data.corpora.layout import CorpusLayout
+from acvb_core.data.corpora.reading import CorpusLayout
 from acvb_core.data.corpora.text_cut import CutTexts
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus

@@ -25,6 +25,12 @@ MAX_TEXT = 1 << 25
 _HEAD_BYTES = 1 << 17
 _MAX_HEAD_BYTES = 1 << 26
 _BLOCK = 1 << 18
+# What the messages of csv mean.
+_RECORD_FAULTS = {
+    "unexpected end": "a quote that opens in this record is never closed",
+    "field limit": f"a quote that opens in this record is not closed within {MAX_TEXT:,} characters",
+    "expected after": "there is text after the closing quote of a field",
+}
 # A comma also stands inside text and numbers, so the others are believed first.
 _CANDIDATES = ("\t", ";", "|", ",")
 
@@ -181,48 +187,21 @@ def open_lines(
     return io.TextIOWrapper(raw, encoding="utf-8", newline=""), stream.encoding
 
 
-class TextRecords:
-    """Iterate over the records of a delimited text whose fields may be long: (line, fields).
-
-    `lines` come with their ends. Blank lines are passed over, and counted in `blank_lines`.
-    """
-
-    def __init__(self, lines: Iterable[str], delimiter: str, name: str) -> None:
-        csv.field_size_limit(max(csv.field_size_limit(), MAX_TEXT))
-        self._reader = csv.reader(lines, delimiter=delimiter, strict=True)
-        self._name = name
-        self.blank_lines = 0
-
-    @property
-    def lines_read(self) -> int:
-        """Lines passed so far."""
-        return self._reader.line_num
-
-    def __iter__(self) -> Iterator[tuple[int, list[str]]]:
-        while True:
-            line = self._reader.line_num + 1
-            try:
-                fields = next(self._reader)
-            except StopIteration:
-                return
-            except csv.Error as problem:
-                raise self._fault(line, str(problem)) from None
-            if fields:
-                yield line, fields
-            else:
-                self.blank_lines += 1
-
-    def _fault(self, line: int, problem: str) -> DataError:
-        if "unexpected end" in problem:
-            what = "a quote that opens in this record is never closed"
-        elif "field limit" in problem:
-            what = f"a quote that opens in this record is not closed within {MAX_TEXT:,} characters"
-        elif "expected after" in problem:
-            what = "there is text after the closing quote of a field"
-        else:
-            what = f"this record cannot be read ({problem})"
+def read_records(lines: Iterable[str], delimiter: str, name: str) -> Iterator[list[str]]:
+    """Give the fields, which may be long, of each record of a delimited text whose lines come with their ends."""
+    csv.field_size_limit(max(csv.field_size_limit(), MAX_TEXT))
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    line = 1
+    try:
+        for fields in reader:
+            if fields:  # a blank line has none
+                yield fields
+            line = reader.line_num + 1
+    except csv.Error as error:
+        what = next((what for sign, what in _RECORD_FAULTS.items() if sign in str(error)), None)
+        what = what or f"this record cannot be read ({error})"
         remedy = "Close the quote, or double a literal one; choose another delimiter if this is none."
-        return DataError(what, source=self._name, line=line, remedy=remedy)
+        raise DataError(what, source=name, line=line, remedy=remedy) from None
 
 
 class Vocabulary(NamedTuple):
