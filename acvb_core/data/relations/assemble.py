@@ -31,22 +31,14 @@ class ContradictionError(Exception):
 
 @dataclass
 class Entries:
-    """Entries in the order in which a file gave them, as label codes.
-
-    Attributes
-    ----------
-    links, zeros, missing : Pairs
-    small : list of (rows, columns, numbers)
-        Numbers above 0 that do not exceed the threshold by themselves (their pairs are in `zeros` too).
-    not_one : int
-        Links whose number is not 1.
-    """
+    """Entries in the order in which a file gave them, as label codes."""
 
     links: Pairs = field(default_factory=Pairs)
     zeros: Pairs = field(default_factory=Pairs)
     missing: Pairs = field(default_factory=Pairs)
+    # Rows, columns and numbers above 0 that do not exceed the threshold by themselves (their pairs are zeros too).
     small: list[tuple[Codes, Codes, NDArray[np.float64]]] = field(default_factory=list)
-    not_one: int = 0
+    not_one: int = 0  # links whose number is not 1
 
     def add(self, rows: Codes, columns: Codes, verdicts: Any, numbers: Any, keep_zeros: bool = True) -> None:
         """Append entries: int32 codes, uint8 verdicts and float64 numbers, all of shape (n,).
@@ -74,24 +66,13 @@ class Entries:
 
 
 class Assembled(NamedTuple):
-    """A relation as a file gave it, with two sides.
-
-    Attributes
-    ----------
-    relation : Relation
-    facts : list of Fact
-        What was merged on the way.
-    zeros : csr_array of bool, the relation's shape, or None
-        The entries that were given as 0, some of which other lines may have made links; None: all that are
-        neither 1 nor missing.
-    declared : Sides or None
-        What the file says of its two sides, if anything; the reason ends a sentence.
-    """
+    """A relation as a file gave it, with two sides."""
 
     relation: Relation
-    facts: list[Fact]
+    facts: list[Fact]  # what was merged on the way
+    # Entries given as 0, of which other lines may have made links; None: all that are neither 1 nor missing.
     zeros: sparse.csr_array | None
-    declared: Sides | None = None
+    declared: Sides | None = None  # what the file says of its two sides; the reason ends a sentence
 
 
 def assemble(
