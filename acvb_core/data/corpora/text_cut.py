@@ -132,24 +132,15 @@ class TokeniserPreview:
         where = f"the {plural(self.n_documents, 'text')}"
         worst = self.blame()
         if worst is None:
-            return DataError(
-                f"there is no word in {where}",
-                source=source,
-                value=tokeniser.token_pattern,
-                remedy="Check the column of texts and the token pattern.",
-            )
-        counts = ", ".join(
-            f"{plural(words.n_words, 'word')} by {DROP_REASONS[name].setting}"
-            for name, words in self.dropped.items()
-            if words.n_words
-        )
+            what, value = f"there is no word in {where}", tokeniser.token_pattern
+            remedy = "Check the column of texts and the token pattern."
+            return DataError(what, source=source, value=value, remedy=remedy)
+        sizes = {name: words.n_words for name, words in self.dropped.items() if words.n_words}
+        counts = [f"{plural(n, 'word')} by {DROP_REASONS[name].setting}" for name, n in sizes.items()]
         _, setting, remedy = DROP_REASONS[worst]
-        return DataError(
-            f"no word of {where} is left: dropped were {counts}",
-            source=source,
-            value=f"{setting}={getattr(tokeniser, setting)}",
-            remedy=self.uncut or remedy,
-        )
+        what = f"no word of {where} is left: dropped were {', '.join(counts)}"
+        value = f"{setting}={getattr(tokeniser, setting)}"
+        return DataError(what, source=source, value=value, remedy=self.uncut or remedy)
 
 
 class Selection(NamedTuple):

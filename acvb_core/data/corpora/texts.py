@@ -109,16 +109,11 @@ class MemorySink:
         rows, columns, counts = map(np.concatenate, parts)
         self._entries.clear()
         if not counts.any():
-            raise DataError(
-                "the corpus has no words",
-                source=layout.filename,
-                remedy="Give at least one document with a word.",
-            )
+            remedy = "Give at least one document with a word."
+            raise DataError("the corpus has no words", source=layout.filename, remedy=remedy)
         shape = found.n_documents, len(found.words)
         matrix = sparse.csr_array((counts.astype(np.int64), (rows, columns)), shape=shape)
-        documents = None if found.names is None else found.names.labels()
-        if documents is None:
-            documents = [str(i + 1) for i in range(shape[0])]
+        documents = range(1, shape[0] + 1) if found.names is None else found.names.labels()
         corpus = Corpus.build(matrix, vocabulary=found.words, documents=documents, name=name)
         repeated = entry_facts(len(counts) - matrix.nnz, int(np.count_nonzero(counts == 0)))
         facts = (*found.facts, *repeated, *corpus_facts(corpus))
@@ -130,10 +125,7 @@ def corpus_of_texts(
 ) -> LoadedCorpus:
     """Return the corpus that a tokeniser (default: `Tokeniser()`) makes of texts, called as they are by default.
 
-    Raises
-    ------
-    DataError
-        No word is left; the message says which setting dropped most.
+    DataError where no word is left: it says which setting dropped most.
     """
     tokeniser = tokeniser or Tokeniser()
     counts, vocabulary, preview = texts.cut.select(tokeniser)
