@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from acvb_core.cli.kept import kept_in, origin_of
+from acvb_core.cli.kept import holds_corpus, holds_texts, kept_in, origin_of
 from acvb_core.cli.progress import ReadingProgress
 from acvb_core.cli.reading import Reading, check_as_it_is, reader_options
 from acvb_core.data.corpora.tokeniser import Tokeniser
@@ -56,7 +56,8 @@ def load_documents(
     """
     file, asked = arguments.file, getattr(arguments, "on_disk", None)
     _check_streamed(asked, streamed)
-    if Path(file).is_dir():
+    # A folder without texts is a corpus that is damaged, or none: opening it says so.
+    if holds_corpus(file) or (Path(file).is_dir() and not holds_texts(file)):
         if asked is not None:
             raise ParameterError(f"{file} is a folder, which is on disk already; leave --on-disk out.")
         check_as_it_is(arguments, reading, "A corpus on disk")

@@ -29,6 +29,11 @@ def holds_corpus(path: str | Path) -> bool:
     return (Path(path) / META).is_file()
 
 
+def holds_texts(path: str | Path) -> bool:
+    """Whether a path is a folder of .txt files."""
+    return Path(path).is_dir() and any(Path(path).rglob("*.txt"))
+
+
 @contextmanager
 def readable_file(arguments: argparse.Namespace) -> Iterator[None]:
     """Make FILE a path that can be read more than once: what comes from a stream is kept until the command ends.
@@ -121,10 +126,12 @@ def origin_of(file: str, options: Mapping[str, Any]) -> dict[str, Any]:
 
 def _state(file: str) -> dict[str, Any]:
     path = Path(file)
-    if not path.is_file():  # a sample, or what the reader will complain about
+    files = sorted(path.rglob("*.txt")) if path.is_dir() else [path] if path.is_file() else []
+    if not files:  # a sample, or what the reader will complain about
         return {"file": file, "bytes": None, "modified": None}
-    seen = path.stat()
-    return {"file": path.name, "bytes": seen.st_size, "modified": seen.st_mtime_ns}
+    seen = [one.stat() for one in files]
+    size, modified = sum(one.st_size for one in seen), max(one.st_mtime_ns for one in seen)
+    return {"file": path.name, "bytes": size, "modified": modified}
 
 
 def _plain(value: Any) -> Any:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from acvb_core.cli.documents import kept_sample, load_documents
-from acvb_core.cli.kept import holds_corpus
+from acvb_core.cli.kept import holds_corpus, holds_texts
 from acvb_core.cli.reading import (
     ONE_DOMAIN,
     Reading,
@@ -87,7 +87,7 @@ def _usual_model(file: str, methods: Sequence[str]) -> ModelRow:
         name = file.removeprefix(_SAMPLE)
         if name in SAMPLES:
             return model_row(SAMPLES[name].model)
-    elif holds_corpus(file):
+    elif holds_corpus(file) or holds_texts(file):
         return next(row for row in MODELS if row.streamed is not None)
     owners = [row for row in MODELS if set(methods) <= {method.name for method in methods_of(row.name)}]
     return owners[0] if methods and len(owners) == 1 else MODELS[0]

@@ -130,6 +130,23 @@ def test_texts_are_read(run: Run, files: Path, file: str, flags: tuple[str, ...]
     assert run("fit", folder, "--epochs", "1", "--method", "sdm", "--k", "2", "--quiet").code == 0
 
 
+def test_a_folder_of_texts_is_read(run: Run, tmp_path: Path) -> None:
+    texts = tmp_path / "texts" / "inner"
+    texts.mkdir(parents=True)
+    for n in range(12):
+        (texts / f"{n}.txt").write_text(LONG.format(n))
+    found = run("fit", texts.parent, *LDA[2:], "--json", "--quiet")
+    assert found.code == 0, found.err
+    assert found.json["data"]["documents"] == 12
+    disk = ("--on-disk", tmp_path / "disk", "--max-share", "1", "--quiet")
+    stream = ("--method", "sdm", "--k", "2", "--epochs", "1")
+    assert run("fit", texts.parent, *disk, *stream).code == 0
+    assert run("fit", texts.parent, *disk, *stream).code == 0
+    (texts / "0.txt").write_text("another text")
+    changed = run("fit", texts.parent, *disk, *stream)
+    assert "its size and the time of its last change were other than now" in changed.err
+
+
 def test_arguments_are_told_as_flags() -> None:
     said = told(ParameterError("It does not fit (check_memory=False), or domains='two'; sheet='a b'; k='x'."))
     assert said == "It does not fit (--no-check-memory), or --domains two; --sheet 'a b'; k='x'."
