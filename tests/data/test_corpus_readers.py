@@ -24,8 +24,9 @@ characters = st.characters(exclude_categories=["Cc", "Cs"])
 names = st.text(characters | st.sampled_from('",;\t|\n'), min_size=1).filter(
     lambda text: text == text.strip() and "\r" not in text and not text.startswith("\ufeff")
 )
+# Files that begin like RTF, PDF or HTML are refused.
 texts = st.text(characters | st.sampled_from('",;\t|\n '), max_size=60).filter(
-    lambda text: "\r" not in text and not text.startswith("\ufeff")
+    lambda text: "\r" not in text and not text.lstrip().startswith(("\ufeff", "{\\rtf", "%PDF", "<"))
 )
 
 
