@@ -236,7 +236,8 @@ def _edge_columns(names: Sequence[str], body: Records) -> tuple[int, int, int | 
         row, column, value, free = 0, 1, None, list(range(2, len(lowered)))
     if value is None:
         free = [i for i in free if lowered[i] not in _OTHER_NAMES]
-        value = next((i for i in free if _has_values([record[i] for record in body])), None)
+        kinds = {i: value_kind(record[i] for record in body) for i in free}
+        value = next((i for i, kind in kinds.items() if kind not in ("text", "missing")), None)
     return row, column, value
 
 
@@ -259,10 +260,6 @@ def _lower(name: str) -> str:
 
 def _is_value(field: str) -> bool:
     return read_value(field).verdict != ILLEGAL
-
-
-def _has_values(fields: Sequence[str]) -> bool:
-    return value_kind(fields) not in ("text", "missing")
 
 
 def _has_digit(field: str) -> bool:

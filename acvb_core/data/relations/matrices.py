@@ -26,18 +26,8 @@ from acvb_core.data.sources.objects import (
     to_sparse,
 )
 from acvb_core.data.sources.records import RecordBatch
-from acvb_core.data.sources.values import (
-    ILLEGAL,
-    LINK,
-    MISSING,
-    ZERO,
-    ValueReader,
-    ValueSummary,
-    checked_threshold,
-    illegal_value,
-    read_value,
-)
-from acvb_core.errors import DataError
+from acvb_core.data.sources.values import LINK, MISSING, ZERO, ValueReader, ValueSummary, checked_threshold
+from acvb_core.errors import DataError, shorten
 
 #: Entries taken over at a time.
 _PIECE = 1 << 20
@@ -78,21 +68,19 @@ def read_matrix(source: ByteSource | FrameSource, layout: Layout, options: ReadO
     def place_column(at: int) -> dict[str, Any]:
         return {"source": source.name, "line": 1 + reader.comment_lines, "column": at + 1 + n_labels}
 
-    if n_labels:
-        rows = _named_side(row_labels, options.row_nodes, "row", place_row)
-    else:
-        rows = side_by_position(n_rows, options.row_nodes, "row", source.name)
-    if reader.header is not None:
-        columns = _named_side(reader.header[n_labels:], options.column_nodes, "column", place_column)
-    else:
-        columns = side_by_position(n_columns, options.column_nodes, "column", source.name)
+    names = None if reader.header is None else reader.header[n_labels:]
+    rows = _matrix_side("row", row_labels if n_labels else None, n_rows, options.row_nodes, place_row)
+    columns = _matrix_side("column", names, n_columns, options.column_nodes, place_column)
     corner = reader.header[0] if reader.header is not None and n_labels else ""
     found = assemble(entries, rows, columns, values.summary, name=options.name, row_kind=corner or "row")
     # Every cell was given: what is no link and not missing is known to be 0.
     return found._replace(facts=reading_facts(reader, layout) + found.facts, zeros=None)
 
 
-def _named_side(labels: list[str], nodes: list[str] | None, side: str, place: Place) -> Side:
+def _matrix_side(side: str, labels: list[str] | None, n: int, nodes: list[str] | None, place: Place) -> Side:
+    """Return the objects of one side, by their labels where the matrix has such."""
+    if labels is None:
+        return side_by_position(n, nodes, side, place(0)["source"])
     refuse_repeated(labels, side, place)
     return make_side(labels, nodes, place)
 
@@ -104,8 +92,11 @@ def _add_cells(entries: Entries, batch: RecordBatch, values: ValueReader, first_
         verdicts, numbers = values.read(batch.interleaved(*range(skip, batch.n_fields)), 0)
     except DataError as problem:  # it names the line, but saw one field a record
         fields = batch.record(int(np.flatnonzero(batch.lines == problem.line)[0]))
-        at = next(i for i in range(skip, len(fields)) if read_value(fields[i]).verdict == ILLEGAL)
-        raise illegal_value(fields[at], problem.source or "", problem.line or 0, at + 1) from None
+        at = next(i for i in range(skip, len(fields)) if shorten(fields[i]) == problem.value)
+        name, line, remedy = problem.source, problem.line, problem.remedy
+        raise DataError(
+            problem.what, source=name, line=line, column=at + 1, value=fields[at], remedy=remedy
+        ) from None
     rows = np.repeat(np.arange(first_row, first_row + batch.n_records, dtype=np.int32), n_cells)
     columns = np.tile(np.arange(n_cells, dtype=np.int32), batch.n_records)
     entries.add(rows, columns, verdicts, numbers, keep_zeros=False)
