@@ -47,11 +47,6 @@ class HeldOutWords:
         """Number of tokens."""
         return int(self.counts.sum(dtype=np.int64))
 
-    @property
-    def n_pairs(self) -> int:
-        """Number of different (document, word) pairs."""
-        return len(self.counts)
-
 
 def hold_out_tokens(corpus: Corpus, share: float, seed: int) -> Split:
     """Set a share (0 <= share < 1) of each document's tokens aside, drawn uniformly without replacement.

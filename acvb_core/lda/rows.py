@@ -36,7 +36,7 @@ def _schedule(train: Any, heldout: Any, method: Method, values: Values) -> tuple
     if method.streams:
         every = values["score_every"] * method.build(train, values).sweeps_of(1.0)  # type: ignore[attr-defined]
         return 1, max(round(every), 1)
-    n_heldout = 0 if heldout is None else heldout.n_pairs
+    n_heldout = 0 if heldout is None else len(heldout.counts)
     return 10, 5 if n_heldout < 500_000 else 20
 
 

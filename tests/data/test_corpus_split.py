@@ -34,7 +34,7 @@ def test_the_parts_make_up_the_whole(counts, share, seed):
     held, train = split.heldout, split.train
     np.testing.assert_array_equal(train.counts.toarray() + dense(split, corpus), counts)
     assert (held.documents.dtype, held.words.dtype, held.counts.dtype) == (np.int32, np.int32, np.int32)
-    assert held.n_pairs == len(held.documents) == len(held.words) == len(held.counts)
+    assert len(held.documents) == len(held.words) == len(held.counts)
     assert held.n == held.counts.sum() == corpus.n_tokens - train.n_tokens
     assert (held.counts > 0).all()
     assert (np.diff(held.documents.astype(np.int64) * corpus.n_words + held.words) > 0).all()
@@ -88,7 +88,7 @@ def test_same_seed_same_bits_other_seed_others():
 def test_a_share_of_nothing_holds_nothing_out():
     corpus = Corpus.build(np.ones((3, 4), dtype=int))
     split = hold_out_tokens(corpus, 0.0, 0)
-    assert (split.heldout.n, split.heldout.n_pairs, split.note) == (0, 0, None)
+    assert (split.heldout.n, len(split.heldout.counts), split.note) == (0, 0, None)
     assert split.train is corpus
 
 
