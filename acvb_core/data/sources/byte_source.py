@@ -149,7 +149,8 @@ class ByteSource:
     Attributes
     ----------
     name : str
-        What the user calls it: `filename`, or what the path or the file object is called.
+        What the user calls it: `filename`, or what the path or the file object is called; `stem` is it without its
+        last extensions (.gz, .csv, …).
     head : bytes
         The first 512 bytes, unpacked; `is_array` and `is_zip` tell whether they are of a NumPy array or a zip archive.
     format : Format or None
@@ -177,6 +178,8 @@ class ByteSource:
         path = getattr(self._handle, "name", None)
         self.path = Path(path) if self._owned and isinstance(path, str) else None
         self.name = filename or name or "the data"
+        without_gz = self.name[:-3] if self.name.lower().endswith(".gz") else self.name
+        self.stem = Path(without_gz).stem or self.name
         try:
             self.head = self._rewound().read(512)
             self.gzipped = self.head.startswith(GZIP)
@@ -205,12 +208,6 @@ class ByteSource:
     def fault(self, what: str, remedy: str, line: int | None = None, value: str | None = None) -> DataError:
         """Return the error for a fault in this source."""
         return DataError(what, source=self.name, line=line, value=value, remedy=remedy)
-
-    @property
-    def stem(self) -> str:
-        """The name without its last extensions (.gz, .csv, …)."""
-        name = self.name[:-3] if self.name.lower().endswith(".gz") else self.name
-        return Path(name).stem or self.name
 
     def open(self) -> BinaryIO:
         """Return the content from its start, unpacked when it is gzipped; earlier streams are void."""

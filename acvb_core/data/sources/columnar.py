@@ -64,7 +64,7 @@ def open_file(source: ByteSource, choices: FrameChoices) -> Frame | None:
     format = source.format
     if format is None or format.family != "columns":
         return None
-    for option, value in choices.given().items():
+    for option, value in choices.given_options().items():
         if option not in format.options:
             raise ParameterError(f"{source.name} is {format.noun}: it has no choice {option}={value!r}.")
     return _READERS[format.name](source, choices)

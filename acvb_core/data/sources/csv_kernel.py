@@ -79,8 +79,6 @@ def tokenise(block: Any, final: Any, delimiter: Any, state: Any, room: Any) -> A
         if state[COMMENTS_OPEN] == 1 and (block[position] == _HASH or block[position] == _PERCENT):
             while position < n and block[position] != _NEWLINE and block[position] != _RETURN:
                 position += 1
-            if position >= n and not final:
-                return n_records, n_fields, record_start, FINE, 0, 0, 0
             if position + 1 >= n and not final:
                 return n_records, n_fields, record_start, FINE, 0, 0, 0
             if position + 1 < n and block[position] == _RETURN and block[position + 1] == _NEWLINE:
@@ -115,9 +113,8 @@ def tokenise(block: Any, final: Any, delimiter: Any, state: Any, room: Any) -> A
                             break
                     elif c == _NEWLINE:
                         line += 1
-                    elif c == _RETURN:
-                        if position + 1 < n and block[position + 1] != _NEWLINE:
-                            line += 1
+                    elif c == _RETURN and position + 1 < n and block[position + 1] != _NEWLINE:
+                        line += 1
                     elif _is_control(c):
                         return n_records, n_fields, record_start, CONTROL, line, field, position
                     text[written] = c

@@ -10,9 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from acvb_core.data.sources.recognisers import (
-    NPY,
     PROMISED_KINDS,
-    ZIP,
     ending_of,
     has_root,
     is_archive,
@@ -202,7 +200,7 @@ def recognise_format(source: ByteSource, kind: Kind | None, *, columns: bool = F
     ending = ending_of(source)
     told = (row.noun for row in FORMATS if row.family in _BINARY and ending in row.endings)
     promised = next(told, PROMISED_KINDS.get(ending))
-    if promised is not None and not source.head.startswith((ZIP, NPY)):
+    if promised is not None and not (source.is_zip or source.is_array):
         raise source.fault(
             f"the name says that this is {promised}, but the content is not",
             "Give the file the right ending (.csv or .txt for text), or save or download it again.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
@@ -35,7 +36,7 @@ class FrameChoices(NamedTuple):
     table: str | None = None  # of a database: the name of a table or view
     query: str | None = None  # of a database: an SQL query that only reads
 
-    def given(self) -> dict[str, str | int]:
+    def given_options(self) -> dict[str, str | int]:
         """Return the choices that were made."""
         return {option: value for option, value in self._asdict().items() if value is not None}
 
@@ -74,11 +75,7 @@ class FrameSource:
         self.patient = patient
         self.cut_short: DataError | None = None
         self._below = below
-
-    @property
-    def stem(self) -> str:
-        """The name without its last extensions."""
-        return self.name if self._below is None else self._below.stem
+        self.stem = name if below is None else below.stem
 
     def size(self) -> int:
         """Return the bytes of the file, 0 where there is none."""
@@ -101,16 +98,12 @@ class FrameSource:
     ) -> None:
         self.close()
         if isinstance(error, DataError) and (error.line is not None or error.column is not None):
-            raise self._located(error) from None
+            raise self._locate(error) from None
 
     def first_rows(self, count: int) -> list[list[str]]:
         """Return the first rows as text, below the names of the columns where the frame has such."""
-        found = [list(self.frame.names)] if self.frame.named else []
-        for batch in FrameRecords(self, strict=False):
-            found += [batch.record(i) for i in range(min(batch.n_records, count - len(found)))]
-            if len(found) >= count:
-                break
-        return found
+        names = [list(self.frame.names)] if self.frame.named else []
+        return [*names, *itertools.islice(self._rows(), count - len(names))]
 
     def head_as_csv(self, limit: int) -> tuple[bytes, float]:
         """Return the first rows as comma-separated text of about `limit` bytes, and their share of all."""
@@ -118,18 +111,20 @@ class FrameSource:
         writer = csv.writer(out)
         if self.frame.named:
             writer.writerow(self.frame.names)
-        rows = 0
-        for batch in FrameRecords(self, header=False, strict=False):
-            for record in range(batch.n_records):
-                writer.writerow(batch.record(record))
-                rows += 1
-                if out.tell() > limit:
-                    total = self.frame.n_rows
-                    share = self.position() / max(self.size(), 1) if total is None else rows / max(total, 1)
-                    return out.getvalue().encode(), min(share, 1.0)
-        return out.getvalue().encode(), 1.0
+        share = 1.0
+        for number, row in enumerate(self._rows(), start=1):
+            writer.writerow(row)
+            if out.tell() > limit:
+                total = self.frame.n_rows
+                share = self.position() / max(self.size(), 1) if total is None else number / total
+                break
+        return out.getvalue().encode(), min(share, 1.0)
 
-    def _located(self, error: DataError) -> DataError:
+    def _rows(self) -> Iterator[list[str]]:
+        for batch in FrameRecords(self, strict=False):
+            yield from map(batch.record, range(batch.n_records))
+
+    def _locate(self, error: DataError) -> DataError:
         at = error.column
         if isinstance(at, int) and 0 < at <= len(self.headings):
             at = self.headings[at - 1] or at
@@ -294,7 +289,7 @@ def open_source(
 
 
 def _refuse_choices(choices: FrameChoices, name: str) -> None:
-    for option, value in choices.given().items():
+    for option, value in choices.given_options().items():
         has = "sheets" if option == "sheet" else "tables"
         raise ParameterError(f"{name} has no {has}: leave out {option}={value!r}.")
 
