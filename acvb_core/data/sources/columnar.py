@@ -26,7 +26,11 @@ _JSON_HEAD = 10_000
 #: Names of sheets or tables that a message lists.
 _SHOWN = 8
 _GIVE_OBJECTS = 'Give an object on each line, such as {"text": "…"}.'
-_DATABASE = "an SQLite database"
+_ONE_SELECT = "Give one SELECT that only reads, such as SELECT person, item FROM orders."
+_FASTER_QUERY = (
+    "Give a query that takes less, for instance with a condition for each table that it joins, or save its answer as a "
+    "table."
+)
 #: Seconds that a query may take until its first row, and from row to row; a join can take years.
 QUERY_SECONDS = 60.0
 _QUERY_STEPS = 100_000
@@ -287,23 +291,14 @@ def _read_sqlite(source: ByteSource, choices: FrameChoices) -> Frame:
     if choices.table is not None and choices.query is not None:
         raise ParameterError("Give a table or a query, not both.")
     query, what = choices.query, "the answer to a query"
-    with _open_database(source) as base:
+    with _open_database(source, choices.query) as base:
         if query is None:
             table = _wanted_table(_table_names(base), choices.table, source)
             query, what = _whole_table(table), f"the table {table!r} of a database"
-        try:
-            names = tuple(column[0] for column in base.execute(query).description or ())
-        except sqlite3.Error as problem:
-            if choices.query is None or _is_timeout(problem):
-                raise
-            raise source.fault(
-                f"the query cannot be run ({problem})",
-                "Give one SELECT that only reads, such as SELECT person, item FROM orders.",
-                value=query,
-            ) from None
+        names = tuple(column[0] for column in base.execute(query).description or ())
 
     def rows() -> Iterator[tuple[int, list[str | None]]]:
-        with _open_database(source) as base:
+        with _open_database(source, choices.query) as base:
             for number, row in enumerate(base.execute(query), start=1):
                 if any(isinstance(value, bytes) for value in row):
                     what = "this row holds bytes, not a number or a text"
@@ -315,9 +310,9 @@ def _read_sqlite(source: ByteSource, choices: FrameChoices) -> Frame:
 
 
 @contextmanager
-def _open_database(source: ByteSource) -> Iterator[sqlite3.Connection]:
-    """Give a connection that can only read, and reaches no other file."""
-    with _report_damage(source, _DATABASE, sqlite3.Error), _report_timeout(source):
+def _open_database(source: ByteSource, query: str | None = None) -> Iterator[sqlite3.Connection]:
+    """Give a connection that can only read, and reaches no other file; a fault of the user's query is named so."""
+    with _report_damage(source, "an SQLite database", sqlite3.Error):
         if source.path is not None and not source.gzipped:
             uri = f"{Path(os.path.abspath(source.path)).as_uri()}?mode=ro&immutable=1"
             base = sqlite3.connect(uri, uri=True, check_same_thread=False)
@@ -327,31 +322,22 @@ def _open_database(source: ByteSource) -> Iterator[sqlite3.Connection]:
         with closing(base):
             base.set_authorizer(_authorise)
             _limit_seconds(base)
-            yield base
+            try:
+                yield base
+            except sqlite3.Error as problem:
+                if getattr(problem, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
+                    what = f"the query found no further row within {QUERY_SECONDS:g} seconds"
+                    raise source.fault(what, _FASTER_QUERY) from None
+                if query is None:
+                    raise
+                what = f"the query cannot be run ({problem})"
+                raise source.fault(what, _ONE_SELECT, value=query) from None
 
 
 def _limit_seconds(base: sqlite3.Connection) -> None:
     """End the query where the next row takes too long."""
     end = time.monotonic() + QUERY_SECONDS
     base.set_progress_handler(lambda: time.monotonic() > end, _QUERY_STEPS)
-
-
-def _is_timeout(problem: sqlite3.Error) -> bool:
-    return getattr(problem, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT
-
-
-@contextmanager
-def _report_timeout(source: ByteSource) -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.Error as problem:
-        if not _is_timeout(problem):
-            raise
-        raise source.fault(
-            f"the query found no further row within {QUERY_SECONDS:g} seconds",
-            "Give a query that takes less, for instance with a condition for each table that it joins, or save its "
-            "answer as a table.",
-        ) from None
 
 
 def _authorise(action: int, first: str | None, second: str | None, *_: object) -> int:

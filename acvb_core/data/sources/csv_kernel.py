@@ -111,9 +111,9 @@ def tokenise(block: Any, final: Any, delimiter: Any, state: Any, room: Any) -> A
                             closed = True
                             position += 1
                             break
-                    elif c == _NEWLINE:
-                        line += 1
-                    elif c == _RETURN and position + 1 < n and block[position + 1] != _NEWLINE:
+                    elif c == _NEWLINE or (
+                        c == _RETURN and position + 1 < n and block[position + 1] != _NEWLINE
+                    ):
                         line += 1
                     elif _is_control(c):
                         return n_records, n_fields, record_start, CONTROL, line, field, position
