@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -35,30 +36,16 @@ Known = Mapping[str, Any]
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """A graph as a file, or networkx, gives it.
+    """A graph as a file, or networkx, gives it."""
 
-    Attributes
-    ----------
-    kind : str
-        What it comes from: "GML file".
-    nodes : mapping
-        What is known of each node, by its unique id.
-    edges : sequence of (int, int, mapping)
-        Positions of two nodes, and what is known of the edge. Edges of an undirected graph stand there once.
-    directed : bool or None
-        None where the file does not say.
-    first_side : int or None
-        The file says that it has two modes: nodes before this position are of the first.
-    facts : sequence of Fact
-        What reading the file found.
-    """
-
-    kind: str
-    nodes: Mapping[str, Known]
-    edges: Sequence[tuple[int, int, Known]]
-    directed: bool | None
-    first_side: int | None = None
-    facts: Sequence[Fact] = ()
+    kind: str  # what it comes from: "GML file"
+    nodes: Mapping[str, Known]  # what is known of each, by its unique id
+    edges: Sequence[
+        tuple[int, int, Known]
+    ]  # positions of two nodes; those of an undirected graph stand there once
+    directed: bool | None  # None where the file does not say
+    first_side: int | None = None  # of a file of two modes: nodes before this position are of the first
+    facts: Sequence[Fact] = ()  # what reading the file found
 
 
 def relation_of_graph(graph: Graph, options: ReadOptions, source: str) -> Assembled:
@@ -82,9 +69,8 @@ def relation_of_graph(graph: Graph, options: ReadOptions, source: str) -> Assemb
             ends = np.sort(ends, axis=1)
         nodes = options.row_nodes if options.row_nodes is not None else options.column_nodes
         if options.column_nodes not in (None, nodes):
-            raise ParameterError(
-                "This graph has one kind of node: give one node list, or the same one twice."
-            )
+            told = "This graph has one kind of node: give one node list, or the same one twice."
+            raise ParameterError(told)
         rows = columns = _choose_side(names, np.ones(len(names), dtype=np.bool_), nodes, source)
     check_shape((rows.n, columns.n), options.shape, source)
     entries = Entries()
@@ -100,21 +86,19 @@ def relation_of_graph(graph: Graph, options: ReadOptions, source: str) -> Assemb
             value=f"{rows.labels[clash.row]}, {columns.labels[clash.column]}",
             remedy="Keep one of the two.",
         ) from None
-    attributes, attribute_facts = _group_nodes(list(graph.nodes.values()))
     size = f"{plural(len(graph.nodes), 'node')} and {plural(len(graph.edges), 'edge')} of a {graph.kind}"
     told = f"Read {size}; nodes are named by their {named}."
     facts = [Fact("entries", len(graph.edges), told, {"names": named}), *graph.facts, *found.facts]
     unused = dict.fromkeys(name for *_, known in graph.edges for name in known if name not in (weight, "id"))
     if unused:
-        facts.append(
-            Fact("unused_columns", len(unused), f"Values of the edges not used: {_first_five(unused)}.")
-        )
+        told = f"Values of the edges not used: {_first_five(unused)}."
+        facts.append(Fact("unused_columns", len(unused), told))
+    attributes, attribute_facts = _group_nodes(list(graph.nodes.values()))
     here = rows.final >= 0
-    placed = {}
     for name, values in attributes.items():
-        placed[name] = np.full(rows.n, "", dtype=object)
-        placed[name][rows.final[here]] = np.array(values, dtype=object)[here]
-    relation = with_attributes(found.relation, placed)
+        attributes[name] = np.full(rows.n, "", dtype=object)
+        attributes[name][rows.final[here]] = values[here]
+    relation = with_attributes(found.relation, attributes)
     return Assembled(relation, [*facts, *attribute_facts], found.zeros, declared)
 
 
@@ -124,12 +108,9 @@ def _add_edges(
     """Add edges by their weight; return its name and what its numbers are, None where every edge is a link."""
     present = {name for known in edges for name in known}
     if options.weight not in (None, False, *present):
-        raise DataError(
-            "no edge has a value of this name",
-            source=source,
-            value=str(options.weight),
-            remedy=f"Choose among {', '.join(map(repr, sorted(present))) or 'nothing: edges have no values'}.",
-        )
+        remedy = f"Choose among {', '.join(map(repr, sorted(present))) or 'nothing: edges have no values'}."
+        what = "no edge has a value of this name"
+        raise DataError(what, source=source, value=str(options.weight), remedy=remedy)
     chosen = _WEIGHTS if options.weight is None else (options.weight,)
     threshold = checked_threshold(options.threshold)
     for name in (name for name in chosen if name in present):
@@ -146,9 +127,8 @@ def _add_edges(
             return name, summary
         if options.weight is not None:
             what = f"the value {name!r} of an edge is neither a number, nor yes / no, nor missing"
-            raise DataError(
-                what, source=source, value=bad, remedy="Choose another value of the edges, or none."
-            )
+            remedy = "Choose another value of the edges, or none."
+            raise DataError(what, source=source, value=bad, remedy=remedy)
     if options.threshold is not None:
         raise ParameterError("A threshold needs values; the edges of this graph have no weights.")
     entries.links.add(ends[:, 0], ends[:, 1])
@@ -185,21 +165,19 @@ def _choose_side(names: list[str], chosen: NDArray[np.bool_], nodes: list[str] |
     return Side(side.labels, final)
 
 
-def _group_nodes(nodes: Sequence[Known]) -> tuple[dict[str, list[str]], list[Fact]]:
+def _group_nodes(nodes: Sequence[Known]) -> tuple[dict[str, NDArray[Any]], list[Fact]]:
     """Return what is known of the nodes and groups them, and what was left aside because it does not."""
-    kept, left = {}, []
+    kept: dict[str, NDArray[Any]] = {}
+    left: list[str] = []
     for name in dict.fromkeys(name for known in nodes for name in known):
         if name.lower() in _CALLED:
             continue
         values = [known.get(name, "") for known in nodes]
-        texts = (
-            []
-            if any(isinstance(value, dict | list | tuple) for value in values)
-            else list(map(text_of, values))
-        )
+        texts = [text_of(value) for value in values if not isinstance(value, dict | list | tuple)]
         given = [text for text in texts if text]
-        if name.lower() not in _DRAWN and 1 < len(set(given)) < len(given):
-            kept[name] = texts
+        is_plain = name.lower() not in _DRAWN and len(texts) == len(nodes)
+        if is_plain and 1 < len(set(given)) < len(given):
+            kept[name] = np.array(texts, dtype=object)
         else:
             left.append(name)
     facts = []
@@ -211,6 +189,5 @@ def _group_nodes(nodes: Sequence[Known]) -> tuple[dict[str, list[str]], list[Fac
     return kept, facts
 
 
-def _first_five(names: Iterable[str]) -> str:
-    first, rest = list(names)[:5], list(names)[5:]
-    return ", ".join(first) + (", …" if rest else "")
+def _first_five(names: Collection[str]) -> str:
+    return ", ".join(islice(names, 5)) + (", …" if len(names) > 5 else "")
