@@ -1,7 +1,10 @@
-"""A graph, from a file or from networkx: its nodes and edges become a relation with what is known of the nodes."""
+"""Graphs of networkx, GML and node-link texts, and how a graph becomes a relation with what is known of its nodes."""
 
 from __future__ import annotations
 
+import json
+import re
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -17,9 +20,12 @@ from acvb_core.data.relations.matrices import check_shape
 from acvb_core.data.relations.networks import with_attributes
 from acvb_core.data.relations.nodes import Side, make_side
 from acvb_core.data.report import Fact, plural
+from acvb_core.data.sources.byte_source import ByteSource
 from acvb_core.data.sources.values import ILLEGAL, ValueSummary, checked_threshold, read_value
 from acvb_core.errors import DataError, ParameterError
 
+WRITE_AGAIN = "Write the file again with the program it comes from"
+_GML_HEAD = re.compile(r"^\s*graph\s*\[", re.MULTILINE)
 _NAMES = ("label", "name")
 _WEIGHTS = ("weight", "value")
 # What tells nodes apart, and on which side they are; read as such.
@@ -46,6 +52,94 @@ class Graph:
     directed: bool | None  # None where the file does not say
     first_side: int | None = None  # of a file of two modes: nodes before this position are of the first
     facts: Sequence[Fact] = ()  # what reading the file found
+
+
+def graph_of_networkx(graph: Any, kind: str, source: str, facts: Sequence[Fact] = ()) -> Graph:
+    """Return what a networkx graph of any class holds."""
+    # GraphML and GEXF give values that nodes and edges have unless they say otherwise.
+    of_nodes, of_edges = (graph.graph.get(f"{what}_default", {}) for what in ("node", "edge"))
+    nodes = {str(node): {**of_nodes, **known} for node, known in graph.nodes(data=True)}
+    if len(nodes) < len(graph):
+        raise DataError(
+            "a node has the id of another, once as a number and once as text",
+            source=source,
+            value=Counter(map(str, graph)).most_common(1)[0][0],
+            remedy="Give every node an id of its own.",
+        )
+    place = {node: i for i, node in enumerate(graph)}
+    edges = [(place[u], place[v], {**of_edges, **known}) for u, v, known in graph.edges(data=True)]
+    return Graph(kind, nodes, edges, bool(graph.is_directed()), facts=facts)
+
+
+def read_gml(text: str, source: ByteSource) -> Graph:
+    """Return the graph of a GML text."""
+    import networkx as nx
+
+    # Parallel edges are merged and reported, whether or not the file announces them.
+    text = _GML_HEAD.sub(r"\g<0> multigraph 1 ", text.rstrip(), count=1)
+    try:
+        graph = nx.parse_gml(text.split("\n"), label=None)
+    except Exception as problem:  # its parser raises all sorts on text that is none
+        told = str(problem).split("\n")[0] or type(problem).__name__
+        place = re.search(r" at \((\d+), \d+\)$", told)
+        what = f"this is no readable GML ({told[: place.start()] if place else told})"
+        raise source.fault(what, f"{WRITE_AGAIN}.", int(place[1]) if place else None) from None
+    return graph_of_networkx(graph, "GML file", source.name)
+
+
+def read_node_link(text: str, source: ByteSource) -> Graph:
+    """Read nodes and links as NetworkX and D3 write them.
+
+    NetworkX makes a node of every end of a link that is none, so the lists are read here.
+    """
+    try:
+        held = json.loads(text)
+    except (ValueError, RecursionError) as problem:
+        at = problem if isinstance(problem, json.JSONDecodeError) else None
+        raise DataError(
+            f"this is no well-formed JSON ({at.msg if at else 'it is nested too deeply'})",
+            source=source.name,
+            line=at.lineno if at else None,
+            column=at.colno if at else None,
+            remedy=f"{WRITE_AGAIN}, or copy it again.",
+        ) from None
+    held = held if isinstance(held, dict) else {}
+    given, links = held.get("nodes"), held.get("links" if "links" in held else "edges")
+    if not isinstance(given, list) or not isinstance(links, list):
+        remedy = (
+            'Give {"nodes": [{"id": …}, …], "links": [{"source": …, "target": …}, …]}, or save it as CSV.'
+        )
+        raise source.fault("this is a JSON file, but no graph", remedy)
+
+    def fault(what: str, value: Any) -> DataError:
+        remedy = "Correct it: every node needs an id of its own, every link a source and a target among them."
+        return source.fault(what, remedy, value=json.dumps(value))
+
+    place: dict[str, int] = {}
+    for i, node in enumerate(given):
+        if not isinstance(node, dict):
+            raise fault(f"node {i + 1:,} is no object", node)
+        first = place.setdefault(_node_key(node.get("id", i)), i)
+        if first != i:
+            raise fault(f"node {i + 1:,} has the id of node {first + 1:,}", node["id"])
+    edges = []
+    for i, link in enumerate(links, start=1):
+        if not isinstance(link, dict):
+            raise fault(f"link {i:,} is no object", link)
+        for end in ("source", "target"):
+            if end not in link:
+                raise fault(f"link {i:,} has no {end}", link)
+            if _node_key(link[end]) not in place:
+                raise fault(f"link {i:,} ends at a node that the file does not hold", link[end])
+        known = {name: value for name, value in link.items() if name not in ("source", "target", "key", "id")}
+        edges.append((place[_node_key(link["source"])], place[_node_key(link["target"])], known))
+    directed = held.get("directed") if isinstance(held.get("directed"), bool) else None
+    return Graph("node-link JSON file", dict(zip(place, given, strict=True)), edges, directed)
+
+
+def _node_key(given: Any) -> str:
+    """Return a node's id as text: 1 and "1" are the same, and a tuple is a list in JSON."""
+    return given if isinstance(given, str) else json.dumps(given)
 
 
 def relation_of_graph(graph: Graph, options: ReadOptions, source: str) -> Assembled:

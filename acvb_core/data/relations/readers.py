@@ -14,8 +14,8 @@ from scipy import sparse
 from acvb_core.data.relation import Relation
 from acvb_core.data.relations.assemble import Assembled, object_facts
 from acvb_core.data.relations.edges import EdgeListReader, open_pairs
-from acvb_core.data.relations.graph import relation_of_graph
-from acvb_core.data.relations.graph_files import graph_of_networkx, read_graph
+from acvb_core.data.relations.graph import graph_of_networkx, relation_of_graph
+from acvb_core.data.relations.graph_files import read_graph
 from acvb_core.data.relations.guess import inspect
 from acvb_core.data.relations.layout import Layout, ReadOptions, refuse_texts, with_choices
 from acvb_core.data.relations.matrices import read_array, read_matrix, read_matrix_market, read_npz
