@@ -160,6 +160,8 @@ class _PajekReader:
         self._known: dict[int, dict[str, str]] = {}
         self._links: dict[str, list[tuple[int, int, dict[str, str]]]] = {"arcs": [], "edges": []}
         self._partitions: dict[str, list[str]] = {}
+        self._takers = dict.fromkeys(_LINKS, self._take_links)
+        self._takers |= {"vertices": self._take_vertex, "matrix": self._take_matrix_row}
 
     def read(self, text: str) -> Graph:
         """Return one network and its partitions; in a file with arcs and edges an edge is an arc each way."""
@@ -176,10 +178,9 @@ class _PajekReader:
         elif self._holder == "partition":
             self._partitions[next(reversed(self._partitions))].append(text)
         elif self._holder == "network":
-            if self._section not in ("vertices", *_LINKS):
+            if self._section not in self._takers:
                 raise self._fault("this line is in no section", text)
-            takers = {"vertices": self._take_vertex, "matrix": self._take_matrix_row}
-            takers.get(self._section, self._take_links)(tokens)
+            self._takers[self._section](tokens)
 
     def _start(self, text: str) -> None:
         word, _, rest = text[1:].partition(" ")
