@@ -12,8 +12,9 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
+from acvb_core.data.corpora.disk_files import META
 from acvb_core.data.corpora.tokeniser import Tokeniser
-from acvb_core.data.disk_corpus import META, DiskCorpus
+from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.data.sources.byte_source import STANDARD_INPUT
 from acvb_core.errors import ParameterError
 

@@ -17,7 +17,6 @@ from scipy import sparse
 
 from acvb_core.data.corpora import disk_files
 from acvb_core.data.corpora.cutting import WordFunction
-from acvb_core.data.corpora.disk_files import META as META
 from acvb_core.data.corpora.disk_files import Shard as Shard
 from acvb_core.data.corpora.disk_files import read_meta, read_strings
 from acvb_core.data.corpora.tokeniser import Tokeniser, with_function
@@ -79,7 +78,7 @@ class DiskCorpus:
     has_labels: bool = False
     columns: Mapping[str, Kind] = field(default_factory=dict)
 
-    #: For what asks a corpus of either kind: groups and texts are not held in memory.
+    #: Not held in memory; for code that takes corpora of both kinds.
     labels: ClassVar[None] = None
     texts: ClassVar[None] = None
 
@@ -87,7 +86,7 @@ class DiskCorpus:
         _READERS[id(self)] = self
 
     @classmethod
-    def reading(cls, folder: Path) -> list[DiskCorpus]:
+    def find_readers(cls, folder: Path) -> list[DiskCorpus]:
         """Return the corpora of this process that read from a folder."""
         return [corpus for corpus in list(_READERS.values()) if corpus.folder.resolve() == folder.resolve()]
 
@@ -99,14 +98,13 @@ class DiskCorpus:
         ----------
         folder : path
         tokeniser : callable, optional
-            The function that its texts were cut by, which the folder does not keep; needed to cut other texts.
+            The function that its texts were cut by, which the folder does not keep; needed to cut other texts. Where
+            they were not cut by a function, it is a ParameterError.
 
         Raises
         ------
         DataError
             The folder holds none, is damaged, or was written by a later version.
-        ParameterError
-            A tokeniser was given, and its texts were not cut by a function.
         """
         folder = Path(folder)
         meta = read_meta(folder)
@@ -157,8 +155,7 @@ class DiskCorpus:
     @property
     def shard_sizes(self) -> tuple[int, ...]:
         """Documents that are in, of each shard."""
-        out = np.searchsorted(self.left_out, self.begins)
-        return tuple((np.diff(self.begins) - np.diff(out)).tolist())
+        return tuple(np.diff(self.begins - np.searchsorted(self.left_out, self.begins)).tolist())
 
     @property
     def size_text(self) -> str:
@@ -174,8 +171,8 @@ class DiskCorpus:
             words = json.dumps(self.added.tolist(), ensure_ascii=False)
             found = hashlib.sha256(f"{found} with {words}".encode()).hexdigest()
         if len(self.left_out):
-            numbers = self.left_out.astype("<i8").tobytes()
-            found = hashlib.sha256(f"{found} without ".encode() + numbers).hexdigest()
+            out = self.left_out.astype("<i8").tobytes()
+            found = hashlib.sha256(f"{found} without ".encode() + out).hexdigest()
         return found
 
     @property
@@ -218,7 +215,7 @@ class DiskCorpus:
         return Corpus(
             disk_files.read_documents(self.folder, self.begins, self.n_words, chosen),
             self.vocabulary,
-            typed_values(self._names(chosen), "string"),
+            typed_values(self.document_names(chosen), "string"),
             self.name,
             tuple(read_strings(self.folder, "texts", chosen)) if self.has_texts else None,
             typed_values(read_strings(self.folder, "labels", chosen), "string") if self.has_labels else None,
@@ -267,8 +264,6 @@ class DiskCorpus:
         A word that is there already, or given twice, is a DataError.
         """
         new = further_words(self.vocabulary, words, self.name)
-        if not len(new):
-            return self
         return replace(
             self,
             vocabulary=np.concatenate([self.vocabulary, new]),
@@ -280,12 +275,9 @@ class DiskCorpus:
         """Return all documents that are in as a corpus in memory."""
         return self.documents(self._numbers_in(np.arange(self.n_documents)))
 
-    def document_names(self, begin: int, end: int) -> list[str]:
-        """Return the names of documents `begin` to `end` - 1 of the folder, those left out included."""
-        begin, end = max(begin, 0), min(end, self.n_all)
-        return self._names(np.arange(begin, max(begin, end)))
-
-    def _names(self, chosen: NDArray[np.int64]) -> list[str]:
+    def document_names(self, numbers: ArrayLike) -> list[str]:
+        """Return what documents are called, by their numbers within the folder."""
+        chosen = self._checked(numbers)
         if self.first_name is not None:
             return [str(i + self.first_name) for i in chosen.tolist()]
         return read_strings(self.folder, "names", chosen)

@@ -124,7 +124,7 @@ def remove_unused(folder: Path, home: Path) -> None:
     known = own_folders(home)
     if known is None or folder in known:
         return
-    readers = DiskCorpus.reading(folder)
+    readers = DiskCorpus.find_readers(folder)
     for corpus in readers:
         # Not at the end of the process: what is left then goes with the next start (`forgotten`).
         weakref.finalize(corpus, remove_unused, folder, home).atexit = False
@@ -169,7 +169,7 @@ def forgotten(home: Path) -> Iterator[Path]:
         return
     for folder in home.iterdir():
         unknown = folder.is_dir() and not folder.is_symlink() and folder.resolve() not in known
-        if unknown and not DiskCorpus.reading(folder):
+        if unknown and not DiskCorpus.find_readers(folder):
             yield folder
 
 

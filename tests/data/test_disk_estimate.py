@@ -68,7 +68,6 @@ def test_an_estimate_is_near(files, name, packed):
     # Packed bytes are read 8 kB at a time, much of a file as small as this.
     assert_near(found, whole, 0.4 if packed else 0.1)
     assert found.head_bytes < len(source) / 2
-    assert found.file_bytes == len(gzip.compress(source) if packed else source)
     if name != "zip":
         assert abs(found.text_bytes / len(source) - 1) < (0.4 if packed else 0.001)
     assert found.sentence.startswith("About ")

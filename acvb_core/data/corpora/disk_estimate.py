@@ -55,10 +55,8 @@ class Estimate:
         Documents, words of the vocabulary, different (document, word) pairs, words with repetitions.
     known : tuple of str
         Which of these are no estimates: the file says them, or was read to its end.
-    file_bytes : int
-        Size of the file as it is (packed where it is).
     text_bytes : int
-        The same unpacked, estimated where it is packed.
+        Size of the file unpacked, estimated where it is packed.
     head_bytes : int
         How much of it was looked at, unpacked.
     """
@@ -68,7 +66,6 @@ class Estimate:
     pairs: int
     tokens: int
     known: tuple[str, ...]
-    file_bytes: int
     text_bytes: int
     head_bytes: int
 
@@ -113,7 +110,7 @@ def estimate(
         else:
             sizes, known = _extrapolate(head, tokeniser)
     unpacked = size if layout.format == "zip" else round(len(head.text) / head.share)
-    return Estimate(*sizes, known, size, unpacked, len(head.text))
+    return Estimate(*sizes, known, unpacked, len(head.text))
 
 
 def head_texts(

@@ -112,7 +112,7 @@ def read_to_disk(
                     words, facts = found.words, found.facts
             reading.report_written(1.0)
             corpus = writer.finish(words, tokeniser=cutting)
-    first_empty = [corpus.document_names(number, number + 1)[0] for number in writer.first_empty]
+    first_empty = corpus.document_names(writer.first_empty)
     facts = [
         *reading.left_out_facts(),
         *facts,
