@@ -43,11 +43,8 @@ class EdgeListReader:
         self._columns = layout.row_column, layout.column_column
         rows = LabelTable()
         self._tables = rows, rows if options.same_nodes else LabelTable()
-        self._values = (
-            None
-            if layout.value_column is None
-            else ValueReader(options.threshold, source.name, typed=isinstance(source, FrameSource))
-        )
+        values = ValueReader(options.threshold, source.name, typed=isinstance(source, FrameSource))
+        self._values = None if layout.value_column is None else values
 
     def read(self) -> Assembled:
         """Return the relation, the facts about reading it and the zeros that were given."""

@@ -47,10 +47,8 @@ def read_matrix(source: ByteSource | FrameSource, layout: Layout, options: ReadO
         block_bytes=options.block_bytes,
     )
     n_labels = 0 if layout.row_column is None else 1
-    values, entries = (
-        ValueReader(options.threshold, source.name, typed=isinstance(source, FrameSource)),
-        Entries(),
-    )
+    values = ValueReader(options.threshold, source.name, typed=isinstance(source, FrameSource))
+    entries = Entries()
     row_labels: list[str] = []
     row_lines: list[int] = []
     for batch in reader:
