@@ -71,17 +71,9 @@ def as_network(
         Too many pairs would be missing.
     """
     labels, ones, missing, given = _over_all_objects(relation, zeros, unlisted)
-    facts = []
+    facts: list[Fact] = []
     if not directed:
-        pairs = _Pairs(ones, missing, given)
-        guessed = directed is None
-        if directed is None:
-            directed, why = pairs.guess_direction(direction)
-            told = f"The network is {'directed' if directed else 'undirected'}: {why}."
-            facts.append(Fact("direction", int(directed), told, {"directed": directed}))
-        if not directed:
-            ones, missing = pairs.merge()
-            facts += pairs.merge_facts(guessed)
+        directed, ones, missing, facts = _compare_ways(ones, missing, given, directed, direction)
     own = int(ones.diagonal().sum())
     if self_links is None:
         self_links = own > 0
@@ -132,77 +124,70 @@ def goes_both_ways(ones: Pattern) -> tuple[int, int]:
     return both // 2, ones.nnz - own - both
 
 
-class _Pairs:
-    """What is said of each pair of objects one way and the other way; without `zeros`, silence says 0 as well."""
+def _compare_ways(
+    ones: Pattern, missing: Pattern, zeros: Pattern | None, directed: bool | None, direction: str | None
+) -> tuple[bool, Pattern, Pattern, list[Fact]]:
+    """Return whether links have a direction, the links and the missing entries then, and why; guessed for None.
 
-    def __init__(self, ones: Pattern, missing: Pattern, zeros: Pattern | None) -> None:
-        said = (ones.astype(np.uint8) * _LINK).maximum(missing.astype(np.uint8) * _MISSING)
-        if zeros is not None:
-            said = said.maximum(zeros.astype(np.uint8) * _ZERO)
-        # Of the pair (i, j): what is said of i to j, plus 4 times what is said of j to i.
-        self._codes = said + (4 * said).T
-        self._all_given = zeros is None
-        self._both = (self._count(_LINK, _LINK) - int(ones.diagonal().sum())) // 2
-        self._denied = self._count(_LINK, _ZERO)
-        self._one_way = self._denied + self._count(_LINK, _SILENT, _MISSING)
-        self._linked = plural(self._both + self._one_way, "linked pair")
+    What is said of a pair one way and the other way decides; without `zeros`, silence says 0 as well.
+    """
+    said = (ones.astype(np.uint8) * _LINK).maximum(missing.astype(np.uint8) * _MISSING)
+    if zeros is not None:
+        said = said.maximum(zeros.astype(np.uint8) * _ZERO)
+    # Of the pair (i, j): what is said of i to j, plus 4 times what is said of j to i.
+    codes = said + (4 * said).T
 
-    def _count(self, one_way: int, *other_way: int) -> int:
+    def count(one_way: int, *other_way: int) -> int:
         """Return of how many pairs the one thing is said one way, and one of the others the other way."""
-        return sum(int(np.count_nonzero(self._codes.data == one_way + 4 * other)) for other in other_way)
+        return sum(int(np.count_nonzero(codes.data == one_way + 4 * other)) for other in other_way)
 
-    def guess_direction(self, direction: str | None) -> tuple[bool, str]:
-        """Return whether the links have a direction, and why it is taken so."""
-        # A cell of a matrix that is missing contradicts nothing; that a list is silent may well mean a direction.
-        unknown = self._count(_LINK, _MISSING) if self._all_given and direction is None else 0
-        if self._both and self._one_way <= unknown:
-            return False, "every link goes both ways"
-        if self._both:
-            return True, f"{self._both:,} of {self._linked} {'goes' if self._both == 1 else 'go'} both ways"
-        if direction is not None:
-            return True, direction
-        if self._denied:
-            who = plural(self._denied, "linked pair is", "linked pairs are")
-            return True, f"{who} given as no link the other way"
-        if not self._all_given:
-            return False, "no linked pair is listed both ways, and no direction is named"
-        # A triangle of a matrix says every pair once; zeros on both sides of the diagonal speak of each direction.
-        above = int(np.count_nonzero(sparse.triu(self._codes, 1).data & 3 == _LINK))
-        if above in (0, self._one_way):
-            return False, "all links are on one side of the diagonal"
-        return True, "no linked pair goes both ways, on either side of the diagonal"
-
-    def merge(self) -> tuple[Pattern, Pattern]:
-        """Return the links and the missing entries of the undirected network."""
-        codes = self._codes.data
-        linked = (codes & 3 == _LINK) | (codes >> 2 == _LINK)
-        unknown = codes == _MISSING + 4 * _MISSING
-        if not self._all_given:
-            unknown |= (codes == _MISSING) | (codes == 4 * _MISSING)
-        return self._choose(linked), self._choose(unknown)
-
-    def _choose(self, which: NDArray[np.bool_]) -> Pattern:
-        codes = self._codes
+    def choose(which: NDArray[np.bool_]) -> Pattern:
         return as_pattern(Pattern((which, codes.indices, codes.indptr), shape=codes.shape))
 
-    def merge_facts(self, guessed: bool) -> list[Fact]:
-        """Return what was said one way only; a guess has said already that every pair is listed once."""
-        facts = []
-        if self._one_way and (self._both or not guessed):
-            are = "is" if self._one_way == 1 else "are"
-            told = f"{self._one_way:,} of {self._linked} {are} linked one way only: either way counts."
-            facts.append(Fact("one_way", self._one_way, told, {"both_ways": self._both}))
-        if self._denied:
-            who = plural(self._denied, "pair is a link", "pairs are links")
-            told = f"{who} one way and given as no link the other way: linked."
-            facts.append(Fact("denied_one_way", self._denied, told))
-        known_ways = (_SILENT, _ZERO, _LINK) if self._all_given else (_ZERO, _LINK)
-        known = self._count(_MISSING, *known_ways)
-        if known:
-            who = plural(known, "pair is", "pairs are")
-            told = f"{who} missing one way and known the other way: what is known counts."
-            facts.append(Fact("known_one_way", known, told))
-        return facts
+    both = (count(_LINK, _LINK) - int(ones.diagonal().sum())) // 2
+    denied = count(_LINK, _ZERO)
+    one_way = denied + count(_LINK, _SILENT, _MISSING)
+    linked = plural(both + one_way, "linked pair")
+    facts = []
+    guessed = directed is None
+    if directed is None:
+        # A cell of a matrix that is missing contradicts nothing; that a list is silent may well mean a direction.
+        unknown = count(_LINK, _MISSING) if zeros is None and direction is None else 0
+        directed, why = True, "no linked pair goes both ways, on either side of the diagonal"
+        if both and one_way <= unknown:
+            directed, why = False, "every link goes both ways"
+        elif both:
+            why = f"{both:,} of {linked} {'goes' if both == 1 else 'go'} both ways"
+        elif direction is not None:
+            why = direction
+        elif denied:
+            who = plural(denied, "linked pair is", "linked pairs are")
+            why = f"{who} given as no link the other way"
+        elif zeros is not None:
+            directed, why = False, "no linked pair is listed both ways, and no direction is named"
+        # A triangle of a matrix says every pair once; zeros on both sides of the diagonal speak of each direction.
+        elif np.count_nonzero(sparse.triu(codes, 1).data & 3 == _LINK) in (0, one_way):
+            directed, why = False, "all links are on one side of the diagonal"
+        told = f"The network is {'directed' if directed else 'undirected'}: {why}."
+        facts.append(Fact("direction", int(directed), told, {"directed": directed}))
+    if directed:
+        return True, ones, missing, facts
+    if one_way and (both or not guessed):  # else the guess has said that every pair is listed once
+        told = f"{one_way:,} of {linked} {'is' if one_way == 1 else 'are'} linked one way only: either way counts."
+        facts.append(Fact("one_way", one_way, told, {"both_ways": both}))
+    if denied:
+        who = plural(denied, "pair is a link", "pairs are links")
+        told = f"{who} one way and given as no link the other way: linked."
+        facts.append(Fact("denied_one_way", denied, told))
+    known = count(_MISSING, _ZERO, _LINK) + (count(_MISSING, _SILENT) if zeros is None else 0)
+    if known:
+        who = plural(known, "pair is", "pairs are")
+        told = f"{who} missing one way and known the other way: what is known counts."
+        facts.append(Fact("known_one_way", known, told))
+    left = codes.data == _MISSING + 4 * _MISSING
+    if zeros is not None:
+        left |= (codes.data == _MISSING) | (codes.data == 4 * _MISSING)
+    return False, choose((codes.data & 3 == _LINK) | (codes.data >> 2 == _LINK)), choose(left), facts
 
 
 def _over_all_objects(
