@@ -11,22 +11,12 @@ from scipy import sparse
 from acvb_core.data.report import plural
 from acvb_core.data.sources.byte_source import ByteSource
 from acvb_core.data.sources.frames import open_source
-from acvb_core.data.sources.objects import (
-    is_frame,
-    is_sparse,
-    load_npy,
-    load_npz,
-    load_sparse,
-)
+from acvb_core.data.sources.objects import is_frame, is_sparse, load_npy, load_npz, load_sparse
 from acvb_core.data.table import copy_numbers
 from acvb_core.data.tables.build import LoadedTable, build_table
 from acvb_core.data.tables.columns import RawTable, read_columns
 from acvb_core.data.tables.image import pixel_names
-from acvb_core.data.tables.layout import (
-    TableLayout,
-    TableOptions,
-    inspect_columns,
-)
+from acvb_core.data.tables.layout import TableLayout, TableOptions, inspect_columns
 from acvb_core.errors import DataError
 
 #: Arrays of an npz file that are no cells.
