@@ -26,7 +26,7 @@ from acvb_core.errors import DataError, ParameterError, shorten
 
 #: Lists of words are taken as they are, but for how often a word must stand in them.
 LISTS_OF_WORDS = Tokeniser(lowercase=False, token_pattern=NO_PATTERN, numbers=True, stop_words=())
-_SHOWN = 5
+_LISTS = (list, tuple, np.ndarray)
 
 
 def is_object(source: Any) -> bool:
@@ -94,7 +94,7 @@ def read_object(
             f"matrix of counts or a data frame; this is of the type {kind}."
         )
     names = _index_of(source)
-    documents, of = _recognised(source, name)
+    documents, of = _recognise(source, name)
     if of is tuple:
         words = _words(vocabulary)
         return _of_matrix(_bags(documents, name, words), words, names, name, tokeniser)
@@ -112,11 +112,11 @@ def read_object(
 
 def plain_documents(given: Iterable[Any], name: str) -> tuple[list[Any], bool]:
     """Return texts, or lists of words, with nothing in place of a missing one; and whether they are lists of words."""
-    documents, kind = _recognised(given, name)
+    documents, kind = _recognise(given, name)
     return _plain(documents, kind, name)[0], kind is list
 
 
-def _recognised(source: Any, name: str) -> tuple[Iterable[Any], type]:
+def _recognise(source: Any, name: str) -> tuple[Iterable[Any], type]:
     """Return the documents, and what they are: str, list (of words) or tuple (lists of pairs)."""
     documents = iter(_values(source))
     head: list[Any] = []
@@ -124,12 +124,12 @@ def _recognised(source: Any, name: str) -> tuple[Iterable[Any], type]:
         head.append(one)
         if isinstance(one, str):
             return itertools.chain(head, documents), str
-        if not _is_missing(one):
-            if not isinstance(one, list | tuple | np.ndarray):
-                raise _no_document(one, len(head), name, "a text or a list of words")
+        if isinstance(one, _LISTS):
             if len(one):
                 pairs = not isinstance(one[0], str) and np.ndim(one[0]) == 1
                 return itertools.chain(head, documents), tuple if pairs else list
+        elif not _is_missing(one):
+            raise _no_document(one, len(head), name, "a text or a list of words")
     raise DataError("the corpus has no words", source=name, remedy="Give at least one document with a word.")
 
 
@@ -138,8 +138,8 @@ def _plain(documents: Iterable[Any], kind: type, name: str) -> tuple[list[Any], 
     found: list[Any] = []
     missing = []
     for number, one in enumerate(documents, 1):
-        if isinstance(one, str) if kind is str else isinstance(one, list | tuple | np.ndarray):
-            found.append(one if kind is str else list(one))
+        if isinstance(one, str if kind is str else _LISTS):
+            found.append(kind(one))
         elif _is_missing(one):
             found.append(kind())
             missing.append(number)
@@ -148,16 +148,13 @@ def _plain(documents: Iterable[Any], kind: type, name: str) -> tuple[list[Any], 
     if not missing:
         return found, []
     told = f"{plural(len(missing), 'document')} without a text (None, NaN): taken as empty."
-    return found, [Fact("missing_texts", len(missing), told, {"first": missing[:_SHOWN]})]
+    return found, [Fact("missing_texts", len(missing), told, {"first": missing[:5]})]
 
 
 def _no_document(one: Any, number: int, name: str, wanted: str) -> DataError:
-    return DataError(
-        f"document {number:,} is of the type {type(one).__name__}, not {wanted}",
-        source=name,
-        value=shorten(str(one)),
-        remedy="Give texts (str), or for every document a list of its words; None for an empty one.",
-    )
+    what = f"document {number:,} is of the type {type(one).__name__}, not {wanted}"
+    remedy = "Give texts (str), or for every document a list of its words; None for an empty one."
+    return DataError(what, source=name, value=shorten(str(one)), remedy=remedy)
 
 
 def _for_lists(tokeniser: Tokeniser | None) -> Tokeniser:
@@ -196,12 +193,9 @@ def _bags(documents: Iterable[Any], name: str, words: Sequence[str] | None) -> s
                 number = -1
             if number < 0 or (words is not None and number >= len(words)):
                 which = "whole number" if words is None else f"number below {len(words):,}"
-                raise DataError(
-                    f"document {document:,} has an entry that is no (word number, count)",
-                    source=name,
-                    value=str(entry),
-                    remedy=f"Give a {which} and a count for each word, and the vocabulary the numbers are of.",
-                )
+                what = f"document {document:,} has an entry that is no (word number, count)"
+                remedy = f"Give a {which} and a count for each word, and the vocabulary the numbers are of."
+                raise DataError(what, source=name, value=str(entry), remedy=remedy)
             numbers.append(number)
         ends.append(len(numbers))
     width = len(words) if words is not None else max(numbers, default=-1) + 1
@@ -224,10 +218,8 @@ def _words(vocabulary: Any) -> list[str] | None:
     found = {operator.index(number): word for number, word in pairs}
     gap = next((n for n in range(len(pairs)) if n not in found), None)
     if gap is not None:
-        raise DataError(
-            f"the vocabulary has {len(pairs):,} words, and none of number {gap:,}",
-            remedy="Number the words from 0 without gaps (compactify() of gensim does).",
-        )
+        what = f"the vocabulary has {len(pairs):,} words, and none of number {gap:,}"
+        raise DataError(what, remedy="Number the words from 0 without gaps (compactify() of gensim does).")
     return [found[number] for number in range(len(pairs))]
 
 

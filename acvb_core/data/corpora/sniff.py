@@ -22,7 +22,6 @@ from acvb_core.data.sources.values import read_value
 from acvb_core.errors import DataError
 
 Records = Sequence[Sequence[str]]
-
 _HEAD_CHARACTERS = 1 << 22
 _HEAD_LINES = 5_000
 _GUESS_RECORDS = 200
@@ -49,11 +48,10 @@ _LDAC_LINE = re.compile(r"\s*\d+(\s+\d+:\d+)*\s*")
 def inspect_source(source: CorpusSource, options: CorpusOptions) -> CorpusLayout:
     """Look at the head of an open source; what the options say is not guessed."""
     columns = chosen_columns(options)
-    return _inspect_head(source, options).with_columns(columns)
+    return _guess_layout(source, options).with_columns(columns)
 
 
-def _inspect_head(source: CorpusSource, options: CorpusOptions) -> CorpusLayout:
-    """Propose how to read a source, without the columns that were chosen."""
+def _guess_layout(source: CorpusSource, options: CorpusOptions) -> CorpusLayout:
     format = wanted_format(options.get("format", "auto"), "corpus")
     encoding, delimiter = options.get("encoding"), options.get("delimiter")
     if isinstance(source, FrameSource):
@@ -71,9 +69,8 @@ def _inspect_head(source: CorpusSource, options: CorpusOptions) -> CorpusLayout:
         delimiter_code(delimiter)
     lines, found_encoding = _read_head(source, encoding)
     blank = CorpusLayout("lines", source.name, source.gzipped, found_encoding)
+    format = format or _numbered_format(lines)
     table = None
-    if format is None:
-        format = _numbered_format(lines)
     if format == "counts":
         return _counts_layout(source, options, delimiter)
     if format in (None, "table"):
@@ -162,16 +159,12 @@ def _read_head(source: ByteSource, encoding: str | None) -> tuple[list[str], str
         if size > _HEAD_CHARACTERS and len(head) > 1:
             break
     if not any(line.strip() for line in head):
-        what, remedy = "the file holds no data, only blank lines", "Load a file with data in it."
-        raise DataError(what, source=source.name, remedy=remedy)
+        raise source.fault("the file holds no data, only blank lines", "Load a file with data in it.")
     return head, found
 
 
 def _cut(lines: Sequence[str], delimiter: str, name: str) -> Head:
-    """Return the first records that have as many fields as the first one.
-
-    A fault ends them (the reader names it, should this be the delimiter); that of the first record is raised.
-    """
+    """Return the first records with as many fields as the first, up to a fault, which the reader will name."""
     found: list[list[str]] = []
     try:
         for record in itertools.islice(read_records(lines, delimiter, name), _GUESS_RECORDS):
