@@ -46,7 +46,7 @@ def test_the_import_is_light() -> None:
     code = (
         "import sys, acvb_core; print([m for m in ('numpy', 'numba', 'pandas', 'scipy') if m in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, timeout=300)
     assert done.stdout == "[]\n", done.stderr
 
 

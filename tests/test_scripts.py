@@ -24,7 +24,7 @@ def run(*command: object, **environment: str) -> subprocess.CompletedProcess[str
         [str(part) for part in command],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         stdin=subprocess.DEVNULL,
         env={**os.environ, **environment},
     )

@@ -78,7 +78,7 @@ def test_networkx_is_not_imported_for_other_objects() -> None:
         "import sys, numpy; from acvb_core import load_relation; load_relation(numpy.eye(2)); "
         "load_relation([('a', 'b')]); print('networkx' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, timeout=120)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, timeout=300)
     assert done.stdout.splitlines() == ["False"], done.stderr
 
 
