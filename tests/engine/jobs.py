@@ -15,7 +15,7 @@ from tests.engine.fakes import Wrapped, small_problem, with_inference
 
 ENDLESS = 1_000_000
 #: Seconds until a test gives up; nothing here takes a tenth of it.
-PATIENCE = 20.0
+PATIENCE = 180.0
 
 
 def until(condition: Callable[[], Any]) -> None:

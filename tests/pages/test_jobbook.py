@@ -22,7 +22,7 @@ from acvb_core.store.files import StoreError
 from acvb_core.store.jobbook import JobBook
 from acvb_core.store.runs import RunStore
 
-SECONDS = 30
+SECONDS = 300
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import pytest
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-SECONDS = 60.0
+SECONDS = 300.0
 #: A proxy that the server is told of.
 PROXY = "https://proxy.example"
 
