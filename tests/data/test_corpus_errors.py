@@ -195,6 +195,36 @@ def test_settings_that_make_no_sense(source, options):
         load_corpus(source, **options)
 
 
+def test_an_option_that_there_is_not(tmp_path):
+    for read in (
+        load_corpus,
+        read_texts,
+        inspect_corpus,
+        lambda *a, **k: read_to_disk(*a, tmp_path / "disk", **k),
+    ):
+        with pytest.raises(TypeError, match="'colour' is no option"):
+            read(TABLE, colour="red")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_options_of_files_are_not_for_objects():
+    for option in ({"header": True}, {"sheet": "one"}, {"format": "lines"}):
+        with pytest.raises(ParameterError, match=f"{next(iter(option))} is for files; this is a list"):
+            load_corpus(["a river", "a bank"], **option)
+    with pytest.raises(ParameterError, match="text_column is for a table; this is a list"):
+        load_corpus(["a river", "a bank"], text="text")
+
+
+def test_columns_have_the_same_short_names_everywhere(tmp_path):
+    source = b"id,text,note\n1,the river,a bank\n2,a boat,some money\n"
+    assert inspect_corpus(source, text="note").text_column == 2
+    assert read_texts(source, text="note").texts == ("a bank", "some money")
+    disk = read_to_disk(source, tmp_path / "disk", text="note", tokeniser=EVERYTHING)
+    assert disk.corpus.in_memory().texts == ("a bank", "some money")
+    with pytest.raises(ParameterError, match="text and text_column are the same"):
+        inspect_corpus(source, text="note", text_column=2)
+
+
 def test_counts_have_no_texts():
     with pytest.raises(DataError, match="holds counts and no texts"):
         read_texts(b"doc,word,count\na,x,1\n")

@@ -56,6 +56,10 @@ FILES = {
         {"format": "counts", "document_column": "d", "word_column": 1, "count_column": "n"},
     ),
     "counts as tokens": (b"d,w,n\na,x,5\na,x,6\n", {"format": "counts", "count_column": False}),
+    "counts in a table of many columns": (
+        b"".join(b",".join([row, *[b"1"] * 32]) + b"\n" for row in (b"a,x,1", b"b,y,2")),
+        {"format": "counts", "header": False, "count_column": 2},
+    ),
     "docword": (UCI, {}),
     "docword with a vocabulary": (UCI, {"vocabulary": b"v\nw\nx\ny\nz\n"}),
     "docword by tabs, CR LF": (UCI.replace(b" ", b"\t").replace(b"\n", b"\r\n"), {}),
