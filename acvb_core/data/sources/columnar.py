@@ -273,18 +273,20 @@ def _json_rows(source: ByteSource) -> Iterator[tuple[int, dict[str, str | None]]
             value = {f"column {i + 1}": item for i, item in enumerate(value)}
         if not isinstance(value, dict):
             raise source.fault("this line holds no JSON object", _GIVE_OBJECTS, number, line.rstrip("\r\n"))
-        yield number, dict(_flatten(value, ""))
+        fields: dict[str, str | None] = {}
+        _flatten(value, "", fields)
+        yield number, fields
 
 
-def _flatten(value: dict[str, Any], prefix: str) -> Iterator[tuple[str, str | None]]:
+def _flatten(value: dict[str, Any], prefix: str, into: dict[str, str | None]) -> None:
     for key, item in value.items():
-        name = f"{prefix}{key}"
-        if isinstance(item, dict):
-            yield from _flatten(item, f"{name}.")
-        elif isinstance(item, list):
-            yield name, json.dumps(item, ensure_ascii=False)
+        name = prefix + key
+        if item is None or isinstance(item, str):
+            into[name] = item
+        elif isinstance(item, dict):
+            _flatten(item, f"{name}.", into)
         else:
-            yield name, None if item is None else _text_of(item)
+            into[name] = json.dumps(item, ensure_ascii=False) if isinstance(item, list) else _text_of(item)
 
 
 def _read_sqlite(source: ByteSource, choices: FrameChoices) -> Frame:
