@@ -446,6 +446,8 @@ def test_node_link_data_as_d3_has_them():
         ('{"nodes": [1, 2]}', None, "a JSON file, but no graph"),
         ('{"nodes": [1], "links": []}', None, r"node 1 is no object \(found '1'"),
         ('{"nodes": [{"id": 1}, {"id": 1}], "links": []}', None, "node 2 has the id of node 1"),
+        ('{"nodes": [{"id": 1}, {}], "links": []}', None, r"node 2 has the id of node 1 \(found '1'"),
+        ('{"nodes": [{"id": ' + "1" * 5_000 + '}], "links": []}', None, "too many digits"),
         ('{"nodes": [{"id": 1}], "links": [[1, 1]]}', None, "link 1 is no object"),
         ('{"nodes": [{"id": 1}], "links": [{"source": 1}]}', None, "link 1 has no target"),
         ('{"nodes": [{"id": 1}], "links": [{"source": 1, "target": 2}]}', None, "not hold"),

@@ -46,9 +46,7 @@ class Graph:
 
     kind: str  # what it comes from: "GML file"
     nodes: Mapping[str, Known]  # what is known of each, by its unique id
-    edges: Sequence[
-        tuple[int, int, Known]
-    ]  # positions of two nodes; those of an undirected graph stand there once
+    edges: Sequence[tuple[int, int, Known]]  # positions of two nodes; undirected ones stand there once
     directed: bool | None  # None where the file does not say
     first_side: int | None = None  # of a file of two modes: nodes before this position are of the first
     facts: Sequence[Fact] = ()  # what reading the file found
@@ -96,8 +94,10 @@ def read_node_link(text: str, source: ByteSource) -> Graph:
         held = json.loads(text)
     except (ValueError, RecursionError) as problem:
         at = problem if isinstance(problem, json.JSONDecodeError) else None
+        deep = isinstance(problem, RecursionError)
+        why = at.msg if at else "it is nested too deeply" if deep else "a number has too many digits"
         raise DataError(
-            f"this is no well-formed JSON ({at.msg if at else 'it is nested too deeply'})",
+            f"this is no well-formed JSON ({why})",
             source=source.name,
             line=at.lineno if at else None,
             column=at.colno if at else None,
@@ -106,10 +106,8 @@ def read_node_link(text: str, source: ByteSource) -> Graph:
     held = held if isinstance(held, dict) else {}
     given, links = held.get("nodes"), held.get("links" if "links" in held else "edges")
     if not isinstance(given, list) or not isinstance(links, list):
-        remedy = (
-            'Give {"nodes": [{"id": …}, …], "links": [{"source": …, "target": …}, …]}, or save it as CSV.'
-        )
-        raise source.fault("this is a JSON file, but no graph", remedy)
+        graph = '{"nodes": [{"id": …}, …], "links": [{"source": …, "target": …}, …]}'
+        raise source.fault("this is a JSON file, but no graph", f"Give {graph}, or save it as CSV.")
 
     def fault(what: str, value: Any) -> DataError:
         remedy = "Correct it: every node needs an id of its own, every link a source and a target among them."
@@ -119,9 +117,10 @@ def read_node_link(text: str, source: ByteSource) -> Graph:
     for i, node in enumerate(given):
         if not isinstance(node, dict):
             raise fault(f"node {i + 1:,} is no object", node)
-        first = place.setdefault(_node_key(node.get("id", i)), i)
+        own = node.get("id", i)
+        first = place.setdefault(_node_key(own), i)
         if first != i:
-            raise fault(f"node {i + 1:,} has the id of node {first + 1:,}", node["id"])
+            raise fault(f"node {i + 1:,} has the id of node {first + 1:,}", own)
     edges = []
     for i, link in enumerate(links, start=1):
         if not isinstance(link, dict):
