@@ -72,6 +72,14 @@ def test_tables_that_are_none():
         load_labels(b"name,club\n", RELATION)
 
 
+def test_the_names_can_stand_behind_many_columns():
+    lines = [["club", *"x" * 39, "who"], ["go", *"x" * 39, "Ann"]]
+    found = load_labels("\n".join(map(",".join, lines)).encode(), RELATION, name_column=40, header=False)
+    assert found["column 1"].tolist() == ["go", "", ""]
+    content = "\n".join([*map(",".join, lines[1:]), ",".join(["chess", *"x" * 39, "Bob"])]).encode()
+    assert load_labels(content, RELATION, name_column=40)["column 1"].tolist() == ["go", "chess", ""]
+
+
 @pytest.mark.parametrize("column", [False, None])
 def test_names_need_a_column(column):
     relation = Relation.build([[0, 1], [1, 0]], row_labels=["Ann", "Bob"])
