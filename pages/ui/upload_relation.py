@@ -56,7 +56,7 @@ class RelationReader(Reader):
         elif layout.format == "matrix":
             loading["row_column"] = choice("Row labels", [0], layout.row_column, "none")
         if layout.format != "edges" or loading.get("value_column") is not False:
-            loading["threshold"] = st.number_input(
+            threshold = st.number_input(
                 "Threshold",
                 0.0,
                 value=None,
@@ -66,6 +66,8 @@ class RelationReader(Reader):
                 persist_state="session",
                 help="A number above it is a link. Words such as yes and no, and missing marks, are understood.",
             )
+            # The 0 that is shown counts: typed columns of other values than 0 and 1 are not read without it.
+            loading["threshold"] = 0.0 if threshold is None and layout.container != "text" else threshold
         return loading | sides_choice(prefix)
 
     def options(self, layout: Layout, prefix: str) -> dict[str, Any]:

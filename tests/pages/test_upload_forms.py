@@ -80,6 +80,20 @@ def test_what_a_file_cannot_vary_is_not_asked(open_app: Open, name: str, content
     assert (dataset.name, dataset.data.shape, people()) == ("outings", (3, 2), ["Ann", "Bob", "Cyd"])
 
 
+@pytest.mark.parametrize(("threshold", "links"), [(None, 4), (1.0, 2)])
+def test_counts_in_typed_columns_are_compared_with_the_threshold_shown(
+    open_app: Open, threshold: float | None, links: int
+) -> None:
+    app = upload(open_app("data"), "outings.parquet", parquet(LINKS.assign(times=[1, 1, 2, 3])))
+    assert box(app, "Values").value == 2
+    if threshold is not None:
+        next(found for found in app.number_input if found.label == "Threshold").set_value(threshold).run()
+    press(app, "load")
+    dataset = Workspace(WORKSPACE).dataset
+    assert dataset is not None
+    assert dataset.data.n_ones == links
+
+
 def test_a_sheet_is_chosen_and_asks_its_own_columns(open_app: Open) -> None:
     book = workbook(notes=pd.DataFrame(), links=LINKS, more=OTHER)
     app = upload(open_app("data"), "book.xlsx", book)
