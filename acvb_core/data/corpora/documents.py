@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from acvb_core.data.corpora.reading import Reading, RecordLines, changed_fault
+from acvb_core.data.corpora.reading import Reading, RecordLines, change_fault
 from acvb_core.data.corpora.text_files import choose_files, list_first, open_files, read_text
 from acvb_core.data.names import make_unique
 from acvb_core.data.report import Fact, plural
@@ -214,7 +214,7 @@ def _delimited_rows(reading: Reading, facts: list[Fact]) -> Iterator[Sequence[st
         except DataError as fault:
             if not reading.skip or not lines.record:
                 raise
-            reading.leave_out(changed_fault(fault, line=lines.before + 1))
+            reading.leave_out(change_fault(fault, line=lines.before + 1))
             lines.go_back()
     facts += _line_facts(reading, lines.before, lines.blank)
 

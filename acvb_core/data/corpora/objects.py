@@ -15,7 +15,7 @@ from scipy import sparse
 
 from acvb_core.data.corpora.cutting import NO_PATTERN, TOKEN_PATTERN
 from acvb_core.data.corpora.documents import collect_documents
-from acvb_core.data.corpora.reading import CorpusLayout, CorpusOptions, chosen_columns
+from acvb_core.data.corpora.reading import CorpusLayout, CorpusOptions, resolve_columns
 from acvb_core.data.corpora.texts import LoadedCorpus, MemorySink, corpus_facts, corpus_of_texts
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
@@ -63,7 +63,7 @@ def holds_documents(source: Any) -> bool:
         return False
     if isinstance(source, Mapping | Set) or not hasattr(source, "__iter__"):
         return False
-    documents = _values(source)
+    documents = _list_values(source)
     first = next((one for one in documents if isinstance(one, str) or (isinstance(one, list) and one)), None)
     if first is None or isinstance(first, str):
         return first is not None
@@ -79,7 +79,7 @@ def read_object(
 ) -> LoadedCorpus:
     """Read a Python object; the arguments and errors are those of `load_corpus`."""
     kind = type(source).__name__
-    if columns := chosen_columns(options):
+    if columns := resolve_columns(options):
         raise ParameterError(f"{next(iter(columns))} is for a table; this is a {kind}.")
     for option, value in options.items():
         if value not in (None, "auto"):
@@ -87,38 +87,38 @@ def read_object(
     own = getattr(source, "name", None)
     name = name or (own if isinstance(own, str) and own else "corpus")
     if sparse.issparse(source) or getattr(source, "ndim", 1) == 2:
-        return _of_matrix(source, _words(vocabulary), None, name, tokeniser)
+        return _build_of_matrix(source, _list_words(vocabulary), None, name, tokeniser)
     if isinstance(source, Mapping | Set) or not hasattr(source, "__iter__"):
         raise ParameterError(
             "A corpus is a file, a list or column of texts, of lists of words or of lists of (word number, count), a "
             f"matrix of counts or a data frame; this is of the type {kind}."
         )
-    names = _index_of(source)
+    names = _find_names(source)
     documents, of = _recognise(source, name)
     if of is tuple:
-        words = _words(vocabulary)
-        return _of_matrix(_bags(documents, name, words), words, names, name, tokeniser)
+        words = _list_words(vocabulary)
+        return _build_of_matrix(_read_bags(documents, name, words), words, names, name, tokeniser)
     if vocabulary is not None:
         raise ParameterError(f"A vocabulary is for word counts; {name} holds texts.")
-    texts, facts = _plain(documents, of, name)
+    texts, facts = _fill_missing(documents, of, name)
     sink = MemorySink()
     called = itertools.repeat(None) if names is None else names
     facts += collect_documents(
         sink, ((text, own, None, ()) for text, own in zip(texts, called, strict=False))
     )
     read = sink.read_texts(name, CorpusLayout("lines", name), facts)
-    return corpus_of_texts(read, tokeniser if of is str else _for_lists(tokeniser))
+    return corpus_of_texts(read, tokeniser if of is str else _adapt_to_lists(tokeniser))
 
 
 def plain_documents(given: Iterable[Any], name: str) -> tuple[list[Any], bool]:
     """Return texts, or lists of words, with nothing in place of a missing one; and whether they are lists of words."""
     documents, kind = _recognise(given, name)
-    return _plain(documents, kind, name)[0], kind is list
+    return _fill_missing(documents, kind, name)[0], kind is list
 
 
 def _recognise(source: Any, name: str) -> tuple[Iterable[Any], type]:
     """Return the documents, and what they are: str, list (of words) or tuple (lists of pairs)."""
-    documents = iter(_values(source))
+    documents = iter(_list_values(source))
     head: list[Any] = []
     for one in documents:
         head.append(one)
@@ -133,7 +133,7 @@ def _recognise(source: Any, name: str) -> tuple[Iterable[Any], type]:
     raise DataError("the corpus has no words", source=name, remedy="Give at least one document with a word.")
 
 
-def _plain(documents: Iterable[Any], kind: type, name: str) -> tuple[list[Any], list[Fact]]:
+def _fill_missing(documents: Iterable[Any], kind: type, name: str) -> tuple[list[Any], list[Fact]]:
     """Return texts or lists of words, empty ones for what is missing, and the fact about these."""
     found: list[Any] = []
     missing = []
@@ -157,7 +157,7 @@ def _no_document(one: Any, number: int, name: str, wanted: str) -> DataError:
     return DataError(what, source=name, value=shorten(str(one)), remedy=remedy)
 
 
-def _for_lists(tokeniser: Tokeniser | None) -> Tokeniser:
+def _adapt_to_lists(tokeniser: Tokeniser | None) -> Tokeniser:
     """Return the tokeniser for lists of words: all of its settings, but for how to cut."""
     if tokeniser is None:
         return LISTS_OF_WORDS
@@ -168,7 +168,7 @@ def _for_lists(tokeniser: Tokeniser | None) -> Tokeniser:
     return Tokeniser.from_dict(tokeniser.to_dict() | {"token_pattern": NO_PATTERN})
 
 
-def _of_matrix(
+def _build_of_matrix(
     matrix: Any, words: Sequence[str] | None, names: Sequence[str] | None, name: str,
     tokeniser: Tokeniser | None,
 ) -> LoadedCorpus:  # fmt: skip
@@ -180,7 +180,7 @@ def _of_matrix(
     return LoadedCorpus(corpus, report, CorpusLayout("counts", name))
 
 
-def _bags(documents: Iterable[Any], name: str, words: Sequence[str] | None) -> sparse.csr_array:
+def _read_bags(documents: Iterable[Any], name: str, words: Sequence[str] | None) -> sparse.csr_array:
     """Return lists of (word number, count) as a matrix; what is gone through is not held."""
     numbers, counts, ends = array("q"), array("d"), array("q", [0])
     for document, bag in enumerate(documents, 1):
@@ -203,7 +203,7 @@ def _bags(documents: Iterable[Any], name: str, words: Sequence[str] | None) -> s
     return sparse.csr_array(parts, shape=(len(ends) - 1, width))
 
 
-def _words(vocabulary: Any) -> list[str] | None:
+def _list_words(vocabulary: Any) -> list[str] | None:
     """Return the words of a list, a file, a vectoriser or a dictionary either way round, by their numbers."""
     if vocabulary is None:
         return None
@@ -213,7 +213,7 @@ def _words(vocabulary: Any) -> list[str] | None:
         return [str(word) for word in vocabulary.get_feature_names_out()]
     vocabulary = getattr(vocabulary, "token2id", vocabulary)
     if not isinstance(vocabulary, Mapping):
-        return [str(word) for word in _values(vocabulary)]
+        return [str(word) for word in _list_values(vocabulary)]
     pairs = [(at, word) if isinstance(word, str) else (word, at) for at, word in vocabulary.items()]
     found = {operator.index(number): word for number, word in pairs}
     gap = next((n for n in range(len(pairs)) if n not in found), None)
@@ -223,7 +223,7 @@ def _words(vocabulary: Any) -> list[str] | None:
     return [found[number] for number in range(len(pairs))]
 
 
-def _values(column: Any) -> Any:
+def _list_values(column: Any) -> Any:
     """Return a column as a list; anything else as it is."""
     for method in ("to_list", "to_pylist", "tolist"):
         if hasattr(column, method):
@@ -231,7 +231,7 @@ def _values(column: Any) -> Any:
     return column
 
 
-def _index_of(source: Any) -> list[str] | None:
+def _find_names(source: Any) -> list[str] | None:
     """Return the names that the index of a pandas column gives, None where it only numbers (as for frames)."""
     index = getattr(source, "index", None)
     if not isinstance(index, pd.Index):

@@ -56,7 +56,7 @@ class CorpusOptions(TypedDict, total=False):
     query: str | None
 
 
-def chosen_columns(options: CorpusOptions) -> dict[str, ColumnChoice]:
+def resolve_columns(options: CorpusOptions) -> dict[str, ColumnChoice]:
     """Return the columns that were chosen by their roles; a ParameterError where one was given by both its names."""
     for name in options:
         if name not in CorpusOptions.__annotations__:
@@ -245,10 +245,10 @@ def offer_skipping(fault: DataError) -> DataError:
     if "broken=" in fault.remedy:
         return fault
     rest = "with what came before" if fault.line is None else "without such lines"
-    return changed_fault(fault, remedy=f'{fault.remedy.rstrip(".")}, or go on {rest} (broken="skip").')
+    return change_fault(fault, remedy=f'{fault.remedy.rstrip(".")}, or go on {rest} (broken="skip").')
 
 
-def changed_fault(fault: DataError, **changes: Any) -> DataError:
+def change_fault(fault: DataError, **changes: Any) -> DataError:
     """Return a fault with another remedy, line, …"""
     known = {name: getattr(fault, name) for name in ("remedy", "source", "line", "column", "value")}
     return DataError(fault.what, **(known | changes))

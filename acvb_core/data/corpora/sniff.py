@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import fields, replace
 
-from acvb_core.data.corpora.reading import CorpusFormat, CorpusLayout, CorpusOptions, chosen_columns
+from acvb_core.data.corpora.reading import CorpusFormat, CorpusLayout, CorpusOptions, resolve_columns
 from acvb_core.data.corpora.text_files import CorpusSource, TextFolder, open_files
 from acvb_core.data.relations.guess import inspect
 from acvb_core.data.relations.layout import ReadOptions
@@ -47,7 +47,7 @@ _LDAC_LINE = re.compile(r"\s*\d+(\s+\d+:\d+)*\s*")
 
 def inspect_source(source: CorpusSource, options: CorpusOptions) -> CorpusLayout:
     """Look at the head of an open source; what the options say is not guessed."""
-    columns = chosen_columns(options)
+    columns = resolve_columns(options)
     return _guess_layout(source, options).with_columns(columns)
 
 
