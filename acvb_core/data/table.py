@@ -235,7 +235,7 @@ def list_names(names: NDArray[Any] | list[str]) -> str:
 
 
 def copy_numbers(values: ArrayLike, name: str) -> Floats:
-    """Return cells as doubles of their own, shape (n_rows, n_columns); DataError where they are no such numbers."""
+    """Return a copy of the cells as float64, shape (n_rows, n_columns); DataError where they are no real numbers."""
     given = to_dense(values, name) if sparse.issparse(values) else to_array(values, name)
     if given.ndim != 2 or min(given.shape) == 0:
         what = f"a table has rows and columns, but the values have the shape {given.shape}"

@@ -120,7 +120,7 @@ class RawTable:
         self.texts[column] = TextColumn.build(codes, texts, MISSING)
 
     def take_numbers(self, column: int) -> None:
-        """Make a column of texts that all are numbers one of numbers; DataError where only a few are none."""
+        """Make a column of texts one of numbers if all of them are; DataError where only a few are not."""
         held, mark = self.texts[column], self.layout.decimal
         wrong = [code for code, text in enumerate(held.texts) if not is_number(text, mark)]
         if wrong and 2 * len(wrong) >= len(held.texts):

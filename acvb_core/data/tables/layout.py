@@ -32,8 +32,13 @@ Header = Literal["auto"] | bool | None
 ColumnChoice = str | int
 CategoryPolicy = Literal["refuse", "one-hot", "leave-out"]
 ConstantPolicy = Literal["refuse", "leave-out"]
-#: What a column holds if all that is known of its fields is that they are numbers, or that they are not.
-_KINDS = {True: "numbers", False: "text", None: "missing"}
+#: What a column holds, by whether its known fields are numbers.
+_KINDS: dict[frozenset[bool | None], str] = {
+    frozenset(): "missing",
+    frozenset({True}): "numbers",
+    frozenset({False}): "text",
+    frozenset({True, False}): "mixed",
+}
 #: So many whole numbers in a row, each one more than the last, are taken for names of columns.
 _COUNTED = 4
 #: Rows of a frame that are looked at.
@@ -114,14 +119,13 @@ def inspect_columns(source: ByteSource | FrameSource, options: TableOptions) -> 
             raise ParameterError(f"{delimiter!r} cannot be the delimiter and the decimal sign.")
     records = [record for record in head if len(record) == n_fields]
     decimal = options.decimal or _guess_decimal(records, delimiter)
-    # Of each field whether it is a number; None where it is missing.
+    # Whether each field is a number; None where it is missing.
     marks = [
         [None if field.strip().lower() in options.signs else is_number(field, decimal) for field in record]
         for record in records
     ]
     named = header if isinstance(header, bool) else _has_header(records, marks)
-    held = [{mark[i] for mark in marks[named:]} - {None} for i in range(n_fields)]
-    kinds = tuple("mixed" if len(both) > 1 else _KINDS[next(iter(both), None)] for both in held)
+    kinds = tuple(_KINDS[frozenset(mark[i] for mark in marks[named:]) - {None}] for i in range(n_fields))
     may_name = kinds[0] == "text" or (named and head[0][0].strip().lower() in CORNER_NAMES)
     if isinstance(source, FrameSource):
         first = column_types(source)[0]
