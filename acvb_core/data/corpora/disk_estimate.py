@@ -49,16 +49,8 @@ class _Sizes(NamedTuple):
 class Estimate:
     """The size that a corpus on file is expected to have; no promise.
 
-    Attributes
-    ----------
-    documents, words, pairs, tokens : int
-        Documents, words of the vocabulary, different (document, word) pairs, words with repetitions.
-    known : tuple of str
-        Which of these are no estimates: the file says them, or was read to its end.
-    text_bytes : int
-        Size of the file unpacked, estimated where it is packed.
-    head_bytes : int
-        How much of it was looked at, unpacked.
+    `known` names the sizes that are no estimates: the file says them, or was read to its end. `text_bytes` is the size
+    of the file unpacked, `head_bytes` how much of that was looked at.
     """
 
     documents: int

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
@@ -26,6 +26,8 @@ from acvb_core.data.sources.values import LabelTable
 #: Entries that are sorted in memory at once: about 50 MB with what the sorting needs.
 AT_ONCE = 1 << 20
 _ENTRY = np.dtype("<i4")
+#: A vocabulary.
+Words = Sequence[str] | NDArray[Any]
 _ENTRY_BYTES = 3 * _ENTRY.itemsize
 
 
@@ -180,8 +182,8 @@ class DiskSink:
         """Append a number to names that stood before; return how many there were, and the first of them."""
         return self._writer.strings("names").make_unique()
 
-    def write_texts(self, reading: Reading) -> tuple[NDArray[Any], list[Fact]]:
-        """Sort the words of texts into shards; return the vocabulary, and the facts about words that are dropped."""
+    def write_texts(self, reading: Reading, facts: list[Fact]) -> tuple[Words, list[Fact]]:
+        """Sort the words of texts into shards; return the vocabulary and all facts, those about dropped words last."""
         n = len(self._table)
         found = WordList(typed_values(self._table.labels(), "string"), *self._sums[:, :n])
         kept, preview = apply_limits(found, self._reasons[:n], self._n_documents, self._tokeniser)
@@ -190,13 +192,14 @@ class DiskSink:
         final = np.full(n, -1, dtype=np.int32)
         final[kept] = np.arange(len(kept))
         self._write(reading, self._n_documents, final)
-        return found.words[kept], preview.facts()
+        return found.words[kept], [*facts, *preview.facts()]
 
-    def write_counts(self, reading: Reading, found: CountsFound) -> None:
-        """Sort entries into shards."""
+    def write_counts(self, reading: Reading, found: CountsFound) -> tuple[Words, list[Fact]]:
+        """Sort entries into shards; return the vocabulary and the facts."""
         if found.names is not None:
             self._writer.strings("names").extend_packed(*found.names.packed())
         self._write(reading, found.n_documents, None)
+        return found.words, found.facts
 
     def _write(self, reading: Reading, n_documents: int, final: NDArray[np.int32] | None) -> None:
         """Write all entries; `final` has the last number of each word, -1 for one that is dropped."""

@@ -101,15 +101,10 @@ def read_to_disk(
             writer.source = opened.name
             with EntrySpool(writer.work, min(shard_pairs, AT_ONCE)) as spool:
                 sink = DiskSink(writer, spool, cutting, keep_texts=keep_texts)
-                words: Sequence[str] | NDArray[Any]
                 if layout.has_texts:
-                    facts = read_documents(reading, sink)
-                    words, dropped = sink.write_texts(reading)
-                    facts += dropped
+                    words, facts = sink.write_texts(reading, read_documents(reading, sink))
                 else:
-                    found = read_entries(reading, vocabulary, sink)
-                    sink.write_counts(reading, found)
-                    words, facts = found.words, found.facts
+                    words, facts = sink.write_counts(reading, read_entries(reading, vocabulary, sink))
             reading.report_written(1.0)
             corpus = writer.finish(words, tokeniser=cutting)
     first_empty = corpus.document_names(writer.first_empty)
