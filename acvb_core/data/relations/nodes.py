@@ -160,15 +160,9 @@ def _numbered(reader: RecordReader) -> Iterator[tuple[int, list[str]]]:
 
 
 class ObjectLabels(dict[str, NDArray[Any]]):
-    """Labels of the row objects by what they tell ("club"): object arrays of str, "" where nothing is known.
+    """Labels of the row objects by what they tell ("club"): object arrays of str, "" where nothing is known."""
 
-    Attributes
-    ----------
-    report : ReadReport
-        What reading them found.
-    """
-
-    report: ReadReport
+    report: ReadReport  # what reading them found
 
 
 def load_labels(
