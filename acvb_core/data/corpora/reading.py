@@ -18,10 +18,9 @@ from acvb_core.errors import DataError, ParameterError
 if TYPE_CHECKING:
     from acvb_core.data.corpora.text_files import CorpusSource
 
-CorpusFormat = str
 ColumnChoice = str | int | Literal[False] | None
 #: The columns of a format, those it cannot do without first.
-ROLES: dict[CorpusFormat, tuple[tuple[str, ...], tuple[str, ...]]] = {
+ROLES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "counts": (("document_column", "word_column"), ("count_column",)),
     "table": (("text_column",), ("name_column", "label_column")),
 }
@@ -37,7 +36,7 @@ _TOO_LONG = "\0 too long\n"
 class CorpusOptions(TypedDict, total=False):
     """How a file is read, in the words of `load_corpus`; what is left out is guessed."""
 
-    format: CorpusFormat | Literal["auto"]
+    format: str
     text: ColumnChoice
     document: ColumnChoice
     word: ColumnChoice

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import fields, replace
 
-from acvb_core.data.corpora.reading import CorpusFormat, CorpusLayout, CorpusOptions, resolve_columns
+from acvb_core.data.corpora.reading import CorpusLayout, CorpusOptions, resolve_columns
 from acvb_core.data.corpora.text_files import CorpusSource, TextFolder, open_files
 from acvb_core.data.relations.guess import inspect
 from acvb_core.data.relations.layout import ReadOptions
@@ -83,7 +83,7 @@ def _guess_layout(source: CorpusSource, options: CorpusOptions) -> CorpusLayout:
     return _table_layout(blank, table, options)
 
 
-def _frame_layout(source: FrameSource, format: CorpusFormat | None, options: CorpusOptions) -> CorpusLayout:
+def _frame_layout(source: FrameSource, format: str | None, options: CorpusOptions) -> CorpusLayout:
     """Propose how to read columns that are no text."""
     frame = source.frame
     if format not in (None, "table", "counts"):
@@ -176,7 +176,7 @@ def _cut(lines: Sequence[str], delimiter: str, name: str) -> Head:
     return Head(alike, len(found[0]), len(alike) / len(found), delimiter)
 
 
-def _numbered_format(lines: Sequence[str]) -> CorpusFormat | None:
+def _numbered_format(lines: Sequence[str]) -> str | None:
     """Return the format of word counts whose words are numbers that the first lines are of."""
     head = [line.split() for line in lines[:4]]
     whole = all(field.isascii() and field.isdigit() for fields in head for field in fields)

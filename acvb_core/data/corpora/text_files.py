@@ -147,9 +147,9 @@ def choose_files(files: Sequence[TextFile], source: CorpusSource) -> tuple[list[
     return chosen, facts
 
 
-def list_first(names: Sequence[str], most: int = 5) -> str:
+def list_first(names: Sequence[str]) -> str:
     """Return the first names, with … for those that are left out."""
-    return ", ".join(names[:most]) + (", …" if len(names) > most else "")
+    return ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
 
 
 def read_text(file: TextFile, source: str, encoding: str | None) -> str:
