@@ -301,12 +301,13 @@ def _read_sqlite(source: ByteSource, choices: FrameChoices) -> Frame:
 
     def rows() -> Iterator[tuple[int, list[str | None]]]:
         with _open_database(source, choices.query) as base:
+            restart = _limit_seconds(base)
             for number, row in enumerate(base.execute(query), start=1):
                 if any(isinstance(value, bytes) for value in row):
                     what = "this row holds bytes, not a number or a text"
                     raise source.fault(what, "Choose other columns with a query.", number)
                 yield number, [None if value is None else _text_of(value) for value in row]
-                _limit_seconds(base)
+                restart()
 
     return Frame("sqlite", what, names, True, lambda: _text_batches(rows(), len(names)))
 
@@ -336,10 +337,16 @@ def _open_database(source: ByteSource, query: str | None = None) -> Iterator[sql
                 raise source.fault(what, _ONE_SELECT, value=query) from None
 
 
-def _limit_seconds(base: sqlite3.Connection) -> None:
-    """End the query where the next row takes too long."""
+def _limit_seconds(base: sqlite3.Connection) -> Callable[[], None]:
+    """End a query whose next row takes too long; return what starts the time anew."""
     end = time.monotonic() + QUERY_SECONDS
+
+    def restart() -> None:
+        nonlocal end
+        end = time.monotonic() + QUERY_SECONDS
+
     base.set_progress_handler(lambda: time.monotonic() > end, _QUERY_STEPS)
+    return restart
 
 
 def _authorise(action: int, first: str | None, second: str | None, *_: object) -> int:
