@@ -87,9 +87,11 @@ class EntrySpool:
             self._sort_by_piece(bounds[pieces], pieces)
         for begin, end in pairwise(pieces):
             entries = self._read(int(bounds[begin]), int(bounds[end]))
+            words, counts = entries[:, 1], entries[:, 2]
             if not self._sorted:
-                entries = entries.take(_stable_order(entries[:, 0] - begin, end - begin), axis=0)
-            yield Entries(bounds[begin : end + 1] - bounds[begin], entries[:, 1], entries[:, 2])
+                order = _stable_order(entries[:, 0] - begin, end - begin)
+                words, counts = words.take(order), counts.take(order)
+            yield Entries(bounds[begin : end + 1] - bounds[begin], words, counts)
 
     def _split(self, bounds: NDArray[np.int64]) -> list[int]:
         """Return where pieces of the documents begin, and the number of documents."""
