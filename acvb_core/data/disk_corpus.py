@@ -98,8 +98,7 @@ class DiskCorpus:
         ----------
         folder : path
         tokeniser : callable, optional
-            The function that its texts were cut by, which the folder does not keep; needed to cut other texts. Where
-            they were not cut by a function, it is a ParameterError.
+            The function that its texts were cut by, which the folder does not keep; a ParameterError if there was none.
 
         Raises
         ------
