@@ -133,3 +133,19 @@ def test_head_of_a_file_of_texts() -> None:
 def test_counts_have_no_head_of_texts() -> None:
     with pytest.raises(DataError, match="holds counts and no texts"):
         head_texts(b"doc,word,count\na,x,1\nb,y,2\n", filename="counts.csv")
+
+
+def test_an_archive_is_estimated_in_its_encoding() -> None:
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as packed:
+        for number, text in enumerate(("café au lait", "élan et café", "un élan au lait")):
+            packed.writestr(f"{number}.txt", text.encode("latin-1"))
+    given = archive.getvalue()
+    assert estimate(given, filename="x.zip", encoding="latin-1").documents == 3
+    assert head_texts(given, filename="x.zip", encoding="latin-1").texts[0] == "café au lait"
+
+
+def test_a_stream_of_text_is_estimated() -> None:
+    text = "document,word,count\na,x,2\nb,y,1\n"
+    assert estimate(io.StringIO(text)) == estimate(text.encode())
+    assert len(head_texts(io.StringIO("one text here\nanother text there\n")).texts) == 2

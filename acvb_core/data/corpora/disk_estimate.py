@@ -94,7 +94,7 @@ def estimate(
     with open_corpus_source(source, filename, options, patient=True) as opened:
         size = opened.size()
         layout = layout or inspect_source(opened, options)
-        encoding = options.get("encoding") or layout.encoding
+        encoding = _choose_encoding(opened, layout, options)
         head = _read_head(opened, layout, encoding)
         if layout.format == "docword":
             assert isinstance(opened, ByteSource)
@@ -125,9 +125,15 @@ def head_texts(
                 remedy="Say which format it is.",
             )
         sink = MemorySink()
-        with _read_head(opened, layout, options.get("encoding") or layout.encoding).open() as reading:
+        with _read_head(opened, layout, _choose_encoding(opened, layout, options)).open() as reading:
             read_documents(reading, sink)
         return sink.read_texts(opened.stem, layout, ())
+
+
+def _choose_encoding(source: CorpusSource, layout: CorpusLayout, options: CorpusOptions) -> str | None:
+    """Return the encoding of a file; what was handed in as text has none."""
+    handed_in = isinstance(source, ByteSource) and source.was_text
+    return options.get("encoding") or (None if handed_in else layout.encoding)
 
 
 class _Head(NamedTuple):
@@ -141,7 +147,9 @@ class _Head(NamedTuple):
     def open(self) -> Iterator[Reading]:
         """Give the reading of the head; broken lines are left out."""
         with ByteSource(self.text, self.layout.filename, kind="corpus", patient=True) as source:
-            yield Reading(source, self.layout, None, skip=True)
+            # Texts are UTF-8 by now; the files of an archive are as they were.
+            encoding = self.layout.encoding if self.layout.format == "zip" else None
+            yield Reading(source, self.layout, encoding, skip=True)
 
     def measure(self, tokeniser: Tokeniser | None) -> _Sizes:
         """Return the sizes of the corpus that the head alone would be."""
@@ -176,7 +184,7 @@ def _read_head(source: CorpusSource, layout: CorpusLayout, encoding: str | None)
         as_text = replace(layout, filename=name, delimiter=",", encoding="utf-8", container="text")
         return _Head(*source.head_as_csv(limit), as_text)
     if layout.format == "zip":
-        return _read_files(source, layout, limit)
+        return _read_files(source, replace(layout, encoding=encoding), limit)
     assert isinstance(source, ByteSource)
     stream = Utf8Stream(source, encoding)
     text = bytearray()
