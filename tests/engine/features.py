@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from acvb_core.display import ModelDisplay
 from acvb_core.engine.problem import Problem, Settings
 from acvb_core.protocols import Checkpoint, Phase, Posterior, SweepInfo, Unaveraged, no_checkpoint
 from acvb_core.rows import Method, ModelRow
@@ -179,8 +180,8 @@ def problem(tell: Callable[[int, int], Sweep] | Sequence[Sweep], **options: Any)
     )  # fmt: skip
     row = ModelRow(
         "features", "Features", "numbers", lambda _: model, {"features": "features"}, lambda *_: 0, Values,
-        lambda *_: None, lambda *_: chosen.schedule, 0, {}, {"features": "k_max"}, bound_unit=chosen.bound_unit,
-        **chosen.raced_by,
+        lambda *_: None, lambda *_: chosen.schedule, 0, {}, {"features": "k_max"}, ModelDisplay(()),
+        bound_unit=chosen.bound_unit, **chosen.raced_by,
     )  # fmt: skip
     settings = Settings(
         "features",
