@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from acvb_core.engine.result import Result
     from acvb_core.engine.streaming import StreamingLda
     from acvb_core.engine.tuning import tune
-    from acvb_core.lda.trained import TrainedTopics, trained_topics
+    from acvb_core.models.lda.trained import TrainedTopics, trained_topics
     from acvb_core.store.trained import load_model, save_model
 
 __version__ = "0.1.0"
@@ -82,7 +82,7 @@ _HOME = {
     "StreamingLda": "acvb_core.engine.streaming",
     "Table": "acvb_core.data.table",
     "Tokeniser": "acvb_core.data.corpora.tokeniser",
-    "TrainedTopics": "acvb_core.lda.trained",
+    "TrainedTopics": "acvb_core.models.lda.trained",
     "as_network": "acvb_core.data.relations.networks",
     "as_two_sided": "acvb_core.data.relations.networks",
     "compare": "acvb_core.engine.fitting",
@@ -96,7 +96,7 @@ _HOME = {
     "load_table": "acvb_core.data.tables.readers",
     "read_to_disk": "acvb_core.data.corpora.disk_writer",
     "save_model": "acvb_core.store.trained",
-    "trained_topics": "acvb_core.lda.trained",
+    "trained_topics": "acvb_core.models.lda.trained",
     "tune": "acvb_core.engine.tuning",
     "with_attributes": "acvb_core.data.relations.networks",
     "write_disk_corpus": "acvb_core.data.corpora.disk_writer",

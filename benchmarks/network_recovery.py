@@ -32,7 +32,7 @@ from acvb_core.data.synthetic import synth2
 from acvb_core.engine.problem import pose
 from acvb_core.engine.threads import one_thread
 from acvb_core.evaluate.agreement import agreement
-from acvb_core.irm.state import block_counts
+from acvb_core.models.irm.state import block_counts
 
 Truth = dict[str, np.ndarray]
 

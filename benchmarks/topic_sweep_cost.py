@@ -24,10 +24,10 @@ import numpy as np
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.threads import one_thread
-from acvb_core.lda.collapsed_state import counted
-from acvb_core.lda.kernels import OPTIONS, zeroth_order
-from acvb_core.lda.start import random_responsibilities
-from acvb_core.lda.state import Tokens
+from acvb_core.models.lda.collapsed_state import counted
+from acvb_core.models.lda.kernels import OPTIONS, zeroth_order
+from acvb_core.models.lda.start import random_responsibilities
+from acvb_core.models.lda.state import Tokens
 from acvb_core.registry import method_row
 
 FLOOR_DOCUMENTS, FLOOR_REPEATS = 20, 40

@@ -12,7 +12,7 @@ import pandas as pd  # noqa: E402
 
 from acvb_core.engine.snapshot import Verdict  # noqa: E402
 from acvb_core.registry import methods_of  # noqa: E402
-from acvb_core.rows import Method  # noqa: E402
+from acvb_core.core.rows import Method  # noqa: E402
 from pages.ui import words  # noqa: E402
 from pages.ui.format import COMPLETE, EPOCH_LIMIT, STREAMED, VERDICTS  # noqa: E402
 from pages.ui.live import model_in_use  # noqa: E402

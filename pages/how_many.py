@@ -16,7 +16,7 @@ from acvb_core.data.corpus import Corpus  # noqa: E402
 from acvb_core.data.disk_corpus import DiskCorpus  # noqa: E402
 from acvb_core.engine.free_memory import available_memory  # noqa: E402
 from acvb_core.engine.job import Job  # noqa: E402
-from acvb_core.errors import AcvbError, ParameterError  # noqa: E402
+from acvb_core.core.errors import AcvbError, ParameterError  # noqa: E402
 from acvb_core.registry import methods_for  # noqa: E402
 from acvb_core.views.theme import STILL_CONFIG  # noqa: E402
 from acvb_core.views.topic_choice import MEASURES, best_k, choose_k_figure  # noqa: E402

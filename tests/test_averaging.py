@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acvb_core import averaging
-from acvb_core.averaging import BURN_IN_CAP, SETTLED, Averaged, AveragedState, SampleMean, match_clusters
-from acvb_core.clusters import renormalise
-from acvb_core.protocols import Posterior, SweepInfo
+from acvb_core.core import averaging
+from acvb_core.core.averaging import BURN_IN_CAP, SETTLED, Averaged, AveragedState, SampleMean, match_clusters
+from acvb_core.core.clusters import renormalise
+from acvb_core.core.protocols import Posterior, SweepInfo
 from tests.engine.fakes import DOMAINS, Script, Scripted, small_problem, soft
 
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acvb_core.averaging import Averaged, blend
+from acvb_core.core.averaging import Averaged, blend
 from acvb_core.data.synthetic_mixtures import planted_topics
-from acvb_core.protocols import (
+from acvb_core.core.protocols import (
     Checkpoint,
     Posterior,
     Responsibilities,

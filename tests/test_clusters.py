@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acvb_core.clusters import is_identity, mean_l1_change, order_by_size, rearrange, renormalise, take
-from acvb_core.protocols import Posterior
+from acvb_core.core.clusters import is_identity, mean_l1_change, order_by_size, rearrange, renormalise, take
+from acvb_core.core.protocols import Posterior
 
 
 def test_largest_first_and_equal_sizes_keep_their_order() -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from acvb_core import special as ours
+from acvb_core.core import special as ours
 
 
 def looped(function):

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from acvb_core.cli.arguments import parser
 from acvb_core.cli.kept import readable_file
 from acvb_core.cli.remedies import told
-from acvb_core.errors import AcvbError
+from acvb_core.core.errors import AcvbError
 
 WRONG, INTERRUPTED = 2, 130
 

@@ -20,10 +20,10 @@ from acvb_core.engine.problem import Problem, pose
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
 from acvb_core.engine.snapshot import Verdict
-from acvb_core.errors import ParameterError
-from acvb_core.lda.trained import TrainedTopics
+from acvb_core.core.errors import ParameterError
+from acvb_core.models.lda.trained import TrainedTopics
 from acvb_core.registry import method_row, methods_of
-from acvb_core.rows import ModelRow
+from acvb_core.core.rows import ModelRow
 from acvb_core.store.export import csv_text, write_document_topics, write_run
 from acvb_core.store.export_links import write_links
 from acvb_core.store.leftovers import remove_leftovers

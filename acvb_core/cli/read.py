@@ -11,7 +11,7 @@ from acvb_core.cli.documents import read_file
 from acvb_core.cli.kept import holds_corpus, kept_in, origin_of
 from acvb_core.cli.printable import printable
 from acvb_core.cli.reading import READINGS, reader_options
-from acvb_core.errors import ParameterError
+from acvb_core.core.errors import ParameterError
 from acvb_core.store.export import plain
 
 

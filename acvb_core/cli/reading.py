@@ -14,7 +14,7 @@ from acvb_core.data.corpora.tokeniser import STOP_WORD_LANGUAGES, TOKENISER_PARA
 from acvb_core.data.relations.layout import DOMAINS
 from acvb_core.data.sources.formats import choices_of, files_of
 from acvb_core.data.sources.frames import FrameChoices
-from acvb_core.errors import ParameterError
+from acvb_core.core.errors import ParameterError
 
 #: In front of the names of a tokeniser's settings in the parsed arguments, to keep them apart from everything else.
 _TOKENISER = "tokeniser:"

@@ -7,7 +7,7 @@ import re
 import shlex
 
 from acvb_core.cli.reading import ONE_DOMAIN, READINGS, SHARED, flag_of
-from acvb_core.errors import AcvbError, DataError
+from acvb_core.core.errors import AcvbError, DataError
 
 _MODELS = {row.kind: row.model for row in READINGS}
 _OPTIONS = {

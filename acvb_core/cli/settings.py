@@ -6,10 +6,10 @@ import argparse
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from acvb_core.errors import ParameterError
-from acvb_core.parameters import Parameter
+from acvb_core.core.errors import ParameterError
+from acvb_core.core.parameters import Parameter
 from acvb_core.registry import METHODS, methods_of
-from acvb_core.rows import Method
+from acvb_core.core.rows import Method
 
 #: (flag, help, more) adds a flag to a group.
 Add = Callable[..., None]

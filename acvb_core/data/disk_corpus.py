@@ -23,7 +23,7 @@ from acvb_core.data.corpora.tokeniser import Tokeniser, with_function
 from acvb_core.data.corpus import Corpus, further_words
 from acvb_core.data.metadata import Kind, typed_values
 from acvb_core.data.report import plural
-from acvb_core.errors import ParameterError
+from acvb_core.core.errors import ParameterError
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.data.sources.values import MISSING_WORDS
-from acvb_core.errors import DataError
+from acvb_core.core.errors import DataError
 
 Kind = Literal["integer", "number", "day", "time", "string"]
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from acvb_core.errors import DataError
+from acvb_core.core.errors import DataError
 
 Test = Callable[[str], bool]
 

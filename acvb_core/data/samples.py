@@ -17,7 +17,7 @@ from acvb_core.data.relations.nodes import load_labels
 from acvb_core.data.relations.readers import load_relation
 from acvb_core.data.report import ReadReport
 from acvb_core.data.table import Table
-from acvb_core.errors import DataError, ParameterError
+from acvb_core.core.errors import DataError, ParameterError
 
 Truth = synthetic.PlantedRelation | mixtures.PlantedTopics | mixtures.PlantedFeatures
 Data = TypeVar("Data", Relation, Corpus, Table)

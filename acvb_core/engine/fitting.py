@@ -17,9 +17,9 @@ from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun, run
 from acvb_core.engine.snapshot import Snapshot
 from acvb_core.engine.standing import Standing
-from acvb_core.errors import ParameterError
+from acvb_core.core.errors import ParameterError
 from acvb_core.evaluate.agreement import agreement
-from acvb_core.protocols import Checkpoint, no_checkpoint
+from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.registry import method_row, model_for, model_row
 
 Watcher = Callable[[Problem, Snapshot], None]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from acvb_core.errors import ParameterError
+from acvb_core.core.errors import ParameterError
 from acvb_core.registry import methods_of
-from acvb_core.rows import Method, ModelRow
+from acvb_core.core.rows import Method, ModelRow
 
 
 def available_memory() -> int | None:

@@ -13,7 +13,7 @@ from typing import Any, Generic, Self, TypeVar
 
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.run import StopRun
-from acvb_core.errors import AcvbError
+from acvb_core.core.errors import AcvbError
 
 
 class Status(StrEnum):

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.errors import ParameterError
-from acvb_core.parameters import Parameter
-from acvb_core.rows import Method, Range
+from acvb_core.core.errors import ParameterError
+from acvb_core.core.parameters import Parameter
+from acvb_core.core.rows import Method, Range
 
 #: Trials that are spread evenly before the first that is chosen: so many, and one a parameter.
 _FIRST = 2

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from acvb_core.protocols import Posterior
+from acvb_core.core.protocols import Posterior
 
 
 class Verdict(StrEnum):

@@ -17,10 +17,10 @@ from acvb_core.engine.run import StopRun
 from acvb_core.engine.search_space import Space, space_of
 from acvb_core.engine.suggest import Points, expected_best, spread
 from acvb_core.engine.trials import FAILED, Trial, Tuning
-from acvb_core.errors import ParameterError
-from acvb_core.protocols import Checkpoint, no_checkpoint
+from acvb_core.core.errors import ParameterError
+from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.registry import method_row, model_for
-from acvb_core.rows import Range
+from acvb_core.core.rows import Range
 
 #: Share of the documents that trials are judged by, unless another is given.
 HELD_OUT = 0.02
@@ -248,7 +248,7 @@ def tune(
     --------
     >>> import acvb_core
     >>> from acvb_core.engine.tuning import tune
-    >>> from acvb_core.rows import Range
+    >>> from acvb_core.core.rows import Range
     >>> corpus = acvb_core.load_sample("bars").corpus
     >>> ranges = (Range("beta", 0.01, 1.0, log=True),)
     >>> found = tune(corpus, "cvb0", 3, ranges=ranges, heldout=0.1, k=10, max_sweeps=10)

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
-from acvb_core.errors import ParameterError
+from acvb_core.core.errors import ParameterError
 
 
 def agreement(one: Any, other: Any) -> dict[str, float]:

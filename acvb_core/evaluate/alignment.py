@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 
-from acvb_core.errors import DataError
+from acvb_core.core.errors import DataError
 from acvb_core.evaluate.distributions import distributions, jensen_shannon
 from acvb_core.evaluate.ranking import top_words
 

@@ -9,8 +9,8 @@ import numba as nb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from acvb_core.errors import DataError
-from acvb_core.special import FAST, log
+from acvb_core.core.errors import DataError
+from acvb_core.core.special import FAST, log
 
 Floats = NDArray[np.float64]
 

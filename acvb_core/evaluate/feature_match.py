@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 
-from acvb_core.errors import DataError
+from acvb_core.core.errors import DataError
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -11,9 +11,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from acvb_core.data.relation import Relation
-from acvb_core.errors import ParameterError
+from acvb_core.core.errors import ParameterError
 from acvb_core.evaluate.sides import block_matrix, mirrored, one_clustering
-from acvb_core.protocols import Posterior
+from acvb_core.core.protocols import Posterior
 
 Floats = NDArray[np.float64]
 

@@ -8,7 +8,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.special import FAST
+from acvb_core.core.special import FAST
 
 _AT_ONCE = 20_000_000  # numbers that one call of the kernel takes: some 20 ms
 

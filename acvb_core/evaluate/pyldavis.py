@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from acvb_core.errors import DataError, ParameterError
+from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.evaluate.distributions import distributions
 from acvb_core.evaluate.ranking import top_words
 from acvb_core.evaluate.topic_map import topic_map

@@ -7,7 +7,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from acvb_core.data.relation import Relation
-from acvb_core.protocols import Posterior
+from acvb_core.core.protocols import Posterior
 
 Sides = tuple[str, str]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from acvb_core.errors import ParameterError
+from acvb_core.core.errors import ParameterError
 from acvb_core.evaluate.distributions import distributions, jensen_shannon
 from acvb_core.evaluate.ranking import check_topics, top_words
 

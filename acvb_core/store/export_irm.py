@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from acvb_core.engine.result import Result
-from acvb_core.errors import ParameterError
+from acvb_core.core.errors import ParameterError
 from acvb_core.store.files import labels_bytes
 
 

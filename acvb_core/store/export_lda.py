@@ -15,10 +15,10 @@ import pandas as pd
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.engine.result import Result
-from acvb_core.errors import ParameterError
+from acvb_core.core.errors import ParameterError
 from acvb_core.evaluate.pyldavis import pyldavis_data
-from acvb_core.lda.topics import topics_of, word_probability
-from acvb_core.lda.transform import fold_in
+from acvb_core.models.lda.topics import topics_of, word_probability
+from acvb_core.models.lda.transform import fold_in
 from acvb_core.store.csv_text import csv_text
 from acvb_core.store.files import labels_bytes
 

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.errors import AcvbError
+from acvb_core.core.errors import AcvbError
 
 Arrays = dict[str, NDArray[Any]]
 

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from acvb_core.data.relation import Network, Relation
 from acvb_core.data.relations.patterns import as_pattern
-from acvb_core.errors import DataError
+from acvb_core.core.errors import DataError
 from acvb_core.store.files import (
     DAMAGE,
     Arrays,

@@ -15,8 +15,8 @@ from acvb_core.engine.problem import pose
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import Snapshot, Verdict
 from acvb_core.engine.standing import Standing
-from acvb_core.errors import ParameterError
-from acvb_core.protocols import Posterior
+from acvb_core.core.errors import ParameterError
+from acvb_core.core.protocols import Posterior
 from acvb_core.store.files import (
     DAMAGE,
     Arrays,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from acvb_core.data.table import Table
 from acvb_core.data.tables.image import Image
-from acvb_core.errors import DataError
+from acvb_core.core.errors import DataError
 from acvb_core.store.files import (
     DAMAGE,
     Arrays,

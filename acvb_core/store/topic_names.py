@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from acvb_core.errors import ParameterError
+from acvb_core.core.errors import ParameterError
 from acvb_core.store.files import DAMAGE, StoreError, remove_file, replacing
 
 #: Version 2 says whose names they are.

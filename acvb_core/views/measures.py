@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from acvb_core.display import Measure
+from acvb_core.core.display import Measure
 
 #: Keys of the measures that a run may hold constant.
 LEARNED = ("alpha", "beta")

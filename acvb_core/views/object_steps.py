@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from acvb_core.lfm.reconstruction import Reconstruction
+from acvb_core.models.lfm.reconstruction import Reconstruction
 from acvb_core.views.feature_words import light
 from acvb_core.views.strengths import percent
 from acvb_core.views.theme import escape

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from acvb_core.display import LOO_NATS, Measure
+from acvb_core.core.display import LOO_NATS, Measure
 from acvb_core.registry import model_row
 from acvb_core.views.curve_columns import Table
 from acvb_core.views.measures import LEARNED, NO_STREAM, X_AXES, Streaming

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from acvb_core.errors import AcvbError
+from acvb_core.core.errors import AcvbError
 from acvb_core.registry import method_row
 from acvb_core.store.job_store import AbsentRun
 from pages.ui import format as say

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import streamlit as st
 
-from acvb_core.errors import AcvbError
+from acvb_core.core.errors import AcvbError
 
 _LOG = logging.getLogger(__name__)
 

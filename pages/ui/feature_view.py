@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from acvb_core.data.table import Table
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
-from acvb_core.lfm.reconstruction import reconstruct
+from acvb_core.models.lfm.reconstruction import reconstruct
 from acvb_core.views.feature_words import short
 from acvb_core.views.object_steps import ObjectSteps, object_steps
 from pages.ui.picking import Key, key_of

@@ -15,7 +15,7 @@ from acvb_core.data.relations.networks import with_attributes
 from acvb_core.data.relations.nodes import load_labels
 from acvb_core.data.report import ReadReport
 from acvb_core.engine.result import Result
-from acvb_core.errors import AcvbError
+from acvb_core.core.errors import AcvbError
 from pages.ui.problem import show_error
 from pages.ui.workspace import Workspace, current
 

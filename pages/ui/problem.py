@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from acvb_core.errors import AcvbError, DataError
+from acvb_core.core.errors import AcvbError, DataError
 
 #: An argument of a library function in brackets: (broken="skip"), (row_labels).
 _ARGUMENT = r" \((?:\w+=[^()]*|\w+_\w+|missing)\)"

@@ -11,7 +11,7 @@ import streamlit as st
 
 from acvb_core.data.report import ReadReport
 from acvb_core.data.sources.formats import Kind
-from acvb_core.errors import AcvbError
+from acvb_core.core.errors import AcvbError
 from pages.ui.upload_files import Brought
 
 #: No column. False would equal the first column's position, and None a choice that was not made.

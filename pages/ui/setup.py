@@ -11,11 +11,11 @@ from streamlit.delta_generator import DeltaGenerator
 
 from acvb_core.engine.problem import Problem, pose
 from acvb_core.engine.standing import JUDGES
-from acvb_core.errors import AcvbError
-from acvb_core.lda.trained import TrainedTopics
-from acvb_core.parameters import Value
+from acvb_core.core.errors import AcvbError
+from acvb_core.models.lda.trained import TrainedTopics
+from acvb_core.core.parameters import Value
 from acvb_core.registry import MODELS, methods_for, model_row
-from acvb_core.rows import Method
+from acvb_core.core.rows import Method
 from pages.ui import format as say
 from pages.ui.costs import memory_suffices, need, promises, streaming
 from pages.ui.forms import Field, fields, show_field, show_given, values_of, was_put

@@ -9,9 +9,9 @@ import streamlit as st
 
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
-from acvb_core.errors import AcvbError
-from acvb_core.lda.trained import TrainedTopics, trained_topics
-from acvb_core.rows import Method
+from acvb_core.core.errors import AcvbError
+from acvb_core.models.lda.trained import TrainedTopics, trained_topics
+from acvb_core.core.rows import Method
 from acvb_core.store.trained import load_model
 from pages.ui import format as say
 from pages.ui.picking import Key, answer, choose_one, jobs_of, key_of

@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 import streamlit as st
 
-from acvb_core.errors import AcvbError
+from acvb_core.core.errors import AcvbError
 from acvb_core.evaluate.ranking import Ranking
 from acvb_core.store.topic_names import MOST_CHARACTERS, Names
 from acvb_core.views.theme import CHART_CONFIG, STILL_CONFIG, cluster_colour

@@ -7,7 +7,7 @@ import zlib
 import streamlit as st
 
 from acvb_core.data.corpora.tokeniser import Tokeniser
-from acvb_core.errors import DataError, ParameterError
+from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.store.topic_names import Names
 from pages.ui import format as say
 from pages.ui.failures import contain_failure

@@ -17,7 +17,7 @@ from acvb_core.engine.result import Result
 from acvb_core.evaluate.coherence import coherence, mean_exclusivity, topic_diversity, uniqueness
 from acvb_core.evaluate.ranking import Ranking, ranked_words, top_words
 from acvb_core.evaluate.topic_map import TopicMap, topic_map
-from acvb_core.lda.topics import Topics
+from acvb_core.models.lda.topics import Topics
 from acvb_core.store.files import StoreError
 from acvb_core.store.topic_names import Names, TopicNames
 from pages.ui import services

@@ -9,9 +9,9 @@ import streamlit as st
 from acvb_core.engine.job import Status
 from acvb_core.engine.tuning import plan
 from acvb_core.engine.tuning_job import TuningInspection, TuningJob
-from acvb_core.errors import AcvbError
+from acvb_core.core.errors import AcvbError
 from acvb_core.registry import method_row, methods_for
-from acvb_core.rows import Method
+from acvb_core.core.rows import Method
 from acvb_core.views.tuning import tuning_figure
 from pages.ui import format as say
 from pages.ui import forms, services

@@ -14,7 +14,7 @@ import streamlit as st
 from acvb_core.data.relation import Relation
 from acvb_core.data.sources import formats
 from acvb_core.data.sources.columnar import FileChoices
-from acvb_core.errors import AcvbError, DataError
+from acvb_core.core.errors import AcvbError, DataError
 from pages.ui.known_labels import carried
 from pages.ui.overview import forget_held_out
 from pages.ui.reading import Reader

@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 import streamlit as st
 
-from acvb_core.errors import DataError
+from acvb_core.core.errors import DataError
 from pages.ui import format as say
 
 #: Environment variable that names the folder.

@@ -12,7 +12,7 @@ from acvb_core.data.report import ReadReport
 from acvb_core.data.table import Table
 from acvb_core.data.tables.layout import TableLayout
 from acvb_core.data.tables.readers import inspect_table, load_table
-from acvb_core.errors import AcvbError
+from acvb_core.core.errors import AcvbError
 from pages.ui.overview_table import rows_tab
 from pages.ui.reading import Reader, column_choice, column_places, guess_prefix
 from pages.ui.upload_files import Brought, rewound

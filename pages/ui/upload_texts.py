@@ -19,7 +19,7 @@ from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.data.report import ReadReport
-from acvb_core.errors import AcvbError, DataError
+from acvb_core.core.errors import AcvbError, DataError
 from pages.ui import services
 from pages.ui.reading import Reader, column_choice, column_places, guess_prefix
 from pages.ui.tokeniser import tokeniser_form, tokeniser_preview

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from acvb_core.irm.moves import MOVES_EVERY, MOVES_FROM, MOVES_UNTIL
+from acvb_core.models.irm.moves import MOVES_EVERY, MOVES_FROM, MOVES_UNTIL
 from pages.ui.words import Curve, ModelWords
 
 _CURVES = (

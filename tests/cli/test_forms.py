@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from acvb_core.cli.remedies import told
-from acvb_core.errors import DataError, ParameterError
+from acvb_core.core.errors import DataError, ParameterError
 from tests.cli.support import SMALL, Run
 
 LINKS = pd.DataFrame({"person": ["Ann", "Bob", "Bob", "Cyd"], "event": ["Fair", "Fair", "Ball", "Ball"]})

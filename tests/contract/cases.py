@@ -10,9 +10,9 @@ from typing import Any, Protocol
 import numpy as np
 import pytest
 
-from acvb_core.protocols import Array, Inference, Posterior, SweepInfo
+from acvb_core.core.protocols import Array, Inference, Posterior, SweepInfo
 from acvb_core.registry import METHODS, methods_of
-from acvb_core.rows import Method
+from acvb_core.core.rows import Method
 
 from .cases_irm import IrmCases
 from .cases_lda import LdaCases

@@ -12,8 +12,8 @@ import pytest
 from acvb_core.data.relation import Relation
 from acvb_core.data.split import HeldOut
 from acvb_core.data.synthetic import large_relation, planted_relation
-from acvb_core.irm.moves import MOVES_FROM, MoveMemory
-from acvb_core.protocols import Array, Posterior
+from acvb_core.models.irm.moves import MOVES_FROM, MoveMemory
+from acvb_core.core.protocols import Array, Posterior
 
 
 def few(links: list[list[int]], missing: list[list[int]] | None = None) -> Relation:
@@ -32,7 +32,7 @@ class IrmCases:
     )
     learned: ClassVar[dict[str, Any]] = {"hyper": "tied", "alpha": 1.7, "a": 0.3, "b": 2.5}
     sizes = tuple({"k_rows": k, "k_cols": c} for k, c in ((1, 1), (1, 5), (6, 1), (40, 30), (2, 9)))
-    pieces = ("acvb_core.irm.domain.chunk_length", "acvb_core.irm.gibbs.chunk_length")
+    pieces = ("acvb_core.models.irm.domain.chunk_length", "acvb_core.models.irm.gibbs.chunk_length")
     fewest = 1
     has_loo = True
 

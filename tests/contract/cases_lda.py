@@ -10,9 +10,9 @@ import numpy as np
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.corpus_split import HeldOutWords
 from acvb_core.data.synthetic_mixtures import planted_topics
-from acvb_core.lda.kernels_prior import FROZEN
-from acvb_core.lda.stream_state import StreamState
-from acvb_core.protocols import Array, Posterior
+from acvb_core.models.lda.kernels_prior import FROZEN
+from acvb_core.models.lda.stream_state import StreamState
+from acvb_core.core.protocols import Array, Posterior
 
 
 def corpus(counts: Any) -> Corpus:
@@ -40,7 +40,7 @@ class LdaCases:
     )
     learned: ClassVar[dict[str, Any]] = {"hyper": "minka", "alpha": 0.7, "beta": 0.3, "burn_in": 15}
     sizes = tuple({"k": k} for k in (1, 2, 3, 7, 16, 40))
-    pieces = tuple(f"acvb_core.lda.{name}.chunk_pairs" for name in ("state", "gibbs", "stream"))
+    pieces = tuple(f"acvb_core.models.lda.{name}.chunk_pairs" for name in ("state", "gibbs", "stream"))
     fewest = 1
     has_loo = True
 

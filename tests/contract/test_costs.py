@@ -19,7 +19,7 @@ from acvb_core.engine.problem import pose
 from acvb_core.engine.run import Schedule, run
 from acvb_core.engine.threads import one_thread
 from acvb_core.registry import METHODS
-from acvb_core.rows import Method
+from acvb_core.core.rows import Method
 from tests.costs import Gaps
 
 from .cases import CASES, built, every_method, known, last_of, limited, methods_for, name_of, usual

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acvb_core.errors import ParameterError
-from acvb_core.parameters import Parameter
+from acvb_core.core.errors import ParameterError
+from acvb_core.core.parameters import Parameter
 from acvb_core.registry import METHODS, method_row, model_row
-from acvb_core.rows import Method
+from acvb_core.core.rows import Method
 
 from .cases import every_method, name_of
 

@@ -14,8 +14,8 @@ from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.streaming import StreamingLda
-from acvb_core.errors import ParameterError
-from acvb_core.lda.transform import corpus_like
+from acvb_core.core.errors import ParameterError
+from acvb_core.models.lda.transform import corpus_like
 
 #: On forty letters this takes 2^40 steps.
 ENDLESS = r"(?:a+)+\b\d"

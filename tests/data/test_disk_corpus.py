@@ -17,7 +17,7 @@ from acvb_core.data.corpora.disk_shards import ShardWriter
 from acvb_core.data.corpora.disk_writer import write_disk_corpus
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
-from acvb_core.errors import DataError, ParameterError
+from acvb_core.core.errors import DataError, ParameterError
 
 N, V = 60, 40
 

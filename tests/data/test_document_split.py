@@ -14,8 +14,8 @@ from acvb_core.data.corpus_split import MOST_DOCUMENTS, HeldOutWords, hold_out_d
 from acvb_core.data.synthetic_mixtures import planted_topics
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.problem import pose
-from acvb_core.errors import ParameterError
-from acvb_core.lda.topics import word_probability
+from acvb_core.core.errors import ParameterError
+from acvb_core.models.lda.topics import word_probability
 
 CORPUS = planted_topics(80, 50, 3, 25, 0.2, 0.1, 2).corpus
 

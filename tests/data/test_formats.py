@@ -16,7 +16,7 @@ from acvb_core.data.relations.readers import inspect_source, load_relation
 from acvb_core.data.sources.byte_source import ByteSource
 from acvb_core.data.sources.formats import FORMATS, Kind, choices_of, endings_of, files_of, formats_of
 from acvb_core.data.tables.readers import inspect_table
-from acvb_core.errors import DataError, ParameterError
+from acvb_core.core.errors import DataError, ParameterError
 
 KINDS: tuple[Kind, ...] = ("relation", "corpus", "table")
 

@@ -24,7 +24,7 @@ from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.relations.readers import inspect_source, load_relation
 from acvb_core.data.sources import columnar
 from acvb_core.data.sources.frames import BATCH_ROWS, FrameRecords, open_source
-from acvb_core.errors import DataError, ParameterError
+from acvb_core.core.errors import DataError, ParameterError
 
 ROWS = {
     "person": ["Ann", "Bob", "Ann", "Cy"],

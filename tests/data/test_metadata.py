@@ -15,7 +15,7 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.data.corpus_split import hold_out_documents
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.data.metadata import kind_of, string_values, typed_column, typed_values
-from acvb_core.errors import DataError, ParameterError
+from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.store.corpora import corpus_key, read_corpus, write_corpus
 
 EVERYTHING = Tokeniser(stop_words=(), numbers=True, min_documents=1, max_share=1.0)

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from acvb_core.data.relation import Network, Relation
-from acvb_core.errors import DataError
+from acvb_core.core.errors import DataError
 
 
 def test_a_link_given_twice_is_one_link_and_the_pattern_is_canonical():

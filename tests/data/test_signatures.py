@@ -14,7 +14,7 @@ from acvb_core.data.relation import Relation
 from acvb_core.data.relations.nodes import load_labels
 from acvb_core.data.relations.readers import inspect_source
 from acvb_core.data.tables.readers import inspect_table
-from acvb_core.errors import DataError
+from acvb_core.core.errors import DataError
 
 REST = bytes(range(256))
 DOORS = [inspect_source, inspect_corpus, inspect_table]

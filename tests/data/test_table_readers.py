@@ -11,7 +11,7 @@ import pytest
 from scipy import sparse
 
 from acvb_core.data.tables.readers import inspect_table, load_table
-from acvb_core.errors import DataError
+from acvb_core.core.errors import DataError
 
 NAN = np.nan
 

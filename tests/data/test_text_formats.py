@@ -17,7 +17,7 @@ from acvb_core.data.relation import Relation
 from acvb_core.data.relations.nodes import load_labels
 from acvb_core.data.relations.readers import inspect_source, load_relation
 from acvb_core.data.tables.readers import load_table
-from acvb_core.errors import DataError
+from acvb_core.core.errors import DataError
 
 WORDS = "the quick brown fox and a lazy dog by the old river bank"
 RECORDS = [{"id": n, "text": f"{WORDS}, {n}"} for n in range(30)]

@@ -19,7 +19,7 @@ from acvb_core.data.corpora.tokeniser import (
     is_number,
     stop_words_of,
 )
-from acvb_core.errors import ParameterError
+from acvb_core.core.errors import ParameterError
 from tests.costs import units_of
 
 EVERYTHING = Tokeniser(stop_words=(), numbers=True, min_documents=1, max_share=1.0)

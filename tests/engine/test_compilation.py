@@ -145,7 +145,7 @@ import json, sys, tempfile
 from numba.core.dispatcher import Dispatcher
 import acvb_core
 from acvb_core.engine import compilation, run
-from acvb_core.lda.trained import trained_topics
+from acvb_core.models.lda.trained import trained_topics
 from acvb_core.registry import MODELS, methods_of
 
 def compiled():

@@ -12,7 +12,7 @@ from acvb_core.engine.grid import COLUMNS, Grid, but_for_k, grid, grid_problems,
 from acvb_core.engine.problem import pose
 from acvb_core.engine.run import StopRun
 from acvb_core.engine.snapshot import Verdict
-from acvb_core.errors import ParameterError
+from acvb_core.core.errors import ParameterError
 from acvb_core.evaluate.coherence import coherence, topic_diversity
 from tests.engine.fakes import small_relation
 

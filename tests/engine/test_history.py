@@ -12,7 +12,7 @@ import pytest
 from acvb_core.engine.history import History
 from acvb_core.engine.snapshot import Snapshot
 from acvb_core.evaluate.heldout import LinkScore
-from acvb_core.protocols import Posterior
+from acvb_core.core.protocols import Posterior
 
 EMPTY = Posterior({}, {}, averaged=())
 

@@ -21,11 +21,11 @@ from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun, run
 from acvb_core.engine.snapshot import Snapshot, Verdict
 from acvb_core.engine.standing import Standing, states_at_once
-from acvb_core.errors import ParameterError
-from acvb_core.irm.moves import MOVES_FROM
-from acvb_core.protocols import Checkpoint, SweepInfo
+from acvb_core.core.errors import ParameterError
+from acvb_core.models.irm.moves import MOVES_FROM
+from acvb_core.core.protocols import Checkpoint, SweepInfo
 from acvb_core.registry import METHODS
-from acvb_core.rows import Method
+from acvb_core.core.rows import Method
 from tests.engine.fakes import Wrapped, bits, small_problem, small_relation, with_inference
 
 

@@ -136,7 +136,7 @@ def test_run_that_is_stopped_is_evaluated_as_far_as_can_be(
     method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Responsibilities that a sweep has begun to write over are of no state: what hangs on them is left out."""
-    for place in ("acvb_core.lda.state.chunk_pairs", "acvb_core.lda.gibbs.chunk_pairs"):
+    for place in ("acvb_core.models.lda.state.chunk_pairs", "acvb_core.models.lda.gibbs.chunk_pairs"):
         monkeypatch.setattr(place, lambda *_: 100)
     problem = topic_problem(method, max_sweeps=20, tol=1e-12)
     schedule, counting = Schedule(1000, 1000), Counting()

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acvb_core.averaging import Averaged
+from acvb_core.core.averaging import Averaged
 from acvb_core.cli.output import result_text
 from acvb_core.cli.progress import Progress
 from acvb_core.engine.executor import Executor

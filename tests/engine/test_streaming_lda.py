@@ -20,10 +20,10 @@ from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from acvb_core.engine.stream_pieces import cut
 from acvb_core.engine.streaming import StreamingLda
-from acvb_core.errors import DataError, ParameterError
-from acvb_core.lda.growing import grown
-from acvb_core.lda.trained import TrainedTopics, trained_topics
-from acvb_core.lda.transform import onto_vocabulary
+from acvb_core.core.errors import DataError, ParameterError
+from acvb_core.models.lda.growing import grown
+from acvb_core.models.lda.trained import TrainedTopics, trained_topics
+from acvb_core.models.lda.transform import onto_vocabulary
 from acvb_core.registry import method_row
 
 #: More documents than alpha is held fast for.

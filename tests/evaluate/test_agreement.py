@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from acvb_core.errors import ParameterError
+from acvb_core.core.errors import ParameterError
 from acvb_core.evaluate.agreement import agreement, attribute_agreement, contingency, label_agreement
 
 

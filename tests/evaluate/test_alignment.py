@@ -7,7 +7,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from acvb_core.errors import DataError, ParameterError
+from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.evaluate.alignment import align_topics
 from acvb_core.evaluate.distributions import jensen_shannon
 from acvb_core.evaluate.stability import stability

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import jensenshannon
 
-from acvb_core.errors import DataError
+from acvb_core.core.errors import DataError
 from acvb_core.evaluate.distributions import distributions, jensen_shannon
 
 

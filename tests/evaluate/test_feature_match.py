@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from acvb_core.errors import DataError
+from acvb_core.core.errors import DataError
 from acvb_core.evaluate.feature_match import match_features
 
 

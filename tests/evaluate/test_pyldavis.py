@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acvb_core.errors import DataError, ParameterError
+from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.evaluate.pyldavis import pyldavis_data
 from acvb_core.evaluate.topic_map import topic_map
 

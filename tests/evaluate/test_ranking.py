@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acvb_core.errors import DataError, ParameterError
+from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.evaluate.ranking import exclusivity, frex, lift, ranked_words, relevance, top_words
 
 PHI = np.array([[0.5, 0.3, 0.2, 0.0], [0.1, 0.3, 0.0, 0.6]])

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from acvb_core.data.relation import Relation
-from acvb_core.irm.cvb import CollapsedIrm
-from acvb_core.irm.hyper import Hyper
-from acvb_core.irm.moves import Moves
-from acvb_core.irm.start import Start
-from acvb_core.irm.state import IrmState, block_counts
+from acvb_core.models.irm.cvb import CollapsedIrm
+from acvb_core.models.irm.hyper import Hyper
+from acvb_core.models.irm.moves import Moves
+from acvb_core.models.irm.start import Start
+from acvb_core.models.irm.state import IrmState, block_counts
 from tests.reference.cases import Case
 from tests.reference.dense_irm import DenseData, sweep, update_cvb0, update_cvb2
 

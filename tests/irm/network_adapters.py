@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from acvb_core.data.relation import Network, Relation
-from acvb_core.irm.hyper import Hyper
-from acvb_core.irm.layout import network_layout
-from acvb_core.irm.network_cvb import CollapsedNetwork
-from acvb_core.irm.network_vb import VariationalNetwork
-from acvb_core.irm.start import Start
-from acvb_core.irm.state import IrmState, block_counts
-from acvb_core.irm.sweeping import VariationalMethod
+from acvb_core.models.irm.hyper import Hyper
+from acvb_core.models.irm.layout import network_layout
+from acvb_core.models.irm.network_cvb import CollapsedNetwork
+from acvb_core.models.irm.network_vb import VariationalNetwork
+from acvb_core.models.irm.start import Start
+from acvb_core.models.irm.state import IrmState, block_counts
+from acvb_core.models.irm.sweeping import VariationalMethod
 from tests.reference.dense_network import NetworkData, update_cvb0, update_cvb2
 from tests.reference.network_cases import NetworkCase
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from acvb_core.clusters import order_by_size
+from acvb_core.core.clusters import order_by_size
 from acvb_core.data.split import HeldOut
-from acvb_core.irm.model import IrmModel
-from acvb_core.irm.state import posterior_of
-from acvb_core.irm.variance import count_variances
-from acvb_core.irm.vb import VariationalIrm, update_domain
+from acvb_core.models.irm.model import IrmModel
+from acvb_core.models.irm.state import posterior_of
+from acvb_core.models.irm.variance import count_variances
+from acvb_core.models.irm.vb import VariationalIrm, update_domain
 from tests.irm.adapters import ORACLE_UPDATES, collapsed, hyper_of, oracle_sweep, relation_of, state_of
 from tests.reference.cases import Case, random_case
 from tests.reference.dense_irm import (
@@ -138,7 +138,7 @@ def test_count_variances(exact: bool) -> None:
 
 @pytest.mark.parametrize("options", CASES)
 def test_hyper_parameter_steps(options: dict) -> None:
-    from acvb_core.irm.hyper import update_beta, update_concentration
+    from acvb_core.models.irm.hyper import update_beta, update_concentration
 
     case = random_case(**options)
     state = state_of(case)

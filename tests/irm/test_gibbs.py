@@ -11,7 +11,7 @@ from scipy.special import betaln, gammaln
 
 from acvb_core.data.synthetic import planted_relation
 from acvb_core.engine.fitting import fit
-from acvb_core.irm.gibbs import (
+from acvb_core.models.irm.gibbs import (
     GibbsIrm,
     GibbsState,
     one_hot,
@@ -19,8 +19,8 @@ from acvb_core.irm.gibbs import (
     sample_concentration,
     sample_domain,
 )
-from acvb_core.irm.hyper import Hyper
-from acvb_core.irm.start import Start
+from acvb_core.models.irm.hyper import Hyper
+from acvb_core.models.irm.start import Start
 from tests.irm.adapters import relation_of
 from tests.reference.cases import random_data
 from tests.reference.enumeration import canonical_partition, partition_posterior

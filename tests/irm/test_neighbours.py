@@ -7,8 +7,8 @@ import pytest
 from scipy import sparse
 
 from acvb_core.data.relations.patterns import as_pattern
-from acvb_core.irm import neighbours
-from acvb_core.irm.neighbours import neighbour_sums, pattern_product
+from acvb_core.models.irm import neighbours
+from acvb_core.models.irm.neighbours import neighbour_sums, pattern_product
 
 
 def a_pattern(rng: np.random.Generator, density: float = 0.1) -> sparse.csr_array:

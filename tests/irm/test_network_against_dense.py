@@ -10,18 +10,18 @@ import pytest
 
 from acvb_core.data.relation import Relation
 from acvb_core.data.split import HeldOut
-from acvb_core.irm.hyper import Hyper, update_beta, update_concentration, update_hyper
-from acvb_core.irm.layout import network_layout
-from acvb_core.irm.merge import merge_clusters, promising_merges
-from acvb_core.irm.model import IrmModel
-from acvb_core.irm.network import NetworkPass
-from acvb_core.irm.network_gibbs import GibbsNetwork
-from acvb_core.irm.refused import Refused
-from acvb_core.irm.split import split_clusters
-from acvb_core.irm.start import Start
-from acvb_core.irm.state import block_counts, posterior_of, tidy
-from acvb_core.irm.state import lower_bound as bound_of_state
-from acvb_core.irm.sweeping import CLIMB_FROM
+from acvb_core.models.irm.hyper import Hyper, update_beta, update_concentration, update_hyper
+from acvb_core.models.irm.layout import network_layout
+from acvb_core.models.irm.merge import merge_clusters, promising_merges
+from acvb_core.models.irm.model import IrmModel
+from acvb_core.models.irm.network import NetworkPass
+from acvb_core.models.irm.network_gibbs import GibbsNetwork
+from acvb_core.models.irm.refused import Refused
+from acvb_core.models.irm.split import split_clusters
+from acvb_core.models.irm.start import Start
+from acvb_core.models.irm.state import block_counts, posterior_of, tidy
+from acvb_core.models.irm.state import lower_bound as bound_of_state
+from acvb_core.models.irm.sweeping import CLIMB_FROM
 from tests.irm.network_adapters import ORACLE_UPDATES, TRIANGLES, hyper_of, method_of, relation_of, state_of
 from tests.reference.cases import soft_rows
 from tests.reference.dense_irm import update_alpha

@@ -12,11 +12,11 @@ import pytest
 from acvb_core.data.relation import Network, Relation
 from acvb_core.engine.fitting import fit
 from acvb_core.evaluate.agreement import agreement
-from acvb_core.irm.hyper import Hyper
-from acvb_core.irm.layout import network_layout
-from acvb_core.irm.network_gibbs import GibbsNetwork
-from acvb_core.irm.start import Start
-from acvb_core.irm.state import block_counts
+from acvb_core.models.irm.hyper import Hyper
+from acvb_core.models.irm.layout import network_layout
+from acvb_core.models.irm.network_gibbs import GibbsNetwork
+from acvb_core.models.irm.start import Start
+from acvb_core.models.irm.state import block_counts
 from acvb_core.registry import method_row
 from tests.irm.network_adapters import relation_of
 from tests.reference.enumeration import canonical_partition

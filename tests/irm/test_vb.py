@@ -7,7 +7,7 @@ import pytest
 
 from acvb_core.data.synthetic import planted_relation
 from acvb_core.engine.fitting import fit
-from acvb_core.irm.vb import expected_log_shares
+from acvb_core.models.irm.vb import expected_log_shares
 
 
 @pytest.mark.parametrize("init", ["random", "spectral"])

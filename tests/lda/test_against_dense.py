@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from acvb_core.data.corpus_split import HeldOutWords
-from acvb_core.lda.collapsed_state import counted
-from acvb_core.lda.kernels import add_log_absences
-from acvb_core.lda.state import Counts
+from acvb_core.models.lda.collapsed_state import counted
+from acvb_core.models.lda.kernels import add_log_absences
+from acvb_core.models.lda.state import Counts
 from tests.reference import dense_lda as dense
 from tests.reference.lda_cases import LdaCase, edge_cases, random_case, scaled, small_case
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from acvb_core.averaging import Averaged
-from acvb_core.lda.gibbs import GibbsLda
+from acvb_core.core.averaging import Averaged
+from acvb_core.models.lda.gibbs import GibbsLda
 from tests.reference.lda_cases import LdaCase, random_case
 from tests.reference.lda_enumeration import joint_table, posterior, posterior_counts, token_marginals
 

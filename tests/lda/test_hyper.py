@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
-from acvb_core.averaging import BURN_IN_CAP
+from acvb_core.core.averaging import BURN_IN_CAP
 from acvb_core.data.synthetic_mixtures import PlantedTopics, topics_10
 from acvb_core.engine.fitting import fit
-from acvb_core.lda import cvb
-from acvb_core.lda.hyper import (
+from acvb_core.models.lda import cvb
+from acvb_core.models.lda.hyper import (
     HIGH,
     LEARN_EVERY,
     LEARN_FROM,

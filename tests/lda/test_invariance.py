@@ -9,11 +9,11 @@ import pytest
 from scipy import sparse
 
 from acvb_core.data.corpus import Corpus
-from acvb_core.lda.collapsed_state import CollapsedState
-from acvb_core.lda.hyper import Concentrations
-from acvb_core.lda.model import LdaModel
-from acvb_core.lda.state import Counts
-from acvb_core.lda.vb import VariationalState
+from acvb_core.models.lda.collapsed_state import CollapsedState
+from acvb_core.models.lda.hyper import Concentrations
+from acvb_core.models.lda.model import LdaModel
+from acvb_core.models.lda.state import Counts
+from acvb_core.models.lda.vb import VariationalState
 from tests.reference import dense_lda as dense
 from tests.reference.lda_cases import LdaCase, scaled, small_case, unclump
 

@@ -16,11 +16,11 @@ from acvb_core.engine.problem import pose
 from acvb_core.engine.run import Schedule
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.evaluate.topic_map import topic_map
-from acvb_core.lda import cvb
-from acvb_core.lda.cvb import CollapsedLda
-from acvb_core.lda.hyper import Concentrations
-from acvb_core.lda.state import Tokens
-from acvb_core.protocols import SweepInfo
+from acvb_core.models.lda import cvb
+from acvb_core.models.lda.cvb import CollapsedLda
+from acvb_core.models.lda.hyper import Concentrations
+from acvb_core.models.lda.state import Tokens
+from acvb_core.core.protocols import SweepInfo
 from acvb_core.registry import method_row, methods_of
 from tests.contract.cases import arrays_in, known
 from tests.engine.fakes import Wrapped, all_snapshots, with_inference

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from acvb_core.averaging import Averaged
+from acvb_core.core.averaging import Averaged
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.problem import pose
-from acvb_core.errors import ParameterError
+from acvb_core.core.errors import ParameterError
 from acvb_core.registry import methods_of
 
 CORPUS = Corpus.build(np.array([[1, 2], [3, 0]]))

@@ -7,12 +7,12 @@ import pytest
 
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.synthetic_mixtures import planted_topics
-from acvb_core.lda import start
-from acvb_core.lda.hyper import Concentrations
-from acvb_core.lda.start import noisy_counts, random_responsibilities, warm_responsibilities
-from acvb_core.lda.state import Tokens
-from acvb_core.lda.topics import TABLE_WORDS, Topics, document_table, word_table
-from acvb_core.lda.transform import fold_in
+from acvb_core.models.lda import start
+from acvb_core.models.lda.hyper import Concentrations
+from acvb_core.models.lda.start import noisy_counts, random_responsibilities, warm_responsibilities
+from acvb_core.models.lda.state import Tokens
+from acvb_core.models.lda.topics import TABLE_WORDS, Topics, document_table, word_table
+from acvb_core.models.lda.transform import fold_in
 
 CORPUS = planted_topics(30, 90, 4, 25, 0.2, 0.1, 1).corpus
 
@@ -73,7 +73,7 @@ def test_pieces_of_a_pass_cover_every_document_once(monkeypatch: pytest.MonkeyPa
     dense[4] = 1
     tokens = Tokens.of(Corpus.build(dense))
     for length in (1, 7, 39, 40, 41, 10_000):
-        monkeypatch.setattr("acvb_core.lda.state.chunk_pairs", lambda *_, length=length: length)
+        monkeypatch.setattr("acvb_core.models.lda.state.chunk_pairs", lambda *_, length=length: length)
         pieces = tokens.chunks(3)
         assert [d for begin, end in pieces for d in range(begin, end)] == list(range(9))
         for begin, end in pieces:

@@ -18,8 +18,8 @@ from acvb_core.engine.fitting import compare, fit
 from acvb_core.engine.problem import pose
 from acvb_core.engine.result import Result
 from acvb_core.engine.streaming import StreamingLda
-from acvb_core.errors import DataError, ParameterError
-from acvb_core.lda.trained import TrainedTopics, trained_topics
+from acvb_core.core.errors import DataError, ParameterError
+from acvb_core.models.lda.trained import TrainedTopics, trained_topics
 
 STREAMS = ("sdm", "scvb0", "svb")
 ALL = planted_topics(400, 60, 4, 30, 0.1, 0.05, 0).corpus

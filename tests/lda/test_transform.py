@@ -17,8 +17,8 @@ from acvb_core.data.synthetic import planted_relation
 from acvb_core.data.synthetic_mixtures import planted_topics
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
-from acvb_core.errors import DataError, ParameterError
-from acvb_core.lda.transform import fold_in, onto_vocabulary, settled_counts
+from acvb_core.core.errors import DataError, ParameterError
+from acvb_core.models.lda.transform import fold_in, onto_vocabulary, settled_counts
 
 
 @pytest.fixture(scope="module")

@@ -14,10 +14,10 @@ from acvb_core.data.table import Table
 from acvb_core.engine.problem import pose
 from acvb_core.engine.run import run
 from acvb_core.engine.snapshot import Verdict
-from acvb_core.lfm.cells import Cells
-from acvb_core.lfm.fab import Fab
-from acvb_core.lfm.fab_moves import INDIFFERENT
-from acvb_core.lfm.state import FabState
+from acvb_core.models.lfm.cells import Cells
+from acvb_core.models.lfm.fab import Fab
+from acvb_core.models.lfm.fab_moves import INDIFFERENT
+from acvb_core.models.lfm.state import FabState
 from acvb_core.registry import method_row
 
 from .fab_cases import PENALTIES, started, with_holes

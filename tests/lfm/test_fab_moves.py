@@ -12,10 +12,10 @@ from acvb_core.data.synthetic_mixtures import planted_features
 from acvb_core.engine.problem import pose
 from acvb_core.engine.run import run
 from acvb_core.engine.snapshot import Verdict
-from acvb_core.lfm.cells import Cells
-from acvb_core.lfm.fab import Fab
-from acvb_core.lfm.fab_moves import INDIFFERENT, _candidates, find_move, turn
-from acvb_core.lfm.state import FabState
+from acvb_core.models.lfm.cells import Cells
+from acvb_core.models.lfm.fab import Fab
+from acvb_core.models.lfm.fab_moves import INDIFFERENT, _candidates, find_move, turn
+from acvb_core.models.lfm.state import FabState
 from tests.reference.dense_lfm import Features, predictive_moments
 
 from .fab_cases import PENALTIES, started, with_holes

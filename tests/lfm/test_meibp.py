@@ -15,11 +15,11 @@ from scipy.stats import gamma, halfnorm, norm, truncnorm
 from acvb_core.data.split import hold_out_cells
 from acvb_core.data.synthetic_mixtures import block_images, planted_features
 from acvb_core.data.table import Table
-from acvb_core.lfm.cells import Cells
-from acvb_core.lfm.half_normal import divergence, moments
-from acvb_core.lfm.meibp import MeibpState, SubmodularIbp
-from acvb_core.lfm.meibp_kernels import climb, double_greedy, improve, value
-from acvb_core.lfm.meibp_state import (
+from acvb_core.models.lfm.cells import Cells
+from acvb_core.models.lfm.half_normal import divergence, moments
+from acvb_core.models.lfm.meibp import MeibpState, SubmodularIbp
+from acvb_core.models.lfm.meibp_kernels import climb, double_greedy, improve, value
+from acvb_core.models.lfm.meibp_state import (
     Meibp,
     choose,
     learn_rest,

@@ -9,12 +9,12 @@ from acvb_core.data.split import HeldOut, hold_out_cells
 from acvb_core.data.synthetic_mixtures import planted_features
 from acvb_core.data.table import Table
 from acvb_core.evaluate.heldout import CellScore
-from acvb_core.lfm import model as under_test
-from acvb_core.lfm.cells import Cells
-from acvb_core.lfm.fab import Fab
-from acvb_core.lfm.model import LfmModel
-from acvb_core.lfm.state import posterior_of
-from acvb_core.protocols import Posterior
+from acvb_core.models.lfm import model as under_test
+from acvb_core.models.lfm.cells import Cells
+from acvb_core.models.lfm.fab import Fab
+from acvb_core.models.lfm.model import LfmModel
+from acvb_core.models.lfm.state import posterior_of
+from acvb_core.core.protocols import Posterior
 from tests.reference import dense_lfm as dense
 from tests.reference.dense_lfm import Features
 from tests.reference.lfm_cases import random_case

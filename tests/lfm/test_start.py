@@ -7,9 +7,9 @@ import pytest
 
 from acvb_core.data.synthetic_mixtures import planted_features
 from acvb_core.data.table import Table
-from acvb_core.lfm import start
-from acvb_core.lfm.cells import Cells
-from acvb_core.lfm.start import independent_start, principal_scores, random_start, standing_out
+from acvb_core.models.lfm import start
+from acvb_core.models.lfm.cells import Cells
+from acvb_core.models.lfm.start import independent_start, principal_scores, random_start, standing_out
 
 from .fab_cases import with_holes
 

@@ -12,7 +12,7 @@ from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 
 from acvb_core.data.samples import load_sample
 from acvb_core.engine.fitting import fit
-from acvb_core.errors import ParameterError
+from acvb_core.core.errors import ParameterError
 from pages.ui.failures import contain_failure
 from tests.pages import tables
 from tests.pages.session import Open, texts

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from acvb_core.errors import DataError
+from acvb_core.core.errors import DataError
 from pages.ui.upload_files import MOST_LISTED, rewound, server_files
 from pages.ui.workspace import Workspace
 from tests.pages.session import WORKSPACE, Open, keys, texts

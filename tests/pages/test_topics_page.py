@@ -16,7 +16,7 @@ from acvb_core.engine.fitting import fit
 from acvb_core.engine.problem import pose
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.ranking import top_words
-from acvb_core.lda.topics import Topics
+from acvb_core.models.lda.topics import Topics
 from pages.ui import services
 from pages.ui.topic_documents import OPENED
 from pages.ui.topic_list import word_notes

@@ -25,8 +25,8 @@ from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.job import Status
 from acvb_core.engine.result import Result
-from acvb_core.errors import ParameterError
-from acvb_core.lda.trained import trained_topics
+from acvb_core.core.errors import ParameterError
+from acvb_core.models.lda.trained import trained_topics
 from acvb_core.store.export import python_snippet, run_json, write_document_topics, write_run
 from acvb_core.store.export_lda import CHUNK
 from acvb_core.store.files import StoreError, read_arrays, write_arrays

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 import pytest
 
 from acvb_core.data.tables.image import Image
-from acvb_core.lfm.reconstruction import Reconstruction
+from acvb_core.models.lfm.reconstruction import Reconstruction
 from acvb_core.views.object_steps import heading, object_steps
 from acvb_core.views.pictures import EMPTY, MISSING, tones, two_sided
 from acvb_core.views.reconstruction_bars import reconstruction_bars_figure

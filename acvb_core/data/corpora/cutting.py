@@ -16,7 +16,7 @@ from functools import lru_cache
 from itertools import accumulate, groupby
 from typing import Any
 
-from acvb_core.errors import ParameterError, shorten
+from acvb_core.core.errors import ParameterError, shorten
 
 #: Two letters, digits or underscores at least: scikit-learn's usual pattern. Marks on a letter belong to it.
 TOKEN_PATTERN = r"(?u)\b\w\w+\b"

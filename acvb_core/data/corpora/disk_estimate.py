@@ -31,7 +31,7 @@ from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.report import plural
 from acvb_core.data.sources.byte_source import ByteSource, FileLike, Utf8Stream
 from acvb_core.data.sources.frames import FrameSource
-from acvb_core.errors import DataError
+from acvb_core.core.errors import DataError
 
 _HEAD_COUNTS = 4 << 20
 _HEAD_TEXTS = 2 << 20

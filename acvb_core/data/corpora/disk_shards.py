@@ -28,7 +28,7 @@ from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.data.names import unique_names
 from acvb_core.data.sources.objects import to_array
-from acvb_core.errors import DataError, ParameterError
+from acvb_core.core.errors import DataError, ParameterError
 
 #: Pairs of a shard: about 12 MB on disk, 32 MB in memory.
 SHARD_PAIRS = 4_000_000

@@ -24,7 +24,7 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.data.report import ReadReport
 from acvb_core.data.sources.byte_source import FileLike
-from acvb_core.errors import DataError, ParameterError
+from acvb_core.core.errors import DataError, ParameterError
 
 #: Documents one after another: where each begins, their words and counts.
 Piece = tuple[ArrayLike, ArrayLike, ArrayLike]

@@ -11,7 +11,7 @@ from acvb_core.data.names import make_unique
 from acvb_core.data.report import Fact, plural
 from acvb_core.data.sources.frames import FrameSource, read_texts
 from acvb_core.data.sources.text_lines import read_records, refuse_too_large
-from acvb_core.errors import DataError
+from acvb_core.core.errors import DataError
 
 if TYPE_CHECKING:
     from acvb_core.data.corpora.disk_sink import DiskSink

@@ -22,7 +22,7 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.data.report import Fact, ReadReport, plural
 from acvb_core.data.sources.objects import is_frame
 from acvb_core.data.sources.text_lines import read_vocabulary
-from acvb_core.errors import DataError, ParameterError, shorten
+from acvb_core.core.errors import DataError, ParameterError, shorten
 
 #: Lists of words are taken as they are, but for how often a word must stand in them.
 LISTS_OF_WORDS = Tokeniser(lowercase=False, token_pattern=NO_PATTERN, numbers=True, stop_words=())

@@ -17,7 +17,7 @@ from acvb_core.data.corpora.texts import LoadedCorpus, MemorySink, Texts, corpus
 from acvb_core.data.corpora.tokeniser import Tokeniser, as_tokeniser
 from acvb_core.data.sources.byte_source import FileLike
 from acvb_core.data.sources.text_lines import Vocabulary, read_vocabulary
-from acvb_core.errors import DataError, ParameterError
+from acvb_core.core.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
     from acvb_core.data.corpora.disk_sink import DiskSink

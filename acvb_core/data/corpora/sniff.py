@@ -19,7 +19,7 @@ from acvb_core.data.sources.recognisers import refuse_text_format
 from acvb_core.data.sources.records import delimiter_code
 from acvb_core.data.sources.text_lines import Head, best_head, one_line_fault, open_lines, read_records
 from acvb_core.data.sources.values import read_value
-from acvb_core.errors import DataError
+from acvb_core.core.errors import DataError
 
 Records = Sequence[Sequence[str]]
 _HEAD_CHARACTERS = 1 << 22

@@ -21,7 +21,7 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.data.metadata import typed_column, typed_values
 from acvb_core.data.names import make_unique
 from acvb_core.data.report import Fact, ReadReport, plural
-from acvb_core.errors import DataError
+from acvb_core.core.errors import DataError
 
 if TYPE_CHECKING:
     from acvb_core.data.disk_corpus import DiskCorpus

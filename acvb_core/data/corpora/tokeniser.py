@@ -22,8 +22,8 @@ from acvb_core.data.corpora.cutting import (
     name_of,
 )
 from acvb_core.data.corpora.text_cut import CutTexts, Selection, TokeniserPreview
-from acvb_core.errors import ParameterError
-from acvb_core.parameters import Parameter
+from acvb_core.core.errors import ParameterError
+from acvb_core.core.parameters import Parameter
 
 #: Languages whose stop words are offered, by their English names. Chinese and Japanese are written without blanks:
 #: only a tokeniser of one's own finds their stop words.

@@ -26,7 +26,7 @@ from acvb_core.data.sources.frames import (
 )
 from acvb_core.data.sources.records import RecordBatch, RecordReader
 from acvb_core.data.sources.values import LINK, ZERO, LabelTable, ValueReader
-from acvb_core.errors import DataError
+from acvb_core.core.errors import DataError
 
 _Records = RecordReader | FrameRecords
 

@@ -12,7 +12,7 @@ from acvb_core.data.relations.graph import WRITE_AGAIN, Graph, graph_of_networkx
 from acvb_core.data.report import Fact, plural
 from acvb_core.data.sources.byte_source import ByteSource, Utf8Stream
 from acvb_core.data.sources.objects import check_size
-from acvb_core.errors import DataError
+from acvb_core.core.errors import DataError
 
 #: Bytes of a graph file (unpacked): in memory a graph takes about ten times as much.
 MAX_GRAPH_BYTES = 200_000_000

@@ -14,7 +14,7 @@ from acvb_core.data.sources.formats import PREVIEW_FIELDS, PREVIEW_ROWS, resolve
 from acvb_core.data.sources.frames import Frame, FrameSource
 from acvb_core.data.sources.text_lines import GUESS_RECORDS, one_line_fault, read_head
 from acvb_core.data.sources.values import ILLEGAL, read_value, value_kind
-from acvb_core.errors import DataError
+from acvb_core.core.errors import DataError
 
 Records = Sequence[Sequence[str]]
 Heading = Literal["directed", "network"] | None

@@ -10,7 +10,7 @@ from acvb_core.data.sources.formats import FileLayout, column_list, column_posit
 from acvb_core.data.sources.frames import FrameChoices
 from acvb_core.data.sources.objects import MAX_SIDE
 from acvb_core.data.sources.records import BLOCK_BYTES
-from acvb_core.errors import DataError, ParameterError
+from acvb_core.core.errors import DataError, ParameterError
 
 ColumnChoice = str | int | Literal[False] | None
 Domains = Literal["auto", "one", "two"]

@@ -27,7 +27,7 @@ from acvb_core.data.sources.objects import (
 )
 from acvb_core.data.sources.records import RecordBatch
 from acvb_core.data.sources.values import LINK, MISSING, ZERO, ValueReader, ValueSummary, checked_threshold
-from acvb_core.errors import DataError, shorten
+from acvb_core.core.errors import DataError, shorten
 
 #: Entries taken over at a time.
 _PIECE = 1 << 20

@@ -19,7 +19,7 @@ from acvb_core.data.sources.byte_source import ByteSource, FileLike, Utf8Stream
 from acvb_core.data.sources.formats import column_position
 from acvb_core.data.sources.recognisers import refuse_text_format
 from acvb_core.data.sources.records import ONE_FIELD, RecordReader
-from acvb_core.errors import DataError, ParameterError
+from acvb_core.core.errors import DataError, ParameterError
 
 NodeList = Sequence[str] | FileLike
 #: Returns the `source`, `line` and `column` of a label code, for an error.

@@ -25,7 +25,7 @@ from acvb_core.data.report import ReadReport
 from acvb_core.data.sources.byte_source import ByteSource, FileLike
 from acvb_core.data.sources.frames import FrameSource, open_source
 from acvb_core.data.sources.objects import is_frame
-from acvb_core.errors import ParameterError
+from acvb_core.core.errors import ParameterError
 
 
 @dataclass(frozen=True, eq=False)

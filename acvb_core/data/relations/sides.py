@@ -15,7 +15,7 @@ from acvb_core.data.relations.layout import GRAPH_FORMATS, Layout, ReadOptions, 
 from acvb_core.data.relations.networks import as_network, as_two_sided, goes_both_ways
 from acvb_core.data.relations.patterns import as_pattern
 from acvb_core.data.report import Fact, plural
-from acvb_core.errors import DataError
+from acvb_core.core.errors import DataError
 
 _SAME, _TWO = "The two sides are the same objects", "The two sides are two kinds of objects"
 # Fewer links that go both ways can be chance.

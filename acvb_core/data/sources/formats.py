@@ -24,7 +24,7 @@ from acvb_core.data.sources.recognisers import (
     refuse_binary,
     starts_with,
 )
-from acvb_core.errors import DataError, ParameterError
+from acvb_core.core.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
     from acvb_core.data.sources.byte_source import ByteSource

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
-from acvb_core.errors import DataError
+from acvb_core.core.errors import DataError
 
 if TYPE_CHECKING:
     from acvb_core.data.sources.byte_source import ByteSource

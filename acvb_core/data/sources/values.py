@@ -12,7 +12,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from acvb_core.data.sources.records import RecordBatch
-from acvb_core.errors import DataError, ParameterError
+from acvb_core.core.errors import DataError, ParameterError
 
 ZERO, LINK, MISSING, ILLEGAL = range(4)
 

@@ -15,7 +15,7 @@ from acvb_core.data.table import Floats, Table, list_names, same_valued
 from acvb_core.data.tables.columns import DRESSED, UNDRESSED, RawTable
 from acvb_core.data.tables.image import Image
 from acvb_core.data.tables.layout import TableLayout
-from acvb_core.errors import DataError
+from acvb_core.core.errors import DataError
 
 #: A column of more different texts than this is no set of categories.
 MOST_CATEGORIES = 100

@@ -29,7 +29,7 @@ from acvb_core.data.tables.layout import (
     inspect_columns,
     is_number,
 )
-from acvb_core.errors import DataError
+from acvb_core.core.errors import DataError
 
 #: What is a number to people, but has separators of thousands, or a sign of per cent or of a currency.
 DRESSED = re.compile(r"[+-]?[$€£¥]?\s*[+-]?\d[\d.,'’\s]*[%$€£¥]?")

@@ -1,0 +1,104 @@
+"""A setting a user can change: its type, range, default and help. Forms, flags and tables are made from it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from acvb_core.core.errors import ParameterError
+
+Value = int | float | str | bool
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One setting.
+
+    Attributes
+    ----------
+    name : str
+        Python name; the command line uses it with dashes.
+    kind : "int", "float", "choice" or "bool"
+    default : int, float, str or bool
+    help : str
+        One or two sentences in plain words.
+    label : str
+        Short name for forms.
+    low, high : number, optional
+        Inclusive range of a number.
+    choices : tuple of str
+        For kind "choice".
+    advanced : bool
+        Kept out of sight until asked for.
+    """
+
+    name: str
+    kind: Literal["int", "float", "choice", "bool"]
+    default: Value
+    help: str
+    label: str
+    low: float | None = None
+    high: float | None = None
+    choices: tuple[str, ...] = ()
+    advanced: bool = True
+
+    @property
+    def flag(self) -> str:
+        """Name on the command line."""
+        return "--" + self.name.replace("_", "-")
+
+    def check(self, value: Any) -> Value:
+        """Return `value` in the parameter's type.
+
+        Raises
+        ------
+        ParameterError
+            It is of another type or out of range; the message says what is allowed.
+        """
+        if self.kind == "choice":
+            if value not in self.choices:
+                raise ParameterError(
+                    f"{self.name} is {value!r}; it must be one of {', '.join(self.choices)}."
+                )
+            return str(value)
+        if self.kind == "bool":
+            if not isinstance(value, bool):
+                raise ParameterError(f"{self.name} is {value!r}; it must be true or false.")
+            return value
+        try:
+            number = float("nan" if isinstance(value, bool) else value)
+        except (TypeError, ValueError, OverflowError):
+            raise ParameterError(f"{self.name} is {value!r}; it must be a number.") from None
+        if not math.isfinite(number) or (self.kind == "int" and number != int(number)):
+            wanted = "a whole number" if self.kind == "int" else "a number"
+            raise ParameterError(f"{self.name} is {value!r}; it must be {wanted}.")
+        if (self.low is not None and number < self.low) or (self.high is not None and number > self.high):
+            raise ParameterError(f"{self.name} is {value!r}; it must be {self.range_text()}.")
+        return int(number) if self.kind == "int" else number
+
+    def range_text(self) -> str:
+        """Return the allowed values in words."""
+        if self.kind == "choice":
+            return ", ".join(self.choices)
+        if self.kind == "bool":
+            return "true, false"
+        if self.low is not None and self.high is not None:
+            return f"from {self.low:g} to {self.high:g}"
+        return f"at least {self.low:g}" if self.low is not None else "any number"
+
+
+def checked(parameters: Iterable[Parameter], given: Mapping[str, Any], owner: str) -> dict[str, Value]:
+    """Return a value for every parameter: the given one, checked, or the default.
+
+    Raises
+    ------
+    ParameterError
+        A value is not allowed, or a name is unknown to `owner`.
+    """
+    known = {parameter.name: parameter for parameter in parameters}
+    for name in given:
+        if name not in known:
+            raise ParameterError(f"{owner} has no setting {name!r}; it has {', '.join(sorted(known))}.")
+    return {name: p.check(given[name]) if name in given else p.default for name, p in known.items()}

@@ -1,0 +1,225 @@
+"""A row of the registry: one inference method of one model, or one model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from acvb_core.core.averaging import BURN_IN_CAP
+from acvb_core.core.display import ModelDisplay
+from acvb_core.core.errors import ParameterError
+from acvb_core.core.parameters import Parameter, Value, checked
+from acvb_core.core.protocols import Inference, Model
+
+Monitored = Literal["lower_bound", "pseudo_loo", "mean_change"]
+#: What restarts may race by: the bound of the data they learn from, or what they say of data they have not seen.
+RacedBy = Literal["lower_bound", "heldout"]
+Values = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Range:
+    """A parameter that can be tuned, and between what values.
+
+    Attributes
+    ----------
+    name : str
+        Of the parameter.
+    low, high : float
+    log : bool
+        Values are tried evenly on a logarithmic scale.
+    """
+
+    name: str
+    low: float
+    high: float
+    log: bool = False
+
+
+@dataclass(frozen=True)
+class Method:
+    """One row: an inference method of one model.
+
+    Attributes
+    ----------
+    model, name : str
+        What a user types.
+    label : str
+        What a chart shows.
+    summary : str
+        One sentence in plain words.
+    reference : str
+        Paper and equation.
+    parameters : tuple of Parameter
+        All of the method's settings, those of the run (max_sweeps, tol) included.
+    build : callable
+        (data, values) -> Inference.
+    monitored : "lower_bound", "pseudo_loo", "mean_change" or None
+        What convergence is judged by; None runs a fixed number of sweeps.
+    averaged : bool
+        The answer is a running mean.
+    sampled : bool
+        A sampler: predictions are averaged over the kept samples.
+    streams : bool
+        Takes the data piece by piece, so that they need not be in memory; a sweep is a window of them, and a run is
+        as long as its `epochs`.
+    goes_on : callable or None
+        (data, values, trained) -> Inference that begins with what was trained before; None where it cannot.
+    tuned : tuple of Range
+        Parameters worth tuning, and where.
+    bound_per : str
+        What the change of the bound is counted by, in the singular, where its model has a `bound_unit`; else empty.
+    """
+
+    model: str
+    name: str
+    label: str
+    summary: str
+    reference: str
+    parameters: tuple[Parameter, ...]
+    build: Callable[[Any, Values], Inference]
+    monitored: Monitored | None
+    averaged: bool = False
+    sampled: bool = False
+    streams: bool = False
+    goes_on: Callable[[Any, Values, Any], Inference] | None = None
+    tuned: tuple[Range, ...] = ()
+    bound_per: str = ""
+
+    def values(self, given: Values) -> dict[str, Value]:
+        """Return a checked value for every parameter, defaults for those not given."""
+        return checked(self.parameters, given, f"method {self.name!r}")
+
+    def converges_by(self) -> str:
+        """Return in words how a run of this method ends."""
+        how, per = ("change", f" per {self.bound_per}") if self.bound_per else ("relative change", "")
+        return {
+            "lower_bound": f"{how} of the lower bound{per}",
+            "pseudo_loo": f"{how} of the pseudo leave-one-out log likelihood{per}",
+            "mean_change": f"change of the averaged {'topics' if self.streams else 'responsibilities'} (guaranteed)",
+            None: f"fixed number of {'epochs' if self.streams else 'sweeps'}",
+        }[self.monitored]
+
+
+@dataclass(frozen=True)
+class ModelRow:
+    """One model: what its data is called, how it is judged, what it costs.
+
+    Attributes
+    ----------
+    name, label : str
+    data : str
+        What a user brings.
+    build : callable
+        data -> Model.
+    domains : dict of str to str
+        Domain name in posteriors -> name in the plural for people.
+    memory : callable
+        (data, method name, values) -> bytes that a run will need at its peak, beyond the data.
+    data_type : type
+        Relation, Corpus, …
+    hold_out : callable
+        (data, share, seed) -> Split, of a part of every object.
+    schedule : callable
+        (training data, held-out data or None, method, its values) -> how many sweeps lie between two evaluations of
+        the bound, and of the held-out scores, so that diagnostics stay cheap beside the sweeps.
+    scoring_bytes : int
+        Memory that scoring takes, for each held-out entry or word.
+    clusterings : dict of str to str
+        Array of posteriors whose rows can be told by their largest entry -> what its objects are called.
+    display : ModelDisplay
+        How its runs are shown.
+    caps : dict of str to str
+        Domain -> the parameter that is only a limit to its clusters, which die out when they are not needed.
+    accepts : callable
+        Whether data of that type are of the kind the model is for.
+    wanted : str
+        What that kind is, in words.
+    streamed : type or None
+        The same kind of data kept on disk, for the methods that stream.
+    hold_out_documents : callable or None
+        (data, share, seed) -> Split, of whole objects.
+    bound_unit : callable or None
+        Training data -> what the change of a log likelihood is divided by before it is held against the tolerance
+        (the number of objects). Of continuous data it is a density and may pass through zero, where a change
+        relative to its size says nothing. None: relative to its size.
+    raced_by : "lower_bound" or "heldout"
+        What restarts are ranked by: the bound, or the mean log likelihood of what is held out, where bounds of
+        different runs cannot be compared. There are no restarts then without something held out.
+    observed : callable or None
+        Data -> how many entries, pairs, words or cells are known, from which a run learns.
+    unit : (str, str)
+        What one of those is called, and many.
+    tiny : callable or None
+        () -> (data, settings) of a run that takes no time, by which compiled functions are made ready.
+    """
+
+    name: str
+    label: str
+    data: str
+    build: Callable[[Any], Model]
+    domains: dict[str, str]
+    memory: Callable[[Any, str, Values], int]
+    data_type: type
+    hold_out: Callable[[Any, float, int], Any]
+    schedule: Callable[[Any, Any, Method, Values], tuple[int, int]]
+    scoring_bytes: int
+    clusterings: dict[str, str]
+    caps: dict[str, str]
+    display: ModelDisplay
+    accepts: Callable[[Any], bool] = lambda data: True
+    wanted: str = ""
+    streamed: type | None = None
+    hold_out_documents: Callable[[Any, float, int], Any] | None = None
+    bound_unit: Callable[[Any], float] | None = None
+    raced_by: RacedBy = "lower_bound"
+    observed: Callable[[Any], int] | None = None
+    unit: tuple[str, str] = ("entry", "entries")
+    tiny: Callable[[], tuple[Any, Values]] | None = None
+
+    def fits(self, data: Any) -> bool:
+        """Whether the model is for such data."""
+        return (isinstance(data, self.data_type) or self.on_disk(data)) and self.accepts(data)
+
+    def on_disk(self, data: Any) -> bool:
+        """Whether such data are kept on disk, so that only methods that stream can take them."""
+        return self.streamed is not None and isinstance(data, self.streamed)
+
+    def accept(self, data: Any) -> None:
+        """Raise a ParameterError when the data are not of the model's kind."""
+        if not (isinstance(data, self.data_type) or self.on_disk(data)):
+            raise ParameterError(
+                f"model {self.name!r} is for a {self.data_type.__name__.lower()}; this is a "
+                f"{type(data).__name__.lower()}."
+            )
+        if not self.accepts(data):
+            name = getattr(data, "name", "this")
+            raise ParameterError(f"model {self.name!r} is for {self.wanted}; {name!r} is not one.")
+
+
+TOLERANCE = Parameter(
+    "tol", "float", 1e-5, "A run has converged when the watched quantity changes by less than this in a sweep.",
+    "Tolerance", 1e-12, 1.0,
+)  # fmt: skip
+
+
+def max_sweeps(default: int) -> Parameter:
+    """Return the parameter that caps the sweeps of a run."""
+    return Parameter(
+        "max_sweeps", "int", default, "A run stops here at the latest; it can be extended afterwards.",
+        "Sweeps at most", 1, 1_000_000, advanced=False,
+    )  # fmt: skip
+
+
+def burn_in(default: int, low: int, text: str) -> Parameter:
+    """Return the parameter of the burn-in, with its default, lowest value and help."""
+    return Parameter("burn_in", "int", default, text, "Burn-in sweeps", low, 1_000_000)
+
+
+AUTO_BURN_IN = burn_in(
+    0,
+    0,
+    "Sweeps before averaging starts; 0 waits until the responsibilities have settled, "
+    f"{BURN_IN_CAP} sweeps at most. Both are counted from the last merge or split.",
+)

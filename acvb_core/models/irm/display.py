@@ -1,0 +1,34 @@
+"""How runs of the infinite relational model are shown, of a relation and of a network."""
+
+from __future__ import annotations
+
+from acvb_core.core.display import BOUND, LOO_NATS, Measure, ModelDisplay, change_of
+
+
+def _heldout(unit: str) -> Measure:
+    return Measure(
+        "heldout",
+        f"Held-out log likelihood (nats {unit})",
+        "heldout_log_likelihood",
+        6,
+        f"%{{y:.4f}} nats {unit}",
+    )
+
+
+_COMMON = (BOUND, LOO_NATS, change_of("q"))
+RELATION_DISPLAY = ModelDisplay(
+    (
+        *_COMMON,
+        _heldout("an entry"),
+        Measure("k_rows", "Row clusters", "effective_k_rows", 4, step=True, small=True),
+        Measure("k_cols", "Column clusters", "effective_k_cols", 5, step=True, small=True),
+    )
+)
+NETWORK_DISPLAY = ModelDisplay(
+    (
+        *_COMMON,
+        _heldout("a pair"),
+        Measure("k_rows", "Clusters", "effective_k_rows", 4, step=True, small=True),
+    ),
+    titles={"k_rows": ("Clusters", "Clusters (rows)")},
+)

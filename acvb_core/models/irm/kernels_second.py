@@ -1,0 +1,238 @@
+"""Compiled inner loop of second-order CVB for the two-domain IRM (TNW07; IRM14 §5).
+
+Every log Gamma(c + count) becomes log Gamma(c + mean) + 1/2 trigamma(c + mean) variance. Two ways to take the
+variances share one kernel:
+
+* "paper" (IRM14 eqs. 91-99): var n_kl = sum_ij x q1(1-q1) q2(1-q2), the zeros and totals likewise.
+* "exact": the variance of the count under the factorised q, in which entries that share an object are
+  correlated. With p = q_ik, an object adds p v+ + p(1-p) (n+)^2 + 2 p c+ to the variance of the counts without
+  it, where v+ is the variance of n+ and c+ the covariance of n+ with the counts without the object; put into
+  cluster k (p = 1) it adds v+ + 2 c+.
+
+Symbols as in `kernels.py`; u_jl = q2_jl (1 - q2_jl).
+"""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from acvb_core.models.irm.kernels import NEGLIGIBLE, OPTIONS, Floats, add_share, log_prior, normalise, total_of
+from acvb_core.core.special import lbeta, trigamma
+
+# Position of the three variances in arrays whose first axis has length 3.
+ONES, ZEROS, TOTAL = 0, 1, 2
+
+
+@nb.njit(**OPTIONS)
+def _second_terms(x: Floats, y: Floats, variance: Floats, out: Floats) -> None:
+    """Write the second-order E log B(x, y) for variances of x, y and x + y of shape (3, n)."""
+    var_x = variance[ONES]
+    var_y = variance[ZEROS]
+    var_total = variance[TOTAL]
+    for t in range(x.shape[0]):
+        correction = trigamma(x[t]) * var_x[t] + trigamma(y[t]) * var_y[t]
+        correction -= trigamma(x[t] + y[t]) * var_total[t]
+        out[t] = lbeta(x[t], y[t]) + 0.5 * correction
+
+
+@nb.njit(**OPTIONS)
+def _added_variance(
+    share: float, exact: bool, plus: Floats, spread: Floats, covariance: Floats, out: Floats
+) -> None:
+    """Write what an object that is in the cluster with probability `share` adds to the variance of a count."""
+    for m in range(out.shape[0]):
+        if exact:
+            out[m] = share * (spread[m] + 2.0 * covariance[m]) + share * (1.0 - share) * plus[m] * plus[m]
+        else:
+            out[m] = share * (1.0 - share) * spread[m]
+
+
+@nb.njit(**OPTIONS)
+def _covariances(
+    ones_of: NDArray[np.int32],
+    unknown_of: NDArray[np.int32],
+    spread: Floats,
+    linked: Floats,
+    unknown: Floats,
+    all_linked: Floats,
+    all_unknown: Floats,
+    total_spread: Floats,
+    rest: Floats,
+    plus_spread: Floats,
+    unknown_spread: Floats,
+    soft: NDArray[np.bool_],
+    out: Floats,
+) -> None:
+    """Write c+ of the ones, zeros and totals of one object, shape (3, K, L); every input is without it.
+
+    With c_jk, h_jk the expected number of objects of cluster k that are linked to j, unknown to j:
+    ones: sum over links of u_jl c_jk; totals: sum over observed j of u_jl (m_k - h_jk); zeros: totals' and ones'
+    sums rearranged so that only links and unknown entries are visited.
+    """
+    n_own, n_other = out.shape[1], out.shape[2]
+    for k in range(n_own):
+        for m in range(n_other):
+            out[ONES, k, m] = 0.0
+            # Start from the sums over every j, then take the unknown ones and the links out.
+            out[TOTAL, k, m] = rest[k] * (total_spread[m] - unknown_spread[m]) - all_unknown[k, m]
+            out[ZEROS, k, m] = -all_linked[k, m] - rest[k] * plus_spread[m]
+    for j in ones_of:
+        if soft[j]:
+            for k in range(n_own):
+                for m in range(n_other):
+                    out[ONES, k, m] += spread[j, m] * linked[j, k]
+                    out[ZEROS, k, m] += spread[j, m] * (unknown[j, k] + linked[j, k])
+    for j in unknown_of:
+        if soft[j]:
+            for k in range(n_own):
+                for m in range(n_other):
+                    out[TOTAL, k, m] += spread[j, m] * unknown[j, k]
+                    out[ZEROS, k, m] += spread[j, m] * linked[j, k]
+    for k in range(n_own):
+        for m in range(n_other):
+            out[ZEROS, k, m] += out[TOTAL, k, m]
+
+
+@nb.njit(**OPTIONS)
+def second_order(
+    objects: NDArray[np.int64],
+    q: Floats,
+    links: Floats,
+    zeros: Floats,
+    links_spread: Floats,
+    unknown_spread: Floats,
+    beta_ones: Floats,
+    beta_zeros: Floats,
+    mass: Floats,
+    variance: Floats,
+    alpha: float,
+    exact: bool,
+    indptr: NDArray[np.int32],
+    indices: NDArray[np.int32],
+    unknown_indptr: NDArray[np.int32],
+    unknown_indices: NDArray[np.int32],
+    spread: Floats,
+    soft: NDArray[np.bool_],
+    linked: Floats,
+    unknown: Floats,
+    all_linked: Floats,
+    all_unknown: Floats,
+    update: bool,
+) -> float:
+    """CVB update of some objects; returns the sum of log C_i.
+
+    Parameters (those that `kernels.zeroth_order` has not)
+    ----------
+    links_spread, unknown_spread : ndarrays, shape (N, L)
+        Sums of u_jl over an object's links and over its unknown entries.
+    variance : ndarray, shape (3, K, L)
+        Variances of the ones, zeros and totals with every object counted; kept up to date.
+    exact : bool
+        Which variances; the arguments from `indptr` on are used by the exact ones only.
+    spread, soft : ndarrays, shapes (N', L), (N',)
+        u_jl of the other domain, and whether any of them is worth a visit.
+    linked, unknown : ndarrays, shape (N', K)
+        c_jk and h_jk with every object counted; kept up to date.
+    all_linked, all_unknown : ndarrays, shape (K, L)
+        sum_j u_jl c_jk and sum_j u_jl h_jk; kept up to date.
+    """
+    n_own, n_other = beta_ones.shape
+    total_spread = spread.sum(axis=0)
+    x = np.empty((2 * n_own, n_other))
+    y = np.empty((2 * n_own, n_other))
+    around = np.empty((3, 2 * n_own * n_other))
+    cluster_variance = around.reshape(3, 2 * n_own, n_other)
+    terms = np.empty(2 * n_own * n_other)
+    covariance = np.zeros((3, n_own, n_other))
+    plus = np.empty((3, n_other))
+    plus_spread = np.empty((3, n_other))
+    added = np.empty(n_other)
+    log_weights = np.empty(n_own)
+    rest = np.empty(n_own)
+    log_normaliser = 0.0
+    for visit in range(objects.shape[0]):
+        i = objects[visit]
+        ones_of = indices[indptr[i] : indptr[i + 1]]
+        unknown_of = unknown_indices[unknown_indptr[i] : unknown_indptr[i + 1]]
+        for m in range(n_other):
+            plus[ONES, m] = links[i, m]
+            plus[ZEROS, m] = zeros[i, m]
+            plus[TOTAL, m] = links[i, m] + zeros[i, m]
+            plus_spread[ONES, m] = links_spread[i, m]
+            plus_spread[TOTAL, m] = max(total_spread[m] - unknown_spread[i, m], 0.0)
+            plus_spread[ZEROS, m] = max(plus_spread[TOTAL, m] - links_spread[i, m], 0.0)
+        for k in range(n_own):
+            rest[k] = max(mass[k] - q[i, k], 0.0)
+        if exact:
+            _shift_neighbours(q[i], -1.0, ones_of, unknown_of, linked, unknown)
+            for k in range(n_own):
+                for m in range(n_other):
+                    all_linked[k, m] -= q[i, k] * links_spread[i, m]
+                    all_unknown[k, m] -= q[i, k] * unknown_spread[i, m]
+            _covariances(
+                ones_of, unknown_of, spread, linked, unknown, all_linked, all_unknown, total_spread, rest,
+                links_spread[i], unknown_spread[i], soft, covariance,
+            )  # fmt: skip
+        for k in range(n_own):
+            share = q[i, k]
+            row = n_own + k
+            add_share(beta_ones[k], plus[ONES], 1.0 - share, x[k])
+            add_share(beta_zeros[k], plus[ZEROS], 1.0 - share, y[k])
+            add_share(beta_ones[k], plus[ONES], -share, x[row])
+            add_share(beta_zeros[k], plus[ZEROS], -share, y[row])
+            for what in range(3):
+                _added_variance(share, exact, plus[what], plus_spread[what], covariance[what, k], added)
+                for m in range(n_other):
+                    without = max(variance[what, k, m] - added[m], 0.0)
+                    variance[what, k, m] = without
+                    cluster_variance[what, row, m] = without
+                    inside = without + plus_spread[what, m]
+                    if exact:
+                        inside += 2.0 * covariance[what, k, m]
+                    cluster_variance[what, k, m] = max(inside, 0.0)
+        _second_terms(x.reshape(-1), y.reshape(-1), around, terms)
+        log_prior(rest, alpha, log_weights)
+        for k in range(n_own):
+            row = n_own + k
+            log_weights[k] += total_of(terms[k * n_other : (k + 1) * n_other])
+            log_weights[k] -= total_of(terms[row * n_other : (row + 1) * n_other])
+        log_normaliser += normalise(log_weights)
+        for k in range(n_own):
+            if update:
+                change = log_weights[k] - q[i, k]
+                q[i, k] = log_weights[k]
+                mass[k] += change
+                if abs(change) > NEGLIGIBLE:
+                    add_share(beta_ones[k], plus[ONES], change, beta_ones[k])
+                    add_share(beta_zeros[k], plus[ZEROS], change, beta_zeros[k])
+            for what in range(3):
+                _added_variance(q[i, k], exact, plus[what], plus_spread[what], covariance[what, k], added)
+                for m in range(n_other):
+                    variance[what, k, m] += added[m]
+        if exact:
+            _shift_neighbours(q[i], 1.0, ones_of, unknown_of, linked, unknown)
+            for k in range(n_own):
+                for m in range(n_other):
+                    all_linked[k, m] += q[i, k] * links_spread[i, m]
+                    all_unknown[k, m] += q[i, k] * unknown_spread[i, m]
+    return log_normaliser
+
+
+@nb.njit(**OPTIONS)
+def _shift_neighbours(
+    shares: Floats,
+    sign: float,
+    ones_of: NDArray[np.int32],
+    unknown_of: NDArray[np.int32],
+    linked: Floats,
+    unknown: Floats,
+) -> None:
+    """Take an object out of its neighbours' sums (sign -1) or put it in (+1)."""
+    for j in ones_of:
+        for k in range(shares.shape[0]):
+            linked[j, k] += sign * shares[k]
+    for j in unknown_of:
+        for k in range(shares.shape[0]):
+            unknown[j, k] += sign * shares[k]

@@ -1,0 +1,71 @@
+"""Memory a run of the IRM will need, known before it starts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from acvb_core.data.relation import Relation
+from acvb_core.models.irm.moves import TRIALS
+
+
+def memory_bytes(relation: Relation, method: str, values: dict[str, Any]) -> int:
+    """Return the peak memory of a run in bytes, beyond the relation and its transpose.
+
+    Counted at the clusters a run begins with, for whichever is largest: the start; a sweep, with responsibilities
+    before, now and in the making, the sums over links and zeros of both passes, and the mean of an averaged run; a
+    split, with the states that wait for their trial. Block by block work is small beside them. A sampler's clusters
+    have no upper limit.
+    """
+    n_rows, n_cols = relation.shape
+    if "k_cols" not in values:
+        return _network_bytes(relation, method, values)
+    own = n_rows * values["k_rows"] + n_cols * values["k_cols"]
+    across = n_rows * values["k_cols"] + n_cols * values["k_rows"]
+    sweep = 4 * own + 2 * across
+    if method in ("acvb", "acvb0"):
+        sweep += own
+    if method == "gibbs":
+        sweep += 5 * own
+    if method in ("acvb", "cvb"):
+        sweep += own + across
+        if values["variance"] == "exact":
+            sweep += own + 7 * across
+    start = 2 * own
+    if values["init"] == "spectral":
+        start += 4 * (n_rows + n_cols) * (max(values["k_rows"], values["k_cols"]) + 10)
+    split = 0
+    if values.get("split", False):
+        split = (4 + TRIALS) * own + across + 9 * _largest(relation, min(values["k_rows"], values["k_cols"]))
+    return 8 * max(start, sweep, split)
+
+
+def _largest(relation: Relation, k: int) -> int:
+    """Return how many links and unknown entries the members of the largest cluster may have, which a split weighs.
+
+    Thrice the share that all would have if they were alike.
+    """
+    return (relation.n_ones + relation.n_missing) * min(3, k) // k
+
+
+def _network_bytes(relation: Relation, method: str, values: dict[str, Any]) -> int:
+    """Return the peak memory of a run with one domain: no sums over links are kept, they are made node by node.
+
+    For whichever is largest: the start, a sweep, or a split.
+    """
+    n_nodes, k = relation.shape[0], values["k_rows"]
+    own = n_nodes * k
+    sweep = 6 * own
+    if method in ("acvb", "acvb0"):
+        sweep += own
+    if method in ("acvb", "cvb"):
+        sweep += own
+    if method == "gibbs":
+        sweep = 14 * n_nodes * max(k, 8)  # there is room for eight clusters at least
+    start = 3 * own
+    if values["init"] == "spectral":
+        start = 2 * own + 9 * n_nodes * (k + 10) // 2
+    split = 0
+    if values.get("split", False):
+        both_ways = relation.network is None or relation.network.directed
+        split = (4 + TRIALS) * own + 6 * _largest(relation, k) * (2 if both_ways else 1)
+    return 8 * max(start, sweep, split)

@@ -1,0 +1,221 @@
+"""Merge clusters when the lower bound rises: a move that coordinate-wise sweeps cannot make.
+
+Two clusters that split one true group are a fixed point of every variational method here, each object content
+where it is, although the bound of the merged state is higher by tens of nats.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betaln, xlogy
+
+from acvb_core.models.irm.kernels import OPTIONS, Floats
+from acvb_core.models.irm.state import IrmState, stick_log_evidence
+from acvb_core.core.protocols import Checkpoint, no_checkpoint
+from acvb_core.core.special import lbeta
+
+#: A merge must raise the bound by more than this (nats), or rounding could undo and redo it.
+_LEAST_GAIN = 1e-6
+
+
+class _Pair(NamedTuple):
+    gain: float
+    domain: str
+    k: int
+    other: int
+
+
+def merge_clusters(
+    state: IrmState, *, largest_first: bool = True, checkpoint: Checkpoint = no_checkpoint
+) -> tuple[IrmState, int]:
+    """Merge pairs of clusters, best first, while the lower bound rises.
+
+    Parameters
+    ----------
+    state : IrmState
+        With its counts up to date.
+    largest_first : bool
+        Whether the merged clusters will be put in order of size (the stick-breaking prior depends on it).
+
+    Returns
+    -------
+    state : IrmState
+    merged : int
+        Number of merges made.
+    """
+    merged = 0
+    while True:
+        best: _Pair | None = None
+        for domain in state.q:
+            found = _best_pair(state, domain, largest_first, checkpoint)
+            if found is not None and (best is None or found.gain > best.gain):
+                best = found
+        if best is None:
+            return state, merged
+        state = _merged(state, best.domain, best.k, best.other)
+        merged += 1
+
+
+def promising_merges(
+    state: IrmState, n: int, worst: float, checkpoint: Checkpoint = no_checkpoint
+) -> Iterator[tuple[IrmState, str, NDArray[np.bool_]]]:
+    """Give the states after the n merges of each domain that change the bound's blocks and sticks most to the good.
+
+    One that changes them by less than `worst` (nats, negative) is left out. Each comes with what is tried, and with
+    the two clusters' members.
+    """
+    for domain, q in state.q.items():
+        limits = _gains_without_entropy(state, domain, True, checkpoint)
+        labels = q.argmax(axis=1)
+        for pair in np.argsort(-limits, axis=None, kind="stable")[:n]:
+            k, other = divmod(int(pair), len(limits))
+            if limits[k, other] > worst:
+                members = (labels == k) | (labels == other)
+                yield _merged(state, domain, k, other), f"merge {domain}", members
+
+
+def _best_pair(state: IrmState, domain: str, largest_first: bool, checkpoint: Checkpoint) -> _Pair | None:
+    """Return the best merge of a domain that raises the bound, None if none does."""
+    q = state.q[domain]
+    if q.shape[1] < 2:
+        return None
+    limits = _gains_without_entropy(state, domain, largest_first, checkpoint)
+    # The entropy only falls in a merge, so the gain without it is an upper limit: look at the highest first.
+    best: _Pair | None = None
+    for pair in np.argsort(-limits, axis=None, kind="stable"):
+        k, other = divmod(int(pair), len(limits))
+        least = _LEAST_GAIN if best is None else best.gain
+        if limits[k, other] <= least:
+            break
+        both = q[:, k] + q[:, other]
+        entropy = float((xlogy(q[:, k], q[:, k]) + xlogy(q[:, other], q[:, other]) - xlogy(both, both)).sum())
+        if limits[k, other] + entropy > least:
+            best = _Pair(float(limits[k, other]) + entropy, domain, k, other)
+        checkpoint()
+    return best
+
+
+def _gains_without_entropy(
+    state: IrmState, domain: str, largest_first: bool, checkpoint: Checkpoint
+) -> Floats:
+    """Return what the bound's blocks and sticks gain when a later cluster of a domain is put into an earlier one.
+
+    Shape (K, K), -inf on and below the diagonal.
+    """
+    a, b = state.hyper.blocks(state.ones.shape)
+    n, zeros = np.maximum(state.ones, 0.0), np.maximum(state.entries - state.ones, 0.0)
+    if domain != state.layout.axes[0]:
+        n, zeros, a, b = (np.ascontiguousarray(array.T) for array in (n, zeros, a, b))
+    terms = betaln(a + n, b + zeros) - betaln(a, b)
+    mass = state.q[domain].sum(axis=0)
+    alpha = state.hyper.alpha[domain]
+    # After a first merge the clusters may be out of order, and will not stay so.
+    sticks = stick_log_evidence(np.sort(mass)[::-1] if largest_first else mass, alpha)
+    gains = np.full((len(mass), len(mass)), -np.inf)
+    layout = state.layout
+    for k in range(len(mass) - 1):
+        if layout.one_domain:
+            _gains_within(k, n, zeros, a, b, terms, not layout.symmetric, gains[k])
+        else:
+            _gains_across(k, n, zeros, a, b, terms, gains[k])
+        _add_stick_gains(k, mass, alpha, sticks, largest_first, gains[k])
+        checkpoint()
+    return gains
+
+
+@nb.njit(**OPTIONS)
+def _gains_across(k: int, n: Floats, zeros: Floats, a: Floats, b: Floats, terms: Floats, out: Floats) -> None:
+    """Write what the blocks gain when each later row cluster is put into cluster k, the columns being others."""
+    n_clusters, n_other = n.shape
+    for other in range(k + 1, n_clusters):
+        gain = 0.0
+        for m in range(n_other):
+            gain += lbeta(a[k, m] + n[k, m] + n[other, m], b[k, m] + zeros[k, m] + zeros[other, m])
+            gain -= lbeta(a[k, m], b[k, m]) + terms[k, m] + terms[other, m]
+        out[other] = gain
+
+
+@nb.njit(**OPTIONS)
+def _gains_within(
+    k: int, n: Floats, zeros: Floats, a: Floats, b: Floats, terms: Floats, directed: bool, out: Floats
+) -> None:
+    """Write what the blocks gain when each later cluster is put into cluster k, rows and columns being the same."""
+    n_clusters = n.shape[0]
+    for other in range(k + 1, n_clusters):
+        gain = 0.0
+        for m in range(n_clusters):
+            if m != k and m != other:
+                gain += lbeta(a[k, m] + n[k, m] + n[other, m], b[k, m] + zeros[k, m] + zeros[other, m])
+                gain -= lbeta(a[k, m], b[k, m]) + terms[k, m] + terms[other, m]
+                if directed:
+                    gain += lbeta(a[m, k] + n[m, k] + n[m, other], b[m, k] + zeros[m, k] + zeros[m, other])
+                    gain -= lbeta(a[m, k], b[m, k]) + terms[m, k] + terms[m, other]
+        ones = n[k, k] + n[other, other] + n[k, other]
+        nothing = zeros[k, k] + zeros[other, other] + zeros[k, other]
+        gain -= terms[k, k] + terms[other, other] + terms[k, other]
+        if directed:
+            ones += n[other, k]
+            nothing += zeros[other, k]
+            gain -= terms[other, k]
+        out[other] = gain + lbeta(a[k, k] + ones, b[k, k] + nothing) - lbeta(a[k, k], b[k, k])
+
+
+@nb.njit(**OPTIONS)
+def _add_stick_gains(
+    k: int, mass: Floats, alpha: float, sticks: float, largest_first: bool, out: Floats
+) -> None:
+    """Add what the prior's part of the bound gains when each later cluster is put into cluster k."""
+    n_clusters = mass.shape[0]
+    after = np.empty(n_clusters - 1)
+    for other in range(k + 1, n_clusters):
+        at = 0
+        for c in range(n_clusters):
+            if c != other:
+                after[at] = mass[c] + (mass[other] if c == k else 0.0)
+                at += 1
+        arranged = np.sort(after)[::-1].copy() if largest_first else after
+        out[other] += _stick_evidence(arranged, alpha) - sticks
+
+
+@nb.njit(**OPTIONS)
+def _stick_evidence(mass: Floats, alpha: float) -> float:
+    """`state.stick_log_evidence`, compiled; lbeta(1, alpha) = -log(alpha)."""
+    beyond = mass.sum()
+    total = 0.0
+    for k in range(mass.shape[0] - 1):
+        beyond = max(beyond - mass[k], 0.0)
+        total += lbeta(1.0 + mass[k], alpha + beyond) + math.log(alpha)
+    return total
+
+
+def _merged(state: IrmState, domain: str, k: int, other: int) -> IrmState:
+    """Return the state with cluster `other` of a domain put into cluster `k`; a per-block prior keeps k's."""
+    layout, hyper = state.layout, state.hyper
+    axes = [axis for axis, name in enumerate(layout.axes) if name == domain]
+    ones, entries, a, b = state.ones, state.entries, hyper.a, hyper.b
+    for axis in axes:
+        ones, entries = _joined(ones, axis, k, other), _joined(entries, axis, k, other)
+        if hyper.per_block:
+            a, b = (np.ascontiguousarray(np.delete(array, other, axis=axis)) for array in (a, b))
+    if layout.symmetric:
+        # The block of the pairs between the two was stored both ways round: it has been added twice.
+        ones[k, k] -= state.ones[k, other]
+        entries[k, k] -= state.entries[k, other]
+    q = {**state.q, domain: _joined(state.q[domain], 1, k, other)}
+    return replace(state, q=q, ones=ones, entries=entries, hyper=replace(hyper, a=a, b=b))
+
+
+def _joined(array: Floats, axis: int, k: int, other: int) -> Floats:
+    """Return the array with slice `other` of an axis added to slice k < other, and left out."""
+    kept = np.delete(array, other, axis=axis)
+    target: list[slice | NDArray[np.int64]] = [slice(None)] * array.ndim
+    target[axis] = slice(k, k + 1)
+    kept[tuple(target)] += np.take(array, [other], axis=axis)
+    return np.ascontiguousarray(kept)

@@ -1,0 +1,130 @@
+"""The IRM seen from outside: lower bound, pseudo leave-one-out, predictions, result tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from acvb_core.data.relation import Relation
+from acvb_core.data.split import HeldOut
+from acvb_core.evaluate.heldout import LinkScore, score_links
+from acvb_core.evaluate.products import pair_products
+from acvb_core.models.irm.domain import DomainPass
+from acvb_core.models.irm.kernels import Floats
+from acvb_core.models.irm.layout import TWO_DOMAINS, Layout
+from acvb_core.models.irm.network import NetworkPass
+from acvb_core.models.irm.state import IrmState, block_counts, hyper_of, lower_bound
+from acvb_core.models.irm.summary import result_tables
+from acvb_core.core.protocols import Checkpoint, Posterior, Responsibilities, no_checkpoint
+
+
+@dataclass(frozen=True)
+class IrmModel:
+    """What can be said of a posterior of the IRM on one relation (a `Model`).
+
+    Attributes
+    ----------
+    relation : Relation
+    layout : Layout
+        Which clusterings there are.
+    """
+
+    relation: Relation
+    layout: Layout = TWO_DOMAINS
+
+    @property
+    def domains(self) -> tuple[str, ...]:
+        """Names of the domains."""
+        return self.layout.domains
+
+    def counts(self, posterior: Posterior) -> tuple[Floats, Floats]:
+        """Return expected ones and observed entries of each block, shape (K1, K2)."""
+        if "ones" in posterior.arrays:
+            return posterior["ones"], posterior["entries"]
+        return block_counts(self.relation, self._responsibilities(posterior), self.layout)
+
+    def _responsibilities(self, posterior: Posterior) -> dict[str, Floats]:
+        return {domain: posterior[domain] for domain in self.domains}
+
+    def lower_bound(self, posterior: Posterior, responsibilities: Responsibilities | None = None) -> float:
+        """Return the variational lower bound of log p(X) in nats, at the best q(v), q(theta) for given q(Z).
+
+        IRM14 eqs. 39-49 with the conjugate factors put in, which leaves Beta functions of the counts.
+        """
+        ones, entries = self.counts(posterior)
+        return lower_bound(
+            IrmState(self._responsibilities(posterior), ones, entries, hyper_of(posterior), self.layout)
+        )
+
+    def pseudo_loo(
+        self,
+        posterior: Posterior,
+        checkpoint: Checkpoint = no_checkpoint,
+        responsibilities: Responsibilities | None = None,
+    ) -> float:
+        """Return sum_i log C1_i + sum_j log C2_j at zeroth order, in nats (ACVB17; nothing is updated).
+
+        With one domain the first sum alone.
+        """
+        hyper = hyper_of(posterior)
+        if self.layout.one_domain:
+            ones, entries = self.counts(posterior)
+            state = IrmState(self._responsibilities(posterior), ones, entries, hyper, self.layout)
+            every = np.arange(self.relation.shape[0])
+            return NetworkPass(self.relation, state).run("zeroth", every, checkpoint, update=False)
+        rows, cols = posterior["rows"], posterior["cols"]
+        a, b = hyper.blocks((rows.shape[1], cols.shape[1]))
+        forward = DomainPass(self.relation, rows, cols, a, b, hyper.alpha["rows"], checkpoint)
+        total = forward.run("zeroth", np.arange(len(rows)), checkpoint, update=False)
+        a, b = np.ascontiguousarray(a.T), np.ascontiguousarray(b.T)
+        backward = DomainPass(self.relation.transposed, cols, rows, a, b, hyper.alpha["cols"], checkpoint)
+        return total + backward.run("zeroth", np.arange(len(cols)), checkpoint, update=False)
+
+    def predict(self, posterior: Posterior, heldout: HeldOut) -> Floats:
+        """Return p(x_ij = 1) = sum_kl q1_ik q2_jl (a + n_kl) / (a + b + T_kl) of each held-out entry.
+
+        A node's link to itself is inside its own cluster: sum_k q_ik (a + n_kk) / (a + b + T_kk).
+        """
+        strengths = self.strengths(posterior)
+        rows, cols = (posterior[domain] for domain in self.layout.axes)
+        found = pair_products(rows @ strengths, cols, heldout.rows, heldout.columns)
+        if self.layout.one_domain:
+            own = heldout.rows == heldout.columns
+            found[own] = rows[heldout.rows[own]] @ strengths.diagonal()
+        return np.clip(found, 1e-12, 1.0 - 1e-12)
+
+    def strengths(self, posterior: Posterior) -> Floats:
+        """Return the posterior mean of every block's link probability, shape (K1, K2)."""
+        ones, entries = self.counts(posterior)
+        hyper = hyper_of(posterior)
+        return (hyper.a + ones) / (hyper.a + hyper.b + entries)
+
+    def extras(
+        self,
+        posterior: Posterior,
+        responsibilities: Responsibilities | None = None,
+        pseudo_loo: float | None = None,
+        lower_bound: float | None = None,
+    ) -> dict[str, float]:
+        """Return nothing: the IRM has no diagnostics of its own."""
+        return {}
+
+    @property
+    def score_type(self) -> type[LinkScore]:
+        """Scores of predicted links."""
+        return LinkScore
+
+    def score(self, probability: Floats, heldout: HeldOut) -> LinkScore:
+        """Return the scores of predictions, against the density of the training relation: what one block predicts."""
+        return score_links(probability, heldout.values, self.relation.density)
+
+    def completed(self, posterior: Posterior) -> Posterior:
+        """Return the posterior: there is all of it."""
+        return posterior
+
+    def tables(self, posterior: Posterior) -> dict[str, Any]:
+        """Return the frames `rows`, `columns` (two domains only) and `blocks` (see `summary.result_tables`)."""
+        ones, entries = self.counts(posterior)
+        return result_tables(self.relation, posterior, ones, entries, hyper_of(posterior), self.layout)

@@ -1,0 +1,133 @@
+"""Sums of responsibilities over the links of each object: the one product every method needs.
+
+A pattern needs no stored values, and after some sweeps most objects sit in one cluster: then only the
+responsibilities worth counting are added, which is faster than a dense product.
+"""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from acvb_core.models.irm.kernels import NEGLIGIBLE, OPTIONS, Floats
+from acvb_core.core.protocols import Checkpoint, no_checkpoint
+
+#: Additions a kernel call may do: some 30 ms.
+_ADDITIONS = 30_000_000
+#: Below this share of non-negligible responsibilities the compressed form is the faster one.
+_COMPRESS_BELOW = 0.4
+
+
+def neighbour_sums(
+    pattern: sparse.csr_array, responsibilities: Floats, checkpoint: Checkpoint = no_checkpoint
+) -> Floats:
+    """Return pattern @ responsibilities for values in [0, 1]; those below 1e-12 may be taken as zero.
+
+    Parameters
+    ----------
+    pattern : csr_array of bool, shape (N, N')
+    responsibilities : ndarray, shape (N', K)
+
+    Returns
+    -------
+    ndarray, shape (N, K)
+    """
+    responsibilities = np.ascontiguousarray(responsibilities, dtype=np.float64)
+    n_counted = count_large(responsibilities)
+    if pattern.nnz == 0 or n_counted > _COMPRESS_BELOW * responsibilities.size:
+        return pattern_product(pattern, responsibilities, checkpoint)
+    out = np.zeros((pattern.shape[0], responsibilities.shape[1]))
+    starts, clusters, values = compress(responsibilities, n_counted)
+    per_link = max(n_counted / len(responsibilities), 1.0)
+    for begin, end in _runs_of_rows(pattern.indptr, int(_ADDITIONS / per_link)):
+        _add_compressed(pattern.indptr, pattern.indices, starts, clusters, values, begin, end, out)
+        checkpoint()
+    return out
+
+
+def pattern_product(
+    pattern: sparse.csr_array, values: Floats, checkpoint: Checkpoint = no_checkpoint
+) -> Floats:
+    """Return pattern @ values for any values, shape (N, K)."""
+    values = np.ascontiguousarray(values, dtype=np.float64)
+    out = np.zeros((pattern.shape[0], values.shape[1]))
+    if pattern.nnz == 0:
+        return out
+    for begin, end in _runs_of_rows(pattern.indptr, _ADDITIONS // values.shape[1]):
+        _add_dense(pattern.indptr, pattern.indices, values, begin, end, out)
+        checkpoint()
+    return out
+
+
+def _runs_of_rows(indptr: NDArray[np.int32], links_per_run: int) -> list[tuple[int, int]]:
+    """Cut rows into runs of at most about `links_per_run` stored entries (a single row may hold more)."""
+    n_rows = len(indptr) - 1
+    marks = np.arange(links_per_run, int(indptr[-1]), links_per_run)
+    edges = np.unique(np.concatenate([[0], np.searchsorted(indptr, marks, side="left"), [n_rows]]))
+    return [(int(begin), int(end)) for begin, end in zip(edges[:-1], edges[1:], strict=True)]
+
+
+@nb.njit(**OPTIONS)
+def count_large(responsibilities: Floats) -> int:
+    """Return how many responsibilities are not negligible."""
+    count = 0
+    for i in range(responsibilities.shape[0]):
+        for k in range(responsibilities.shape[1]):
+            if responsibilities[i, k] > NEGLIGIBLE:
+                count += 1
+    return count
+
+
+@nb.njit(**OPTIONS)
+def compress(responsibilities: Floats, count: int):  # type: ignore[no-untyped-def]
+    """Return the non-negligible responsibilities as row starts, cluster numbers and values."""
+    starts = np.zeros(responsibilities.shape[0] + 1, np.int64)
+    clusters = np.empty(count, np.int32)
+    values = np.empty(count)
+    at = 0
+    for i in range(responsibilities.shape[0]):
+        for k in range(responsibilities.shape[1]):
+            if responsibilities[i, k] > NEGLIGIBLE:
+                clusters[at] = k
+                values[at] = responsibilities[i, k]
+                at += 1
+        starts[i + 1] = at
+    return starts, clusters, values
+
+
+@nb.njit(**OPTIONS)
+def _add_dense(
+    indptr: NDArray[np.int32],
+    indices: NDArray[np.int32],
+    values: Floats,
+    begin: int,
+    end: int,
+    out: Floats,
+) -> None:
+    n_columns = values.shape[1]
+    for i in range(begin, end):
+        row = out[i]
+        for p in range(indptr[i], indptr[i + 1]):
+            other = values[indices[p]]
+            for k in range(n_columns):
+                row[k] += other[k]
+
+
+@nb.njit(**OPTIONS)
+def _add_compressed(
+    indptr: NDArray[np.int32],
+    indices: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    clusters: NDArray[np.int32],
+    values: Floats,
+    begin: int,
+    end: int,
+    out: Floats,
+) -> None:
+    for i in range(begin, end):
+        for p in range(indptr[i], indptr[i + 1]):
+            j = indices[p]
+            for e in range(starts[j], starts[j + 1]):
+                out[i, clusters[e]] += values[e]

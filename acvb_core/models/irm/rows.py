@@ -1,0 +1,298 @@
+"""The registry's rows of the IRM."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from acvb_core.core.averaging import Averaged, SampleMean
+from acvb_core.data.relation import Network, Relation
+from acvb_core.data.split import hold_out
+from acvb_core.models.irm.cvb import CollapsedIrm
+from acvb_core.models.irm.display import NETWORK_DISPLAY, RELATION_DISPLAY
+from acvb_core.models.irm.gibbs import GibbsIrm
+from acvb_core.models.irm.hyper import Hyper
+from acvb_core.models.irm.layout import TWO_DOMAINS, Layout, network_layout
+from acvb_core.models.irm.memory import memory_bytes
+from acvb_core.models.irm.model import IrmModel
+from acvb_core.models.irm.moves import MOVES_EVERY, MOVES_FROM, Moves
+from acvb_core.models.irm.network_cvb import CollapsedNetwork
+from acvb_core.models.irm.network_gibbs import GibbsNetwork
+from acvb_core.models.irm.network_vb import VariationalNetwork
+from acvb_core.models.irm.start import Start
+from acvb_core.models.irm.vb import VariationalIrm
+from acvb_core.core.parameters import Parameter
+from acvb_core.core.protocols import Inference, Model
+from acvb_core.core.rows import AUTO_BURN_IN, TOLERANCE, Method, ModelRow, Values, burn_in, max_sweeps
+
+
+def _irm_model(relation: Any) -> Model:
+    return IrmModel(relation)
+
+
+def _network_model(relation: Any) -> Model:
+    return IrmModel(relation, network_layout(relation))
+
+
+def _irm_schedule(train: Any, heldout: Any, method: Method, values: Values) -> tuple[int, int]:
+    n_heldout = 0 if heldout is None else heldout.n
+    return 1 if train.n_ones + train.n_missing < 2_000_000 else 5, 5 if n_heldout < 50_000 else 20
+
+
+def _tiny_relation() -> tuple[Relation, Values]:
+    """Two clusters of row objects, each linked to its own column objects."""
+    ones = [[int((i < 6) == (j < 5) or i == j) for j in range(10)] for i in range(12)]
+    return Relation.build(ones, name="tiny"), {"k_rows": 3, "k_cols": 3}
+
+
+def _tiny_network() -> tuple[Relation, Values]:
+    """Two groups, and links between them. Other kinds of networks use the same functions."""
+    ones = [[int(i != j and ((i < 5) == (j < 5) or i + j == 9)) for j in range(10)] for i in range(10)]
+    return Relation.build(ones, name="tiny", network=Network()), {"k_rows": 3}
+
+
+IRM = ModelRow(
+    "irm",
+    "Infinite Relational Model",
+    "a relation: which row objects are linked to which column objects",
+    _irm_model,
+    {"rows": "row clusters", "cols": "column clusters"},
+    memory_bytes,
+    Relation,
+    hold_out,
+    _irm_schedule,
+    96,  # a probability, and the sorted copies behind the ranking scores
+    {"rows": "rows", "cols": "columns"},
+    {"rows": "k_rows", "cols": "k_cols"},
+    RELATION_DISPLAY,
+    observed=lambda relation: relation.n_observed,
+    tiny=_tiny_relation,
+)
+
+NETWORK = ModelRow(
+    "network",
+    "Infinite Relational Model of a network",
+    "a network: which objects of one kind are linked to which",
+    _network_model,
+    {"rows": "clusters"},
+    memory_bytes,
+    Relation,
+    hold_out,
+    _irm_schedule,
+    96,
+    {"rows": "nodes"},
+    {"rows": "k_rows"},
+    NETWORK_DISPLAY,
+    accepts=lambda relation: relation.network is not None,
+    wanted="a relation whose two sides are the same objects (load it with domains='one', or use "
+    "`acvb_core.as_network`)",
+    observed=lambda network: network.n_known,
+    unit=("pair", "pairs"),
+    tiny=_tiny_network,
+)
+
+#: Splits may go up to so many times the number of clusters to begin with.
+SPLIT_LIMIT = 2
+
+
+def _size(name: str, clusters: str) -> Parameter:
+    return Parameter(
+        name, "int", 20, f"{clusters} to begin with; those that are not needed die out or are merged, and splits may "
+        "add some, up to twice this number.", f"{clusters} to begin with", 1, 1000, advanced=False,
+    )  # fmt: skip
+
+
+_SIZE = (_size("k_rows", "Row clusters"), _size("k_cols", "Column clusters"))
+_NETWORK_SIZE = (_size("k_rows", "Clusters"),)
+
+_START = (
+    Parameter(
+        "init", "choice", "spectral",
+        "Where to start: spectral co-clustering of the links (better on sparse data), or the papers' random "
+        "soft assignments.", "Start", choices=("spectral", "random"),
+    ),
+    Parameter(
+        "smoothing", "float", 0.1,
+        "Spectral start only: share of every object that is spread evenly over all clusters.",
+        "Smoothing of the start", 0.0, 1.0,
+    ),
+)  # fmt: skip
+
+_PRIOR = (
+    Parameter(
+        "alpha", "float", 1.0, "Concentration of the stick-breaking prior to start from; larger favours more "
+        "clusters.", "Concentration", 1e-3, 1e3,
+    ),
+    Parameter(
+        "a", "float", 0.1, "Beta prior of a block's link probability to start from: pseudo-count of ones.",
+        "Prior ones (a)", 1e-3, 1e3,
+    ),
+    Parameter(
+        "b", "float", 1.0, "Beta prior of a block's link probability to start from: pseudo-count of zeros.",
+        "Prior zeros (b)", 1e-3, 1e3,
+    ),
+)  # fmt: skip
+
+_VARIATIONAL = (
+    Parameter(
+        "shrink", "float", 1e-5, "A cluster with less than this share of the objects is dropped; 0 keeps all.",
+        "Drop clusters below", 0.0, 0.1,
+    ),
+    Parameter(
+        "merge", "bool", True, f"After {MOVES_FROM} sweeps, and every {MOVES_EVERY} until none is found, merge "
+        "clusters when that raises the lower bound.", "Merge clusters",
+    ),
+    Parameter(
+        "split", "bool", True, "Between merges, split clusters in two when that raises the lower bound.",
+        "Split clusters",
+    ),
+)  # fmt: skip
+
+
+def _hyper(*choices: str) -> Parameter:
+    return Parameter(
+        "hyper", "choice", "tied", "How the hyper-parameters are learned: one Beta prior for all blocks (tied), "
+        "one for each block (only to reproduce the paper: it has no finite optimum), or fixed.",
+        "Hyper-parameters", choices=choices,
+    )  # fmt: skip
+
+
+_VARIANCE = Parameter(
+    "variance", "choice", "paper", "Second-order terms with the paper's variances, or with the exact ones, which "
+    "know that entries sharing an object are correlated.", "Variances", choices=("paper", "exact"),
+)  # fmt: skip
+
+
+def _layout_of(data: Any, values: Values) -> Layout:
+    return TWO_DOMAINS if "k_cols" in values else network_layout(data)
+
+
+def _settings(data: Any, values: Values) -> Values:
+    """Return what every method is built with."""
+    layout = _layout_of(data, values)
+    k_cols = values["k_cols"] if "k_cols" in values else values["k_rows"]
+    return {
+        "relation": data,
+        "start": Start(values["k_rows"], k_cols, values["init"], values["smoothing"]),
+        "hyper": Hyper.tied(values["alpha"], values["a"], values["b"], layout.domains),
+        "hyper_rule": values["hyper"],
+        "layout": layout,
+    }
+
+
+def _variational_settings(data: Any, values: Values) -> Values:
+    most = {domain: SPLIT_LIMIT * values[f"k_{domain}"] for domain in _layout_of(data, values).domains}
+    moves = Moves(values["merge"], values["split"], most)
+    return _settings(data, values) | {"shrink": values["shrink"], "moves": moves}
+
+
+def _collapsed(data: Any, values: Values) -> CollapsedIrm:
+    return CollapsedIrm(**_variational_settings(data, values), order=values.get("variance", "zeroth"))
+
+
+def _averaged(data: Any, values: Values) -> Averaged:
+    return Averaged(_collapsed(data, values), values["burn_in"])
+
+
+def _variational(data: Any, values: Values) -> VariationalIrm:
+    return VariationalIrm(**_variational_settings(data, values))
+
+
+def _gibbs(data: Any, values: Values) -> SampleMean:
+    return SampleMean(GibbsIrm(**_settings(data, values)), values["burn_in"])
+
+
+def _network_cvb0(data: Any, values: Values) -> CollapsedNetwork:
+    return CollapsedNetwork(**_variational_settings(data, values))
+
+
+def _network_cvb(data: Any, values: Values) -> CollapsedNetwork:
+    return CollapsedNetwork(**_variational_settings(data, values), order="paper")
+
+
+def _network_acvb0(data: Any, values: Values) -> Averaged:
+    return Averaged(_network_cvb0(data, values), values["burn_in"])
+
+
+def _network_acvb(data: Any, values: Values) -> Averaged:
+    return Averaged(_network_cvb(data, values), values["burn_in"])
+
+
+def _network_vb(data: Any, values: Values) -> VariationalNetwork:
+    return VariationalNetwork(**_variational_settings(data, values))
+
+
+def _network_gibbs(data: Any, values: Values) -> SampleMean:
+    return SampleMean(GibbsNetwork(**_settings(data, values)), values["burn_in"])
+
+
+_IRM = (*_SIZE, *_START, _hyper("tied", "per-block", "fixed"), *_PRIOR, *_VARIATIONAL)
+_RUN = (max_sweeps(1000), TOLERANCE)
+_AVERAGED_RUN = (max_sweeps(5000), TOLERANCE)
+
+IRM_METHODS = (
+    Method(
+        "irm", "acvb0", "ACVB0",
+        "Averaged CVB0: goes on like CVB0 and answers with the running mean of its responsibilities, which is "
+        "certain to converge.",
+        "Ishiguro, Sato, Ueda, JMLR 18 (2017), eq. 21",
+        (*_IRM, AUTO_BURN_IN, *_AVERAGED_RUN), _averaged, "mean_change", averaged=True,
+    ),
+    Method(
+        "irm", "acvb", "ACVB",
+        "Averaged second-order CVB: the running mean of CVB's responsibilities, certain to converge.",
+        "Ishiguro, Sato, Ueda, JMLR 18 (2017), eq. 21",
+        (*_IRM, _VARIANCE, AUTO_BURN_IN, *_AVERAGED_RUN), _averaged, "mean_change", averaged=True,
+    ),
+    Method(
+        "irm", "cvb0", "CVB0",
+        "Collapsed variational Bayes with counts replaced by their means: fast and accurate, no guarantee that "
+        "it settles.",
+        "Ishiguro, Sato, Ueda, arXiv:1409.4757 (2014), §5",
+        (*_IRM, *_RUN), _collapsed, "pseudo_loo",
+    ),
+    Method(
+        "irm", "cvb", "CVB",
+        "Collapsed variational Bayes with second-order terms for the uncertainty of the counts.",
+        "Ishiguro, Sato, Ueda, arXiv:1409.4757 (2014), §5",
+        (*_IRM, _VARIANCE, *_RUN), _collapsed, "pseudo_loo",
+    ),
+    Method(
+        "irm", "vb", "VB",
+        "Plain variational Bayes: its lower bound never falls, but the bound is looser.",
+        "Ishiguro, Sato, Ueda, arXiv:1409.4757 (2014), §4",
+        (*_IRM, *_RUN), _variational, "lower_bound",
+    ),
+    Method(
+        "irm", "gibbs", "Gibbs",
+        "Collapsed Gibbs sampling under the Chinese restaurant process: samples the posterior, answers with the "
+        "mean of the kept samples, runs as long as it is told.",
+        "Kemp et al., AAAI 2006; Ishiguro, Sato, Ueda, arXiv:1409.4757 (2014), eq. 20",
+        (
+            *_SIZE, *_START, _hyper("tied", "fixed"), *_PRIOR,
+            burn_in(100, 0, "Sweeps that are not kept."), max_sweeps(300),
+        ),
+        _gibbs, None, sampled=True,
+    ),
+)  # fmt: skip
+
+_NETWORK_BUILDERS: dict[str, Callable[[Any, Values], Inference]] = {
+    "acvb0": _network_acvb0,
+    "acvb": _network_acvb,
+    "cvb0": _network_cvb0,
+    "cvb": _network_cvb,
+    "vb": _network_vb,
+    "gibbs": _network_gibbs,
+}
+
+
+def _for_networks(row: Method) -> Method:
+    """Return a method's row for networks: one size, and of the second-order variances the paper's alone."""
+    others = tuple(p for p in row.parameters if p.name not in ("k_rows", "k_cols", "variance"))
+    return replace(
+        row, model="network", parameters=(*_NETWORK_SIZE, *others), build=_NETWORK_BUILDERS[row.name]
+    )
+
+
+NETWORK_METHODS = tuple(_for_networks(row) for row in IRM_METHODS)

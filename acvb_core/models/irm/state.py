@@ -1,0 +1,181 @@
+"""The state that the variational methods of the IRM share, and how it is kept tidy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.special import betaln, xlogy
+
+from acvb_core.core.clusters import Order, is_identity, order_by_size, renormalise, take
+from acvb_core.data.relation import Relation
+from acvb_core.models.irm.hyper import Hyper
+from acvb_core.models.irm.kernels import Floats
+from acvb_core.models.irm.layout import TWO_DOMAINS, Layout
+from acvb_core.models.irm.neighbours import neighbour_sums
+from acvb_core.core.protocols import Array, Checkpoint, Posterior, no_checkpoint
+
+
+@dataclass(frozen=True)
+class IrmState:
+    """Responsibilities of every domain, the block counts that follow from them, and the hyper-parameters.
+
+    Attributes
+    ----------
+    q : mapping of str to ndarray, shape (N, K)
+        Responsibilities of each domain; rows sum to one.
+    ones, entries : ndarrays, shape (K1, K2)
+        Expected ones and observed entries of each block.
+    hyper : Hyper
+    layout : Layout
+        Which domain lies along each axis of the blocks.
+    age : int
+        Sweeps done.
+    moves : Any
+        What the moves between sweeps remember; None when no more are tried.
+    """
+
+    q: Mapping[str, Floats]
+    ones: Floats
+    entries: Floats
+    hyper: Hyper
+    layout: Layout = TWO_DOMAINS
+    age: int = 0
+    moves: Any = None
+
+    @property
+    def masses(self) -> dict[str, Floats]:
+        """Expected cluster sizes of each domain."""
+        return {domain: q.sum(axis=0) for domain, q in self.q.items()}
+
+
+def observed_sums(
+    relation: Relation, responsibilities: Floats, checkpoint: Checkpoint = no_checkpoint
+) -> tuple[Floats, Floats]:
+    """Return n+ and N+ of every row object, shapes (N1, K2): its ones and its zeros by cluster of the columns."""
+    links = neighbour_sums(relation.ones, responsibilities, checkpoint)
+    zeros = responsibilities.sum(axis=0) - links
+    if relation.n_missing:
+        zeros -= neighbour_sums(relation.missing, responsibilities, checkpoint)
+    return links, np.maximum(zeros, 0.0, out=zeros)
+
+
+def block_counts(
+    relation: Relation,
+    q: Mapping[str, Floats],
+    layout: Layout = TWO_DOMAINS,
+    checkpoint: Checkpoint = no_checkpoint,
+) -> tuple[Floats, Floats]:
+    """Return expected ones and observed entries of each block, shape (K1, K2)."""
+    rows, cols = (q[domain] for domain in layout.axes)
+    links, zeros = observed_sums(relation, cols, checkpoint)
+    if not layout.one_domain:
+        ones = rows.T @ links
+        return ones, ones + rows.T @ zeros
+    # A link of an object to itself concerns one object, not two that happen to be in the same cluster: its
+    # expectation is linear in q.
+    own = relation.self_links
+    links -= own[:, :1] * rows
+    zeros -= own[:, 1:] * rows
+    counts = []
+    for sums, inner in ((links, own[:, 0]), (np.maximum(zeros, 0.0), own[:, 1])):
+        pairs = rows.T @ sums
+        if layout.symmetric:
+            pairs = (pairs + pairs.T) / 2.0
+            pairs[np.diag_indices_from(pairs)] /= 2.0
+        pairs[np.diag_indices_from(pairs)] += inner @ rows
+        counts.append(pairs)
+    return counts[0], counts[0] + counts[1]
+
+
+def stick_log_evidence(mass: Array, alpha: float) -> float:
+    """Return sum_{k<K} [lbeta(1 + m_k, alpha + M_k) - lbeta(1, alpha)], the prior's part of the lower bound."""
+    beyond = np.maximum(mass.sum() - np.cumsum(mass), 0.0)
+    return float((betaln(1.0 + mass, alpha + beyond) - betaln(1.0, alpha))[:-1].sum())
+
+
+def tidy(
+    state: IrmState, relation: Relation, shrink: float, *, keep_bound: bool = False
+) -> tuple[IrmState, dict[str, Order] | None]:
+    """Order the clusters of both domains by size and drop the tiny ones (IRM14 §7.1).
+
+    `keep_bound` leaves a domain's order alone where sorting would lower the bound (with a concentration above
+    one the truncated stick-breaking prior need not favour descending sizes), so that VB's bound never falls.
+
+    Returns
+    -------
+    state : IrmState
+    order : dict of str to ndarray, or None
+        None when nothing moved.
+    """
+    orders = {}
+    for domain, mass in state.masses.items():
+        order = order_by_size(mass, shrink)
+        if keep_bound:
+            alpha, unsorted = state.hyper.alpha[domain], np.sort(order)
+            if stick_log_evidence(mass[order], alpha) < stick_log_evidence(mass[unsorted], alpha):
+                order = unsorted
+        orders[domain] = order
+    widths = {domain: q.shape[1] for domain, q in state.q.items()}
+    if all(is_identity(orders[domain], width) for domain, width in widths.items()):
+        return state, None
+    axes = state.layout.axes
+    q = {domain: take(array, (None, domain), orders) for domain, array in state.q.items()}
+    ones, entries = take(state.ones, axes, orders), take(state.entries, axes, orders)
+    if any(len(orders[domain]) < width for domain, width in widths.items()):
+        q = {domain: renormalise(array) for domain, array in q.items()}
+        ones, entries = block_counts(relation, q, state.layout)
+    hyper = state.hyper
+    if hyper.per_block:
+        hyper = replace(hyper, a=take(hyper.a, axes, orders), b=take(hyper.b, axes, orders))
+    return replace(state, q=q, ones=ones, entries=entries, hyper=hyper), orders
+
+
+def posterior_of(state: IrmState) -> Posterior:
+    """Return the state as a posterior."""
+    hyper, blocks = state.hyper, state.layout.axes
+    arrays: dict[str, Array] = {**state.q, "ones": state.ones, "entries": state.entries}
+    axes: dict[str, tuple[str | None, ...]] = {domain: (None, domain) for domain in state.q}
+    axes |= {"ones": blocks, "entries": blocks}
+    if hyper.per_block:
+        arrays |= {"a": hyper.a, "b": hyper.b}
+        axes |= {"a": blocks, "b": blocks}
+    return Posterior(
+        arrays,
+        axes,
+        averaged=state.layout.domains,
+        derived=("ones", "entries"),
+        hyper={f"alpha_{domain}": alpha for domain, alpha in hyper.alpha.items()}
+        | {"a": float(np.median(hyper.a)), "b": float(np.median(hyper.b))},
+    )
+
+
+def hyper_of(posterior: Posterior) -> Hyper:
+    """Return the hyper-parameters a posterior carries."""
+    values = posterior.hyper
+    per_block = "a" in posterior.arrays
+    a = posterior["a"] if per_block else np.full((1, 1), values["a"])
+    b = posterior["b"] if per_block else np.full((1, 1), values["b"])
+    return Hyper({domain: values[f"alpha_{domain}"] for domain in posterior.averaged}, a, b)
+
+
+def block_log_evidence(state: IrmState) -> float:
+    """Return sum_kl [lbeta(a + n_kl, b + N_kl) - lbeta(a, b)] over distinct blocks, their part of the lower bound."""
+    a, b = state.hyper.a, state.hyper.b
+    n = np.maximum(state.ones, 0.0)
+    zeros = np.maximum(state.entries - state.ones, 0.0)
+    blocks = betaln(a + n, b + zeros) - betaln(a, b)
+    return float((blocks * state.layout.distinct(len(n))).sum())
+
+
+def lower_bound(state: IrmState) -> float:
+    """Return the variational lower bound of log p(X) in nats, at the best q(v), q(theta) for given q(Z).
+
+    IRM14 eqs. 39-49 with the conjugate factors put in, which leaves Beta functions of the counts.
+    """
+    total = block_log_evidence(state)
+    for domain, q in state.q.items():
+        total += stick_log_evidence(q.sum(axis=0), state.hyper.alpha[domain]) - xlogy(q, q).sum()
+    return float(total)

@@ -1,0 +1,107 @@
+"""What every variational method of the IRM does before its first sweep and at the end of each."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from acvb_core.core.clusters import Order
+from acvb_core.data.relation import Relation
+from acvb_core.models.irm.hyper import Hyper, update_hyper
+from acvb_core.models.irm.layout import TWO_DOMAINS, Layout
+from acvb_core.models.irm.moves import MOVES, MOVES_FROM, MoveMemory, Moves
+from acvb_core.models.irm.start import Start
+from acvb_core.models.irm.state import IrmState, block_counts, posterior_of, tidy
+from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, Unaveraged, no_checkpoint
+
+#: Priors of the blocks are learned to the end once the first moves have been made. Earlier, while clusters hardly
+#: differ, the best prior is one that lets no block differ from the others: it would hold them there and merge them all.
+CLIMB_FROM = MOVES_FROM
+
+
+class Swept(NamedTuple):
+    """A state after a sweep, with the pseudo leave-one-out where it is known, and the clusters' new order."""
+
+    state: IrmState
+    pseudo_loo: float | None
+    order: dict[str, Order] | None
+
+
+@dataclass(frozen=True)
+class VariationalMethod(Unaveraged, ABC):
+    """What VB, CVB0 and CVB have in common: how they begin, what ends a sweep, and what their states say.
+
+    Attributes
+    ----------
+    relation : Relation
+    start : Start
+        How the first responsibilities are made.
+    hyper : Hyper
+        Hyper-parameters to start from.
+    hyper_rule : "tied", "per-block" or "fixed"
+    shrink : float
+        A cluster with less than this share of its domain's objects is dropped.
+    moves : Moves
+        Which moves are made between the early sweeps.
+    layout : Layout
+        Which clusterings there are.
+    """
+
+    relation: Relation
+    start: Start
+    hyper: Hyper
+    hyper_rule: str = "tied"
+    shrink: float = 1e-5
+    moves: Moves = MOVES
+    layout: Layout = TWO_DOMAINS
+
+    #: Leave clusters in an order that is not that of their sizes where sorting would lower the bound.
+    keep_bound = False
+
+    def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> IrmState:
+        """Return the first state."""
+        q = self.start.responsibilities(self.relation, self.layout, rng, checkpoint)
+        ones, entries = block_counts(self.relation, q, self.layout, checkpoint)
+        hyper = self.hyper
+        if self.hyper_rule == "per-block":
+            a, b = hyper.blocks(ones.shape)
+            hyper = replace(hyper, a=a.copy(), b=b.copy())
+        memory = MoveMemory() if self.moves.any else None
+        return IrmState(q, ones, entries, hyper, self.layout, moves=memory)
+
+    def posterior(self, state: IrmState) -> Posterior:
+        """Return what the state says."""
+        return posterior_of(state)
+
+    @abstractmethod
+    def update(
+        self, state: IrmState, rng: np.random.Generator, checkpoint: Checkpoint
+    ) -> tuple[IrmState, float | None]:
+        """Return the state with new responsibilities and counts, and the pseudo leave-one-out where it falls out."""
+
+    def plain_sweep(self, state: IrmState, rng: np.random.Generator, checkpoint: Checkpoint) -> Swept:
+        """Update the responsibilities, order and drop clusters, learn the hyper-parameters; no moves."""
+        state, pseudo_loo = self.update(state, rng, checkpoint)
+        state, order = tidy(state, self.relation, self.shrink, keep_bound=self.keep_bound)
+        distinct = self.layout.distinct(len(state.ones))
+        learned = update_hyper(
+            state.hyper, self.hyper_rule, state.ones, state.entries, state.masses, distinct,
+            climb=state.age >= CLIMB_FROM,
+        )  # fmt: skip
+        return Swept(replace(state, hyper=learned, age=state.age + 1), pseudo_loo, order)
+
+    def sweep(
+        self, state: IrmState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
+    ) -> tuple[IrmState, SweepInfo]:
+        """Update every object, then the rest, and make the moves that are due.
+
+        After a move `SweepInfo.order` is None: it is no re-ordering (the widths tell).
+        """
+        state, pseudo_loo, order = self.plain_sweep(state, rng, checkpoint)
+        state, made = self.moves.after(state, self, rng, checkpoint)
+        return state, SweepInfo(
+            pseudo_loo, None if made else order, settling=state.moves is not None, moves=made or None
+        )

@@ -1,0 +1,128 @@
+"""Collapsed variational Bayes for LDA, zeroth (CVB0) and second order (CVB)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from acvb_core.core.clusters import Order, renormalise
+from acvb_core.models.lda.collapsed_state import CollapsedState, Work, counted
+from acvb_core.models.lda.hyper import learn_now, minka_step, still_moving
+from acvb_core.models.lda.kernels import Singles, add_log_absences, zeroth_order
+from acvb_core.models.lda.kernels_second import second_order
+from acvb_core.models.lda.method import VariationalMethod, is_beginning
+from acvb_core.models.lda.start import random_responsibilities, warm_responsibilities
+from acvb_core.models.lda.state import TOPICS, Counts, apart_copy, posterior_of
+from acvb_core.core.protocols import Checkpoint, Posterior, Responsibilities, SweepInfo, no_checkpoint
+
+#: Sweeps after which the counts are added up anew from the responsibilities, so that rounding cannot pile up.
+REBUILD_EVERY = 50
+
+
+@dataclass(frozen=True, eq=False)
+class CollapsedLda(VariationalMethod):
+    """CVB0 or CVB bound to a corpus (an `Inference`).
+
+    Attributes
+    ----------
+    order : "zeroth" or "second"
+        CVB0 or CVB. The others: `VariationalMethod`.
+    warm : ndarray of float32, shape (V, K), or None
+        Counts of topics to begin with (`start.warm_responsibilities`); None begins at random.
+
+    References
+    ----------
+    CVB0: AWST09. CVB: TNW07 eq. 18.
+    """
+
+    order: Literal["zeroth", "second"] = "zeroth"
+    warm: Singles | None = None
+
+    def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> CollapsedState:
+        """Return the first state."""
+        if self.warm is None:
+            q = random_responsibilities(len(self.tokens.words), self.n_topics, rng, checkpoint)
+        else:
+            q = warm_responsibilities(self.tokens, self.warm, self.start, checkpoint)
+        counts = counted(self.tokens, q, checkpoint)
+        return CollapsedState(
+            Work(q), counts, self._variances(q, checkpoint), self.start, learning=self.learn
+        )
+
+    def sweep(
+        self, state: CollapsedState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
+    ) -> tuple[CollapsedState, SweepInfo]:
+        """Update every pair, document by document; nothing is drawn, so `rng` is not used."""
+        work = state.work
+        counts, variances = work.begin(state)
+        while work.at < self.tokens.n_documents:
+            checkpoint()
+            end = self.tokens.chunk_end(work.at, work.q.shape[1], 1.0 if variances is None else 3.0)
+            moved, loo = self._pass(state, counts, variances, work.at, end)
+            work.moved += moved
+            work.loo += loo
+            work.at = end
+        change, loo = work.moved / self.tokens.n_tokens, work.loo
+        work.end()
+        # From here on nothing may stop the sweep: the responsibilities belong to the new state.
+        swept = replace(state, counts=counts, variances=variances, age=work.age, change=change)
+        if work.age % REBUILD_EVERY == 0:
+            swept = replace(swept, counts=counted(self.tokens, work.q), variances=self._variances(work.q))
+        swept, order = self._drop(swept)
+        swept = self._learn(swept)
+        settling = swept.learning or is_beginning(swept.age, change, state.change)
+        return swept, SweepInfo(loo, order, change=change, settling=settling)
+
+    def posterior(self, state: CollapsedState) -> Posterior:
+        """Return what the state says."""
+        return posterior_of(state.counts, state.hyper)
+
+    def responsibilities(self, state: CollapsedState) -> Responsibilities | None:
+        """Return the responsibilities of all pairs; None once the state is being swept."""
+        return Responsibilities(state.work.q, self.tokens.counts) if state.work.is_of(state) else None
+
+    def _pass(
+        self, state: CollapsedState, counts: Counts, variances: Counts | None, begin: int, end: int
+    ) -> tuple[float, float]:
+        tokens, hyper = self.tokens, state.hyper
+        data = (begin, end, tokens.pointers, tokens.words, tokens.counts, state.work.q)
+        means = (counts.by_document, counts.by_word, counts.totals)
+        prior = (hyper.alpha.astype(np.float32), np.float32(hyper.beta), tokens.n_words * hyper.beta)
+        if variances is None:
+            return zeroth_order(*data, *means, *prior)
+        spreads = (variances.by_document, variances.by_word, variances.totals)
+        return second_order(*data, *means, *spreads, *prior)
+
+    def _variances(self, q: np.ndarray, checkpoint: Checkpoint = no_checkpoint) -> Counts | None:
+        return counted(self.tokens, q, checkpoint, spread=True) if self.order == "second" else None
+
+    def _drop(self, state: CollapsedState) -> tuple[CollapsedState, dict[str, Order] | None]:
+        """Drop the topics that hardly any token is of."""
+        totals = np.maximum(state.counts.totals, 0.0)  # rounding may leave an empty topic less than nothing
+        kept = np.flatnonzero(totals >= self.shrink * totals.sum())
+        if len(kept) in (0, len(totals)):
+            return state, None
+        work = state.work
+        work.q = apart_copy(renormalise(work.q[:, kept]))
+        hyper = replace(state.hyper, alpha=state.hyper.alpha[kept])
+        counts = counted(self.tokens, work.q)
+        smaller = replace(state, counts=counts, variances=self._variances(work.q), hyper=hyper)
+        return smaller, {TOPICS: kept.astype(np.int64)}
+
+    def _learn(self, state: CollapsedState) -> CollapsedState:
+        if not state.learning or not learn_now(state.age):
+            return state
+        absent = Counts.zeros(self.tokens, state.work.q.shape[1])
+        tokens = self.tokens
+        for begin, end in tokens.chunks(state.work.q.shape[1]):
+            add_log_absences(
+                begin, end, tokens.pointers, tokens.words, tokens.counts, state.work.q,
+                absent.by_document, absent.by_word,
+            )  # fmt: skip
+        counts = state.counts
+        hyper = minka_step(
+            state.hyper, counts.by_document, counts.by_word, absent.by_document, absent.by_word
+        )
+        return replace(state, hyper=hyper, learning=still_moving(state.hyper, hyper, state.age))

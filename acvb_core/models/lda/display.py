@@ -1,0 +1,23 @@
+"""How runs of latent Dirichlet allocation are shown."""
+
+from __future__ import annotations
+
+from acvb_core.core.display import BOUND, Measure, ModelDisplay, change_of
+
+_PERPLEXITY = "perplexity %{y:,.2f}"
+DISPLAY = ModelDisplay(
+    (
+        BOUND,
+        Measure("loo", "LOO perplexity (lower is better)", "loo_perplexity", 2, _PERPLEXITY, marked=True),
+        change_of("q"),
+        Measure("heldout", "Held-out perplexity (lower is better)", "heldout_perplexity", 6, _PERPLEXITY),
+        Measure("speed", "Documents per second", "documents_per_second", 8, "%{y:,.0f} documents/s"),
+        Measure("k_topics", "Topics in use", "effective_k_topics", 4, step=True, small=True),
+        Measure("alpha", "Alpha (sum)", "alpha_total", 5, "alpha %{y:,.4g}", small=True),
+        Measure("beta", "Beta", "beta", 7, "beta %{y:,.4g}", small=True),
+    ),
+    scores="perplexities",
+    unmarked=("pseudo_loo", "loo_perplexity"),
+    unmarked_reason="Leave-one-out scores are not marked: they favour an alpha that is far too small, so they do not "
+    "choose between runs of different alpha.",
+)

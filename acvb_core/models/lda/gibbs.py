@@ -1,0 +1,220 @@
+"""Collapsed Gibbs sampling for LDA."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from acvb_core.core.errors import ParameterError
+from acvb_core.models.lda.hyper import Concentrations, learn_now, minka_step
+from acvb_core.models.lda.kernels import GAP, OPTIONS, Floats, Integers, Singles, chunk_pairs, workspace
+from acvb_core.models.lda.method import LdaMethod
+from acvb_core.models.lda.state import Counts, posterior_of
+from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, no_checkpoint
+from acvb_core.core.special import log, log_single
+
+_ZERO, _ONE = np.float32(0), np.float32(1)
+_BLOCK = 16  # topics
+#: Time to draw the topic of a token, for each topic there is (ns).
+DRAW_NS = 1.5
+_MOST = 1 << 24  # single precision has all whole numbers up to here
+
+
+@dataclass(frozen=True, eq=False)
+class SampleState:
+    """One sample; nothing in it changes afterwards.
+
+    Attributes
+    ----------
+    labels : ndarray of int32, shape (n_tokens,)
+        Topic of each token, documents in order.
+    counts : Counts
+        Whole numbers, in single precision by document and by word.
+    hyper : Concentrations
+    age : int
+        Sweeps done.
+    """
+
+    labels: NDArray[np.int32]
+    counts: Counts
+    hyper: Concentrations
+    age: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class GibbsLda(LdaMethod):
+    """The sampler bound to a corpus (an `Inference`).
+
+    Attributes
+    ----------
+    learn_until : int
+        Sweep up to which the hyper-parameters are learned; 0 keeps them. The others: `LdaMethod`.
+
+    References
+    ----------
+    Griffiths and Steyvers, PNAS 101 (2004); TNW07 eq. 8.
+    """
+
+    learn_until: int = 0
+
+    @cached_property
+    def _spread(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """The pairs spread out into tokens: where each document begins, and the words. Made when the run begins."""
+        repeats = self.tokens.counts.astype(np.int64)
+        ends = np.concatenate([[0], np.cumsum(repeats)])
+        return ends[self.tokens.pointers], np.repeat(self.tokens.words, repeats)
+
+    def _check_precision(self) -> None:
+        """Raise ParameterError where single precision could not count one by one."""
+        counts = self.tokens.counts.astype(np.float64)
+        of_documents = np.diff(np.concatenate([[0.0], np.cumsum(counts)])[self.tokens.pointers])
+        most = max(np.bincount(self.tokens.words, weights=counts).max(initial=0.0), of_documents.max())
+        if most > _MOST:
+            raise ParameterError(
+                f"Gibbs counts up to {_MOST:,} tokens of a word or of a document; here is one with {most:,.0f}. Choose "
+                "another method, or leave out what is so frequent."
+            )
+
+    def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> SampleState:
+        """Return the first state: every token's topic drawn uniformly."""
+        self._check_precision()
+        pointers, words = self._spread
+        labels = rng.integers(self.n_topics, size=len(words), dtype=np.int32)
+        counts = Counts.zeros(self.tokens, self.n_topics)
+        tally(pointers, words, labels, counts.by_document, counts.by_word, counts.totals)
+        return SampleState(labels, counts, self.start)
+
+    def sweep(
+        self, state: SampleState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
+    ) -> tuple[SampleState, SweepInfo]:
+        """Draw the topic of every token given all others."""
+        labels, counts, hyper = state.labels.copy(), state.counts.copy(), state.hyper
+        pointers, words = self._spread
+        alpha, beta = hyper.alpha.astype(np.float32), np.float32(hyper.beta)
+        moved, loo, begin = 0, 0.0, 0
+        while begin < self.tokens.n_documents:
+            checkpoint()
+            reach = pointers[begin] + chunk_pairs(self.n_topics, DRAW_NS)
+            end = int(max(np.searchsorted(pointers, reach, side="right") - 1, begin + 1))
+            uniforms = rng.random(int(pointers[end] - pointers[begin]), dtype=np.float32)
+            changed, gained = draw(
+                begin, end, pointers, words, labels, counts.by_document, counts.by_word, counts.totals, alpha, beta,
+                self.tokens.n_words * hyper.beta, uniforms,
+            )  # fmt: skip
+            moved, loo, begin = moved + changed, loo + gained, end
+        swept = SampleState(labels, counts, hyper, state.age + 1)
+        if swept.age <= self.learn_until and learn_now(swept.age):
+            swept = replace(swept, hyper=minka_step(hyper, counts.by_document, counts.by_word))
+        return swept, SweepInfo(loo, None, change=2.0 * moved / self.tokens.n_tokens)
+
+    def posterior(self, state: SampleState) -> Posterior:
+        """Return what the sample says; it has no entropy, and means of samples are bounded as if they had none."""
+        found = posterior_of(state.counts, state.hyper, np.zeros(1))
+        return replace(found, averaged=(*found.averaged, "entropy"), derived=())
+
+
+@nb.njit(**OPTIONS)
+def tally(
+    pointers: Integers,
+    words: Integers,
+    labels: Integers,
+    by_document: Singles,
+    by_word: Singles,
+    totals: Floats,
+) -> None:
+    """Count the tokens by document, word and topic, into arrays of zeros."""
+    for d in range(pointers.shape[0] - 1):
+        for i in range(pointers[d], pointers[d + 1]):
+            by_document[d, labels[i]] += _ONE
+            by_word[words[i], labels[i]] += _ONE
+            totals[labels[i]] += 1.0
+
+
+@nb.njit(**OPTIONS)
+def draw(
+    begin: int,
+    end: int,
+    pointers: Integers,
+    words: Integers,
+    labels: Integers,
+    by_document: Singles,
+    by_word: Singles,
+    totals: Floats,
+    alpha: Singles,
+    beta: np.float32,
+    all_beta: float,
+    uniforms: Singles,
+) -> tuple[int, float]:
+    """Draw the topics of the tokens of documents `begin` to `end`, in place.
+
+    Returns
+    -------
+    moved : int
+        Tokens whose topic changed.
+    loo : float
+        Sum of the log of each token's probability given all others (nats).
+    """
+    n_topics = alpha.shape[0]
+    rows = workspace(2, n_topics, np.float32)
+    inverse, gathered = rows[1], rows[2]
+    n_blocks = (n_topics + _BLOCK - 1) // _BLOCK
+    blocks = np.zeros(
+        (n_blocks + GAP // _BLOCK, _BLOCK), np.float32
+    )  # as far from other arrays as the workspace
+    weight = blocks.reshape(-1)
+    concentration = 0.0
+    for k in range(n_topics):
+        inverse[k] = 1.0 / (totals[k] + all_beta)
+        concentration += alpha[k]
+    moved = 0
+    loo = 0.0
+    first = pointers[begin]
+    for d in range(begin, end):
+        own = by_document[d]
+        length = pointers[d + 1] - pointers[d]
+        for i in range(pointers[d], pointers[d + 1]):
+            word = by_word[words[i]]
+            old = labels[i]
+            for k in range(n_topics):
+                weight[k] = (own[k] + alpha[k]) * (word[k] + beta) * inverse[k]
+            # The token itself is taken out here alone: most keep their topic, and their counts need not be written.
+            rest = np.float32(1.0 / (totals[old] - 1.0 + all_beta))
+            weight[old] = (own[old] - _ONE + alpha[old]) * (word[old] - _ONE + beta) * rest
+            # Running sums one by one would wait for each addition: topics are gathered in blocks, which add up at once.
+            s = _ZERO
+            for b in range(n_blocks):
+                here = _ZERO
+                for k in range(_BLOCK):
+                    here += blocks[b, k]
+                gathered[b] = here
+                s += here
+            loo += log_single(s)
+            left = uniforms[i - first] * s
+            block = 0
+            while block < n_blocks - 1 and gathered[block] <= left:
+                left -= gathered[block]
+                block += 1
+            new = block * _BLOCK
+            last = min(new + _BLOCK, n_topics) - 1
+            while new < last and weight[new] <= left:
+                left -= weight[new]
+                new += 1
+            if new == old:
+                continue
+            moved += 1
+            labels[i] = new
+            own[old] -= _ONE
+            word[old] -= _ONE
+            totals[old] -= 1.0
+            inverse[old] = 1.0 / (totals[old] + all_beta)
+            own[new] += _ONE
+            word[new] += _ONE
+            totals[new] += 1.0
+            inverse[new] = 1.0 / (totals[new] + all_beta)
+        if length > 0:
+            loo -= length * log(length - 1.0 + concentration)
+    return moved, loo

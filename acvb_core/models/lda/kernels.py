@@ -1,0 +1,295 @@
+"""Compiled inner loops of the collapsed methods for LDA.
+
+There is one responsibility row q for each unique (document, word) pair, shared by its c tokens; leaving one
+token out removes one q, not c of them. Responsibilities and the counts by document and by word are in single
+precision; the totals of the topics are in double precision and are brought up to date once a document (kept
+in single precision and changed at every token they drift by several per cent in 200 sweeps). Inside a
+document the totals are those of its start.
+
+Arrays that a loop reads and writes lie a kilobyte apart (`workspace`, `state.apart`): compiled loops ask first whether
+their arrays lie too close together to be taken several numbers at a time, and whether small arrays on the heap do is
+a matter of chance; the same run would not give the same bits twice.
+
+Constants are written in single precision throughout: one integer or double among them would have the compiler
+carry the whole loop in double precision, at less than half the speed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba as nb
+import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+from acvb_core.core.special import FAST, log, log_single
+
+Singles = NDArray[np.float32]
+Floats = NDArray[np.float64]
+Integers = NDArray[Any]
+
+OPTIONS = {"nogil": True, "cache": True, "fastmath": FAST, "error_model": "numpy"}
+
+GAP = 256
+_LINE = 16  # single-precision numbers in a cache line
+_AHEAD = 2  # pairs that the counts of a word are fetched ahead of their use
+_ZERO, _ONE = np.float32(0), np.float32(1)
+_LEAST = np.float32(1e-7)
+
+
+@intrinsic
+def prefetch(typingctx: Any, array: Any, index: Any) -> Any:
+    """Have the processor fetch the cache line of a flat array's element, to be written to."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        address = builder.bitcast(builder.gep(data, [args[1]]), ir.IntType(8).as_pointer())
+        number = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [address.type, number, number, number])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        builder.call(function, [address, *(ir.Constant(number, value) for value in (1, 3, 1))])
+        return context.get_dummy_value()
+
+    return types.void(array, index), codegen
+
+
+@nb.njit(nogil=True, inline="always")
+def workspace(n_arrays: int, n_topics: int, dtype: Any) -> Any:
+    """Return rows 1 … n_arrays for a kernel's own use, longer than asked so that each is far from any other array.
+
+    The rows are not cut to length here: the compiler would then no longer know that they are contiguous. Each begins
+    a cache line: where the heap happened to put them, a sweep could take a third longer.
+    """
+    length = (n_topics + _LINE - 1) // _LINE * _LINE + GAP
+    numbers = np.empty((n_arrays + 2) * length + _LINE, dtype)
+    first = (-(numbers.ctypes.data // numbers.itemsize)) % _LINE
+    return numbers[first : first + (n_arrays + 2) * length].reshape(n_arrays + 2, length)
+
+
+def chunk_pairs(n_topics: int, ns_each: float = 1.0) -> int:
+    """Return how many pairs a kernel call may take so that it returns within some 50 ms."""
+    return int(max(256, 50e6 / (n_topics * ns_each)))
+
+
+@nb.njit(**OPTIONS)
+def zeroth_order(
+    begin: int,
+    end: int,
+    pointers: Integers,
+    words: Integers,
+    counts: Singles,
+    q: Singles,
+    by_document: Singles,
+    by_word: Singles,
+    totals: Floats,
+    alpha: Singles,
+    beta: np.float32,
+    all_beta: float,
+) -> tuple[float, float]:
+    """Update the pairs of documents `begin` to `end` (CVB0, AWST09), in place.
+
+    q ∝ (alpha_k + n_dk - q_k) (beta + n_wk - q_k) / (V beta + n_k - q_k), one token left out of each count.
+
+    Parameters
+    ----------
+    pointers, words, counts
+        Documents in compressed sparse row form; counts c as single-precision numbers.
+    q : ndarray, shape (n_pairs, K)
+    by_document, by_word : ndarrays, shapes (D, K), (V, K)
+    totals : ndarray, shape (K,)
+    all_beta : float
+        V beta.
+
+    Returns
+    -------
+    moved : float
+        Sum over tokens of the L1 change of q.
+    loo : float
+        Sum over tokens of the log of their probability given all others (nats).
+    """
+    n_topics = q.shape[1]
+    rows = workspace(3, n_topics, np.float32)
+    p, total, own = rows[1], rows[2], rows[3]
+    flat = by_word.reshape(-1)
+    last = words.shape[0] - 1
+    concentration = 0.0
+    for k in range(n_topics):
+        concentration += alpha[k]
+    moved = 0.0
+    loo = 0.0
+    for d in range(begin, end):
+        stored = by_document[d]
+        for k in range(n_topics):
+            total[k] = totals[k] + all_beta
+            own[k] = stored[k]
+        length = 0.0
+        moved_here: Any = _ZERO
+        for e in range(pointers[d], pointers[d + 1]):
+            ahead = np.int64(words[min(e + _AHEAD, last)]) * n_topics
+            for k in range(0, n_topics, _LINE):
+                prefetch(flat, ahead + k)
+            row = q[e]
+            word = by_word[words[e]]
+            c = counts[e]
+            s = _ZERO
+            for k in range(n_topics):
+                old = row[k]
+                a = own[k] - old
+                b = word[k] - old
+                a = a if a > _ZERO else _ZERO
+                b = b if b > _ZERO else _ZERO
+                value = (a + alpha[k]) * (b + beta) / (total[k] - old)
+                p[k] = value
+                s += value
+            inverse = _ONE / s
+            loo += c * log_single(s)
+            length += c
+            for k in range(n_topics):
+                new = p[k] * inverse
+                step = c * (new - row[k])
+                row[k] = new
+                own[k] += step
+                word[k] += step
+                moved_here += abs(step)
+        moved += moved_here
+        if length > 0.0:
+            loo -= length * log(length - 1.0 + concentration)
+        for k in range(n_topics):
+            totals[k] += own[k] - stored[k]
+            stored[k] = own[k]
+    return moved, loo
+
+
+@nb.njit(**OPTIONS)
+def add_counts(
+    begin: int,
+    end: int,
+    pointers: Integers,
+    words: Integers,
+    counts: Singles,
+    q: Singles,
+    by_document: Singles,
+    by_word: Singles,
+    totals: Floats,
+    spread: bool,
+) -> None:
+    """Add c q of the pairs of documents `begin` to `end` to the counts (`spread`: c q (1 - q) to their variances)."""
+    n_topics = q.shape[1]
+    sums = workspace(1, n_topics, np.float32)[1]
+    for d in range(begin, end):
+        sums[:n_topics] = _ZERO
+        for e in range(pointers[d], pointers[d + 1]):
+            c = counts[e]
+            row = q[e]
+            word = by_word[words[e]]
+            for k in range(n_topics):
+                x = c * row[k]
+                if spread:
+                    x *= _ONE - row[k]
+                sums[k] += x
+                word[k] += x
+        for k in range(n_topics):
+            by_document[d, k] = sums[k]
+            totals[k] += sums[k]
+
+
+@nb.njit(**OPTIONS)
+def entropies(begin: int, end: int, pointers: Integers, weights: Singles, q: Singles) -> float:
+    """Return sum_e c_e H(q_e) over the pairs of documents `begin` to `end`, in nats."""
+    total = 0.0
+    for e in range(pointers[begin], pointers[end]):
+        row = q[e]
+        here = _ZERO
+        for k in range(row.shape[0]):
+            x = row[k]
+            here += x * log_single(x if x > np.float32(1e-30) else np.float32(1e-30))
+        total -= weights[e] * here
+    return total
+
+
+@nb.njit(**OPTIONS)
+def add_log_absences(
+    begin: int,
+    end: int,
+    pointers: Integers,
+    words: Integers,
+    counts: Singles,
+    q: Singles,
+    by_document: Singles,
+    by_word: Singles,
+) -> None:
+    """Add c log(1 - q), the log probability that none of a pair's tokens is of a topic, by document and by word."""
+    n_topics = q.shape[1]
+    for d in range(begin, end):
+        here = by_document[d]
+        for e in range(pointers[d], pointers[d + 1]):
+            c = counts[e]
+            row = q[e]
+            word = by_word[words[e]]
+            for k in range(n_topics):
+                rest = _ONE - row[k]
+                x = c * log_single(rest if rest > _LEAST else _LEAST)
+                here[k] += x
+                word[k] += x
+
+
+@nb.njit(**OPTIONS)
+def leave_one_out(
+    begin: int,
+    end: int,
+    pointers: Integers,
+    words: Integers,
+    counts: Singles,
+    q: Singles,
+    by_document: Singles,
+    by_word: Singles,
+    totals: Floats,
+    alpha: Singles,
+    beta: np.float32,
+    all_beta: float,
+) -> float:
+    """Return the pseudo leave-one-out log likelihood of documents `begin` to `end` (nats); nothing is changed.
+
+    With no responsibilities given (`q` of no rows) those that the counts imply are used:
+    q ∝ (alpha_k + n_dk) (beta + n_wk) / (V beta + n_k).
+    """
+    n_topics = alpha.shape[0]
+    rows = workspace(2, n_topics, np.float32)
+    implied, total = rows[1], rows[2]
+    concentration = 0.0
+    for k in range(n_topics):
+        total[k] = totals[k] + all_beta
+        concentration += alpha[k]
+    loo = 0.0
+    for d in range(begin, end):
+        own = by_document[d]
+        length = 0.0
+        for e in range(pointers[d], pointers[d + 1]):
+            word = by_word[words[e]]
+            row = implied
+            if q.shape[0] > 0:
+                row = q[e]
+            else:
+                s = _ZERO
+                for k in range(n_topics):
+                    value = (own[k] + alpha[k]) * (word[k] + beta) / total[k]
+                    implied[k] = value
+                    s += value
+                inverse = _ONE / s
+                for k in range(n_topics):
+                    implied[k] *= inverse
+            s = _ZERO
+            for k in range(n_topics):
+                a = own[k] - row[k]
+                b = word[k] - row[k]
+                a = a if a > _ZERO else _ZERO
+                b = b if b > _ZERO else _ZERO
+                s += (a + alpha[k]) * (b + beta) / (total[k] - row[k])
+            loo += counts[e] * log(s)
+            length += counts[e]
+        if length > 0.0:
+            loo -= length * log(length - 1.0 + concentration)
+    return loo

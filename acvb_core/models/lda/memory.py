@@ -1,0 +1,67 @@
+"""What a run of LDA will need in memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from acvb_core.data.corpus import Corpus
+from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.models.lda.gibbs import DRAW_NS
+from acvb_core.models.lda.kernels import chunk_pairs
+
+_SINGLE = 4
+#: Methods that hold the topics of words only.
+STREAMS = ("sdm", "scvb0", "svb")
+#: Pairs of a shard as it is read, and of the next one.
+_READ_PAIRS = 2 * 4_000_000
+
+
+def memory_bytes(corpus: Corpus | DiskCorpus, method: str, values: dict[str, Any]) -> int:
+    """Return the peak memory of a run beyond the data, in bytes.
+
+    Parameters
+    ----------
+    corpus : Corpus or DiskCorpus
+    method : str
+    values : dict
+        Of the method's parameters.
+    """
+    k = int(values["k"])
+    if method.removeprefix("a") in STREAMS:
+        return _stream_bytes(corpus, method, values)
+    counts = (corpus.n_documents + corpus.n_words) * k * _SINGLE
+    data = corpus.n_pairs * 8 + corpus.n_documents * 8
+    if method == "gibbs":
+        # The words of all tokens, their topics before and now; a random number for each of those drawn at once.
+        longest = int(corpus.lengths.max(initial=0)) if isinstance(corpus, Corpus) else 0
+        at_once = min(corpus.n_tokens, chunk_pairs(k, DRAW_NS) + longest)
+        return data + 8 * counts + corpus.n_tokens * 12 + at_once * 4
+    if method == "vb":
+        return data + 12 * counts
+    needed = data + corpus.n_pairs * k * _SINGLE
+    # Counts of the last state, of the sweep under way and of the absences; doubles while the bound is evaluated.
+    needed += 8 * counts
+    if method in ("cvb", "acvb"):
+        needed += 3 * counts
+    if method in ("acvb", "acvb0"):
+        needed += 3 * counts
+        if values["track"]:
+            needed += corpus.n_pairs * k * _SINGLE
+    return needed
+
+
+def _stream_bytes(corpus: Corpus | DiskCorpus, method: str, values: dict[str, Any]) -> int:
+    """Return the memory of a stream: topics of words, two shards, and the counters of the words."""
+    topics = corpus.n_words * int(values["k"]) * _SINGLE
+    # The last state, the window under way, and their double-precision probabilities while held-out words are scored.
+    needed = 7 * topics + min(corpus.n_pairs, _READ_PAIRS) * 8 + corpus.n_words * 64
+    if method.startswith("a"):
+        needed += 3 * topics
+    if values.get("renew") and values["epochs"] > 1.0:
+        needed += 2 * topics
+    if "batch" in values:
+        rows = min(
+            corpus.n_words, int(values["batch"]) * max(corpus.n_pairs // max(corpus.n_documents, 1), 1)
+        )
+        needed += 2 * rows * int(values["k"]) * _SINGLE
+    return needed

@@ -1,0 +1,227 @@
+"""LDA seen from outside: lower bound, pseudo leave-one-out, predictions, result tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.special import gammaln, polygamma
+
+from acvb_core.data.corpus import Corpus
+from acvb_core.data.corpus_split import HeldOutWords
+from acvb_core.evaluate.completion import Completion
+from acvb_core.evaluate.heldout import WordScore, score_words
+from acvb_core.evaluate.products import pair_products
+from acvb_core.models.lda.collapsed_state import counted
+from acvb_core.models.lda.evidence import log_gamma_gain, trigamma_sum
+from acvb_core.models.lda.kernels import entropies, leave_one_out
+from acvb_core.models.lda.state import TOPICS, Counts, Tokens
+from acvb_core.models.lda.topics import (
+    Topics,
+    document_share,
+    document_table,
+    topics_of,
+    word_probability,
+    word_table,
+)
+from acvb_core.models.lda.transform import completed, corpus_like, fold_in, settled_counts, transformed
+from acvb_core.core.protocols import Array, Checkpoint, Posterior, Responsibilities, no_checkpoint
+
+_NO_RESPONSIBILITIES = np.zeros((0, 1), np.float32)
+
+
+@dataclass(frozen=True, eq=False)
+class LdaModel:
+    """What can be said of a posterior of LDA on one corpus (a `Model`)."""
+
+    corpus: Corpus
+    domains: tuple[str, ...] = (TOPICS,)
+
+    @cached_property
+    def tokens(self) -> Tokens:
+        """The corpus as the kernels read it."""
+        return Tokens.of(self.corpus)
+
+    def lower_bound(
+        self, posterior: Posterior, responsibilities: Responsibilities | None = None
+    ) -> float | None:
+        """Return the variational lower bound of log p(words) in nats, at the best q(theta), q(phi).
+
+        sum_d [lB(alpha + n_d) - lB(alpha)] + sum_k [lB(beta + n_.k) - lB(beta)] + sum c H(q), lB the log of the
+        multivariate beta function. None where the entropy of the responsibilities is not known.
+        """
+        entropy = self._entropy(posterior, responsibilities)
+        if entropy is None or "documents" not in posterior.arrays:
+            return None
+        counts, alpha, beta = self._counts(posterior)
+        all_beta = counts.by_word.shape[0] * posterior.hyper["beta"]
+        joint = log_gamma_gain(counts.by_document, alpha) + log_gamma_gain(counts.by_word, beta)
+        lengths = counts.by_document.sum(axis=1, dtype=np.float64)
+        joint -= float((gammaln(lengths + alpha.sum()) - gammaln(alpha.sum())).sum())
+        joint -= float((gammaln(counts.totals + all_beta) - gammaln(all_beta)).sum())
+        return joint + entropy
+
+    def _counts(self, posterior: Posterior) -> tuple[Counts, Array, Array]:
+        """Return the counts of a posterior, alpha, and beta as often as there are topics."""
+        by_word, alpha = np.ascontiguousarray(posterior["words"]), posterior["alpha"]
+        counts = Counts(
+            np.ascontiguousarray(posterior["documents"]),
+            by_word,
+            np.maximum(by_word, 0.0).sum(axis=0, dtype=np.float64),
+        )
+        return counts, alpha, np.full(len(alpha), posterior.hyper["beta"])
+
+    def _entropy(self, posterior: Posterior, responsibilities: Responsibilities | None) -> float | None:
+        if "entropy" in posterior.arrays:
+            return float(posterior["entropy"].sum())
+        if responsibilities is None:
+            return None
+        q, weights = responsibilities
+        pieces = self.tokens.chunks(q.shape[1])
+        return sum(entropies(begin, end, self.tokens.pointers, weights, q) for begin, end in pieces)
+
+    def pseudo_loo(
+        self,
+        posterior: Posterior,
+        checkpoint: Checkpoint = no_checkpoint,
+        responsibilities: Responsibilities | None = None,
+    ) -> float | None:
+        """Return the sum over tokens of the log probability of each given all others, in nats.
+
+        One token's responsibilities are taken out of all counts; where they are not known, those that the counts
+        imply at zeroth order are. None for a posterior that knows nothing of the documents.
+        """
+        if "documents" not in posterior.arrays:
+            return None
+        q = _NO_RESPONSIBILITIES if responsibilities is None else responsibilities.q
+        by_document, by_word = _singles(posterior["documents"]), _singles(posterior["words"])
+        alpha, beta = posterior["alpha"].astype(np.float32), posterior.hyper["beta"]
+        totals = by_word.sum(axis=0, dtype=np.float64)
+        tokens, total = self.tokens, 0.0
+        for begin, end in tokens.chunks(len(alpha)):
+            checkpoint()
+            total += leave_one_out(
+                begin, end, tokens.pointers, tokens.words, tokens.counts, q, by_document, by_word, totals,
+                alpha, np.float32(beta), tokens.n_words * beta,
+            )  # fmt: skip
+        return total
+
+    def extras(
+        self,
+        posterior: Posterior,
+        responsibilities: Responsibilities | None = None,
+        pseudo_loo: float | None = None,
+        lower_bound: float | None = None,
+    ) -> dict[str, float]:
+        """Return the leave-one-out perplexity, and the collapsed bound where the responsibilities are known."""
+        found = {}
+        if pseudo_loo is not None:
+            found["loo_perplexity"] = math.exp(min(-pseudo_loo / self.corpus.n_tokens, 700.0))
+        if responsibilities is not None:
+            found["collapsed_bound"] = self.collapsed_bound(posterior, responsibilities, lower_bound)
+        return found
+
+    def collapsed_bound(
+        self, posterior: Posterior, responsibilities: Responsibilities, lower_bound: float | None = None
+    ) -> float:
+        """Return E log p(words, topics of tokens) + H(q) to second order, in nats (TNW07, their Figure 1).
+
+        E lgamma(c + n) is taken as lgamma(c + E n) + psi1(c + E n) Var n / 2. An approximation: where counts are
+        small it can be above log p(words), which `lower_bound` never is.
+        """
+        q, _ = responsibilities
+        bound = self.lower_bound(posterior, responsibilities) if lower_bound is None else lower_bound
+        variances = counted(self.tokens, q, spread=True)
+        counts, alpha, beta = self._counts(posterior)
+        all_beta = counts.by_word.shape[0] * posterior.hyper["beta"]
+        total = trigamma_sum(counts.by_document, alpha, variances.by_document)
+        total += trigamma_sum(counts.by_word, beta, variances.by_word)
+        total -= float((polygamma(1, counts.totals + all_beta) * variances.totals).sum())
+        return (0.0 if bound is None else bound) + 0.5 * total
+
+    def predict(self, posterior: Posterior, heldout: HeldOutWords) -> Array:
+        """Return p(word | document) = sum_k theta_dk phi_kw of each held-out (document, word) pair.
+
+        The shares of documents that were held out follow from their seen words, the topics as they are (`fold_in`);
+        those of the other documents as well, where the posterior does not have them.
+        """
+        phi, alpha = word_probability(posterior), posterior["alpha"]
+        if heldout.seen is not None:
+            shares = fold_in(heldout.seen.counts, phi, alpha)
+        elif "documents" in posterior.arrays:
+            shares = document_share(posterior)
+        else:
+            shares = fold_in(self.corpus.counts, phi, alpha)
+        return pair_products(_singles(shares), _singles(phi.T), heldout.documents, heldout.words)
+
+    def transform(self, posterior: Posterior, given: Corpus | Sequence[str]) -> pd.DataFrame:
+        """Return the topic shares of new documents, the topics as they are (see `transform.fold_in`).
+
+        Parameters
+        ----------
+        posterior : Posterior
+        given : Corpus or sequence of str
+            Over any vocabulary; texts are cut as those of the model were.
+
+        Returns
+        -------
+        DataFrame, one row a document
+            document, tokens (of known words), unknown (tokens of words that the model does not know), topic_1 …
+        """
+        return transformed(self._documents(given), *self._known(posterior))
+
+    def completion(
+        self, posterior: Posterior, given: Corpus | Sequence[str], observed: float = 0.8, seed: int = 0
+    ) -> Completion:
+        """Return how well the topics complete new documents of which a share of the tokens is seen."""
+        return completed(self._documents(given), *self._known(posterior), observed=observed, seed=seed)
+
+    def _documents(self, given: Corpus | Sequence[str]) -> Corpus:
+        return corpus_like(given, self.corpus.tokeniser, self.corpus.name)
+
+    def _known(self, posterior: Posterior) -> tuple[NDArray[Any], Array, Array]:
+        """Return what new documents are read with: words, their probabilities, concentrations."""
+        return self.corpus.vocabulary, word_probability(posterior), posterior["alpha"]
+
+    @property
+    def score_type(self) -> type[WordScore]:
+        """Scores of predicted words."""
+        return WordScore
+
+    def score(self, probability: Array, heldout: HeldOutWords) -> WordScore:
+        """Return the scores of predictions."""
+        return score_words(probability, heldout.counts)
+
+    @property
+    def shown(self) -> Corpus:
+        """The documents whose topics are shown: all."""
+        return self.corpus
+
+    def completed(self, posterior: Posterior) -> Posterior:
+        """Return the posterior with the documents' counts: those that their words imply where it does not have them."""
+        if "documents" in posterior.arrays:
+            return posterior
+        counts = settled_counts(self.shown.counts, word_probability(posterior), posterior["alpha"])
+        return posterior.with_arrays({"documents": counts}, axes={"documents": (None, TOPICS)})
+
+    def topics(self, posterior: Posterior) -> Topics:
+        """Return the topics in probabilities."""
+        return topics_of(self.completed(posterior))
+
+    def tables(self, posterior: Posterior) -> dict[str, pd.DataFrame]:
+        """Return the frames `topics` and `documents` (see `topics.word_table`, `topics.document_table`)."""
+        topics = self.topics(posterior)
+        return {
+            "topics": word_table(topics.word_probability, self.corpus.vocabulary),
+            "documents": document_table(topics, self.shown.documents),
+        }
+
+
+def _singles(counts: Array) -> Array:
+    return np.ascontiguousarray(counts, dtype=np.float32)

@@ -1,0 +1,211 @@
+"""The registry's rows of LDA."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any, Literal
+
+from acvb_core.core.averaging import Averaged
+from acvb_core.data.corpus import Corpus
+from acvb_core.data.corpus_split import hold_out_documents, hold_out_tokens
+from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.core.errors import ParameterError
+from acvb_core.models.lda.cvb import CollapsedLda
+from acvb_core.models.lda.display import DISPLAY
+from acvb_core.models.lda.gibbs import GibbsLda
+from acvb_core.models.lda.hyper import LEARN_EVERY, LEARN_FROM, LEARN_UNTIL, LOW, Concentrations
+from acvb_core.models.lda.memory import memory_bytes
+from acvb_core.models.lda.model import LdaModel
+from acvb_core.models.lda.state import Tokens
+from acvb_core.models.lda.stream_model import DiskLdaModel
+from acvb_core.models.lda.stream_rows import stream_methods
+from acvb_core.models.lda.trained import TrainedTopics
+from acvb_core.models.lda.vb import VariationalLda
+from acvb_core.core.parameters import Parameter
+from acvb_core.core.protocols import Model
+from acvb_core.core.rows import AUTO_BURN_IN, TOLERANCE, Method, ModelRow, Values, burn_in, max_sweeps
+
+
+def _model(corpus: Any) -> Model:
+    return DiskLdaModel(corpus) if isinstance(corpus, DiskCorpus) else LdaModel(corpus)
+
+
+def _schedule(train: Any, heldout: Any, method: Method, values: Values) -> tuple[int, int]:
+    # The bound needs a logarithm of every responsibility, about as dear as a sweep.
+    if method.streams:
+        every = values["score_every"] * method.build(train, values).sweeps_of(1.0)  # type: ignore[attr-defined]
+        return 1, max(round(every), 1)
+    n_heldout = 0 if heldout is None else len(heldout.counts)
+    return 10, 5 if n_heldout < 500_000 else 20
+
+
+def _tiny_corpus() -> tuple[Corpus, Values]:
+    """Two topics of five words each, the words of a document repeated now and then."""
+    counts = [[(1 + (i + j) % 3) * (i % 2 == j // 5) for j in range(10)] for i in range(12)]
+    return Corpus.build(counts, name="tiny"), {"k": 3}
+
+
+LDA = ModelRow(
+    "lda",
+    "Latent Dirichlet Allocation",
+    "a corpus: which words stand in which documents",
+    _model,
+    {"topics": "topics"},
+    memory_bytes,
+    Corpus,
+    hold_out_tokens,
+    _schedule,
+    16,
+    {"documents": "documents"},
+    {},
+    DISPLAY,
+    streamed=DiskCorpus,
+    hold_out_documents=hold_out_documents,
+    observed=lambda corpus: corpus.n_tokens,
+    unit=("word", "words"),
+    tiny=_tiny_corpus,
+)
+
+#: Sum of the alphas to start from. With 0.1 for any number of topics, hundreds of them would begin with so large a
+#: sum that most die out, and predict worse.
+START_TOTAL = 5.0
+
+_SIZE = (
+    Parameter("k", "int", 20, "Number of topics.", "Topics", 1, 5000, advanced=False),
+)  # fmt: skip
+
+_PRIOR = (
+    Parameter(
+        "alpha", "float", 0.0, "Concentration of each topic in a document, to start from: the smaller, the fewer "
+        f"topics a document is made of. 0 takes {START_TOTAL:g} divided by the number of topics.",
+        "Topics in a document (alpha)", 0.0, 1e3,
+    ),
+    Parameter(
+        "beta", "float", 0.01, "Concentration of the words in a topic, to start from: the smaller, the fewer words "
+        "a topic is made of.", "Words in a topic (beta)", 1e-4, 1e3,
+    ),
+    Parameter(
+        "hyper", "choice", "minka",
+        "How the concentrations are learned: Minka's fixed point, alpha for each topic and one beta, every "
+        f"{LEARN_EVERY} sweeps from the {LEARN_FROM}th until they stand still (the {LEARN_UNTIL}th at the latest); "
+        "or fixed.", "Hyper-parameters", choices=("minka", "fixed"),
+    ),
+)  # fmt: skip
+
+_SHRINK = Parameter(
+    "shrink", "float", 1e-5, "A topic with less than this share of all tokens is dropped; 0 keeps all.",
+    "Drop topics below", 0.0, 0.1,
+)  # fmt: skip
+
+_KEPT_FROM = burn_in(
+    200, 1, f"Sweeps that are not kept; the concentrations are learned in them, from the {LEARN_FROM}th on."
+)
+
+_TRACK = Parameter(
+    "track", "bool", True, "Average the responsibilities of every pair of document and word as well, for the exact "
+    "change of the mean and its bound. Without it a run needs about half the memory, and the change is that of the "
+    "averaged counts.", "Average every responsibility",
+)  # fmt: skip
+
+
+_INNER = Parameter(
+    "inner", "int", 1, "Times that a document's topics and its words' are updated in turn in each sweep.",
+    "Passes over a document", 1, 100,
+)  # fmt: skip
+
+
+def _start(values: Values) -> Concentrations:
+    alpha = values["alpha"]
+    if 0.0 < alpha < LOW:
+        raise ParameterError(
+            f"alpha is {alpha:g}; it must be 0, for {START_TOTAL:g} / k, or at least {LOW:g}."
+        )
+    return Concentrations.symmetric(values["k"], alpha or START_TOTAL / values["k"], values["beta"])
+
+
+def _collapsed(
+    order: Literal["zeroth", "second"], data: Any, values: Values, trained: TrainedTopics | None = None
+) -> CollapsedLda:
+    learn = values["hyper"] == "minka"
+    start, warm = _start(values), None
+    if trained is not None:
+        trained.check(values["k"])
+        start, warm = trained.concentrations, trained.by_word(trained.places(data.vocabulary))
+    return CollapsedLda(Tokens.of(data), values["k"], start, learn, values["shrink"], order, warm)
+
+
+def _averaged(
+    order: Literal["zeroth", "second"], data: Any, values: Values, trained: TrainedTopics | None = None
+) -> Averaged:
+    return Averaged(_collapsed(order, data, values, trained), values["burn_in"], values["track"])
+
+
+def _variational(data: Any, values: Values) -> VariationalLda:
+    learn = values["hyper"] == "minka"
+    return VariationalLda(
+        Tokens.of(data), values["k"], _start(values), learn, values["shrink"], values["inner"]
+    )
+
+
+def _gibbs(data: Any, values: Values) -> Averaged:
+    learn_until = values["burn_in"] if values["hyper"] == "minka" else 0
+    sampler = GibbsLda(Tokens.of(data), values["k"], _start(values), learn_until)
+    # The topics of one chain keep their names: samples need no matching, unlike clusters that are born and die.
+    return Averaged(sampler, values["burn_in"], track=False)
+
+
+_COLLAPSED = (*_SIZE, *_PRIOR, _SHRINK)
+_RUN = (max_sweeps(1000), TOLERANCE)
+#: The mean over all words of a corpus settles slowly; held-out words are predicted as well long before
+#: (docs/measured.md).
+_TOLERANCE = replace(TOLERANCE, default=1e-4)
+_AVERAGED_RUN = (_TRACK, AUTO_BURN_IN, max_sweeps(5000), _TOLERANCE)
+
+LDA_METHODS = (
+    Method(
+        "lda", "acvb0", "ACVB0",
+        "Averaged CVB0: goes on like CVB0 and answers with the running mean of its responsibilities, which is "
+        "certain to converge.",
+        "Ishiguro, Sato, Ueda, JMLR 18 (2017), eq. 21",
+        (*_COLLAPSED, *_AVERAGED_RUN), partial(_averaged, "zeroth"), "mean_change", averaged=True,
+        goes_on=partial(_averaged, "zeroth"),
+    ),
+    Method(
+        "lda", "acvb", "ACVB",
+        "Averaged second-order CVB: the running mean of CVB's responsibilities, certain to converge.",
+        "Ishiguro, Sato, Ueda, JMLR 18 (2017), eq. 21",
+        (*_COLLAPSED, *_AVERAGED_RUN), partial(_averaged, "second"), "mean_change", averaged=True,
+        goes_on=partial(_averaged, "second"),
+    ),
+    Method(
+        "lda", "cvb0", "CVB0",
+        "Collapsed variational Bayes with counts replaced by their means: fast and accurate, no guarantee that "
+        "it settles.",
+        "Asuncion, Welling, Smyth, Teh, UAI 2009",
+        (*_COLLAPSED, *_RUN), partial(_collapsed, "zeroth"), "pseudo_loo",
+        goes_on=partial(_collapsed, "zeroth"),
+    ),
+    Method(
+        "lda", "cvb", "CVB",
+        "Collapsed variational Bayes with second-order terms for the uncertainty of the counts.",
+        "Teh, Newman, Welling, NIPS 19 (2007), eq. 18",
+        (*_COLLAPSED, *_RUN), partial(_collapsed, "second"), "pseudo_loo",
+        goes_on=partial(_collapsed, "second"),
+    ),
+    Method(
+        "lda", "vb", "VB",
+        "Plain variational Bayes: its lower bound never falls, but the bound is looser.",
+        "Blei, Ng, Jordan, JMLR 3 (2003)",
+        (*_COLLAPSED, _INNER, *_RUN), _variational, "lower_bound",
+    ),
+    Method(
+        "lda", "gibbs", "Gibbs",
+        "Collapsed Gibbs sampling: samples the topic of every token, answers with the mean of the kept samples, "
+        "runs as long as it is told.",
+        "Griffiths, Steyvers, PNAS 101 (2004); Teh, Newman, Welling, NIPS 19 (2007), eq. 8",
+        (*_SIZE, *_PRIOR, _KEPT_FROM, max_sweeps(400)),
+        _gibbs, None, sampled=True,
+    ),
+    *stream_methods(_SIZE, _PRIOR[:2], _start),
+)  # fmt: skip

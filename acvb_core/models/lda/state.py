@@ -1,0 +1,155 @@
+"""What a method for LDA knows between sweeps."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acvb_core.data.corpus import Corpus
+from acvb_core.models.lda.hyper import Concentrations
+from acvb_core.models.lda.kernels import GAP, Floats, Singles, chunk_pairs
+from acvb_core.core.protocols import Array, Posterior
+
+TOPICS = "topics"
+
+
+@dataclass(frozen=True, eq=False)
+class Tokens:
+    """A corpus as the kernels read it.
+
+    Attributes
+    ----------
+    pointers : ndarray of int64, shape (D + 1,)
+        Pairs of document d are pointers[d] … pointers[d + 1] - 1.
+    words : ndarray of int32, shape (n_pairs,)
+    counts : ndarray of float32, shape (n_pairs,)
+    n_words : int
+    """
+
+    pointers: NDArray[np.int64]
+    words: NDArray[np.int32]
+    counts: Singles
+    n_words: int
+
+    @classmethod
+    def of(cls, corpus: Corpus) -> Tokens:
+        """Return a corpus's pairs; runs on the same corpus share them."""
+        if corpus not in _known:
+            matrix = corpus.counts
+            _known[corpus] = cls(
+                matrix.indptr.astype(np.int64),
+                matrix.indices.astype(np.int32, copy=False),
+                matrix.data.astype(np.float32),
+                corpus.n_words,
+            )
+        return _known[corpus]
+
+    @property
+    def n_documents(self) -> int:
+        """Number of documents."""
+        return len(self.pointers) - 1
+
+    @cached_property
+    def n_tokens(self) -> float:
+        """Number of tokens."""
+        return float(self.counts.sum(dtype=np.float64))
+
+    def chunk_end(self, begin: int, n_topics: int, ns_each: float = 1.0) -> int:
+        """Return where a kernel call that begins with this document should end: some 50 ms later."""
+        pair = self.pointers[begin] + chunk_pairs(n_topics, ns_each)
+        return int(
+            min(max(np.searchsorted(self.pointers, pair, side="right") - 1, begin + 1), self.n_documents)
+        )
+
+    def chunks(self, n_topics: int, ns_each: float = 1.0) -> list[tuple[int, int]]:
+        """Return all documents in pieces of some 50 ms."""
+        begin, found = 0, []
+        while begin < self.n_documents:
+            end = self.chunk_end(begin, n_topics, ns_each)
+            found.append((begin, end))
+            begin = end
+        return found
+
+
+_known: WeakKeyDictionary[Corpus, Tokens] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """Expected numbers of tokens.
+
+    Attributes
+    ----------
+    by_document, by_word : ndarrays, shapes (D, K), (V, K)
+        n_dk and n_wk.
+    totals : ndarray of float64, shape (K,)
+        n_k.
+    """
+
+    by_document: Array
+    by_word: Array
+    totals: Floats
+
+    def copy(self) -> Counts:
+        """Return arrays of its own, to be written to."""
+        return Counts(apart_copy(self.by_document), apart_copy(self.by_word), self.totals.copy())
+
+    @classmethod
+    def zeros(cls, tokens: Tokens, n_topics: int) -> Counts:
+        """Return nothing counted yet, in single precision."""
+        return cls(
+            apart((tokens.n_documents, n_topics), np.float32),
+            apart((tokens.n_words, n_topics), np.float32),
+            np.zeros(n_topics),
+        )
+
+
+def apart(shape: tuple[int, ...], dtype: Any = np.float64) -> Array:
+    """Return zeros with room on both sides, so that no other array lies close (see `kernels.py`)."""
+    size = math.prod(shape)
+    return np.zeros(size + 2 * GAP, dtype)[GAP : GAP + size].reshape(shape)
+
+
+def apart_copy(array: Array) -> Array:
+    """Return a copy with room on both sides."""
+    copy = apart(array.shape, array.dtype)
+    copy[...] = array
+    return copy
+
+
+def posterior_of(counts: Counts, hyper: Concentrations, entropy: Array | None = None) -> Posterior:
+    """Return counts as a posterior.
+
+    Parameters
+    ----------
+    counts : Counts
+    hyper : Concentrations
+    entropy : ndarray, shape (D,), optional
+        Entropy of the responsibilities of each document's tokens (nats), where it is known at no cost.
+    """
+    arrays: dict[str, Array] = {
+        "documents": counts.by_document,
+        "words": counts.by_word,
+        "alpha": hyper.alpha,
+    }
+    axes: dict[str, tuple[str | None, ...]] = {
+        "documents": (None, TOPICS),
+        "words": (None, TOPICS),
+        "alpha": (TOPICS,),
+    }
+    if entropy is not None:
+        arrays["entropy"], axes["entropy"] = entropy, (None,)
+    return Posterior(
+        arrays,
+        axes,
+        averaged=("documents", "words"),
+        derived=("entropy",) if entropy is not None else (),
+        hyper={"alpha_total": float(hyper.alpha.sum()), "beta": hyper.beta},
+        normalised=False,
+    )

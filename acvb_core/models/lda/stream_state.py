@@ -1,0 +1,204 @@
+"""What a streaming method knows between two windows of documents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acvb_core.models.lda.kernels import Floats, Singles
+from acvb_core.models.lda.state import TOPICS, apart, apart_copy
+from acvb_core.core.protocols import Posterior
+
+
+@dataclass(frozen=True, eq=False)
+class Prior:
+    """Concentrations of the topics in a document, and what they are being learned from.
+
+    Attributes
+    ----------
+    alpha : ndarray of float32, shape (K,)
+    gains : ndarray, shape (K,)
+        Weighted mean over documents of alpha_k g_k (see `kernels_prior`).
+    sticks : ndarray, shape (K,)
+        log alpha0, then logit v_k of the stick breaking.
+    scalars : ndarray, shape (2,)
+        Weighted mean of the denominators; documents seen.
+    """
+
+    alpha: Singles
+    gains: Floats
+    sticks: Floats
+    scalars: Floats
+
+    @classmethod
+    def begin(cls, alpha: Floats) -> Prior:
+        """Return concentrations of which nothing has been learned."""
+        rest = np.cumsum(alpha[::-1])[::-1]
+        share = np.clip(alpha[:-1] / rest[:-1], 1e-9, 1.0 - 1e-9)
+        sticks = np.concatenate([[np.log(rest[0])], np.log(share) - np.log1p(-share)])
+        return cls(alpha.astype(np.float32), np.zeros(len(alpha)), sticks, np.zeros(2))
+
+    def copy(self) -> Prior:
+        """Return arrays of its own, to be written to."""
+        return Prior(
+            apart_copy(self.alpha), self.gains.copy(), apart_copy(self.sticks), apart_copy(self.scalars)
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class StreamState:
+    """After a window.
+
+    Attributes
+    ----------
+    by_word : ndarray of float32, shape (V, K)
+        Expected counts n_wk of the topics, without the prior's beta.
+    totals : ndarray, shape (K,)
+        Their sums.
+    steps : ndarray of int64, shape (V,)
+        How often each word's counts were brought up to date (SDM).
+    sizes : ndarray, shape (V,)
+        Tokens of each word that the topics stand for: of the corpus, or those met so far.
+    documents, tokens : float
+        The same for documents and all tokens.
+    batches : int
+        Minibatches so far (SVB, SCVB0).
+    prior : Prior
+    epoch : int
+        Whole passes done.
+    position : int
+        Documents done of the pass under way.
+    order : int
+        What the order of the documents in the pass under way was drawn from.
+    noise : int
+        What tells the topics of a word apart that is met for the first time is drawn from this (SDM).
+    gone : int
+        Documents gone through, all passes together.
+    renewal : Renewal or None
+        What the pass under way has renewed (SDM, from the second pass on).
+    """
+
+    by_word: Singles
+    totals: Floats
+    steps: NDArray[np.int64]
+    sizes: Floats
+    documents: float
+    tokens: float
+    batches: int
+    prior: Prior
+    epoch: int = 0
+    position: int = 0
+    order: int = 0
+    noise: int = 0
+    gone: int = 0
+    renewal: Renewal | None = None
+
+    def working_copy(self) -> Work:
+        """Return arrays of its own, to be written to."""
+        return Work(self)
+
+    def posterior(self, beta: float) -> Posterior:
+        """Return what the state says: of topics and words, not of documents."""
+        alpha = self.prior.alpha.astype(np.float64)
+        return Posterior(
+            {
+                "words": self.by_word,
+                "alpha": alpha,
+                # What training goes on with.
+                "gains": self.prior.gains,
+                "steps": self.steps,
+                "sizes": self.sizes,
+                "course": np.array([*self.prior.scalars, float(self.batches)]),
+                "documents_met": np.array([self.documents]),
+            },
+            {
+                "words": (None, TOPICS),
+                "alpha": (TOPICS,),
+                "gains": (TOPICS,),
+                "steps": (None,),
+                "sizes": (None,),
+                "course": (None,),
+                "documents_met": (None,),
+            },
+            averaged=("words",),
+            hyper={"alpha_total": float(alpha.sum()), "beta": beta},
+            normalised=False,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Renewal:
+    """Counts of the pass under way alone, which take the place of those of the pass before.
+
+    Attributes
+    ----------
+    by_word : ndarray of float32, shape (V, K)
+        Sums of c q over the documents of the pass so far; part of the state's own counts.
+    tokens : ndarray, shape (V,)
+        How many tokens of each word these are.
+    """
+
+    by_word: Singles
+    tokens: Floats
+
+    @classmethod
+    def begin(cls, by_word: Singles) -> Renewal:
+        """Return that of a pass of which nothing is done."""
+        return cls(apart(by_word.shape, by_word.dtype), np.zeros(len(by_word)))
+
+    @classmethod
+    def none(cls, by_word: Singles) -> Renewal:
+        """Return the one of a pass that renews nothing."""
+        return cls(np.zeros((0, by_word.shape[1]), by_word.dtype), np.zeros(0))
+
+    def copy(self) -> Renewal:
+        """Return arrays of its own, to be written to."""
+        return Renewal(apart_copy(self.by_word), self.tokens.copy())
+
+
+class Work:
+    """The arrays of a state while a window is gone through, and what it has summed up.
+
+    Attributes
+    ----------
+    by_word, totals, steps, sizes, documents, tokens, batches, prior, noise
+        As in `StreamState`.
+    scale : float
+        What `by_word` stands for is that many times as much.
+    loo, seen : float
+        Sum of the leave-one-out log probabilities of the window, and its tokens.
+    counting : bool
+        The sizes are those met so far, and the documents are met for the first time.
+    batch : object
+        What a minibatch under way has summed up.
+    gone, renewal
+        As in `StreamState`.
+    """
+
+    def __init__(self, state: StreamState) -> None:
+        self._state = state
+        self.by_word = apart_copy(state.by_word)
+        self.totals = apart_copy(state.totals)
+        self.steps, self.sizes = state.steps.copy(), state.sizes.copy()
+        self.documents, self.tokens, self.batches = state.documents, state.tokens, state.batches
+        self.prior = state.prior.copy()
+        self.noise = state.noise
+        self.scale = 1.0
+        self.loo = self.seen = 0.0
+        self.counting = False
+        self.batch: Any = None
+        self.gone = state.gone
+        self.renewal = None if state.renewal is None else state.renewal.copy()
+
+    def done(self, epoch: int, position: int, order: int) -> StreamState:
+        """Return the state after the window."""
+        return replace(
+            self._state,
+            by_word=self.by_word, totals=self.totals, steps=self.steps, sizes=self.sizes,
+            documents=self.documents, tokens=self.tokens, batches=self.batches, prior=self.prior,
+            epoch=epoch, position=position, order=order, gone=self.gone,
+            renewal=self.renewal if position else None,
+        )  # fmt: skip

@@ -1,0 +1,100 @@
+"""Topics as probabilities: what a posterior's counts say of words and documents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from acvb_core.core.protocols import Array, Posterior
+
+#: Words of each topic in the table of topics.
+TABLE_WORDS = 50
+
+
+@dataclass(frozen=True, eq=False)
+class Topics:
+    """Posterior means.
+
+    Attributes
+    ----------
+    word_probability : ndarray, shape (K, V)
+        phi: rows sum to one.
+    document_share : ndarray, shape (D, K)
+        theta: rows sum to one; of an empty document the prior's mean.
+    share : ndarray, shape (K,)
+        Of all tokens.
+    """
+
+    word_probability: Array
+    document_share: Array
+    share: Array
+
+
+def topics_of(posterior: Posterior) -> Topics:
+    """Return the topics of a posterior (TNW07 eq. 19)."""
+    totals = posterior.masses()["topics"]
+    return Topics(
+        word_probability(posterior),
+        document_share(posterior),
+        # A stream may have no counts: of words that all stand once there are none but the one left out.
+        totals / totals.sum() if totals.any() else np.full(len(totals), 1.0 / len(totals)),
+    )
+
+
+def word_probability(posterior: Posterior) -> Array:
+    """Return phi_kw = (beta + n_wk) / (V beta + n_k), shape (K, V) (TNW07 eq. 19)."""
+    return _shares(np.maximum(posterior["words"], 0.0).T + posterior.hyper["beta"])
+
+
+def document_share(posterior: Posterior) -> Array:
+    """Return theta_dk = (alpha_k + n_dk) / (sum alpha + n_d), shape (D, K) (TNW07 eq. 19)."""
+    return _shares(np.maximum(posterior["documents"], 0.0) + posterior["alpha"])
+
+
+def _shares(weights: Array) -> Array:
+    """Return weights divided by the sums of their rows, in the weights' own precision.
+
+    The sums are in double precision: in single precision, adding up a large vocabulary loses parts in a thousand.
+    """
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True, dtype=np.float64), dtype=weights.dtype)
+
+
+def word_table(
+    probability: Array, vocabulary: NDArray[np.object_], n_words: int = TABLE_WORDS
+) -> pd.DataFrame:
+    """Return the most probable words of each topic.
+
+    Parameters
+    ----------
+    probability : ndarray, shape (K, V)
+    vocabulary : ndarray of str, shape (V,)
+    n_words : int
+        Most words of a topic.
+
+    Returns
+    -------
+    DataFrame
+        topic (from 1, largest first), rank (from 1), word, probability.
+    """
+    n_topics, size = probability.shape
+    shown = min(n_words, size)
+    order = np.argsort(-probability, axis=1, kind="stable")[:, :shown]
+    return pd.DataFrame(
+        {
+            "topic": np.repeat(np.arange(1, n_topics + 1), shown),
+            "rank": np.tile(np.arange(1, shown + 1), n_topics),
+            "word": vocabulary[order.ravel()],
+            "probability": np.take_along_axis(probability, order, axis=1).ravel(),
+        }
+    )
+
+
+def document_table(topics: Topics, documents: NDArray[np.object_]) -> pd.DataFrame:
+    """Return the share of each topic in each document: columns document, topic_1 … topic_K."""
+    names = [f"topic_{k + 1}" for k in range(topics.document_share.shape[1])]
+    frame = pd.DataFrame(topics.document_share, columns=names)
+    frame.insert(0, "document", documents)
+    return frame

@@ -1,0 +1,222 @@
+"""Topics that were trained before, to go on from: with new documents, or by another method."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from acvb_core.core.clusters import order_by_size, rearrange
+from acvb_core.data.corpora.tokeniser import Tokeniser
+from acvb_core.data.corpus import Corpus
+from acvb_core.core.errors import ParameterError
+from acvb_core.evaluate.completion import Completion
+from acvb_core.models.lda.hyper import Concentrations
+from acvb_core.models.lda.kernels import Floats, Singles
+from acvb_core.models.lda.kernels_prior import PAPER
+from acvb_core.models.lda.state import TOPICS, apart
+from acvb_core.models.lda.stream_state import Prior, StreamState
+from acvb_core.models.lda.topics import word_probability, word_table
+from acvb_core.models.lda.transform import completed, corpus_like, transformed
+from acvb_core.core.protocols import Array, Posterior
+
+if TYPE_CHECKING:
+    from acvb_core.models.lda.stream import StreamMethod
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedTopics:
+    """What is known of topics and of how they were trained.
+
+    Attributes
+    ----------
+    posterior : Posterior
+        With at least the arrays `words` and `alpha`; of a stream also what it goes on with.
+    vocabulary : ndarray of str (object dtype), shape (V,)
+    sizes : ndarray, shape (V,)
+        Tokens of each word that the topics stand for.
+    documents : float
+        Number of documents they stand for.
+    name : str
+        What the user calls the corpus.
+    method : str
+        Name in the registry.
+    fingerprint : str
+        Of the corpus.
+    tokeniser : Tokeniser or None
+        How its texts were cut.
+    values : mapping
+        Settings of the method.
+    """
+
+    posterior: Posterior
+    vocabulary: NDArray[Any]
+    sizes: Floats
+    documents: float
+    name: str
+    method: str
+    fingerprint: str = ""
+    tokeniser: Tokeniser | None = None
+    values: Mapping[str, Any] | None = None
+
+    @property
+    def n_topics(self) -> int:
+        """Number of topics."""
+        return len(self.posterior["alpha"])
+
+    @property
+    def label(self) -> str:
+        """What they are, in words."""
+        return f"{self.n_topics:,} topics of {self.name} by {self.method}"
+
+    @property
+    def concentrations(self) -> Concentrations:
+        """The hyper-parameters as they were in the end."""
+        return Concentrations(
+            np.asarray(self.posterior["alpha"], dtype=np.float64), self.posterior.hyper["beta"]
+        )
+
+    @property
+    def word_probability(self) -> Array:
+        """Probabilities of the words in each topic, shape (K, V)."""
+        return word_probability(self.posterior)
+
+    @cached_property
+    def ordered(self) -> Posterior:
+        """The posterior with the largest topic first."""
+        return rearrange(self.posterior, {d: order_by_size(m) for d, m in self.posterior.masses().items()})
+
+    @property
+    def topics(self) -> pd.DataFrame:
+        """Words of the topics: topic (from 1, largest first), rank, word, probability."""
+        return word_table(word_probability(self.ordered), self.vocabulary)
+
+    def transform(self, given: Corpus | Sequence[str]) -> pd.DataFrame:
+        """Return the topic shares of documents, the topics as they are (see `transform.transformed`).
+
+        Parameters
+        ----------
+        given : Corpus or sequence of str
+            Over any vocabulary; texts are cut as those of the topics were.
+        """
+        return transformed(corpus_like(given, self.tokeniser, self.name), *self._known())
+
+    def completion(self, given: Corpus | Sequence[str], observed: float = 0.8, seed: int = 0) -> Completion:
+        """Return how well the topics complete documents of which a share of the tokens is seen."""
+        corpus = corpus_like(given, self.tokeniser, self.name)
+        return completed(corpus, *self._known(), observed=observed, seed=seed)
+
+    def _known(self) -> tuple[NDArray[Any], Array, Array]:
+        return self.vocabulary, word_probability(self.ordered), self.ordered["alpha"]
+
+    @property
+    def implied(self) -> dict[str, Any]:
+        """Settings that follow for every method that goes on from here."""
+        return {"k": self.n_topics}
+
+    def check(self, n_topics: int) -> None:
+        """Raise a ParameterError where another number of topics is asked for."""
+        if n_topics != self.n_topics:
+            raise ParameterError(
+                f"k is {n_topics:,}, but there are {self.label} to go on from; give k={self.n_topics}."
+            )
+
+    def places(self, vocabulary: NDArray[Any]) -> NDArray[np.int64]:
+        """Return the row here of each word of another vocabulary, -1 for those that are not known."""
+        place = {word: w for w, word in enumerate(self.vocabulary)}
+        return np.array([place.get(word, -1) for word in vocabulary], dtype=np.int64)
+
+    def unknown_to(self, vocabulary: NDArray[Any]) -> NDArray[Any]:
+        """Return the words that another vocabulary does not have."""
+        there = set(vocabulary)
+        return np.array([word for word in self.vocabulary if word not in there], dtype=object)
+
+    def by_word(self, places: NDArray[np.int64]) -> Singles:
+        """Return the counts of words by their places, of new ones zero."""
+        found = apart((len(places), self.n_topics), np.float32)
+        known = places >= 0
+        found[known] = np.maximum(self.posterior["words"][places[known]], 0.0)
+        return found
+
+    def state_for(self, method: StreamMethod) -> StreamState:
+        """Return the state from which a streaming method goes on; new words begin with no counts.
+
+        What the topics stand for grows by the new documents, unless they are the same that they were trained on.
+        """
+        source = method.source
+        self.check(method.n_topics)
+        places = self.places(source.vocabulary)
+        old = np.where(places >= 0, self.sizes[places], 0.0)
+        sizes, documents = old, self.documents
+        met = bool(self.fingerprint) and self.fingerprint == source.fingerprint
+        if method.known and not met:
+            sizes, documents = old + source.frequencies, self.documents + source.n_documents
+        by_word = method.rescaled(self.by_word(places), old, sizes)
+        arrays = self.posterior.arrays
+        steps = np.minimum(old, self.documents).astype(np.int64)
+        batches = int(self.documents // max(method.batch, 1))
+        prior = Prior.begin(self.concentrations.alpha)
+        if "course" in arrays:
+            denominator, learned, batches = arrays["course"]
+            steps = np.where(places >= 0, arrays["steps"][places], 0)
+            # What one rule has learned from says nothing to the other.
+            if denominator or method.rule == PAPER:
+                scalars = np.array([denominator, learned])
+                prior = Prior(prior.alpha, arrays["gains"].copy(), prior.sticks, scalars)
+        return StreamState(
+            by_word, np.asarray(by_word.sum(axis=0, dtype=np.float64)), steps, sizes, float(documents),
+            float(sizes.sum()), int(batches), prior, int(met), gone=int(self.documents),
+        )  # fmt: skip
+
+
+def checked_start(given: Any) -> TrainedTopics:
+    """Return what is to be gone on from.
+
+    Raises
+    ------
+    ParameterError
+        It is something else, such as the path of a file, or a result.
+    """
+    if not isinstance(given, TrainedTopics):
+        raise ParameterError(
+            f"what to go on from is a {type(given).__name__}; give trained topics: load_model(path) of a file, "
+            "trained_topics(result) of a result."
+        )
+    return given
+
+
+def trained_topics(result: Any) -> TrainedTopics:
+    """Return what a finished run leaves to go on from.
+
+    Parameters
+    ----------
+    result : Result
+        Of a model with topics.
+
+    Raises
+    ------
+    ParameterError
+        The run has no topics.
+    """
+    problem = result.problem
+    posterior = result.snapshot.posterior
+    if TOPICS not in posterior.n_clusters() or "words" not in posterior.arrays:
+        raise ParameterError(f"model {problem.settings.model!r} has no topics to go on from.")
+    kept = {name: array for name, array in posterior.arrays.items() if name != "documents"}
+    posterior = Posterior(
+        kept, {name: posterior.axes[name] for name in kept}, ("words",), (), posterior.hyper, normalised=False
+    )
+    train = problem.train
+    sizes, documents = train.frequencies.astype(np.float64), float(train.n_documents)
+    if "sizes" in kept:
+        sizes, documents = np.asarray(kept["sizes"], dtype=np.float64), float(kept["documents_met"][0])
+    settings = problem.settings
+    return TrainedTopics(
+        posterior, train.vocabulary, sizes, documents, problem.data.name, settings.method, train.fingerprint,
+        problem.data.tokeniser, dict(settings.values),
+    )  # fmt: skip

@@ -1,0 +1,261 @@
+"""Documents that the topics were not learned from: their shares of the topics, with the topics as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numba as nb
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import sparse
+
+from acvb_core.data.corpora.objects import LISTS_OF_WORDS, plain_documents
+from acvb_core.data.corpora.tokeniser import Tokeniser
+from acvb_core.data.corpus import Corpus
+from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.core.errors import DataError, ParameterError
+from acvb_core.evaluate.completion import Completion, document_completion
+from acvb_core.models.lda.kernels import OPTIONS, Floats, Integers, Singles, workspace
+from acvb_core.models.lda.state import Tokens, apart
+from acvb_core.core.protocols import Array
+
+#: A document is done when its tokens' topics move less than this (mean over tokens of the L1 norm) …
+SETTLED = 1e-4
+#: … or after this many passes over it.
+MOST_PASSES = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Mapped:
+    """Counts of documents over the vocabulary of a model.
+
+    Attributes
+    ----------
+    counts : csr_array of int32, shape (n_documents, V)
+    unknown : ndarray of int64, shape (n_documents,)
+        Tokens of words that the model does not know; they say nothing of its topics.
+    """
+
+    counts: sparse.csr_array
+    unknown: NDArray[np.int64]
+
+
+def onto_vocabulary(corpus: Corpus, vocabulary: NDArray[Any]) -> Mapped:
+    """Return a corpus's counts with the columns of another vocabulary."""
+    place = {word: w for w, word in enumerate(vocabulary)}
+    there = np.array([place.get(word, -1) for word in corpus.vocabulary], dtype=np.int64)
+    pairs = corpus.counts.tocoo()
+    known = there[pairs.col] >= 0
+    unknown = np.bincount(pairs.row[~known], weights=pairs.data[~known], minlength=corpus.n_documents)
+    counts = sparse.csr_array(
+        (pairs.data[known], (pairs.row[known], there[pairs.col[known]])),
+        shape=(corpus.n_documents, len(vocabulary)),
+    )
+    counts.sort_indices()
+    return Mapped(counts, unknown.astype(np.int64))
+
+
+def fold_in(counts: sparse.csr_array, word_probability: Array, alpha: Array) -> Floats:
+    """Return the topic shares of documents whose topics are given.
+
+    CVB0 with the topics frozen: q ∝ (alpha_k + n_dk - q_k) phi_kw for each token in turn until they settle; then
+    theta_dk = (alpha_k + n_dk) / (sum alpha + n_d). A document without known words has the prior's shares.
+
+    Parameters
+    ----------
+    counts : csr_array, shape (D, V)
+    word_probability : ndarray, shape (K, V)
+    alpha : ndarray, shape (K,)
+
+    Returns
+    -------
+    ndarray, shape (D, K)
+        Rows sum to one.
+    """
+    theta = settled_counts(counts, word_probability, alpha).astype(np.float64) + alpha
+    return np.asarray(theta / theta.sum(axis=1, keepdims=True))
+
+
+def settled_counts(counts: sparse.csr_array, word_probability: Array, alpha: Array) -> Singles:
+    """Return the expected topic counts n_dk of documents whose topics are given (see `fold_in`), shape (D, K)."""
+    tokens = Tokens.of(Corpus(counts, np.empty(0), np.empty(0)))
+    by_word = apart((len(word_probability[0]), len(alpha)), np.float32)
+    by_word[...] = word_probability.T
+    concentration = apart(alpha.shape, np.float32)
+    concentration[...] = alpha
+    by_document = apart((tokens.n_documents, len(alpha)), np.float32)
+    for begin, end in tokens.chunks(len(alpha), 20.0):
+        settle(begin, end, tokens.pointers, tokens.words, tokens.counts, by_word, concentration, by_document)
+    return by_document
+
+
+def transformed(
+    corpus: Corpus, vocabulary: NDArray[Any], word_probability: Array, alpha: Array
+) -> pd.DataFrame:
+    """Return one row a document: document, tokens (of known words), unknown, topic_1 … topic_K (see `fold_in`).
+
+    Parameters
+    ----------
+    corpus : Corpus
+        Over any vocabulary.
+    vocabulary : ndarray of str, shape (V,)
+        The words of the topics.
+    word_probability : ndarray, shape (K, V)
+    alpha : ndarray, shape (K,)
+    """
+    mapped = onto_vocabulary(corpus, vocabulary)
+    theta = fold_in(mapped.counts, word_probability, alpha)
+    frame = pd.DataFrame(theta, columns=[f"topic_{k + 1}" for k in range(theta.shape[1])])
+    frame.insert(0, "unknown", mapped.unknown)
+    frame.insert(0, "tokens", np.asarray(mapped.counts.sum(axis=1, dtype=np.int64)).ravel())
+    frame.insert(0, "document", corpus.documents)
+    return frame
+
+
+def completed(
+    corpus: Corpus,
+    vocabulary: NDArray[Any],
+    word_probability: Array,
+    alpha: Array,
+    *,
+    observed: float = 0.8,
+    seed: int = 0,
+) -> Completion:
+    """Return how well topics predict the rest of documents of which a share of the tokens is seen.
+
+    Parameters
+    ----------
+    corpus, vocabulary, word_probability, alpha
+        As in `transformed`; words that are not in the vocabulary are left out.
+    observed : float
+        Share of each document's tokens that is seen.
+    seed : int
+        Of the choice of these tokens.
+
+    Raises
+    ------
+    DataError
+        No word of the corpus is in the vocabulary.
+    """
+    mapped = onto_vocabulary(corpus, vocabulary)
+    if not mapped.counts.nnz:
+        raise nothing_known(corpus.name)
+    known = Corpus.build(mapped.counts, vocabulary=vocabulary, documents=corpus.documents, name=corpus.name)
+    return document_completion(
+        known,
+        word_probability,
+        lambda counts: fold_in(counts, word_probability, alpha),
+        observed=observed,
+        seed=seed,
+    )
+
+
+def nothing_known(source: str) -> DataError:
+    """Return the error for documents that share no word with the topics."""
+    return DataError(
+        "no word of these documents is one of the topics' words",
+        source=source,
+        remedy="Give documents in the same language with words written the same way; word numbers need their "
+        "vocabulary.",
+    )
+
+
+def corpus_like(given: Corpus | Sequence[str], tokeniser: Tokeniser | None, name: str) -> Corpus:
+    """Return documents as a corpus; texts are cut as those that the topics were learned from.
+
+    Parameters
+    ----------
+    given : Corpus, or sequence of str or of lists of words
+    tokeniser : Tokeniser or None
+        How the texts of the topics were cut; its limits on how often a word must stand are not for other texts.
+    name : str
+        What the user calls the corpus of the topics.
+
+    Raises
+    ------
+    ParameterError
+        Texts were given, and it is not known how the corpus of the topics was cut; or one text; or a corpus on disk.
+    DataError
+        There is no word in the texts.
+    """
+    if isinstance(given, Corpus):
+        return given
+    if isinstance(given, str):
+        raise ParameterError("documents is a str; put a single text into a list.")
+    if isinstance(given, DiskCorpus):
+        raise ParameterError(
+            f"{given.name} is kept on disk; give what fits into memory: its in_memory(), or a sample of it."
+        )
+    documents, lists = plain_documents(given, "the documents")
+    free = how_to_cut(LISTS_OF_WORDS if lists and tokeniser is None else tokeniser, name)
+    selection = free.select(documents)
+    texts = None if lists else documents
+    return Corpus.build(
+        selection.counts, vocabulary=selection.vocabulary, name="texts", texts=texts, tokeniser=free
+    )
+
+
+def how_to_cut(tokeniser: Tokeniser | None, name: str) -> Tokeniser:
+    """Return the tokeniser for texts beside those of a corpus; the arguments and errors are those of `corpus_like`."""
+    if tokeniser is None:
+        raise ParameterError(
+            f"{name} was read as counts, so it is not known how to cut texts into its words; give word counts, or "
+            "lists of words."
+        )
+    return tokeniser.without_limits()
+
+
+@nb.njit(**OPTIONS)
+def settle(
+    begin: int,
+    end: int,
+    pointers: Integers,
+    words: Integers,
+    counts: Singles,
+    by_word: Singles,
+    alpha: Singles,
+    by_document: Singles,
+) -> None:
+    """Write the expected topic counts of documents `begin` to `end`; `by_word` has the topics' probabilities."""
+    n_topics = alpha.shape[0]
+    zero, one = np.float32(0), np.float32(1)
+    rows = workspace(2, n_topics, np.float32)
+    p, own = rows[1], rows[2]
+    for d in range(begin, end):
+        first, last = pointers[d], pointers[d + 1]
+        q = workspace(last - first, n_topics, np.float32)
+        length = zero
+        for e in range(first, last):
+            length += counts[e]
+        for k in range(n_topics):
+            own[k] = zero
+        for e in range(first, last):
+            for k in range(n_topics):
+                q[e - first + 1, k] = one / np.float32(n_topics)
+                own[k] += counts[e] / np.float32(n_topics)
+        for _ in range(MOST_PASSES):
+            moved = zero
+            for e in range(first, last):
+                row, word, c = q[e - first + 1], by_word[words[e]], counts[e]
+                s = zero
+                for k in range(n_topics):
+                    rest = own[k] - row[k]
+                    value = ((rest if rest > zero else zero) + alpha[k]) * word[k]
+                    p[k] = value
+                    s += value
+                if s <= zero:  # a word that no topic has
+                    continue
+                for k in range(n_topics):
+                    new = p[k] / s
+                    step = c * (new - row[k])
+                    row[k] = new
+                    own[k] += step
+                    moved += abs(step)
+            if moved <= np.float32(SETTLED) * length:
+                break
+        for k in range(n_topics):
+            # What is added and taken away again may leave a little less than nothing.
+            by_document[d, k] = own[k] if own[k] > zero else zero

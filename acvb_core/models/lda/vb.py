@@ -1,0 +1,222 @@
+"""Plain variational Bayes for LDA: explicit q(theta), q(phi)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numba as nb
+import numpy as np
+
+from acvb_core.core.clusters import Order, mean_l1_change, take
+from acvb_core.models.lda.hyper import Concentrations, learn_now, minka_step, still_moving
+from acvb_core.models.lda.kernels import OPTIONS, Floats, Integers, Singles, workspace
+from acvb_core.models.lda.method import VariationalMethod, is_beginning
+from acvb_core.models.lda.start import noisy_counts
+from acvb_core.models.lda.state import TOPICS, Counts, apart, apart_copy, posterior_of
+from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, no_checkpoint
+from acvb_core.core.special import digamma, log
+
+
+@dataclass(frozen=True, eq=False)
+class VariationalState:
+    """After a whole sweep; nothing in it changes afterwards.
+
+    Attributes
+    ----------
+    counts : Counts
+        In double precision, so that the bound can be seen never to fall.
+    entropy : float or None
+        Of the responsibilities of all tokens (nats); None before the first sweep, and where it dropped topics.
+    hyper : Concentrations
+    age : int
+        Sweeps done.
+    learning : bool
+        The hyper-parameters are still being learned.
+    change : float
+        L1 change of the documents' counts in the last sweep, relative to their sum.
+    """
+
+    counts: Counts
+    entropy: float | None
+    hyper: Concentrations
+    age: int = 0
+    learning: bool = False
+    change: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class VariationalLda(VariationalMethod):
+    """VB bound to a corpus (an `Inference`).
+
+    The factors q(theta), q(phi) are functions of the counts, and the responsibilities of the two: none is stored,
+    and the memory grows with documents and words, not with their pairs. No step lowers the bound.
+
+    Attributes
+    ----------
+    inner : int
+        Times that a document's topics and the responsibilities of its tokens are updated in turn in a sweep. The
+        others: `VariationalMethod`.
+
+    References
+    ----------
+    Blei, Ng and Jordan, Latent Dirichlet allocation, JMLR 3 (2003), with q(phi) as in their section 5.4.
+    """
+
+    inner: int = 1
+
+    def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> VariationalState:
+        """Return the first state."""
+        counts = noisy_counts(self.tokens, self.n_topics, rng)
+        return VariationalState(counts, None, self.start, learning=self.learn)
+
+    def sweep(
+        self, state: VariationalState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
+    ) -> tuple[VariationalState, SweepInfo]:
+        """Update the documents with the topics fixed, then the topics; nothing is drawn."""
+        tokens, hyper = self.tokens, state.hyper
+        log_words, words = apart(state.counts.by_word.shape), apart(state.counts.by_word.shape)
+        for begin in range(0, len(words), 4096):
+            checkpoint()
+            word_weights(
+                begin, min(begin + 4096, len(words)), state.counts.by_word, state.counts.totals, hyper.beta,
+                log_words, words,
+            )  # fmt: skip
+        by_document, by_word = apart_copy(state.counts.by_document), apart(words.shape)
+        entropy = 0.0
+        for begin, end in tokens.chunks(len(hyper.alpha), 2.0 * self.inner):
+            checkpoint()
+            entropy += update_documents(
+                begin, end, tokens.pointers, tokens.words, tokens.counts, by_document, by_word, log_words, words,
+                hyper.alpha, self.inner,
+            )  # fmt: skip
+        entropy -= float((by_word * log_words).sum())
+        counts = Counts(by_document, by_word, by_word.sum(axis=0))
+        change = mean_l1_change({"documents": by_document}, {"documents": state.counts.by_document})
+        swept = replace(state, counts=counts, entropy=entropy, age=state.age + 1, change=change)
+        swept, order = self._drop(swept)
+        swept = self._learn(swept)
+        settling = swept.learning or is_beginning(swept.age, change, state.change)
+        return swept, SweepInfo(None, order, change=change, settling=settling)
+
+    def posterior(self, state: VariationalState) -> Posterior:
+        """Return what the state says."""
+        entropy = None if state.entropy is None else np.array([state.entropy])
+        return posterior_of(state.counts, state.hyper, entropy)
+
+    def _drop(self, state: VariationalState) -> tuple[VariationalState, dict[str, Order] | None]:
+        """Drop the topics that hardly any token is of; what they held is shared out over the others."""
+        totals = state.counts.totals
+        kept = np.flatnonzero(totals >= self.shrink * totals.sum()).astype(np.int64)
+        if len(kept) in (0, len(totals)):
+            return state, None
+        orders = {TOPICS: kept}
+        old = state.counts
+        by_document = _shared_out(old.by_document, take(old.by_document, (None, TOPICS), orders))
+        by_word = _shared_out(old.by_word, take(old.by_word, (None, TOPICS), orders))
+        counts = Counts(by_document, by_word, by_word.sum(axis=0))
+        hyper = replace(state.hyper, alpha=state.hyper.alpha[kept])
+        # With what is shared out the responsibilities are others: no bound until the next sweep has counted theirs.
+        return replace(state, counts=counts, entropy=None, hyper=hyper), orders
+
+    def _learn(self, state: VariationalState) -> VariationalState:
+        if not state.learning or not learn_now(state.age):
+            return state
+        # The counts as they are: the weighted form would raise another objective, and could lower this bound.
+        hyper = minka_step(state.hyper, state.counts.by_document, state.counts.by_word)
+        return replace(state, hyper=hyper, learning=still_moving(state.hyper, hyper, state.age))
+
+
+def _shared_out(before: Floats, left: Floats) -> Floats:
+    """Return the rows of `left` with the sums that those of `before` had."""
+    sums, now = before.sum(axis=1, keepdims=True), left.sum(axis=1, keepdims=True)
+    even = np.broadcast_to(sums / left.shape[1], left.shape)
+    return np.where(now > 0, left * np.divide(sums, now, out=np.ones_like(now), where=now > 0), even)
+
+
+@nb.njit(**OPTIONS)
+def word_weights(
+    begin: int, end: int, by_word: Floats, totals: Floats, beta: float, log_words: Floats, words: Floats
+) -> None:
+    """Write exp E log phi_wk of words `begin` to `end` and its log, relative to the largest of each word's."""
+    n_words, n_topics = by_word.shape
+    base = workspace(1, n_topics, np.float64)[1]
+    for k in range(n_topics):
+        base[k] = digamma(totals[k] + n_words * beta)
+    for w in range(begin, end):
+        top = -math.inf
+        for k in range(n_topics):
+            value = digamma(by_word[w, k] + beta) - base[k]
+            log_words[w, k] = value
+            top = max(top, value)
+        for k in range(n_topics):
+            log_words[w, k] -= top
+            words[w, k] = math.exp(log_words[w, k])
+
+
+@nb.njit(**OPTIONS)
+def update_documents(
+    begin: int,
+    end: int,
+    pointers: Integers,
+    indices: Integers,
+    counts: Singles,
+    by_document: Floats,
+    by_word: Floats,
+    log_words: Floats,
+    words: Floats,
+    alpha: Floats,
+    inner: int,
+) -> float:
+    """Update n_dk of documents `begin` to `end` and add their tokens to n_wk, in place.
+
+    q ∝ exp{ psi(alpha_k + n_dk) + E log phi_wk }, `inner` times.
+
+    Returns
+    -------
+    float
+        The entropy of the responsibilities (nats) plus sum_wk n_wk log words_wk, which the caller takes off at once.
+    """
+    n_topics = alpha.shape[0]
+    rows = workspace(4, n_topics, np.float64)
+    log_own, own, gained, row = rows[1], rows[2], rows[3], rows[4]
+    entropy = 0.0
+    for d in range(begin, end):
+        for turn in range(inner):
+            last = turn == inner - 1
+            top = -math.inf
+            for k in range(n_topics):
+                log_own[k] = digamma(alpha[k] + by_document[d, k])
+                top = max(top, log_own[k])
+                gained[k] = 0.0
+            for k in range(n_topics):
+                log_own[k] -= top
+                own[k] = math.exp(log_own[k])
+            for e in range(pointers[d], pointers[d + 1]):
+                w = indices[e]
+                word = words[w]
+                s = 0.0
+                for k in range(n_topics):
+                    row[k] = own[k] * word[k]
+                    s += row[k]
+                shift = 0.0
+                if s < 1e-250:  # what the document likes the word does not: their sum decides, in logs
+                    shift = -math.inf
+                    for k in range(n_topics):
+                        shift = max(shift, log_own[k] + log_words[w, k])
+                    s = 0.0
+                    for k in range(n_topics):
+                        row[k] = math.exp(log_own[k] + log_words[w, k] - shift)
+                        s += row[k]
+                share = counts[e] / s
+                for k in range(n_topics):
+                    gained[k] += share * row[k]
+                if last:
+                    entropy += counts[e] * (log(s) + shift)
+                    for k in range(n_topics):
+                        by_word[w, k] += share * row[k]
+            for k in range(n_topics):
+                by_document[d, k] = gained[k]
+        for k in range(n_topics):
+            entropy -= by_document[d, k] * log_own[k]
+    return entropy

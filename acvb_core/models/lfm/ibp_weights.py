@@ -1,0 +1,116 @@
+"""The weights' posterior given the features that objects have: one linear regression for each column."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acvb_core.models.lfm.cells import Cells, Floats
+from acvb_core.core.protocols import Checkpoint, no_checkpoint
+
+#: The prior says of a weight at least this share of what the cells say of any: what keeps features that are held by the
+#: same objects from being singular in columns whose unit is much smaller than that of the others.
+LEAST_PRIOR = 1e-11
+
+
+class Widths(NamedTuple):
+    """Variances of the normal distributions of the model.
+
+    Attributes
+    ----------
+    noise : ndarray, shape (D,)
+    weights, bias : float
+        Of the weights and of the baselines, whose means are 0.
+    """
+
+    noise: Floats
+    weights: float
+    bias: float
+
+    def prior(self, n_features: int) -> Floats:
+        """Return the prior variance of the baseline and of each weight of a column, shape (K + 1,)."""
+        found = np.full(n_features + 1, self.weights)
+        found[0] = self.bias
+        return found
+
+
+class WeightPosterior(NamedTuple):
+    """Normal distributions, one a column; slot 0 is the baseline.
+
+    Attributes
+    ----------
+    cov : ndarray, shape (K + 1, K + 1, D)
+        Of each pair of slots at least the one where the first is not the smaller is right (see `visit`).
+    mean : ndarray, shape (K + 1, D)
+    """
+
+    cov: Floats
+    mean: Floats
+
+    def variances(self) -> Floats:
+        """Return the variance of each weight, shape (K + 1, D)."""
+        return np.ascontiguousarray(np.einsum("kkd->kd", self.cov))
+
+
+def moments(
+    cells: Cells, z: NDArray[np.int8], checkpoint: Checkpoint = no_checkpoint
+) -> tuple[Floats, Floats]:
+    """Return the sums of z z' and of x z over the known cells of each column, the baseline in slot 0.
+
+    Parameters
+    ----------
+    cells : Cells
+    z : ndarray of int8, shape (N, K)
+
+    Returns
+    -------
+    tuple of ndarray, shapes (K + 1, K + 1, D) and (K + 1, D)
+    """
+    n_objects, n_columns = cells.values.shape
+    design = np.concatenate([np.ones((n_objects, 1)), z], axis=1)
+    xz = design.T @ cells.values
+    width = design.shape[1]
+    if cells.observed is None:
+        return np.repeat((design.T @ design)[:, :, None], n_columns, axis=2), xz
+    zz = np.empty((width, width, n_columns))
+    for k in range(width):
+        own = design[:, k] > 0
+        zz[k, : k + 1] = design[own, : k + 1].T @ cells.observed[own]
+        zz[:k, k] = zz[k, :k]
+        checkpoint()
+    return zz, xz
+
+
+def weight_posterior(
+    known: tuple[Floats, Floats], widths: Widths, checkpoint: Checkpoint = no_checkpoint
+) -> WeightPosterior:
+    """Return the posterior of the weights of every column.
+
+    Parameters
+    ----------
+    known : tuple of ndarray
+        As `moments` returns them.
+    widths : Widths
+    """
+    zz, xz = known
+    width, n_columns = xz.shape
+    inner = np.arange(width)
+    prior = 1.0 / widths.prior(width - 1)
+    cov = np.empty_like(zz)
+    some = max(1, int(1e7 / width**3))
+    for at in range(0, n_columns, some):
+        part = slice(at, at + some)
+        information = np.ascontiguousarray((zz[:, :, part] / widths.noise[part]).transpose(2, 0, 1))
+        least = LEAST_PRIOR * information[:, inner, inner].max(axis=1, keepdims=True)
+        information[:, inner, inner] += np.maximum(prior, least)
+        cov[:, :, part] = np.linalg.inv(information).transpose(1, 2, 0)
+        checkpoint()
+    return WeightPosterior(cov, np.einsum("kld,ld->kd", cov, xz / widths.noise))
+
+
+def draw_weights(found: WeightPosterior, rng: np.random.Generator) -> Floats:
+    """Draw the weights of every column, shape (K + 1, D)."""
+    root = np.linalg.cholesky(found.cov.transpose(2, 0, 1))
+    return found.mean + np.einsum("dkl,ld->kd", root, rng.standard_normal(found.mean.shape))

@@ -1,0 +1,187 @@
+"""The weights and the baseline of all columns given E[z]: least squares with the uncertainty of z in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg
+
+from acvb_core.models.lfm.cells import Cells, Floats
+from acvb_core.core.protocols import Checkpoint, no_checkpoint
+
+#: Ridge on every coefficient, for each object: what keeps features without objects from being singular.
+RIDGE = 1e-9
+#: Multiplications up to which cells that are missing are handled exactly, column by column; beyond, by conjugate
+#: gradients, which cost a fraction of it.
+_EXACT_UP_TO = 3e8
+#: Conjugate gradients stop at this residual, relative to the right-hand side, or after so many steps.
+_RESIDUAL = 1e-8
+_STEPS = 60
+#: Columns with missing cells are solved for together while features times objects times columns are no more than this.
+_AT_ONCE = 1_000_000
+#: Objects whose products are taken at a time, so that a run can be paused between two pieces.
+_PIECE = 16_384
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """Weights, baseline and noise that are best for given E[z].
+
+    Attributes
+    ----------
+    weights : float64 array, shape (K, D)
+    bias, precision : float64 arrays, shape (D,)
+        Baseline b, noise precision lambda.
+    squared_error : float64 array, shape (D,)
+        E sum (x - W z - b)^2 over each column's known cells.
+    """
+
+    weights: Floats
+    bias: Floats
+    precision: Floats
+    squared_error: Floats
+
+
+def fit_weights(
+    cells: Cells,
+    mu: Floats,
+    start: Fit | None = None,
+    *,
+    lost: int = 0,
+    checkpoint: Checkpoint = no_checkpoint,
+) -> Fit:
+    """Return the weights, baseline and noise precision that maximise the expected log likelihood.
+
+    Parameters
+    ----------
+    cells : Cells
+    mu : float64 array, shape (K, N)
+        E[z].
+    start : Fit, optional
+        Where conjugate gradients begin (used for large tables with missing cells only).
+    lost : int
+        Degrees of freedom taken off each column's cells in the precision (K in mode "dof").
+    checkpoint : callable
+
+    Notes
+    -----
+    W and b together solve (Z Z' + V) theta_d = Z x_d over the known cells of column d, with a row of ones in Z = mu
+    and V = diag(sum mu - mu^2): E[z z'] summed (HF13, M step).
+    """
+    z = np.vstack([mu, np.ones((1, cells.n_objects))])
+    products = _products(z, cells.values, checkpoint)
+    squares = np.einsum("nd,nd->d", cells.values, cells.values)
+    uncertain = mu - mu * mu
+    if cells.observed is None:
+        theta, residual = _complete(z, uncertain, products)
+    elif z.shape[0] ** 2 * float(cells.n) < _EXACT_UP_TO:
+        theta, residual = _by_column(z, uncertain, products, cells.observed, checkpoint)
+    else:
+        theta, residual = _by_gradients(z, uncertain, products, cells.observed, start, checkpoint)
+    # E sum (x - z' theta)^2 = x'x - theta' (2 B - S theta), and S theta = B - residual.
+    error = squares - np.einsum("kd,kd->d", theta, products + residual)
+    error = np.maximum(error, 0.0)
+    freedom = np.maximum(cells.per_column - lost, 1.0)
+    least = freedom * cells.noise_floor**2 * cells.variance
+    return Fit(theta[:-1], theta[-1], freedom / np.maximum(error, least), error)
+
+
+def _products(z: Floats, values: Floats, checkpoint: Checkpoint) -> Floats:
+    total = np.zeros((z.shape[0], values.shape[1]))
+    for begin in range(0, len(values), _PIECE):
+        checkpoint()
+        total += z[:, begin : begin + _PIECE] @ values[begin : begin + _PIECE]
+    return total
+
+
+def _complete(z: Floats, uncertain: Floats, products: Floats) -> tuple[Floats, Floats]:
+    """Solve for all columns at once: they share one matrix."""
+    gram = z @ z.T
+    gram[np.diag_indices(len(uncertain))] += uncertain.sum(axis=1)
+    return _solved(gram, products, z.shape[1])
+
+
+def _solved(gram: Floats, products: Floats, n_objects: int) -> tuple[Floats, Floats]:
+    """Return the coefficients, and what they leave of the right-hand side (only the ridge's share of it)."""
+    ridged = gram.copy()
+    ridged[np.diag_indices(len(gram))] += RIDGE * n_objects
+    # Not scipy.linalg.solve: it takes the right-hand sides one by one.
+    theta = linalg.cho_solve(linalg.cho_factor(ridged, overwrite_a=True), products)
+    return theta, products - gram @ theta
+
+
+def _by_column(
+    z: Floats, uncertain: Floats, products: Floats, observed: Floats, checkpoint: Checkpoint
+) -> tuple[Floats, Floats]:
+    """Solve for each column over its own known cells; some columns are solved for at a time."""
+    theta, residual = np.empty_like(products), np.empty_like(products)
+    spread = uncertain @ observed
+    inner = np.arange(len(uncertain))
+    ridge = RIDGE * z.shape[1] * np.eye(len(z))
+    some = max(1, _AT_ONCE // z.size)
+    for begin in range(0, products.shape[1], some):
+        checkpoint()
+        part = slice(begin, begin + some)
+        wanted = products[:, part].T[:, :, None]
+        gram = np.empty((len(wanted), len(z), len(z)))
+        for known, own in zip(observed.T[part] > 0, gram, strict=True):
+            of_column = z[:, known]
+            np.matmul(of_column, of_column.T, out=own)
+        gram[:, inner, inner] += spread[:, part].T
+        found = np.linalg.solve(gram + ridge, wanted)
+        theta[:, part], residual[:, part] = found[:, :, 0].T, (wanted - gram @ found)[:, :, 0].T
+    return theta, residual
+
+
+def _by_gradients(
+    z: Floats,
+    uncertain: Floats,
+    products: Floats,
+    observed: Floats,
+    start: Fit | None,
+    checkpoint: Checkpoint,
+) -> tuple[Floats, Floats]:
+    """Solve all columns at once by conjugate gradients with the diagonal as preconditioner.
+
+    Begun at the coefficients before, no step raises the squared error, so that stopping early is safe.
+    """
+    spread = np.zeros_like(products)
+    spread[:-1] = uncertain @ observed
+    diagonal = spread + RIDGE * z.shape[1]
+    for begin in range(0, z.shape[1], _PIECE):
+        checkpoint()
+        piece = z[:, begin : begin + _PIECE]
+        diagonal += (piece * piece) @ observed[begin : begin + _PIECE]
+
+    def applied(theta: Floats) -> Floats:
+        total = (spread + RIDGE * z.shape[1]) * theta
+        for begin in range(0, z.shape[1], _PIECE):
+            checkpoint()
+            piece = z[:, begin : begin + _PIECE]
+            fitted = piece.T @ theta
+            fitted *= observed[begin : begin + _PIECE]
+            total += piece @ fitted
+        return total
+
+    theta = np.zeros_like(products)
+    if start is not None and start.weights.shape[0] == len(uncertain):
+        theta = np.vstack([start.weights, start.bias])
+    residual = products - applied(theta)
+    direction = residual / diagonal
+    energy = np.einsum("kd,kd->d", residual, direction)
+    enough = _RESIDUAL**2 * np.maximum(np.einsum("kd,kd->d", products, products / diagonal), 1e-300)
+    for _ in range(_STEPS):
+        open_ = energy > enough
+        if not open_.any():
+            break
+        image = applied(direction)
+        curvature = np.einsum("kd,kd->d", direction, image)
+        step = np.where(open_, energy / np.maximum(curvature, 1e-300), 0.0)
+        theta = theta + step * direction
+        residual -= step * image
+        scaled = residual / diagonal
+        now = np.einsum("kd,kd->d", residual, scaled)
+        direction = scaled + (now / np.maximum(energy, 1e-300)) * direction
+        energy = now
+    return theta, residual + RIDGE * z.shape[1] * theta

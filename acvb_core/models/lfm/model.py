@@ -1,0 +1,150 @@
+"""The latent feature model seen from outside: bound, predictions, result tables."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from acvb_core.data.split import HeldOut
+from acvb_core.data.table import Table
+from acvb_core.evaluate.heldout import CellScore, score_cells
+from acvb_core.models.lfm.cells import Floats
+from acvb_core.models.lfm.kernels import cell_moments
+from acvb_core.models.lfm.reconstruction import Reconstruction, reconstruct
+from acvb_core.models.lfm.state import FEATURES
+from acvb_core.models.lfm.summary import result_tables
+from acvb_core.core.protocols import Array, Checkpoint, Posterior, Responsibilities, no_checkpoint
+
+_LOG_2PI = math.log(2.0 * math.pi)
+#: Products of a feature and a held-out cell that one kernel call takes.
+_PIECE = 4_000_000
+#: Cells of the training data whose moments are worked out at a time: there are several arrays of them.
+_CELLS = 100_000
+
+
+@dataclass(frozen=True, eq=False)
+class LfmModel:
+    """What can be said of a posterior of latent features on one table (a `Model`).
+
+    Likelihoods are of cells on the standardised scale, whether the methods worked on it or not, so that those of all
+    columns, methods and settings can be compared.
+    """
+
+    table: Table
+    domains: tuple[str, ...] = (FEATURES,)
+
+    def lower_bound(
+        self, posterior: Posterior, responsibilities: Responsibilities | None = None
+    ) -> float | None:
+        """Return the method's own bound, in nats; None where it has none.
+
+        Each method bounds something else (FAB the factorised information criterion, EM the likelihood, VB the
+        evidence), so that only bounds of one method, at one number of features, can be compared.
+        """
+        return float(posterior["bound"][0]) if "bound" in posterior.arrays else None
+
+    def pseudo_loo(
+        self,
+        posterior: Posterior,
+        checkpoint: Checkpoint = no_checkpoint,
+        responsibilities: Responsibilities | None = None,
+    ) -> float | None:
+        """Return None: the model has no closed form of it."""
+        return None
+
+    def extras(
+        self,
+        posterior: Posterior,
+        responsibilities: Responsibilities | None = None,
+        pseudo_loo: float | None = None,
+        lower_bound: float | None = None,
+    ) -> dict[str, float]:
+        """Return the mean log likelihood of a known training cell, in nats, by the formula of held-out ones."""
+        return {"train_log_likelihood": self.train_log_likelihood(posterior)}
+
+    def train_log_likelihood(self, posterior: Posterior) -> float:
+        """Return the mean over known cells of log N(x; E[W z] + b, 1 / lambda + Var[W z]), in nats."""
+        table, total = self.table, 0.0
+        rows = max(1, _CELLS // max(table.n_columns, len(posterior["weights"])))
+        for begin in range(0, table.n_rows, rows):
+            values = table.values[begin : begin + rows]
+            mean, variance = self.moments(posterior, slice(begin, begin + rows))
+            known = ~np.isnan(values)
+            truth, mean, variance = self._standardised(values, mean, variance)
+            density = np.log(variance)
+            density += (truth - mean) ** 2 / variance
+            total -= 0.5 * float(density[known].sum())
+        return total / table.n_observed - 0.5 * _LOG_2PI
+
+    def moments(self, posterior: Posterior, rows: slice | Array = slice(None)) -> tuple[Floats, Floats]:
+        """Return mean and variance of all cells of some rows, on the scale that the method worked on.
+
+        Returns
+        -------
+        mean, variance : float64 arrays, shape (n, D)
+            E[W z] + b, and 1 / lambda + sum_k (mu - mu^2) w^2 + mu Var w: the moments of the predictive mixture.
+        """
+        mu, w = posterior["objects"][rows], posterior["weights"]
+        mean = mu @ w + posterior["bias"]
+        variance = (mu - mu * mu) @ (w * w) + 1.0 / posterior["precision"]
+        if "weight_variance" in posterior.arrays:
+            variance += mu @ posterior["weight_variance"]
+        return mean, variance
+
+    def _standardised(self, values: Floats, mean: Floats, variance: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return cells in the user's units, and moments of the method's scale, all on the standardised scale."""
+        moments = self.table.moments
+        truth = moments.apply(values)
+        if self.table.standardise:
+            return truth, mean, variance
+        return truth, mean / moments.sd, variance / moments.sd**2
+
+    def predict(self, posterior: Posterior, heldout: HeldOut) -> Array:
+        """Return density and mean of each held-out cell on the standardised scale, shape (n, 2).
+
+        The predictive distribution is taken as normal with the mixture's mean and variance. Densities of cells far
+        off are tiny, so they are of the widest floating type there is.
+        """
+        rows, columns = heldout.rows, heldout.columns
+        w, bias, precision = posterior["weights"], posterior["bias"], posterior["precision"]
+        spread = posterior.arrays.get("weight_variance", np.zeros_like(w))
+        mean, variance = bias[columns], 1.0 / precision[columns]
+        step = max(1, _PIECE // max(len(w), 1))
+        objects = np.ascontiguousarray(posterior["objects"], dtype=np.float64)
+        by_column = np.ascontiguousarray(w.T), np.ascontiguousarray(spread.T)
+        for begin in range(0, len(rows), step):
+            some = slice(begin, begin + step)
+            cell_moments(rows[some], columns[some], objects, *by_column, mean[some], variance[some])
+        moments = self.table.moments
+        truth = (heldout.values - moments.mean[columns]) / moments.sd[columns]
+        if not self.table.standardise:
+            mean = mean / moments.sd[columns]
+            variance = variance / moments.sd[columns] ** 2
+        log_density = -0.5 * (_LOG_2PI + np.log(variance) + (truth - mean) ** 2 / variance)
+        return np.stack([np.exp(log_density.astype(np.longdouble)), mean.astype(np.longdouble)], axis=1)
+
+    @property
+    def score_type(self) -> type[CellScore]:
+        """Scores of predicted cells."""
+        return CellScore
+
+    def score(self, probability: Array, heldout: HeldOut) -> CellScore:
+        """Return the scores of predictions."""
+        moments = self.table.moments
+        truth = (heldout.values - moments.mean[heldout.columns]) / moments.sd[heldout.columns]
+        return score_cells(probability, truth)
+
+    def completed(self, posterior: Posterior) -> Posterior:
+        """Return the posterior: there is all of it."""
+        return posterior
+
+    def tables(self, posterior: Posterior) -> dict[str, Any]:
+        """Return the frames `features`, `objects`, `columns` (see `summary.result_tables`)."""
+        return result_tables(self.table, posterior)
+
+    def reconstruction(self, posterior: Posterior, row: int | str) -> Reconstruction:
+        """Return what the features make of one object, given by position or name (see `reconstruct`)."""
+        return reconstruct(self.table, posterior, row)

@@ -1,0 +1,157 @@
+"""Where FAB begins: E[z] at random, or from the independent components of the table."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from scipy import linalg
+from sklearn.decomposition import FastICA
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.mixture import GaussianMixture
+
+from acvb_core.models.lfm.cells import Cells, Floats
+from acvb_core.core.protocols import Checkpoint, no_checkpoint
+
+#: Objects that independent components and their two sides are worked out from; the others follow.
+_SAMPLE = 20_000
+#: Rounds in which missing cells are filled in from the principal components, at most, and the change that ends them.
+_ROUNDS, _SETTLED = 50, 1e-3
+#: Objects whose products are taken at a time.
+_PIECE = 16_384
+
+
+def random_start(cells: Cells, k_max: int, rng: np.random.Generator) -> Floats:
+    """Return uniform random E[z], shape (K, N), of `k_max` features; of the smaller of N and D where it is 0."""
+    n_features = min(k_max, cells.n_objects) if k_max else min(cells.n_objects, cells.n_columns)
+    return rng.random((n_features, cells.n_objects))
+
+
+def independent_start(
+    cells: Cells, k_max: int, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
+) -> Floats:
+    """Return E[z] from the table's independent components, shape (K, N).
+
+    Objects that have a feature, or have not, make two heaps along the direction in which only this feature varies, and
+    as features are independent, that direction is an independent component: of few objects each in its own way, which
+    normal noise is not. So the components are found by FastICA within the principal components that stand out of the
+    noise, and each is cut in two by a mixture of two normal distributions.
+
+    Parameters
+    ----------
+    cells : Cells
+        Missing cells are filled in from the principal components, in turn with these.
+    k_max : int
+        Number of components; 0 for as many principal components as stand out (`standing_out`), one at least.
+    rng : Generator
+        FastICA begins at random.
+
+    References
+    ----------
+    A. Hyvärinen, Fast and robust fixed-point algorithms for independent component analysis, IEEE Transactions on
+    Neural Networks 10, 1999.
+    """
+    scores = principal_scores(cells, k_max, checkpoint)
+    some = np.arange(len(scores))
+    if len(scores) > _SAMPLE:
+        some = np.sort(rng.choice(len(scores), _SAMPLE, replace=False))
+    seed = int(rng.integers(2**31))
+    with warnings.catch_warnings():
+        # Where there is nothing to find, it does not settle: any direction is as good.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        if scores.shape[1] > 1:
+            checkpoint()
+            found = FastICA(whiten=False, random_state=seed, max_iter=200, tol=1e-4).fit(scores[some])
+            scores = found.transform(scores)
+        # The rarer side, which reaches further from the mean, is the one that has the feature.
+        scores *= np.where((scores**3).sum(axis=0) < 0, -1.0, 1.0)
+        sides = np.empty(scores.shape[::-1])
+        for k, score in enumerate(scores.T):
+            checkpoint()
+            sides[k] = _upper_side(score, score[some], seed)
+    return sides
+
+
+def _upper_side(score: Floats, sample: Floats, seed: int) -> Floats:
+    """Return the probability of each object to be of the upper of two heaps."""
+    mixture = GaussianMixture(
+        2, covariance_type="tied", init_params="random_from_data", tol=1e-4, random_state=seed,
+        means_init=np.quantile(sample, [0.2, 0.9])[:, None], weights_init=[0.7, 0.3],
+        precisions_init=[[4.0 / sample.var()]],  # heaps half as wide as both together
+    ).fit(sample[:, None])  # fmt: skip
+    upper = int(mixture.means_[:, 0].argmax())
+    return np.asarray(mixture.predict_proba(score[:, None])[:, upper])
+
+
+def standing_out(singular: Floats, shape: tuple[int, int]) -> int:
+    """Return how many singular values are above those of noise.
+
+    Parameters
+    ----------
+    singular : float64 array
+        All of a centred table's, the smaller of its sides in number.
+    shape : (int, int)
+
+    Notes
+    -----
+    Above omega(beta) times their median, omega(beta) = 0.56 beta^3 - 0.95 beta^2 + 1.82 beta + 1.43 with beta the
+    ratio of the sides: the best hard threshold where the noise is not known (M. Gavish, D. L. Donoho, The Optimal Hard
+    Threshold for Singular Values is 4/sqrt(3), IEEE Transactions on Information Theory 60, 2014, eq. 5). It takes more
+    than half of them for noise.
+    """
+    beta = min(shape) / max(shape)
+    omega = 0.56 * beta**3 - 0.95 * beta**2 + 1.82 * beta + 1.43
+    return int((singular > omega * np.median(singular)).sum())
+
+
+def principal_scores(cells: Cells, number: int = 0, checkpoint: Checkpoint = no_checkpoint) -> Floats:
+    """Return the objects' scores on the leading principal components, each of variance one, shape (N, number).
+
+    Parameters
+    ----------
+    cells : Cells
+    number : int
+        0 for those that stand out, one at least.
+
+    Notes
+    -----
+    Missing cells begin at their column's mean and are filled in from the components, each shrunk by the noise in it,
+    until that changes little.
+    """
+    filled = cells.values - cells.values.sum(axis=0) / cells.per_column
+    if cells.observed is not None:
+        filled *= cells.observed
+    for _ in range(_ROUNDS):
+        left, singular, n_components = _leading(filled, number, checkpoint)
+        if cells.observed is None:
+            break
+        noise = float(np.median(singular) ** 2)
+        kept = np.maximum(1.0 - noise / np.maximum(singular[:n_components] ** 2, 1e-300), 0.0)
+        smoothed = (left * kept) @ (left.T @ filled)
+        smoothed *= 1.0 - cells.observed
+        moved = smoothed - filled * (1.0 - cells.observed)
+        filled += moved
+        filled -= filled.mean(axis=0)
+        checkpoint()
+        if np.linalg.norm(moved) < _SETTLED * np.linalg.norm(filled):
+            break
+    return np.ascontiguousarray(left * np.sqrt(len(left)))
+
+
+def _leading(values: Floats, number: int, checkpoint: Checkpoint) -> tuple[Floats, Floats, int]:
+    """Return the leading left singular vectors (N, n), all singular values, largest first, and n."""
+    tall = values.shape[0] >= values.shape[1]
+    gram = np.zeros((min(values.shape),) * 2)
+    if tall:
+        for begin in range(0, len(values), _PIECE):
+            checkpoint()
+            piece = values[begin : begin + _PIECE]
+            gram += piece.T @ piece
+    else:
+        gram += values @ values.T
+    squares, vectors = linalg.eigh(gram)
+    singular = np.sqrt(np.maximum(squares[::-1], 0.0))
+    n_components = min(number or max(standing_out(singular, values.shape), 1), len(singular))
+    n_components = max(1, min(n_components, int((singular > 1e-9 * singular[0]).sum())))
+    vectors = vectors[:, ::-1][:, :n_components]
+    return (values @ vectors) / singular[:n_components] if tall else vectors, singular, n_components

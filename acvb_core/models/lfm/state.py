@@ -1,0 +1,190 @@
+"""The state of FAB and EM, its lower bound, and what it says as a posterior."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from acvb_core.models.lfm.cells import Cells, Floats
+from acvb_core.models.lfm.kernels import negative_entropy
+from acvb_core.models.lfm.least_squares import Fit, fit_weights
+from acvb_core.core.protocols import Array, Checkpoint, Posterior, no_checkpoint
+
+FEATURES = "features"
+_LOG_2PI = math.log(2.0 * math.pi)
+
+
+@dataclass(frozen=True)
+class Penalty:
+    """What a bound takes off for features: the factorised information criterion, or nothing.
+
+    Attributes
+    ----------
+    regularised : bool
+        FAB; without it the method is EM.
+    freedom : bool
+        Count the noise precision's part of the criterion's Hessian ("dof"); the paper leaves it out.
+    """
+
+    regularised: bool = True
+    freedom: bool = True
+
+    def slope(self, cells: Cells) -> float:
+        """Return D / 2 for FAB, 0 for EM."""
+        return 0.5 * cells.n_columns if self.regularised else 0.0
+
+    def lost(self, n_features: int) -> int:
+        """Return the degrees of freedom that the noise precision is short of."""
+        return n_features if self.regularised and self.freedom else 0
+
+    def terms(self, cells: Cells, shares: Floats, fit: Fit) -> float:
+        """Return what is added to the expected log likelihood and the entropy, in nats (HF13 eq. 9).
+
+        - D/2 sum_k log(N pi_k) - (2 sum_d log N_d + K log N) / 2, and with `freedom` also
+        - K/2 sum_d log(lambda_d s_d^2): the Hessian of column d's weights is lambda_d sum_n z z', and their prior is
+        as wide as the column, s_d.
+        """
+        if not self.regularised:
+            return 0.0
+        n, n_features = cells.n_objects, len(shares)
+        found = -self.slope(cells) * float(np.log(n * np.maximum(shares, 1e-300)).sum())
+        found -= float(np.log(np.maximum(cells.per_column, 1.0)).sum()) + 0.5 * n_features * math.log(n)
+        if self.freedom:
+            found -= 0.5 * n_features * float(np.log(fit.precision * cells.variance).sum())
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class FabState:
+    """E[z] with the weights, baseline, noise and shares that are best for it.
+
+    Attributes
+    ----------
+    mu : float64 array, shape (K, N)
+        E[z]: features by objects, largest share first.
+    fit : Fit
+    bound : float
+        Lower bound in nats.
+    sweeps : int
+        Sweeps done.
+    still : bool
+        The number of features was the same after the last two sweeps.
+    moves_over : bool
+        Moves were looked for since the number last changed, and none was found.
+    turned : bool
+        Features whose two sides are as good were turned so that their weights add up to something positive.
+    """
+
+    mu: Floats
+    fit: Fit
+    bound: float
+    sweeps: int = 0
+    still: bool = False
+    moves_over: bool = False
+    turned: bool = False
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return len(self.mu)
+
+    @property
+    def shares(self) -> Floats:
+        """Share of the objects that have each feature (pi), shape (K,)."""
+        return np.asarray(self.mu.mean(axis=1))
+
+    def with_activations(
+        self,
+        cells: Cells,
+        mu: Floats,
+        penalty: Penalty,
+        checkpoint: Checkpoint = no_checkpoint,
+        **changes: Any,
+    ) -> FabState:
+        """Return the state after an M step for other E[z]."""
+        mu = np.ascontiguousarray(mu)
+        fit = fit_weights(cells, mu, self.fit, lost=penalty.lost(len(mu)), checkpoint=checkpoint)
+        return replace(self, mu=mu, fit=fit, bound=lower_bound(cells, mu, fit, penalty), **changes)
+
+
+def lower_bound(cells: Cells, mu: Floats, fit: Fit, penalty: Penalty, shares: Floats | None = None) -> float:
+    """Return E log p(X | Z) + E log p(Z | pi) + H(q) + the penalty's terms, in nats (HF13 eq. 9).
+
+    Parameters
+    ----------
+    cells : Cells
+    mu : float64 array, shape (K, N)
+    fit : Fit
+    penalty : Penalty
+    shares : float64 array, shape (K,), optional
+        pi, where it is not the mean of `mu` over objects.
+    """
+    totals = mu.sum(axis=1)
+    tight = shares is None
+    pi = totals / cells.n_objects if shares is None else shares
+    p = np.clip(pi, 1e-300, 1.0 - 1e-16)
+    found = 0.5 * float((cells.per_column * (np.log(fit.precision) - _LOG_2PI)).sum())
+    found -= 0.5 * float((fit.precision * fit.squared_error).sum())
+    found += float((totals * np.log(p) + (cells.n_objects - totals) * np.log1p(-p)).sum())
+    found -= negative_entropy(mu)
+    found += penalty.terms(cells, pi, fit)
+    if not tight:
+        # log sum mu is bounded by its tangent at N pi.
+        found -= penalty.slope(cells) * float(((totals / cells.n_objects - pi) / p).sum())
+    return found
+
+
+def posterior_of(
+    objects: Array,
+    weights: Array,
+    pi: Array,
+    bias: Array,
+    precision: Array,
+    *,
+    bound: float | None = None,
+    weight_variance: Array | None = None,
+    hyper: dict[str, float] | None = None,
+) -> Posterior:
+    """Return what any method for latent features says, on the standardised scale.
+
+    Parameters
+    ----------
+    objects : array, shape (N, K)
+        E[z].
+    weights : array, shape (K, D)
+        E[w].
+    pi : array, shape (K,)
+        Share of the objects that have each feature.
+    bias, precision : arrays, shape (D,)
+        Baseline and noise precision of each column.
+    bound : float, optional
+        The method's own lower bound of log p(cells), in nats.
+    weight_variance : array, shape (K, D), optional
+        Variance of the weights.
+    hyper : dict, optional
+        The method's own hyper-parameters.
+    """
+    arrays = {"objects": objects, "weights": weights, "pi": pi, "bias": bias, "precision": precision}
+    axes: dict[str, tuple[str | None, ...]] = {
+        "objects": (None, FEATURES),
+        "weights": (FEATURES, None),
+        "pi": (FEATURES,),
+        "bias": (None,),
+        "precision": (None,),
+    }
+    if weight_variance is not None:
+        arrays["weight_variance"], axes["weight_variance"] = weight_variance, (FEATURES, None)
+    if bound is not None:
+        arrays["bound"], axes["bound"] = np.array([bound]), (None,)
+    noise = float(np.sqrt(1.0 / precision).mean())
+    return Posterior(
+        arrays,
+        axes,
+        ("objects",),
+        () if bound is None else ("bound",),
+        {"noise": noise, **(hyper or {})},
+        normalised=False,
+    )

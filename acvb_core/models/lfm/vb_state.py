@@ -1,0 +1,138 @@
+"""What variational Bayes for latent features knows between sweeps, and its lower bound."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import betaln, gammaln, psi
+
+from acvb_core.models.lfm.cells import Cells, Floats
+from acvb_core.models.lfm.kernels import negative_entropy
+from acvb_core.core.protocols import Checkpoint, no_checkpoint
+
+_LOG_2PI = math.log(2.0 * math.pi)
+#: Objects whose entropy is taken at a time.
+_PIECE = 8192
+
+
+@dataclass(frozen=True, eq=False)
+class VbPrior:
+    """The priors of what is not a weight.
+
+    Attributes
+    ----------
+    alpha : float
+        pi_k ~ Beta(alpha / size, 1).
+    size : int
+        Number of features of the model (K), those that died included.
+    shape : float
+    rate : ndarray, shape (D,)
+        lambda_d ~ Gamma(shape, rate_d).
+    """
+
+    alpha: float
+    size: int
+    shape: float
+    rate: Floats
+
+    @classmethod
+    def of(cls, cells: Cells, alpha: float, size: int, weight: float) -> VbPrior:
+        """Return priors; that of the noise has the variance of the column, and counts for a share of its cells."""
+        shape = 0.5 * weight * float(cells.per_column.mean())
+        return cls(alpha, size, shape, shape * cells.variance)
+
+    @property
+    def first(self) -> float:
+        """First parameter of the prior of pi."""
+        return self.alpha / self.size
+
+
+@dataclass(frozen=True, eq=False)
+class VbState:
+    """After a whole sweep; nothing in it changes afterwards.
+
+    Attributes
+    ----------
+    nu : ndarray, shape (N, K)
+        q(z_nk = 1).
+    tau : ndarray, shape (K, 2)
+        q(pi_k) = Beta(tau_k1, tau_k2).
+    means, variances : ndarray, shape (K, D)
+        Of q(w_kd).
+    bias : ndarray, shape (D,)
+    shape, rate : ndarray, shape (D,)
+        q(lambda_d) = Gamma(shape_d, rate_d).
+    variance : float
+        v, the prior variance of the weights.
+    bound : float
+        Lower bound of log p(cells) in nats.
+    age : int
+        Sweeps done.
+    """
+
+    nu: Floats
+    tau: Floats
+    means: Floats
+    variances: Floats
+    bias: Floats
+    shape: Floats
+    rate: Floats
+    variance: float
+    bound: float = -math.inf
+    age: int = 0
+
+    @property
+    def precision(self) -> Floats:
+        """E lambda, shape (D,)."""
+        return self.shape / self.rate
+
+    @property
+    def pi(self) -> Floats:
+        """E pi, shape (K,)."""
+        return np.asarray(self.tau[:, 0] / self.tau.sum(axis=1))
+
+    @property
+    def log_odds(self) -> Floats:
+        """E log pi - E log(1 - pi), shape (K,)."""
+        return np.asarray(psi(self.tau[:, 0]) - psi(self.tau[:, 1]))
+
+
+def lower_bound(
+    cells: Cells, state: VbState, prior: VbPrior, errors: Floats, checkpoint: Checkpoint = no_checkpoint
+) -> float:
+    """Return E_q log p(x, z, w, pi, lambda) + H(q) in nats, whatever the factors of `state` are.
+
+    Parameters
+    ----------
+    errors : ndarray, shape (D,)
+        sum_n E (x_nd - sum_k z_nk w_kd - b_d)^2 over the known cells.
+
+    Notes
+    -----
+    A feature that died is one that no object has, with q(w) and q(pi) at their best: what it adds is log p(z_.k = 0).
+    """
+    n = cells.n_objects
+    log_precision = psi(state.shape) - np.log(state.rate)
+    found = 0.5 * float((cells.per_column * (log_precision - _LOG_2PI) - state.precision * errors).sum())
+    found -= _gamma_divergence(state, prior, log_precision)
+    squares = state.means**2 + state.variances
+    found += 0.5 * float((1.0 + np.log(state.variances / state.variance) - squares / state.variance).sum())
+    total = psi(state.tau.sum(axis=1))
+    log_pi, log_rest = psi(state.tau[:, 0]) - total, psi(state.tau[:, 1]) - total
+    mass, first = state.nu.sum(axis=0), prior.first
+    found += float(((mass + first - state.tau[:, 0]) * log_pi).sum())
+    found += float(((n - mass + 1.0 - state.tau[:, 1]) * log_rest).sum())
+    found += float(betaln(state.tau[:, 0], state.tau[:, 1]).sum()) - len(mass) * betaln(first, 1.0)
+    for begin in range(0, n, _PIECE):
+        checkpoint()
+        found -= negative_entropy(state.nu[begin : begin + _PIECE])
+    return float(found + (prior.size - len(mass)) * (betaln(first, n + 1.0) - betaln(first, 1.0)))
+
+
+def _gamma_divergence(state: VbState, prior: VbPrior, log_precision: Floats) -> float:
+    """Return sum_d KL(q(lambda_d) || p(lambda_d)) in nats."""
+    here = state.shape * np.log(state.rate) - gammaln(state.shape) + (state.shape - 1.0) * log_precision
+    there = prior.shape * np.log(prior.rate) - gammaln(prior.shape) + (prior.shape - 1.0) * log_precision
+    return float((here - there - (state.rate - prior.rate) * state.precision).sum())
