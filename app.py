@@ -9,7 +9,7 @@ import streamlit as st
 from starlette.middleware import Middleware
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from pages.ui.serving import AccessGuard, exit_normally, require_guard
+from pages.ui.shared.serving import AccessGuard, exit_normally, require_guard
 
 if get_script_run_ctx(suppress_warning=True) is None:
     app = st.App(__file__, lifespan=exit_normally, middleware=[Middleware(AccessGuard)])
@@ -17,10 +17,10 @@ else:
     st.set_page_config(page_title="ACVB", page_icon="🧩", layout="wide", initial_sidebar_state=250)
 
     from acvb_core.store.files import StoreError
-    from pages.ui.services import kernels, store
-    from pages.ui.sidebar import sidebar
-    from pages.ui.style import style
-    from pages.ui.workspace import enter
+    from pages.ui.shared.services import kernels, store
+    from pages.ui.shared.sidebar import sidebar
+    from pages.ui.shared.style import style
+    from pages.ui.shared.workspace import enter
 
     require_guard()
     kernels()

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.ui.guard import guard
+from pages.ui.shared.guard import guard
 
 guard()
 
 from acvb_core.engine.job import Job  # noqa: E402
 from acvb_core.engine.result import Result  # noqa: E402
-from pages.ui import format as say  # noqa: E402
-from pages.ui.empty import comparison_button, empty_state  # noqa: E402
-from pages.ui.failures import contain_failure  # noqa: E402
-from pages.ui.feature_detail import CHOSEN, overview, settings  # noqa: E402
-from pages.ui.feature_files import offers  # noqa: E402
-from pages.ui.feature_parts import OBJECT, all_features, all_objects, course, one_object  # noqa: E402
-from pages.ui.feature_view import FeatureView, view_of  # noqa: E402
-from pages.ui.models import FACES  # noqa: E402
-from pages.ui.picking import answer, heading, jobs_of, key_of, pick, take_away  # noqa: E402
-from pages.ui.refresh import refresh  # noqa: E402
-from pages.ui.workspace import Workspace, current  # noqa: E402
+from pages.ui.shared import format as say  # noqa: E402
+from pages.ui.shared.empty import comparison_button, empty_state  # noqa: E402
+from pages.ui.shared.failures import contain_failure  # noqa: E402
+from pages.ui.tables.feature_detail import CHOSEN, overview, settings  # noqa: E402
+from pages.ui.tables.feature_files import offers  # noqa: E402
+from pages.ui.tables.feature_parts import OBJECT, all_features, all_objects, course, one_object  # noqa: E402
+from pages.ui.tables.feature_view import FeatureView, view_of  # noqa: E402
+from pages.ui.shared.models import FACES  # noqa: E402
+from pages.ui.shared.picking import answer, heading, jobs_of, key_of, pick, take_away  # noqa: E402
+from pages.ui.shared.refresh import refresh  # noqa: E402
+from pages.ui.shared.workspace import Workspace, current  # noqa: E402
 
 FOLLOW_SECONDS = 2.0
 PARTS = ("All features", "All objects", "One object", "Course of the run")

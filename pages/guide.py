@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.ui.guard import guard
+from pages.ui.shared.guard import guard
 
 guard()
 
@@ -13,12 +13,12 @@ import pandas as pd  # noqa: E402
 from acvb_core.engine.snapshot import Verdict  # noqa: E402
 from acvb_core.registry import methods_of  # noqa: E402
 from acvb_core.core.rows import Method  # noqa: E402
-from pages.ui import words  # noqa: E402
-from pages.ui.format import COMPLETE, EPOCH_LIMIT, STREAMED, VERDICTS  # noqa: E402
-from pages.ui.live import model_in_use  # noqa: E402
-from pages.ui.models import FACES  # noqa: E402
-from pages.ui.words import ModelWords  # noqa: E402
-from pages.ui.workspace import current  # noqa: E402
+from pages.ui.shared import words  # noqa: E402
+from pages.ui.shared.format import COMPLETE, EPOCH_LIMIT, STREAMED, VERDICTS  # noqa: E402
+from pages.ui.running.live import model_in_use  # noqa: E402
+from pages.ui.shared.models import FACES  # noqa: E402
+from pages.ui.shared.words import ModelWords  # noqa: E402
+from pages.ui.shared.workspace import current  # noqa: E402
 
 TEXT_WIDTH = 760
 

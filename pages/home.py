@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.ui.guard import guard
+from pages.ui.shared.guard import guard
 
 guard()
 
@@ -13,11 +13,11 @@ from collections.abc import Collection  # noqa: E402
 import pandas as pd  # noqa: E402
 
 from acvb_core.engine.job import Job  # noqa: E402
-from pages.ui import format as say  # noqa: E402
-from pages.ui.absent import deleted_runs, store_notices  # noqa: E402
-from pages.ui.empty import comparison_button  # noqa: E402
-from pages.ui.models import FACES, face_of  # noqa: E402
-from pages.ui.workspace import current  # noqa: E402
+from pages.ui.shared import format as say  # noqa: E402
+from pages.ui.shared.absent import deleted_runs, store_notices  # noqa: E402
+from pages.ui.shared.empty import comparison_button  # noqa: E402
+from pages.ui.shared.models import FACES, face_of  # noqa: E402
+from pages.ui.shared.workspace import current  # noqa: E402
 
 RECENT = 8
 STEPS = (

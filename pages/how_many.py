@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.ui.guard import guard
+from pages.ui.shared.guard import guard
 
 guard()
 
@@ -20,10 +20,10 @@ from acvb_core.core.errors import AcvbError, ParameterError  # noqa: E402
 from acvb_core.registry import methods_for  # noqa: E402
 from acvb_core.views.theme import STILL_CONFIG  # noqa: E402
 from acvb_core.views.topic_choice import MEASURES, best_k, choose_k_figure  # noqa: E402
-from pages.ui import format as say  # noqa: E402
-from pages.ui.empty import comparison_button, empty_state  # noqa: E402
-from pages.ui.failures import contain_failure  # noqa: E402
-from pages.ui.how_many_runs import (  # noqa: E402
+from pages.ui.shared import format as say  # noqa: E402
+from pages.ui.shared.empty import comparison_button, empty_state  # noqa: E402
+from pages.ui.shared.failures import contain_failure  # noqa: E402
+from pages.ui.texts.how_many_runs import (  # noqa: E402
     USUAL_SWEEPS,
     Plan,
     best_run,
@@ -40,10 +40,10 @@ from pages.ui.how_many_runs import (  # noqa: E402
     table_of,
     usual_numbers,
 )
-from pages.ui.how_many_words import INTRODUCTION, MEASURE_TEXTS  # noqa: E402
-from pages.ui.picking import choose_one, open_run  # noqa: E402
-from pages.ui.refresh import refresh  # noqa: E402
-from pages.ui.workspace import Dataset, Workspace, current  # noqa: E402
+from pages.ui.texts.how_many_words import INTRODUCTION, MEASURE_TEXTS  # noqa: E402
+from pages.ui.shared.picking import choose_one, open_run  # noqa: E402
+from pages.ui.shared.refresh import refresh  # noqa: E402
+from pages.ui.shared.workspace import Dataset, Workspace, current  # noqa: E402
 
 METHOD, STREAM = "cvb0", "sdm"
 USUAL_EPOCHS = 3.0

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.ui.guard import guard
+from pages.ui.shared.guard import guard
 
 guard()
 
-from pages.ui import format as say  # noqa: E402
-from pages.ui.absent import damaged_runs, deleted_runs, store_notices  # noqa: E402
-from pages.ui.empty import comparison_button, empty_state  # noqa: E402
-from pages.ui.explain import explain_curves  # noqa: E402
-from pages.ui.live import live, model_in_use, shown_jobs  # noqa: E402
-from pages.ui.models import FACES, Face, by_model, face_of  # noqa: E402
-from pages.ui.services import tunings  # noqa: E402
-from pages.ui.setup import setup  # noqa: E402
-from pages.ui.tuning import tunable, tuning  # noqa: E402
-from pages.ui.workspace import Workspace, current  # noqa: E402
+from pages.ui.shared import format as say  # noqa: E402
+from pages.ui.shared.absent import damaged_runs, deleted_runs, store_notices  # noqa: E402
+from pages.ui.shared.empty import comparison_button, empty_state  # noqa: E402
+from pages.ui.shared.explain import explain_curves  # noqa: E402
+from pages.ui.running.live import live, model_in_use, shown_jobs  # noqa: E402
+from pages.ui.shared.models import FACES, Face, by_model, face_of  # noqa: E402
+from pages.ui.shared.services import tunings  # noqa: E402
+from pages.ui.running.setup import setup  # noqa: E402
+from pages.ui.texts.tuning import tunable, tuning  # noqa: E402
+from pages.ui.shared.workspace import Workspace, current  # noqa: E402
 
 
 def no_data(workspace: Workspace) -> None:

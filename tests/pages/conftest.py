@@ -10,7 +10,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from pages.ui import services
+from pages.ui.shared import services
 from tests.pages.session import SECONDS, WORKSPACE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,7 +31,7 @@ def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
 def _no_hidden_failure(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     """Fail where a page showed an error in place of one of its parts, and went on."""
     yield
-    failures = [record for record in caplog.get_records("call") if record.name == "pages.ui.failures"]
+    failures = [record for record in caplog.get_records("call") if record.name == "pages.ui.shared.failures"]
     assert not failures, failures
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from acvb_core.data.relation import Network, Relation
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
-from pages.ui import services
-from pages.ui.workspace import Dataset, Workspace
+from pages.ui.shared import services
+from pages.ui.shared.workspace import Dataset, Workspace
 from tests.pages.session import WORKSPACE
 
 NAMES = ["Ann", "Bob", "Cyd", "Dan", "Eve", "Fay", "Gus", "Hal"]

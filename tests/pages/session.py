@@ -8,7 +8,7 @@ from collections.abc import Callable
 from streamlit.testing.v1 import AppTest
 
 from acvb_core.engine.job import Job
-from pages.ui.workspace import Workspace
+from pages.ui.shared.workspace import Workspace
 
 WORKSPACE = "0123456789abcdef" * 2
 OTHER = "fedcba9876543210" * 2

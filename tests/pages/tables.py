@@ -12,7 +12,7 @@ from acvb_core.data.table import Table
 from acvb_core.data.tables.image import Image
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
-from pages.ui import services
+from pages.ui.shared import services
 from tests.pages.session import WORKSPACE, Open
 
 EVIL = "<b>x</b> ![i](http://example.org/x.png) $a$"

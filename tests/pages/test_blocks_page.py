@@ -10,8 +10,8 @@ from acvb_core.data.samples import load_sample
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.problem import pose
 from acvb_core.engine.result import Result
-from pages.ui import services
-from pages.ui.workspace import Workspace
+from pages.ui.shared import services
+from pages.ui.shared.workspace import Workspace
 from tests.pages.session import WORKSPACE, Open, until
 
 

@@ -11,7 +11,7 @@ from acvb_core.data.samples import load_sample
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.problem import pose
 from acvb_core.engine.result import Result
-from pages.ui import services
+from pages.ui.shared import services
 from tests.pages.session import WORKSPACE, Open
 
 

@@ -8,8 +8,8 @@ from streamlit.testing.v1 import AppTest
 
 from acvb_core.data.split import MAX_ENTRIES
 from acvb_core.registry import model_row
-from pages.ui import services
-from pages.ui.workspace import Workspace
+from pages.ui.shared import services
+from pages.ui.shared.workspace import Workspace
 from tests.pages.session import WORKSPACE, Open, press, texts
 
 EDGES = b"person,event,times\nAnn,Fair,2\nBob,Fair,0\nBob,Ball,1\nCyd,Ball,5\n"
@@ -18,7 +18,7 @@ REMOTE = "![x](http://example.invalid/x.png)"
 
 def test_no_more_is_promised_than_is_held_out(open_app: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     large = replace(model_row("irm"), observed=lambda _: 540_000_000)
-    monkeypatch.setattr("pages.ui.overview.model_row", lambda _: large)
+    monkeypatch.setattr("pages.ui.shared.overview.model_row", lambda _: large)
     app = open_app("data")
     app.selectbox(key="sample").select("southern_women").run()
     press(app, "use_sample")

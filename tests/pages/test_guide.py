@@ -5,8 +5,8 @@ from streamlit.testing.v1 import AppTest
 
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.registry import methods_of
-from pages.ui.format import VERDICTS
-from pages.ui.models import FACES
+from pages.ui.shared.format import VERDICTS
+from pages.ui.shared.models import FACES
 from tests.pages.session import Open, press, texts
 
 

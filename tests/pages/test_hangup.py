@@ -19,7 +19,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from websockets.sync.client import connect
 
 from acvb_core.store.runs import RunStore
-from pages.ui import serving
+from pages.ui.shared import serving
 
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 600
@@ -30,7 +30,7 @@ import sys, time
 sys.path.insert(0, {root!r})
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
-from pages.ui.serving import exit_normally
+from pages.ui.shared.serving import exit_normally
 
 if get_script_run_ctx(suppress_warning=True) is None:
     app = st.App(__file__, lifespan=exit_normally)

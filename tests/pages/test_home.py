@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pages.ui import format as say
+from pages.ui.shared import format as say
 from tests.pages.session import OTHER, WORKSPACE, Open, jobs_of, press, texts, until
 
 

@@ -14,8 +14,8 @@ from streamlit.testing.v1 import AppTest
 
 from acvb_core.engine.job import Job
 from acvb_core.engine.problem import pose
-from pages.ui import services
-from pages.ui.workspace import Workspace
+from pages.ui.shared import services
+from pages.ui.shared.workspace import Workspace
 from tests.pages.session import OTHER, Open, jobs_of, keys, press, texts, until
 
 

@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from acvb_core.data.relation import Relation
 from acvb_core.data.samples import SAMPLES
-from pages.ui.workspace import Workspace
+from pages.ui.shared.workspace import Workspace
 from tests.pages.networks import FRIENDS, GRAPHML, HOUSES, NAMES, PAIRS, friends
 from tests.pages.session import WORKSPACE, Open, press, texts
 

@@ -9,9 +9,9 @@ from acvb_core.data.relation import Network, Relation
 from acvb_core.engine.result import Result
 from acvb_core.registry import methods_of
 from acvb_core.views.comparison_table import clusters_of, comparison_table
-from pages.ui import format as say
-from pages.ui import services
-from pages.ui.models import FACES
+from pages.ui.shared import format as say
+from pages.ui.shared import services
+from pages.ui.shared.models import FACES
 from tests.pages.networks import fitted, friends, in_use, stored
 from tests.pages.session import WORKSPACE, Open, jobs_of, keys, press, texts, until
 

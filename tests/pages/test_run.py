@@ -15,8 +15,9 @@ from acvb_core.engine.race import race as engine_race
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.registry import methods_of
 from acvb_core.views.convergence import live_figure
-from pages.ui import costs, live, picking, services
-from pages.ui.forms import fields, values_of
+from pages.ui.running import costs, live
+from pages.ui.shared import picking, services
+from pages.ui.running.forms import fields, values_of
 from tests.pages.session import OTHER, Open, jobs_of, keys, press, texts, until
 
 

@@ -18,12 +18,14 @@ from acvb_core.registry import methods_for
 from acvb_core.store.trained import load_model, save_model
 from acvb_core.views.comparison_table import comparison_table, same_documents
 from acvb_core.views.convergence import live_figure
-from pages.ui import services, topic_files, upload_where
-from pages.ui.live import curves
-from pages.ui.picking import answer
-from pages.ui.start_from import FILE
-from pages.ui.topic_view import view_of
-from pages.ui.workspace import Dataset, Workspace
+from pages.ui.shared import services
+from pages.ui.texts import topic_files
+from pages.ui.upload.upload import upload_where
+from pages.ui.running.live import curves
+from pages.ui.shared.picking import answer
+from pages.ui.texts.start_from import FILE
+from pages.ui.texts.topic_view import view_of
+from pages.ui.shared.workspace import Dataset, Workspace
 from tests.pages.session import SECONDS, WORKSPACE, Open, jobs_of, keys, press, texts, until
 
 WORDS = (["cat", "dog", "fur", "pet", "paw"], ["sea", "ship", "wind", "sail", "salt"])
@@ -145,7 +147,7 @@ def test_what_does_not_fit_into_memory_is_kept_on_disk(
 
 
 def test_memory_that_batch_methods_lack_is_told(open_app: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pages.ui.overview.available_memory", lambda: 1000)
+    monkeypatch.setattr("pages.ui.shared.overview.available_memory", lambda: 1000)
     app = using(open_app("data"), load_sample("bars").corpus, "data")
     assert "1 kB is free. SDM, SCVB0 and SVB stream" in texts(app)
 

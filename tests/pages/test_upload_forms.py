@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.ui.workspace import Workspace
+from pages.ui.shared.workspace import Workspace
 from tests.pages.session import WORKSPACE, Open, press, texts
 
 LINKS = pd.DataFrame({"person": ["Ann", "Bob", "Bob", "Cyd"], "event": ["Fair", "Fair", "Ball", "Ball"]})

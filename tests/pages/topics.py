@@ -10,7 +10,7 @@ from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
-from pages.ui import services
+from pages.ui.shared import services
 from tests.pages.session import WORKSPACE, Open
 
 EVIL = "<b>x</b> ![i](http://example.org/x.png) $a$"

@@ -13,7 +13,7 @@ from starlette.datastructures import Headers
 from streamlit.runtime.context import ContextProxy
 from streamlit.testing.v1 import AppTest
 
-from pages.ui.serving import AccessGuard, exit_normally, refuse
+from pages.ui.shared.serving import AccessGuard, exit_normally, refuse
 from tests.server.running import PROXY, ROOT, SECONDS, Server, start_server
 
 

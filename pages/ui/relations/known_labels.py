@@ -1,0 +1,142 @@
+"""What is known of the objects beforehand: the labels a data set has, and more of them from a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from acvb_core.data.relation import Relation
+from acvb_core.data.relations.networks import with_attributes
+from acvb_core.data.relations.nodes import load_labels
+from acvb_core.data.report import ReadReport
+from acvb_core.engine.result import Result
+from acvb_core.core.errors import AcvbError
+from pages.ui.upload.problem import show_error
+from pages.ui.shared.workspace import Workspace, current
+
+#: In the session: labels of relations that are not in use, by fingerprint.
+_KEPT = "labels_kept"
+
+
+def known_tab(relation: Relation) -> None:
+    """Draw the known labels of the data in use, and where to bring more."""
+    if relation.attributes:
+        st.dataframe(attribute_table(relation), hide_index=True, key="attributes")
+        st.caption("Runs never see them. The Blocks page holds the clusters against them.")
+    else:
+        st.caption(
+            "Is it known beforehand which objects belong together, by department, party or species, say? Runs never "
+            "see such labels; the Blocks page then tells how well the clusters agree with them."
+        )
+    labels_upload(current(), relation, "data")
+
+
+def attribute_table(relation: Relation) -> pd.DataFrame:
+    """Return one line for each attribute: how many objects have a label, and how many labels there are."""
+    lines = []
+    for name, values in relation.attributes.items():
+        known = values[values != ""]
+        examples = ", ".join(str(value) for value in pd.unique(known)[:3])
+        lines.append((name, len(known), len(pd.unique(known)), examples))
+    return pd.DataFrame(lines, columns=["Attribute", "Objects with a label", "Labels", "First labels"])
+
+
+def labels_upload(workspace: Workspace, relation: Relation, key: str) -> None:
+    """Draw the uploader of a table of labels; what it holds is put beside the relation at once.
+
+    Parameters
+    ----------
+    workspace : Workspace
+    relation : Relation
+    key : str
+        Of the page; keys of the widgets begin with it.
+    """
+    given = st.file_uploader(
+        "Upload known labels",
+        key=f"{key}_labels",
+        help="Delimited text, gzipped or not: in each line the name of an object, then one label or more. Names of "
+        "the columns in the first line.",
+    )
+    if given is None:
+        return
+    done = f"{key}_labels_done"
+    mark = (getattr(given, "file_id", given.name), relation.fingerprint)
+    read: tuple[Any, ReadReport] | None = st.session_state.get(done)
+    if read is not None and read[0] == mark:
+        for line in read[1].lines():
+            st.text(f"• {line}")
+        return
+    try:
+        given.seek(0)
+        found = load_labels(given, relation, filename=given.name)
+    except AcvbError as error:
+        show_error(error, key=f"{key}_labels_problem")
+        return
+    keep_labels(workspace, relation, found)
+    st.session_state[done] = (mark, found.report)
+    st.rerun()
+
+
+def keep_labels(workspace: Workspace, relation: Relation, labels: Mapping[str, Any]) -> None:
+    """Put labels beside the data in use, where they are these data; otherwise remember them in the session."""
+    dataset = workspace.dataset
+    if dataset is not None and isinstance(dataset.data, Relation) and _same(dataset.data, relation):
+        workspace.set_dataset(replace(dataset, data=with_attributes(dataset.data, labels)))
+        return
+    kept = st.session_state.setdefault(_KEPT, {})
+    kept[relation.fingerprint] = kept.get(relation.fingerprint, {}) | dict(labels)
+
+
+def carried(before: Relation, after: Relation) -> Relation:
+    """Return the second relation with what was known of the first one's objects, by their names."""
+    place = {name: i for i, name in enumerate(before.row_labels)}
+    at = [place.get(name) for name in after.row_labels]
+    more = {
+        name: [values[i] if i is not None else "" for i in at]
+        for name, values in before.attributes.items()
+        if name not in after.attributes
+    }
+    return with_attributes(after, more) if more else after
+
+
+def with_known_labels(workspace: Workspace, key: tuple[Any, ...], result: Result) -> Result:
+    """Return a run's result with all that is known of its objects, also since it was started.
+
+    Parameters
+    ----------
+    workspace : Workspace
+    key : tuple
+        What tells the answer from others.
+    result : Result
+        Of a relation.
+    """
+    relation, dataset = result.problem.data, workspace.dataset
+    more: dict[str, Any] = dict(st.session_state.get(_KEPT, {}).get(relation.fingerprint, {}))
+    if dataset is not None and isinstance(dataset.data, Relation) and _same(dataset.data, relation):
+        more = dict(dataset.data.attributes) | more
+    own = relation.attributes
+    new = {name: values for name, values in more.items() if not _equal(own.get(name), values)}
+    if not new:
+        return result
+    shown = tuple((name, hash(tuple(values))) for name, values in new.items())
+    return _extended((key, shown), result, new)
+
+
+@st.cache_resource(show_spinner=False, max_entries=8)
+def _extended(key: Any, _result: Result, _labels: Mapping[str, Any]) -> Result:
+    data = with_attributes(_result.problem.data, _labels)
+    return replace(_result, problem=replace(_result.problem, data=data))
+
+
+def _same(one: Relation, other: Relation) -> bool:
+    """Whether two relations are of the same objects in the same order."""
+    return one is other or (one.fingerprint == other.fingerprint and _equal(one.row_labels, other.row_labels))
+
+
+def _equal(one: Any, other: Any) -> bool:
+    return one is not None and np.array_equal(one, other)

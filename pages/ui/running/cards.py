@@ -1,0 +1,211 @@
+"""A run as a card: how it stands, how fast it is, and what can be done with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import streamlit as st
+
+from acvb_core.engine.job import Inspection, Job, Status
+from acvb_core.engine.snapshot import MOTION, Snapshot, Verdict
+from acvb_core.views.theme import method_style
+from pages.ui.shared import format as say
+from pages.ui.texts import streams
+from pages.ui.shared.absent import act
+from pages.ui.shared.models import face_of
+from pages.ui.shared.picking import open_run
+from pages.ui.shared.workspace import Workspace
+
+# On and off lengths in pixels, after the dash styles of the figures.
+_DASHES: dict[str, tuple[int, ...]] = {
+    "solid": (26, 0),
+    "dash": (7, 3),
+    "dot": (2, 3),
+    "dashdot": (8, 3, 3, 3),
+    "longdash": (11, 4),
+    "longdashdot": (11, 3, 3, 3),
+}
+
+# Letters of a name that has room beside a badge in the narrowest card.
+_LONGEST = 10
+
+
+def cards(workspace: Workspace, jobs: Sequence[Job], seen: Mapping[str, Inspection]) -> None:
+    """Draw a card for each job, as many side by side as there is room for."""
+    names = say.run_names(jobs)
+    # Beside the method such a name would push the badge to another line: it has a line of its own, in every card.
+    long = any(name.way or name.data for name in names.values())
+    shown = {job.id: names[job.id].method if long else names[job.id].text for job in jobs}
+    # Such names would push the badges of some narrow cards to another line, and not those of others.
+    head = "long_head" if any(len(label) > _LONGEST for label in shown.values()) else "head"
+    unsaved = workspace.unsaved
+    with st.container(key="run_cards"):
+        for job in jobs:
+            with st.container(border=True, gap="small", key=f"card_{job.id}", height="stretch"):
+                name = names[job.id]
+                below = _second_line(job, name) if long else None
+                _card(workspace, job, seen[job.id], shown[job.id], below, f"{head}_{job.id}")
+                if job.id in unsaved and not seen[job.id].status.active:
+                    _not_saved(workspace, job, unsaved[job.id])
+                _buttons(workspace, job, seen[job.id], names[job.id].text)
+
+
+def _second_line(job: Job, name: say.RunName) -> str:
+    """Return what a run's name has beside the method; a blank where it has no more, to keep the room."""
+    way = name.way or ("one clustering" if job.problem.settings.model == "network" else "")
+    return " · ".join(part for part in (name.data, way, name.number) if part) or "\u00a0"
+
+
+def _card(workspace: Workspace, job: Job, seen: Inspection, label: str, below: str | None, head: str) -> None:
+    state = say.state_of(job, seen)
+    with st.container(
+        horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", key=head
+    ):
+        st.html(f"<span class='run-name'>{_swatch(job.problem.row.name)}{label}</span>", width="content")
+        st.badge(state.text, icon=state.icon, color=state.colour, help=state.meaning)
+    if below is not None:
+        st.html(f"<div class='run-below'>{below}</div>")
+    if job.problem.settings.start:
+        st.text(f"went on from {job.problem.settings.start}")
+    done = 0 if seen.snapshot is None else seen.snapshot.sweep
+    if seen.status.active:
+        st.progress(min(done / seen.max_sweeps, 1.0), text=_under_way(seen, done))
+    else:
+        st.progress(1.0, text=_over(seen, done))
+    if seen.error is not None:
+        st.text(seen.error)
+    st.html(_facts(_figures(job, seen)))
+
+
+def _not_saved(workspace: Workspace, job: Job, why: str) -> None:
+    with st.container(gap="xsmall", key=f"unsaved_{job.id}"):
+        st.badge(
+            "not saved", icon=":material/error:", color="red",
+            help="It is gone when the app ends. Until then you can look at it and download it.",
+        )  # fmt: skip
+        st.text(why)
+        st.button(
+            "Save again", icon=":material/save:", key=f"save_{job.id}", on_click=act,
+            args=(workspace.save_again, job),
+        )  # fmt: skip
+
+
+def _under_way(seen: Inspection, done: int) -> str:
+    """Return how far a run is: of a stream in epochs, of which a window is a small part."""
+    if seen.problem.row.streams:
+        return streams.under_way(seen)
+    return f"{done:,} of at most {seen.max_sweeps:,} sweeps"
+
+
+def _over(seen: Inspection, done: int) -> str:
+    text = streams.over(seen) if seen.problem.row.streams else f"{say.count(done, 'sweep')} done"
+    settled = None if seen.snapshot is None else seen.snapshot.settled
+    return text if settled is None else f"{text}, {MOTION[settled]}"
+
+
+def _figures(job: Job, seen: Inspection) -> list[tuple[str, str]]:
+    snapshot, face = seen.snapshot, face_of(job)
+    parts = face.parts[1].capitalize()
+    if snapshot is None:
+        return [(parts, "–"), ("Speed", "–"), ("CPU time", "–"), ("Time left", "–")]
+    figures = [
+        (parts, face.sizes(snapshot.effective_k)),
+        ("Speed", streams.speed(seen) if job.problem.row.streams else say.rate(seen.sweeps_per_second)),
+        ("CPU time", say.duration(snapshot.cpu_seconds)),
+    ]
+    if seen.status.active:
+        left = "–" if seen.seconds_left is None else f"≤ {say.duration(seen.seconds_left)}"
+        return [*figures, ("Time left", left)]
+    if snapshot.heldout is not None:
+        return [*figures, (face.score[0], face.score_text(snapshot.heldout))]
+    if job.problem.row.streams:  # it has no bound
+        loo = snapshot.extras.get("loo_perplexity")
+        return [*figures, ("LOO perplexity", "–" if loo is None else f"{loo:,.0f}")]
+    return [*figures, _bound(snapshot, job.problem.bound_unit)]
+
+
+def _bound(snapshot: Snapshot, unit: float | None) -> tuple[str, str]:
+    """Return the lower bound as the curve has it: in all, or for each object."""
+    name, bound = "Lower bound" if unit is None else "Bound per object", snapshot.lower_bound
+    if bound is None:
+        return name, "–"
+    return name, f"{bound:,.0f}" if unit is None else f"{bound / unit:,.3f}"
+
+
+def _facts(figures: Sequence[tuple[str, str]]) -> str:
+    """Return figures as a small table; they are the program's own words and numbers, so nothing needs escaping."""
+    cells = "".join(f"<div><span>{name}</span>{value}</div>" for name, value in figures)
+    return f"<div class='run-facts'>{cells}</div>"
+
+
+def _swatch(method: str) -> str:
+    """Return a short piece of the method's line, as it looks in the figures."""
+    style = method_style(method)
+    stops, at = [], 0
+    lengths = _DASHES.get(style.dash) or tuple(int(part.removesuffix("px")) for part in style.dash.split(","))
+    for number, length in enumerate(lengths):
+        colour = style.colour if number % 2 == 0 else "transparent"
+        stops.append(f"{colour} {at}px {at + length}px")
+        at += length
+    pattern = f"repeating-linear-gradient(90deg, {', '.join(stops)})"
+    return f"<span class='run-line' style='background: {pattern}'></span>"
+
+
+def _buttons(workspace: Workspace, job: Job, seen: Inspection, name: str) -> None:
+    """Draw what can be done with a run; three places, so that nothing moves when its state changes."""
+    active, paused = seen.status.active, seen.status is Status.PAUSED
+    with st.container(horizontal=True, horizontal_alignment="distribute", key=f"icons_{job.id}"):
+        with st.container(horizontal=True, gap="small", width="content"):
+            if not active:
+                more = job.problem.max_sweeps
+                told = _go_on(job, more) if job.can_extend else _why_not(seen)
+                _icon_button(
+                    f"extend_{job.id}", "more_time", f"Go on with {name}", told, job.extend, more,
+                    disabled=not job.can_extend,
+                )  # fmt: skip
+            elif paused:
+                _icon_button(f"resume_{job.id}", "play_arrow", f"Resume {name}", "Resume", job.resume)
+            else:
+                _icon_button(f"pause_{job.id}", "pause", f"Pause {name}", "Pause", job.pause)
+            _icon_button(
+                f"stop_{job.id}", "stop", f"Stop {name}", "Stop and keep what it has", job.stop,
+                disabled=not active,
+            )  # fmt: skip
+            face = face_of(job)
+            if st.button(
+                f"Open {name}", icon=face.page_icon, help=f"{face.page_label} of this run", key=f"open_{job.id}",
+                disabled=seen.snapshot is None or not seen.snapshot.sweep, type="tertiary",
+            ):  # fmt: skip
+                open_run(job)
+        told = "Stop and delete; you can undo it" if active else "Delete; you can undo it"
+        _icon_button(f"remove_{job.id}", "delete", f"Delete {name}", told, workspace.remove, job.id)
+
+
+def _go_on(job: Job, more: int) -> str:
+    if job.problem.row.streams:
+        return streams.more(job.problem, more)
+    return f"Go on for up to {more:,} more sweeps"
+
+
+def _why_not(seen: Inspection) -> str:
+    if seen.verdict in (Verdict.MAX_SWEEPS, Verdict.STOPPED):
+        if seen.problem.row.streams:
+            return "Kept from an earlier session: start a new run from its topics (Start from, below the methods)"
+        return "Kept from an earlier session: start it again with the same seed and more sweeps"
+    return "Only a run that was stopped or reached its limit can go on"
+
+
+def _icon_button(
+    key: str,
+    icon: str,
+    name: str,
+    told: str,
+    action: Callable[..., object],
+    *arguments: object,
+    disabled: bool = False,
+) -> None:
+    """Draw a button that shows an icon alone; its name is for those who do not see it (`style`)."""
+    st.button(
+        name, icon=f":material/{icon}:", help=told, key=key, on_click=act, args=(action, *arguments),
+        disabled=disabled, type="tertiary",
+    )  # fmt: skip

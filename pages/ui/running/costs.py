@@ -1,0 +1,76 @@
+"""What runs will cost, and what is certain of them, said before they are started."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from acvb_core.engine.free_memory import available_memory
+from acvb_core.engine.stopping import worst_case_sweeps
+from pages.ui.shared import format as say
+from pages.ui.shared.models import FACES
+
+if TYPE_CHECKING:
+    from pages.ui.running.setup import Plan
+    from pages.ui.shared.workspace import Dataset
+
+
+def promises(plan: Plan, dataset: Dataset) -> None:
+    """Say within how many sweeps or windows the averaged methods end, at the worst: min(limit, 2 / tolerance)."""
+    bounds: dict[tuple[int, int, bool], list[str]] = {}
+    for problem in plan.problems(dataset, plan.seeds[:1]):
+        if problem.row.averaged and not problem.row.sampled:
+            worst = worst_case_sweeps(problem.settings.values["tol"])
+            key = (worst, problem.max_sweeps, problem.row.streams)
+            bounds.setdefault(key, []).append(problem.row.label)
+    for (worst, cap, streams), labels in bounds.items():
+        one, many = ("window", "windows") if streams else ("sweep", "sweeps")
+        certain = f"{worst:,} averaged {many} (2 / tolerance)"
+        if cap < worst:
+            limit = f"{plan.epochs_text(labels)} ({say.count(cap, one)})" if streams else f"{cap:,} {many}"
+            text = (
+                f"**{say.together(labels)}** will end within {limit}, the limit, whatever the data. Convergence is "
+                f"certain only within {certain}; a run that ends before it has converged says so. Most converge far "
+                "sooner."
+            )
+        else:
+            text = f"**{say.together(labels)}** will converge within {certain} whatever the data; most need far fewer."
+        st.caption(text)
+
+
+def streaming(plan: Plan, dataset: Dataset) -> None:
+    """Say what a method that streams does, where some are chosen."""
+    labels = [method.label for method in plan.methods if method.streams]
+    if not labels:
+        return
+    one = len(labels) == 1
+    st.caption(
+        f"**{say.together(labels)}** {'streams' if one else 'stream'}: {'it takes' if one else 'they take'} the "
+        "documents window by window, and keep"
+        f"{'s' if one else ''} the topics only. An epoch is one pass over all "
+        f"{dataset.data.n_documents:,} documents."
+    )
+
+
+def need(plan: Plan, dataset: Dataset) -> str:
+    """Return the memory the runs need in words, with what could be saved."""
+    needed = plan.memory_bytes(dataset)
+    less = plan.with_values(track=False).memory_bytes(dataset)
+    saved = f" ({say.size(less)} without averaging every responsibility)" if less < needed else ""
+    return f"{say.size(needed)} of memory{saved}"
+
+
+def memory_suffices(plan: Plan, dataset: Dataset) -> bool:
+    """Return whether the runs fit; warn where they do not."""
+    needed, free = plan.memory_bytes(dataset), available_memory()
+    if free is None or needed <= free:
+        return True
+    less = f"Fewer {FACES[dataset.model].parts[1]}, or fewer runs at once, need less."
+    if dataset.model == "lda" and not all(method.streams for method in plan.methods):
+        less += " SDM, SCVB0 and SVB keep the topics only, and need far less."
+    st.warning(
+        f"These runs need about {say.size(needed)}, and {say.size(free)} is free. {less}",
+        icon=":material/memory:",
+    )
+    return False

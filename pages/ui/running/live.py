@@ -1,0 +1,168 @@
+"""The live part of the Run page: cards and curves, refreshed while anything moves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from acvb_core.engine.job import Inspection, Job
+from acvb_core.engine.standing import JUDGES
+from acvb_core.views.convergence import RunCurve, XAxis, live_figure
+from pages.ui.shared import format as say
+from pages.ui.shared.absent import deleted_runs
+from pages.ui.running.cards import cards
+from pages.ui.shared.failures import contain_failure
+from pages.ui.running.live_plot import live_plot
+from pages.ui.shared.models import by_model
+from pages.ui.shared.refresh import refresh
+from pages.ui.shared.sidebar import moving
+from pages.ui.shared.workspace import Workspace
+
+REFRESH_SECONDS = 0.5
+AXES: dict[XAxis, str] = {"sweep": "Against sweeps", "cpu_seconds": "Against CPU seconds"}
+#: … where some runs stream.
+STREAM_AXES: dict[XAxis, str] = {
+    "passes": "Against epochs",
+    "documents_seen": "Against documents",
+    "cpu_seconds": "Against CPU seconds",
+    "sweep": "Against windows",
+}
+
+
+def shown_jobs(workspace: Workspace, every: bool) -> list[Job]:
+    """Return the runs to show: those on the data in use, or all of them where asked for or there is no data."""
+    jobs, dataset = workspace.jobs, workspace.dataset
+    if every or dataset is None:
+        return jobs
+    wanted = dataset.data.fingerprint
+    return [job for job in jobs if job.problem.fingerprint == wanted]
+
+
+def live(workspace: Workspace, *, every: bool) -> None:
+    """Draw cards and curves, and keep them fresh while a run moves."""
+    busy = moving(workspace) > 0
+
+    def panels() -> None:
+        now_busy = moving(workspace) > 0
+        jobs = shown_jobs(workspace, every)
+        if now_busy != busy or not jobs:
+            st.rerun()  # begin or end the refreshing, or show the page as it is without runs
+        jobs = [job for some in by_model(jobs, model_in_use(workspace)).values() for job in some]
+        seen = {job.id: job.inspect() for job in jobs}
+        deleted_runs(workspace)
+        cards(workspace, jobs, seen)
+        races(jobs, seen)
+        # In here, so that switching redraws the panels and not the page around them.
+        draw_curves(
+            jobs, choose_axis("x_axis", jobs), key="curves", of=workspace.id, first=model_in_use(workspace)
+        )
+
+    refresh(panels, REFRESH_SECONDS if busy else None)
+
+
+@contain_failure("part of the page")
+def races(jobs: Sequence[Job], seen: Mapping[str, Inspection]) -> None:
+    """Draw a line for each run of several restarts: how they stand, or how it went."""
+    labels = say.run_labels(jobs)
+    lines = [f"**{labels[job.id]}**: {text}" for job in jobs if (text := race_text(seen[job.id]))]
+    if lines:
+        st.caption("  \n".join(lines))
+
+
+def race_text(seen: Inspection) -> str:
+    """Return how the restarts of a run stand, in words; "" where it has none."""
+    standing, starts = seen.standing, seen.problem.settings.restarts
+    if standing is None:
+        by = JUDGES[seen.problem.model_row.raced_by]
+        return "" if starts == 1 else f"{starts:,} starts will race by the {by}."
+    by = JUDGES[standing.judged_by]
+    sizes = " → ".join(f"{size:,}" for size in standing.sizes)
+    seed = f"seed {standing.leader}"
+    if standing.rung is not None:
+        return (
+            f"racing by the {by}: {sizes} → …, leader {seed}; seed {standing.running} is on its way to "
+            f"{standing.rung:,} sweeps."
+        )
+    total = standing if seen.snapshot is None else standing.with_leader(seen.snapshot)
+    cost = f"{say.count(total.sweeps, 'sweep')} and {say.duration(total.cpu_seconds)} of CPU in all"
+    if not standing.decided:
+        return f"the race of {standing.restarts:,} starts was stopped; {seed}, then ahead, was kept. {cost}."
+    return f"{seed} won the race of {standing.restarts:,} starts by the {by} ({sizes}), {cost}."
+
+
+def model_in_use(workspace: Workspace) -> str | None:
+    """Return the model of the data in use, None where there is none."""
+    dataset = workspace.dataset
+    return None if dataset is None else dataset.model
+
+
+def choose_axis(key: str, jobs: Sequence[Job]) -> XAxis:
+    """Draw the choice of what curves are drawn against; of streams and other runs together, epochs to begin with."""
+    streams = [job.problem.row.streams for job in jobs]
+    axes = dict(STREAM_AXES if any(streams) else AXES)
+    if any(streams) and not all(streams):
+        axes["sweep"] = "Against sweeps, windows"
+    return st.segmented_control(
+        "Curves against",
+        list(axes),
+        format_func=axes.get,
+        default=next(iter(axes)),
+        required=True,
+        key=f"{key}_stream" if any(streams) else key,
+        label_visibility="collapsed",
+        persist_state="session",
+    )
+
+
+def draw_curves(jobs: Sequence[Job], x: XAxis, *, key: str, of: str, first: str | None = None) -> None:
+    """Draw the curves of some runs, those of each model in a figure of their own.
+
+    Parameters
+    ----------
+    jobs : sequence of Job
+    x : XAxis
+        Of runs on relations, which know no documents, sweeps in place of them.
+    key : str
+        Of the first figure.
+    of : str
+        What is shown: as long as it is the same, what the user zoomed stays.
+    first : str, optional
+        Model whose runs come first.
+    """
+    labels = say.run_labels(jobs)
+    for number, (model, some) in enumerate(by_model(jobs, first).items()):
+        own = x if model == "lda" or x == "cpu_seconds" else "sweep"
+        with contain_failure():
+            figure = live_figure(curves(some, labels), x=own, uirevision=f"{of}-{model}-{own}")
+            live_plot(
+                figure, key=key if number == 0 else f"{key}_{model}", height=int(figure["layout"]["height"])
+            )
+
+
+def curves(jobs: Sequence[Job], labels: Mapping[str, str]) -> list[RunCurve]:
+    """Return what the figure needs of each run."""
+    return [
+        RunCurve(
+            id=job.id,
+            label=labels[job.id],
+            method=job.problem.row.name,
+            seed=job.problem.settings.seed,
+            history=job.history,
+            tolerance=job.problem.settings.values.get("tol"),
+            heldout=job.problem.heldout is not None,
+            model=job.problem.settings.model,
+            learns=_learns(job.problem.settings.values),
+            streams=job.problem.row.streams,
+            n_documents=getattr(job.problem.train, "n_documents", None),
+            completion=job.problem.settings.heldout_documents > 0,
+            unit=job.problem.bound_unit,
+        )
+        for job in jobs
+    ]
+
+
+def _learns(values: Mapping[str, Any]) -> bool:
+    """Whether a run learns its concentrations."""
+    return values.get("hyper") != "fixed" and values.get("prior") != "symmetric"

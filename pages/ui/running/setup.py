@@ -1,0 +1,259 @@
+"""The form that starts runs: methods, sizes, seeds, everything else on request, and what it will cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from acvb_core.engine.problem import Problem, pose
+from acvb_core.engine.standing import JUDGES
+from acvb_core.core.errors import AcvbError
+from acvb_core.models.lda.trained import TrainedTopics
+from acvb_core.core.parameters import Value
+from acvb_core.registry import MODELS, methods_for, model_row
+from acvb_core.core.rows import Method
+from pages.ui.shared import format as say
+from pages.ui.running.costs import memory_suffices, need, promises, streaming
+from pages.ui.running.forms import Field, fields, show_field, show_given, values_of, was_put
+from pages.ui.shared.models import FACES
+from pages.ui.shared.services import executor
+from pages.ui.texts.start_from import start_from
+from pages.ui.shared.workspace import Dataset, Workspace
+
+#: Methods that are chosen to begin with, where the data are on disk.
+DEFAULT_STREAMS = ("sdm",)
+_ON_DISK = " The data are kept on disk: methods that need all of them in memory are not offered."
+_NO_RACE = (
+    "Several starts of a run would race by how well they predict held-out cells, for lower bounds at different numbers "
+    "of features cannot be compared. Nothing is held out: give a share on the Data page first."
+)
+MOST_SEEDS = 20
+MOST_RESTARTS = 100
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Runs that were asked for, one a method and seed."""
+
+    model: str
+    methods: tuple[Method, ...]
+    values: dict[str, dict[str, Any]]
+    seeds: range
+    restarts: int = 1
+    trained: TrainedTopics | None = None
+    check_memory: bool = True
+
+    @property
+    def n_runs(self) -> int:
+        """How many runs these are."""
+        return len(self.methods) * len(self.seeds)
+
+    def memory_bytes(self, dataset: Dataset) -> int:
+        """Peak memory of the runs that go on at the same time, beyond the data."""
+        # Seeds make no difference to it, so that one run a method is put together here.
+        each = [problem.memory_bytes for problem in self.problems(dataset, self.seeds[:1])]
+        return sum(sorted(each * len(self.seeds), reverse=True)[: executor().limit])
+
+    def with_values(self, **given: Any) -> Plan:
+        """Return the same runs with other settings, for the methods that have these."""
+        values = {
+            name: own | {key: value for key, value in given.items() if key in own}
+            for name, own in self.values.items()
+        }
+        return replace(self, values=values)
+
+    def epochs_text(self, labels: Sequence[str]) -> str:
+        """Return the epochs of methods that are called so, in words."""
+        found = {self.values[method.name]["epochs"] for method in self.methods if method.label in labels}
+        return " or ".join(say.epochs(epochs) for epochs in sorted(found))
+
+    def problems(self, dataset: Dataset, seeds: range | None = None) -> list[Problem]:
+        """Return the runs (those of some seeds only, if asked), put together and not started.
+
+        They share one split of the data.
+        """
+        return [
+            pose(
+                dataset.data,
+                method.name,
+                self.values[method.name],
+                model=self.model,
+                seed=seed,
+                restarts=self.restarts,
+                start=self.trained,
+                check_memory=self.check_memory,
+                **dataset.split,
+            )
+            for seed in (self.seeds if seeds is None else seeds)
+            for method in self.methods
+        ]
+
+
+def start(workspace: Workspace, dataset: Dataset, plan: Plan) -> None:
+    """Start the runs of a plan."""
+    for problem in plan.problems(dataset):
+        workspace.add(problem)
+
+
+def methods_key(model: str, dataset: Dataset) -> str:
+    """Return the key of the choice of methods; data on disk have fewer, and so one of their own."""
+    return f"methods_{model}_disk" if dataset.on_disk else f"methods_{model}"
+
+
+def setup(workspace: Workspace, dataset: Dataset) -> bool:
+    """Draw the form; True when it has just started runs."""
+    model = _model(dataset)
+    methods = {method.name: method for method in methods_for(dataset.data, model)}
+    usual = DEFAULT_STREAMS if dataset.on_disk else FACES[model].usual
+    first = next((methods[name].label for name in usual if name in methods), "")
+    key = methods_key(model, dataset)
+    with st.container(key="methods"):
+        names = st.pills(
+            "Methods",
+            list(methods),
+            selection_mode="multi",
+            default=None if was_put(key) else [name for name in usual if name in methods],
+            format_func=lambda name: methods[name].label,
+            key=key,
+            persist_state="session",
+            help=f"Each is explained in the Guide. {first} is the one to start with."
+            + (_ON_DISK if dataset.on_disk else ""),
+        )
+    # In the registry's order, whatever the order of the clicks.
+    chosen = [method for name, method in methods.items() if name in (names or [])]
+    # Without a method too: a file that was chosen there would be lost where its uploader is not drawn.
+    trained, able = start_from(workspace, dataset, model, chosen)
+    if not chosen:
+        st.info("Choose at least one method.", icon=":material/arrow_upward:")
+    if not able:
+        return False
+    plan = _plan(model, able, {} if trained is None else {"k": trained.n_topics}, bool(dataset.heldout))
+    if trained is not None:
+        plan = replace(plan, trained=trained)
+    try:
+        promises(plan, dataset)
+        streaming(plan, dataset)
+        plan = replace(plan, check_memory=memory_suffices(plan, dataset))
+    except AcvbError as error:  # these data cannot be run on: nothing would be left to learn from
+        st.text(str(error))
+        return False
+    allowed = plan.check_memory or st.checkbox("Start them nevertheless", key="nevertheless")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        pressed = st.button(
+            f"Start {say.count(plan.n_runs, 'run')}",
+            type="primary",
+            icon=":material/play_arrow:",
+            disabled=not allowed,
+            key="start",
+        )
+        st.caption(
+            f"About {need(plan, dataset)} · {say.held_out(dataset)} (set on the Data page)", width="content"
+        )
+    if not pressed:
+        return False
+    try:
+        start(workspace, dataset, plan)
+    except AcvbError as error:
+        st.text(str(error))
+        return False
+    return True
+
+
+def _model(dataset: Dataset) -> str:
+    """Draw the choice of the model where several are for the data (a network can be taken for any relation)."""
+    models = [row.name for row in MODELS if row.fits(dataset.data)]
+    if len(models) == 1:
+        return models[0]
+    return st.segmented_control(
+        "What to find",
+        sorted(models, key=lambda name: name != dataset.model),
+        format_func=lambda name: FACES[name].way,
+        default=dataset.model,
+        required=True,
+        key="model",
+        persist_state="session",
+        help="One: a node has the same cluster as a sender and as a receiver of links. Two: it has one of each. The "
+        "same pairs are held out, so that the scores on the Compare page tell which predicts better.",
+    )
+
+
+def _plan(model: str, chosen: Sequence[Method], given: Mapping[str, Value], heldout: bool) -> Plan:
+    """Draw the settings; those that are given are shown and cannot be changed."""
+    judge = model_row(model).raced_by
+    form = fields(chosen)
+    sizes = [field for field in form if not field.parameter.advanced and field.shared]
+    apart = [field for field in form if not field.parameter.advanced and not field.shared]
+    advanced = [field for field in form if field.parameter.advanced]
+    entered: list[tuple[Field, Value]] = []
+    columns = st.columns(max(4, len(sizes) + 3), vertical_alignment="bottom")
+    for column, field in zip(columns, sizes, strict=False):
+        with column:
+            fixed = given.get(field.parameter.name)
+            entered.append((field, show_field(field) if fixed is None else show_given(field, fixed)))
+    starts = _seeds(*columns[len(sizes) : len(sizes) + 3], judge, heldout or judge != "heldout")
+    entered += _grid(apart, 4)
+    with st.expander("Advanced settings", icon=":material/tune:", key="advanced"):
+        entered += _grid(advanced, 3)
+    return Plan(model, tuple(chosen), {method.name: values_of(method, entered) for method in chosen}, *starts)
+
+
+def _grid(form: Sequence[Field], width: int) -> list[tuple[Field, Value]]:
+    entered: list[tuple[Field, Value]] = []
+    for first in range(0, len(form), width):
+        row = form[first : first + width]
+        for column, field in zip(st.columns(width, vertical_alignment="bottom"), row, strict=False):
+            with column:
+                entered.append((field, show_field(field)))
+    return entered
+
+
+def _seeds(
+    first_column: DeltaGenerator,
+    number_column: DeltaGenerator,
+    restarts_column: DeltaGenerator,
+    judge: str,
+    racing: bool,
+) -> tuple[range, int]:
+    """Draw the fields of the seeds; return the first of each run, and how many starts race in a run.
+
+    `judge` is what a race goes by; not `racing`: there is nothing to go by.
+    """
+    number = number_column.number_input(
+        "Runs per method",
+        1,
+        MOST_SEEDS,
+        1,
+        key="n_seeds",
+        persist_state="session",
+        help="More than one shows how much the answer depends on where a run starts.",
+    )
+    first = first_column.number_input(
+        "First seed",
+        0,
+        2**31 - 1,
+        0,
+        key="first_seed",
+        persist_state="session",
+        help="The same seed and settings give the same run, bit by bit. Further runs count up from it.",
+    )
+    if not racing:
+        restarts_column.number_input("Restarts", 1, 1, 1, key="no_restarts", disabled=True, help=_NO_RACE)
+        return range(int(first), int(first) + int(number)), 1
+    restarts = restarts_column.number_input(
+        "Restarts",
+        1,
+        MOST_RESTARTS,
+        1,
+        key="restarts",
+        persist_state="session",
+        help=f"Starts of each run, from seeds that count up. They race: the half with the worse {JUDGES[judge]} is "
+        "given up at 20 sweeps, half of the rest at 40, and so on; the run is the winner's. It has the winner's seed, "
+        "and is what this seed gives alone.",
+    )
+    # No start is in two races.
+    apart = int(restarts)
+    return range(int(first), int(first) + int(number) * apart, apart), apart

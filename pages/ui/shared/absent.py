@@ -1,0 +1,104 @@
+"""Runs that are not among the cards, deleted or damaged, and what else the user should know of what is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import streamlit as st
+
+from acvb_core.core.errors import AcvbError
+from acvb_core.registry import method_row
+from acvb_core.store.job_store import AbsentRun
+from pages.ui.shared import format as say
+from pages.ui.shared import services
+from pages.ui.shared.workspace import Workspace
+
+_TROUBLE = "run_trouble"
+
+
+def act(action: Callable[..., object], *arguments: object) -> None:
+    """Do what a button says; why it could not be done is shown by `deleted_runs`.
+
+    A run that ended since its button was drawn refuses, and its card says why.
+    """
+    st.session_state.pop(_TROUBLE, None)
+    try:
+        action(*arguments)
+    except ValueError:
+        pass
+    except AcvbError as error:
+        st.session_state[_TROUBLE] = str(error)
+
+
+def name_of(settings: Mapping[str, Any]) -> str:
+    """Return what a run is called whose handle is not at hand: method and seed, as far as they are known."""
+    try:
+        return f"{method_row(settings['model'], settings['method']).label} · seed {settings['seed']}"
+    except (KeyError, TypeError, AcvbError):
+        return "a run"
+
+
+def deleted_runs(workspace: Workspace) -> None:
+    """Draw what was deleted last, with the button that brings it back, and the others in a list."""
+    if _TROUBLE in st.session_state:
+        st.error("That could not be done:", icon=":material/error:")
+        st.text(st.session_state[_TROUBLE])
+    runs = workspace.deleted
+    if not runs:
+        return
+    with st.container(
+        horizontal=True, vertical_alignment="center", gap="small", border=True, key="deleted_runs"
+    ):
+        last = runs[-1]
+        st.text(f"Deleted {name_of(last.settings)}.", width="content")
+        _undo(workspace, last, "undo")
+        with st.popover(f"All {len(runs):,} deleted" if len(runs) > 1 else "More", type="tertiary"):
+            for run in reversed(runs):
+                with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+                    st.text(f"{name_of(run.settings)}, deleted {say.ago(run.since)}", width="content")
+                    _undo(workspace, run, "undo_listed")
+            st.caption("Deleted runs are kept for a day.")
+            st.button(
+                "Delete for good now", icon=":material/delete_forever:", key="delete_for_good", on_click=act,
+                args=(workspace.delete_for_good,),
+            )  # fmt: skip
+
+
+def _undo(workspace: Workspace, run: AbsentRun, key: str) -> None:
+    st.button(
+        "Undo", icon=":material/undo:", key=f"{key}_{run.job_id}", on_click=act,
+        args=(workspace.restore, run.job_id),
+    )  # fmt: skip
+
+
+def store_notices() -> None:
+    """Draw what became of a damaged list of runs, and why nothing can be saved, if that is so."""
+    store = services.store()
+    for notice in store.notices:
+        st.warning("The list of runs was repaired.", icon=":material/build:")
+        st.text(notice)
+    if store.unwritable is not None:
+        st.warning("Nothing can be saved. New runs are gone when the app ends.", icon=":material/warning:")
+        st.text(store.unwritable)
+
+
+def damaged_runs(workspace: Workspace) -> None:
+    """Draw a box for each stored run that could not be read: why, and what can be done."""
+    for run in workspace.unreadable:
+        with st.container(border=True, gap="small", key=f"damaged_{run.job_id}"):
+            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+                st.html(f"<span class='run-name'>{name_of(run.settings)}</span>", width="content")
+                st.badge(
+                    "damaged", icon=":material/warning:", color="red", help="Its files could not be read."
+                )
+            st.text(run.why)
+            with st.container(horizontal=True, horizontal_alignment="distribute"):
+                st.button(
+                    "Try again", icon=":material/refresh:", key=f"again_{run.job_id}", on_click=act,
+                    args=(workspace.load_again, run.job_id), help="After you have put a copy back.",
+                )  # fmt: skip
+                st.button(
+                    "Delete", icon=":material/delete:", key=f"remove_{run.job_id}", on_click=act,
+                    args=(workspace.remove, run.job_id), help="You can undo it.",
+                )  # fmt: skip

@@ -1,0 +1,274 @@
+"""Numbers, names and states as people read them."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from acvb_core.engine.job import Inspection, Job, Status
+from acvb_core.engine.problem import Problem
+from acvb_core.engine.snapshot import Verdict
+from acvb_core.registry import model_for
+
+if TYPE_CHECKING:
+    from pages.ui.shared.workspace import Dataset
+
+Colour = Literal["red", "orange", "blue", "green", "gray"]
+
+
+class State(NamedTuple):
+    """How a job stands: words, colour and icon of its badge, and what it means."""
+
+    text: str
+    colour: Colour
+    icon: str
+    meaning: str
+
+
+VERDICTS: dict[Verdict, State] = {
+    Verdict.CONVERGED: State(
+        "converged",
+        "green",
+        ":material/check:",
+        "The watched quantity moved by less than the tolerance: going on would change little.",
+    ),
+    Verdict.MAX_SWEEPS: State(
+        "sweep limit",
+        "orange",
+        ":material/hourglass_bottom:",
+        "The run used up its sweeps before it met the tolerance. That is not convergence: extend it, or loosen the "
+        "tolerance.",
+    ),
+    Verdict.STOPPED: State(
+        "stopped",
+        "gray",
+        ":material/stop:",
+        "Stopped by hand; the answer so far is kept.",
+    ),
+    Verdict.DIVERGED: State(
+        "diverged",
+        "red",
+        ":material/warning:",
+        "A number stopped being finite. The last answer is shown, but do not trust it.",
+    ),
+}
+_MOTION = {
+    True: "The sweeps have settled, too: the last one lies close to the mean.",
+    False: "The sweeps still move around the mean, which stands still because it averages many of them.",
+}
+#: Gibbs sampling has no tolerance to meet: using up its sweeps is how it is meant to end.
+COMPLETE = State(
+    "complete",
+    "blue",
+    ":material/done_all:",
+    "All sweeps done. A sampler has no convergence test, so look at its curves before you trust it.",
+)
+#: … and so is going through a stream as often as was asked for.
+STREAMED = State(
+    "complete",
+    "blue",
+    ":material/done_all:",
+    "All epochs done. A stream that is not averaged has no convergence test: if its curves still move, go on for more "
+    "epochs.",
+)
+EPOCH_LIMIT = State(
+    "epoch limit",
+    "orange",
+    ":material/hourglass_bottom:",
+    "The run used up its epochs before it met the tolerance. That is not convergence: extend it, or loosen the "
+    "tolerance.",
+)
+STATUSES: dict[Status, State] = {
+    Status.QUEUED: State(
+        "queued",
+        "gray",
+        ":material/schedule:",
+        "Waiting until another run ends; a paused one keeps its place.",
+    ),
+    Status.COMPILING: State(
+        "compiling, once",
+        "blue",
+        ":material/build:",
+        "The method's functions are compiled when they are first used on this computer. Its CPU time leaves that out.",
+    ),
+    Status.STARTING: State("starting", "blue", ":material/sync:", "Working out where to start."),
+    Status.RUNNING: State("running", "blue", ":material/play_arrow:", "Going over the data."),
+    Status.PAUSED: State("paused", "orange", ":material/pause:", "Held; resume it whenever you like."),
+    Status.FAILED: State("failed", "red", ":material/error:", "Ended by an error."),
+    Status.FINISHED: State("stopped", "gray", ":material/stop:", "Stopped before its first sweep was done."),
+}
+
+
+def state_of(job: Job, seen: Inspection) -> State:
+    """Return what a job's badge says: its verdict once it has one, its status before."""
+    if seen.verdict is None:
+        return STATUSES[seen.status]
+    if seen.verdict is Verdict.MAX_SWEEPS:
+        row = job.problem.row
+        if row.streams:
+            return STREAMED if row.monitored is None else EPOCH_LIMIT
+        if row.monitored is None:
+            return COMPLETE
+    state, settled = VERDICTS[seen.verdict], None if seen.snapshot is None else seen.snapshot.settled
+    return state if settled is None else state._replace(meaning=f"{state.meaning} {_MOTION[settled]}")
+
+
+class RunName(NamedTuple):
+    """What a run is called, in parts.
+
+    Attributes
+    ----------
+    method : str
+    data : str
+        The data set, where the runs are on several; else empty. Safe to show as Markdown or HTML.
+    way : str
+        What it takes a network for, where that is no network; else empty.
+    number : str
+        Seed and number, as far as they are needed to tell it from others; else empty.
+    """
+
+    method: str
+    data: str
+    way: str
+    number: str
+
+    @property
+    def text(self) -> str:
+        """The whole name on one line."""
+        return " · ".join(part for part in self if part)
+
+
+def run_names(jobs: Sequence[Job]) -> dict[str, RunName]:
+    """Return a name for each job by id, no longer than needed; no two are the same.
+
+    Numbers follow the age of the runs, so that they do not depend on the order in which a page shows them.
+    """
+    by_age = sorted(jobs, key=lambda job: job.created)
+    data = _data_names([job.problem for job in by_age])
+    names = {}
+    for job in by_age:
+        problem = job.problem
+        way = "" if problem.row.model == model_for(problem.data).name else "two clusterings"
+        names[job.id] = RunName(problem.row.label, data[problem.fingerprint], way, "")
+    seeds = {job.id: job.problem.settings.seed for job in jobs}
+    alike = Counter(names.values())
+    seeded = Counter((names[job_id], seed) for job_id, seed in seeds.items())
+    counted: Counter[tuple[RunName, int]] = Counter()
+    numbered = {}
+    for job_id, name in names.items():
+        seed = seeds[job_id]
+        counted[name, seed] += 1
+        number = [f"seed {seed}"] if alike[name] > 1 or seed else []
+        if seeded[name, seed] > 1:
+            number.append(f"no. {counted[name, seed]}")
+        numbered[job_id] = name._replace(number=" · ".join(number))
+    return {job.id: numbered[job.id] for job in jobs}
+
+
+def _data_names(problems: Sequence[Problem]) -> dict[str, str]:
+    """Return a short name for each data set by fingerprint; all are empty where there is one data set."""
+    names = {problem.fingerprint: _harmless(problem.data.name) for problem in problems}
+    if len(names) == 1:
+        return dict.fromkeys(names, "")
+    shared, counted = Counter(names.values()), Counter[str]()
+    for fingerprint, name in names.items():
+        counted[name] += 1
+        if shared[name] > 1:
+            names[fingerprint] = f"{name} ({counted[name]})"
+    return names
+
+
+def _harmless(name: str, limit: int = 24) -> str:
+    """Return a name without the characters that Markdown and HTML treat as markup, cut to `limit` characters."""
+    plain = " ".join(re.sub(r"[^\w .,+()-]", " ", name).split()) or "data"
+    return plain if len(plain) <= limit else f"{plain[: limit - 1].rstrip(' .,(+-')}…"
+
+
+def run_labels(jobs: Sequence[Job]) -> dict[str, str]:
+    """Return the name of each job by id on one line: method, data set, what it takes a network for, seed, number."""
+    return {job_id: name.text for job_id, name in run_names(jobs).items()}
+
+
+def duration(seconds: float) -> str:
+    """Return a time span: "0.8 s", "12 s", "3 min 5 s", "2 h 10 min"."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600:,} h {whole % 3600 // 60} min"
+
+
+def rate(per_second: float | None) -> str:
+    """Return sweeps per second, or per minute where that is less than one."""
+    if per_second is None:
+        return "–"
+    if per_second < 1:
+        return f"{60 * per_second:.1f} sweeps/min"
+    return f"{per_second:,.0f} sweeps/s" if per_second >= 10 else f"{per_second:.1f} sweeps/s"
+
+
+def documents_rate(per_second: float | None) -> str:
+    """Return documents per second."""
+    return "–" if per_second is None else f"{float(f'{per_second:.3g}'):,.10g} documents/s"
+
+
+def epochs(number: float) -> str:
+    """Return "1 epoch", "0.25 epochs"."""
+    told = f"{number:,.3g}" if number < 100 else f"{number:,.0f}"
+    return f"{told} epoch{'' if told == '1' else 's'}"
+
+
+def held_out(dataset: Dataset) -> str:
+    """Return what new runs hold out: "10 % held out, seed 0"."""
+    if not dataset.heldout:
+        return "nothing held out"
+    of = " of the documents" if dataset.whole_documents else ""
+    return f"{percent(dataset.heldout)}{of} held out, seed {dataset.heldout_seed}"
+
+
+def size(n_bytes: float) -> str:
+    """Return an amount of memory: "640 kB", "1.2 GB"."""
+    for unit, factor in (("GB", 1e9), ("MB", 1e6)):
+        if n_bytes >= factor:
+            return f"{n_bytes / factor:.3g} {unit}"
+    return f"{n_bytes / 1e3:.0f} kB"
+
+
+def percent(share: float) -> str:
+    """Return a share in percent with up to three digits: "28.6 %", "0.0123 %"."""
+    return f"{100 * share:.3g} %"
+
+
+def skill(share: float) -> str:
+    """Return a skill in percent, which is no more exact than a tenth: "28.6 %", "0.0 %"."""
+    return f"{round(100 * share, 1) + 0.0:.1f} %"  # adding 0 makes -0.0 a 0
+
+
+def count(number: int, one: str, many: str | None = None) -> str:
+    """Return "1 run" or "2 runs"."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def together(names: Sequence[str]) -> str:
+    """Return names as a list in words: "SDM, SCVB0 and SVB"."""
+    return " and ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part)
+
+
+def shape(rows: int, columns: int) -> str:
+    """Return the two sides of a relation."""
+    return f"{rows:,} × {columns:,}"
+
+
+def ago(moment: float, now: float | None = None) -> str:
+    """Return how long a moment (seconds since the epoch) is past."""
+    seconds = max(0.0, (time.time() if now is None else now) - moment)
+    for unit, length in (("day", 86400), ("hour", 3600), ("minute", 60)):
+        if seconds >= length:
+            return f"{count(int(seconds // length), unit)} ago"
+    return "just now"

@@ -1,0 +1,253 @@
+"""What the pages of a run's answer share: which run, how it stands, its answer so far, and its files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import PurePath
+from typing import Any, Literal, NamedTuple, TypeVar
+
+import streamlit as st
+
+from acvb_core.engine.job import Inspection, Job
+from acvb_core.engine.problem import Problem
+from acvb_core.engine.result import Result
+from acvb_core.engine.snapshot import MOTION, Snapshot
+from acvb_core.engine.standing import Standing
+from acvb_core.store import export
+from pages.ui.shared import format as say
+from pages.ui.shared.models import face_of
+from pages.ui.shared.refresh import refresh
+from pages.ui.running.run_order import order_runs
+from pages.ui.shared.workspace import Workspace
+
+#: Seconds between two looks at the runs under way.
+FOLLOW_SECONDS = 2.0
+Choice = TypeVar("Choice", str, int)
+#: What tells answers apart: the run, its sweep, and whether it goes on, and how far a race is.
+Key = tuple[str, int, str]
+
+
+class Offer(NamedTuple):
+    """A file to take away.
+
+    Attributes
+    ----------
+    label : str
+        The program's own words.
+    end : str
+        Of the file's name, "topics.csv".
+    kind : str
+        Its MIME type.
+    make : callable
+        Returns the contents; called when the button is pressed.
+    """
+
+    label: str
+    end: str
+    kind: str
+    make: Callable[[], str | bytes]
+
+
+def jobs_of(workspace: Workspace, *models: str) -> list[Job]:
+    """Return the runs of some models, oldest first."""
+    return [job for job in workspace.jobs if job.problem.settings.model in models]
+
+
+def answer(job: Job) -> Result | None:
+    """Return a run's result, or its answer so far; None before its first sweep."""
+    seen = job.inspect()
+    if seen.snapshot is None or seen.snapshot.sweep == 0:
+        return None
+    return _answer(_key(job, seen.problem, seen.snapshot, seen.standing), seen)
+
+
+@st.cache_resource(show_spinner=False, max_entries=24)
+def _answer(key: Key, _seen: Inspection) -> Result:
+    assert _seen.snapshot is not None
+    return Result(_seen.problem, _seen.history, _seen.snapshot, _seen.max_sweeps, _seen.standing)
+
+
+def key_of(job: Job, result: Result) -> Key:
+    """Return what tells this answer from others of the same run."""
+    return _key(job, result.problem, result.snapshot, result.standing)
+
+
+def _key(job: Job, problem: Problem, snapshot: Snapshot, standing: Standing | None) -> Key:
+    # While restarts race, the run changes with the lead, and its rivals go on while it waits.
+    race = "" if standing is None else f" of seed {problem.settings.seed} after {standing.sweeps}"
+    return job.id, snapshot.sweep, f"{snapshot.verdict}{race}"
+
+
+def choose_one(
+    label: str,
+    options: Sequence[Choice],
+    shown: Callable[[Choice], str],
+    key: str,
+    *,
+    persist_state: Literal["session"] | None = "session",
+    **more: Any,
+) -> Choice:
+    """Draw a selectbox whose choice outlives a change of what the options are called, and return it.
+
+    The browser knows an option by its text alone. When a run ends or a topic is renamed, what it sends is no option
+    any more; so the choice is kept apart, and put back.
+
+    Parameters
+    ----------
+    label : str
+    options : sequence
+        At least one; the first is chosen to begin with, and when the one chosen is gone.
+    shown : callable
+        The text of an option, shown as it is.
+    key : str
+        Of the widget; put an option there to choose it.
+    persist_state, **more
+        For `st.selectbox`.
+    """
+    kept = f"{key}_kept"
+    known = (st.session_state.get(key), st.session_state.get(kept), options[0])
+    st.session_state[key] = next(choice for choice in known if choice in options)
+    chosen: Choice = st.selectbox(
+        label, options, format_func=shown, key=key, persist_state=persist_state, **more
+    )
+    st.session_state[kept] = chosen
+    return chosen
+
+
+def pick(
+    workspace: Workspace, name: str, models: Sequence[str], nothing_yet: Callable[[Workspace], None]
+) -> tuple[Job, Result]:
+    """Draw the choice of a run, and return the one chosen with its answer; end the script where there is none.
+
+    A run that another page has opened (`open_run`) is shown. Otherwise the page begins with the first run of
+    `order_runs`. A run that the user chose here is shown again until the data in use change or a run is added.
+
+    Parameters
+    ----------
+    workspace : Workspace
+    name : str
+        The page's; keys of the widgets begin with it.
+    models : sequence of str
+        Models whose runs the page shows.
+    nothing_yet : callable
+        Draws the page without runs.
+    """
+    runs = jobs_of(workspace, *models)
+    jobs = [job for job in runs if answer(job) is not None]
+    if not jobs:
+        if runs:
+            _wait_for_answer(workspace, name, models)
+        else:
+            nothing_yet(workspace)
+        st.stop()
+    dataset = workspace.dataset
+    order, reason = order_runs(jobs, None if dataset is None else dataset.data.fingerprint)
+    key, by_id = f"{name}_run", {job.id: job for job in order}
+    _forget_choice(key, (dataset and dataset.data.fingerprint, sorted(job.id for job in runs)))
+    labels = say.run_labels(jobs)
+    told = {job.id: _told(job) for job in jobs}
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="picker"):
+        chosen = choose_one(
+            "Run", list(by_id), lambda job_id: f"{labels[job_id]} · {told[job_id]}", key, width=420,
+            persist_state=None, on_change=_remember_choice, args=(key,),
+        )  # fmt: skip
+        job = by_id[chosen]
+        if job.inspect().status.active and st.button(
+            "Refresh", icon=":material/refresh:", key=f"{name}_refresh"
+        ):
+            st.rerun()
+    if reason and chosen == order[0].id:
+        st.text(reason)  # it quotes the name of the data
+    _follow_runs(workspace, models)
+    result = answer(job)
+    assert result is not None
+    return job, result
+
+
+def open_run(job: Job) -> None:
+    """Go to the page that shows a run's answer, and show it there."""
+    page = face_of(job).page
+    st.session_state[f"{PurePath(page).stem}_run"] = job.id
+    st.switch_page(page)
+
+
+def _remember_choice(key: str) -> None:
+    st.session_state[f"{key}_by_hand"] = True
+
+
+def _forget_choice(key: str, now: object) -> None:
+    """Forget the run that was shown on an earlier visit, unless the user chose it and nothing has changed since.
+
+    Streamlit drops the widget's own state when the page is left: without it, the page was just entered.
+    """
+    by_hand, seen = f"{key}_by_hand", f"{key}_among"
+    state = st.session_state
+    if key not in state and not (state.get(by_hand) and state.get(seen) == now):
+        state.pop(f"{key}_kept", None)
+        state.pop(by_hand, None)
+    state[seen] = now
+
+
+def _wait_for_answer(workspace: Workspace, name: str, models: Sequence[str]) -> None:
+    """Say that runs are under way, and nothing can be shown of them yet."""
+    st.info("The first sweep is still under way.", icon=":material/hourglass_top:")
+    if st.button("Refresh", icon=":material/refresh:", key=f"{name}_wait"):
+        st.rerun()
+    _follow_runs(workspace, models)
+
+
+def _follow_runs(workspace: Workspace, models: Sequence[str]) -> None:
+    """Have the page drawn anew when a run is added, gives its first answer, ends or is removed."""
+
+    def listed() -> list[tuple[str, str, bool]]:
+        seen = [(job, job.inspect()) for job in jobs_of(workspace, *models)]
+        return [(job.id, say.state_of(job, now).text, now.snapshot is not None) for job, now in seen]
+
+    shown = listed()
+    if not any(job.inspect().status.active for job in jobs_of(workspace, *models)):
+        return
+
+    def watch() -> None:
+        if listed() != shown:
+            st.rerun()
+
+    refresh(watch, FOLLOW_SECONDS)
+
+
+def _told(job: Job) -> str:
+    """Return what else tells a run from others: how much it found, and how it stands."""
+    seen = job.inspect()
+    found = "" if seen.snapshot is None else f"{face_of(job).found(seen.snapshot.effective_k)} "
+    return f"{found}({say.state_of(job, seen).text})"
+
+
+def heading(job: Job, *facts: str) -> None:
+    """Draw how a run stands, and facts about it in one line (shown as they are)."""
+    seen = job.inspect()
+    state, settled = say.state_of(job, seen), None if seen.snapshot is None else seen.snapshot.settled
+    if settled is not None:
+        facts = (MOTION[settled], *facts)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="heading"):
+        st.badge(state.text, icon=state.icon, color=state.colour, help=state.meaning)
+        st.text(" · ".join(facts), width="content")
+
+
+def take_away(result: Result, offers: Sequence[Offer]) -> None:
+    """Draw the buttons of a run's files, and the Python that repeats it."""
+    st.subheader("Take it away", anchor=False)
+    with st.container(horizontal=True, gap="small", key="files"):
+        for offer in offers:
+            download(result, offer)
+    with st.expander("Repeat this run in Python", icon=":material/code:", key="snippet"):
+        st.code(export.python_snippet(result), language="python")
+
+
+def download(result: Result, offer: Offer) -> None:
+    """Draw the button of one of a run's files."""
+    data, settings = result.problem.data, result.problem.settings
+    name = re.sub(r"[^\w-]+", "_", data.name).strip("_")[:40] or type(data).__name__.lower()
+    st.download_button(
+        offer.label, offer.make, f"{name}-{settings.method}-seed{settings.seed}-{offer.end}", offer.kind,
+        key=f"file_{offer.end}", icon=":material/download:", on_click="ignore",
+    )  # fmt: skip

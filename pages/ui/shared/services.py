@@ -1,0 +1,91 @@
+"""What all sessions of the app share: the executor, the store and the book of jobs, one of each a process."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import signal
+import sys
+import threading
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from acvb_core.engine.executor import Executor
+from acvb_core.engine.tuning_job import TuningJob
+from acvb_core.store.jobbook import JobBook
+from acvb_core.store.runs import RunStore
+from acvb_core.warmup import warm_up
+
+if TYPE_CHECKING:
+    from pages.ui.shared.workspace import Dataset
+
+
+def home() -> Path:
+    """Return the folder where runs are kept: ACVB_HOME, else .acvb in the user's own folder."""
+    named = os.environ.get("ACVB_HOME")
+    return Path(named).expanduser() if named else Path.home() / ".acvb"
+
+
+@st.cache_resource(show_spinner=False)
+def executor() -> Executor:
+    """Return the executor of this process."""
+    return Executor()
+
+
+@st.cache_resource(show_spinner=False)
+def store() -> RunStore:
+    """Return the store of this process."""
+    return RunStore(home())
+
+
+@st.cache_resource(show_spinner=False)
+def job_book() -> JobBook:
+    """Return the book of jobs; what still runs when the server ends is stopped and saved."""
+    book = JobBook(executor(), store())
+    atexit.register(_save_and_leave, book)
+    return book
+
+
+def _save_and_leave(book: JobBook) -> None:
+    # Streamlit's handler is still in place, but there is no server any more that it could stop.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        book.close(tell=_say)
+    except KeyboardInterrupt:
+        _say("Left without saving all runs.")
+
+
+def _say(text: str) -> None:
+    with suppress(OSError, ValueError):  # the terminal may be gone
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()
+
+
+@st.cache_resource(show_spinner=False)
+def tunings() -> dict[str, TuningJob]:
+    """Return the last search for steps of each workspace; it is gone when the server ends."""
+    return {}
+
+
+@cache
+def kernels() -> threading.Thread:
+    """Have the kernels ready before the first run asks for them: compiled, or read from the cache on disk."""
+    thread = threading.Thread(target=warm_up, name="acvb-warmup", daemon=True)
+    thread.start()
+    return thread
+
+
+@st.cache_resource(show_spinner=False)
+def datasets() -> dict[str, Dataset | None]:
+    """Return the data set in use of each workspace that was looked at; None where there is none."""
+    return {}
+
+
+@st.cache_resource(show_spinner=False)
+def data_problems() -> dict[str, str]:
+    """Return why the data of workspaces could not be saved or read, by workspace."""
+    return {}

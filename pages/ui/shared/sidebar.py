@@ -1,0 +1,63 @@
+"""The sidebar of every page: the data in use, and how many runs are under way."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from acvb_core.engine.job import Status
+from pages.ui.shared import format as say
+from pages.ui.shared.refresh import refresh
+from pages.ui.shared.workspace import Workspace, remember
+
+
+def moving(workspace: Workspace) -> int:
+    """Return how many runs are under way: started or queued, and not paused."""
+    statuses = [job.inspect().status for job in workspace.jobs]
+    return sum(status.active and status is not Status.PAUSED for status in statuses)
+
+
+def _data_problem(workspace: Workspace) -> None:
+    """Draw why the data could not be saved or read, and what can be done."""
+    saved = workspace.dataset is None
+    st.badge("not read" if saved else "not saved", icon=":material/error:", color="red")
+    st.caption("Choose the data again." if saved else "The data are gone when the app ends.")
+    with st.popover("Why", type="tertiary"):
+        st.text(workspace.data_problem)
+    if not saved:
+        st.button("Save again", icon=":material/save:", key="save_data", on_click=workspace.save_dataset)
+
+
+def sidebar(workspace: Workspace) -> None:
+    """Draw the part of the sidebar below the navigation."""
+    busy = moving(workspace) > 0
+
+    def jobs() -> None:
+        now = moving(workspace)
+        if busy and not now:
+            st.rerun()
+        held = sum(job.inspect().status is Status.PAUSED for job in workspace.jobs)
+        if now:
+            st.badge(f"{say.count(now, 'run')} under way", icon=":material/sync:", color="blue")
+        elif held:
+            st.badge(f"{say.count(held, 'run')} paused", icon=":material/pause:", color="orange")
+        else:
+            st.caption("No run under way")
+        if unsaved := len(workspace.unsaved):
+            st.badge(
+                f"{say.count(unsaved, 'run')} not saved", icon=":material/error:", color="red",
+                help="The Run page says why, and can save them again.",
+            )  # fmt: skip
+
+    with st.sidebar:
+        with st.container(border=True, gap="xsmall", key="sidebar_state"):
+            dataset = workspace.dataset
+            if dataset is None:
+                st.caption("No data chosen yet")
+            else:
+                st.caption("Data")
+                st.text(dataset.name)
+                st.caption(dataset.data.size_text)
+            if workspace.data_problem is not None:
+                _data_problem(workspace)
+            refresh(jobs, 2.0 if busy else None)
+        remember()

@@ -1,0 +1,238 @@
+"""A workspace: one person's data set and runs, named by the `ws` of the address."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from dataclasses import dataclass, replace
+from typing import Any
+
+import streamlit as st
+
+from acvb_core.data.corpus import Corpus
+from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.data.relation import Relation
+from acvb_core.data.report import Fact, ReadReport
+from acvb_core.data.samples import SAMPLES, load_sample
+from acvb_core.data.table import Table
+from acvb_core.engine.job import Job
+from acvb_core.engine.problem import Problem
+from acvb_core.registry import model_for
+from acvb_core.store.files import StoreError
+from acvb_core.store.job_store import AbsentRun
+from pages.ui.shared import services
+from pages.ui.shared.serving import REMEMBER
+
+COOKIE = "acvb_ws"
+HELDOUT = 0.1
+#: Share of whole documents: many are streamed, and a few predict as reliably.
+HELDOUT_DOCUMENTS = 0.02
+#: … of the cells of a table: a row's other cells tell enough of those that are hidden.
+HELDOUT_CELLS = 0.3
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """The data that new runs are made of.
+
+    Attributes
+    ----------
+    data : Relation, Corpus, DiskCorpus or Table
+    report : ReadReport
+        What reading it found.
+    name : str
+    heldout : float
+        Share of the observed entries or cells, or of each document's words, that new runs hold out.
+    heldout_seed : int
+    whole_documents : bool
+        The share is of whole documents instead.
+    """
+
+    data: Relation | Corpus | DiskCorpus | Table
+    report: ReadReport
+    name: str
+    heldout: float = HELDOUT
+    heldout_seed: int = 0
+    whole_documents: bool = False
+
+    @classmethod
+    def of_sample(cls, key: str) -> Dataset:
+        """Return a sample, with the usual share held out."""
+        sample = load_sample(key)
+        return cls.fresh(sample.data, sample.report, SAMPLES[key].title)
+
+    @classmethod
+    def fresh(cls, data: Any, report: ReadReport, name: str) -> Dataset:
+        """Return data with the usual share held out: of data on disk, whole documents."""
+        if isinstance(data, DiskCorpus):
+            return cls(data, report, name, HELDOUT_DOCUMENTS, whole_documents=True)
+        return cls(data, report, name, usual_share(data))
+
+    @property
+    def model(self) -> str:
+        """Name of the model that is for such data."""
+        return model_for(self.data).name
+
+    @property
+    def on_disk(self) -> bool:
+        """Whether the data are kept on disk, for methods that stream."""
+        return isinstance(self.data, DiskCorpus)
+
+    @property
+    def split(self) -> dict[str, Any]:
+        """What is held out, as `pose` takes it."""
+        share = "heldout_documents" if self.whole_documents else "heldout"
+        return {share: self.heldout, "heldout_seed": self.heldout_seed}
+
+    def like(self, before: Dataset | None) -> Dataset:
+        """Return these data with what was held out of the ones before, as far as that is possible of these."""
+        if before is None or before.on_disk != self.on_disk:
+            return self
+        whole = before.whole_documents and self.model == before.model
+        if before.whole_documents != whole:
+            return self
+        # A usual share was not chosen: of other data, another is usual.
+        chosen = before.heldout != usual_share(before.data) or self.model == before.model or whole
+        share = before.heldout if chosen else self.heldout
+        return replace(self, heldout=share, heldout_seed=before.heldout_seed, whole_documents=whole)
+
+
+def usual_share(data: Any) -> float:
+    """Return the share of entries, words or cells that is held out of such data unless another is chosen."""
+    return HELDOUT_CELLS if isinstance(data, Table) else HELDOUT
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """Handle of a workspace; everything it shows is kept by the server and the store."""
+
+    id: str
+
+    @property
+    def dataset(self) -> Dataset | None:
+        """The data set in use, None before one was chosen."""
+        shelf = services.datasets()
+        if self.id not in shelf:
+            shelf[self.id] = self._stored_dataset()
+        return shelf[self.id]
+
+    def set_dataset(self, dataset: Dataset) -> None:
+        """Use a data set from now on; runs made before keep theirs."""
+        services.datasets()[self.id] = dataset
+        self.save_dataset()
+
+    def save_dataset(self) -> None:
+        """Keep the data set in use for the next start; `data_problem` says why it could not be kept."""
+        dataset = self.dataset
+        if dataset is None:
+            return
+        settings = {
+            "name": dataset.name,
+            "source": dataset.report.source,
+            "heldout": dataset.heldout,
+            "heldout_seed": dataset.heldout_seed,
+            "whole_documents": dataset.whole_documents,
+        }
+        problems = services.data_problems()
+        problems.pop(self.id, None)
+        try:
+            services.store().save_dataset(self.id, dataset.data, dataset.report.lines(), settings)
+        except StoreError as error:
+            problems[self.id] = str(error)
+
+    @property
+    def data_problem(self) -> str | None:
+        """Why the data in use could not be saved, or stored ones not be read; None if all is well."""
+        return services.data_problems().get(self.id)
+
+    @property
+    def jobs(self) -> list[Job]:
+        """All runs, oldest first."""
+        return services.job_book().jobs(self.id)
+
+    @property
+    def unreadable(self) -> list[AbsentRun]:
+        """Stored runs that could not be loaded."""
+        return services.job_book().unreadable(self.id)
+
+    @property
+    def deleted(self) -> list[AbsentRun]:
+        """Deleted runs that can be brought back, the last one last."""
+        return services.job_book().deleted(self.id)
+
+    @property
+    def unsaved(self) -> dict[str, str]:
+        """Why runs could not be saved, by id."""
+        return services.job_book().unsaved(self.id)
+
+    def add(self, problem: Problem) -> Job:
+        """Start a run."""
+        return services.job_book().add(self.id, problem)
+
+    def remove(self, job_id: str) -> None:
+        """Stop a run if it goes on, and delete it; `restore` undoes that."""
+        services.job_book().remove(self.id, job_id)
+
+    def restore(self, job_id: str) -> None:
+        """Bring a deleted run back."""
+        services.job_book().restore(self.id, job_id)
+
+    def delete_for_good(self) -> None:
+        """Delete the deleted runs so that they take no room any more."""
+        services.job_book().delete_for_good(self.id)
+
+    def load_again(self, job_id: str) -> None:
+        """Try once more to load a run that could not be read."""
+        services.job_book().load_again(self.id, job_id)
+
+    def save_again(self, job: Job) -> None:
+        """Try once more to save a run."""
+        services.job_book().save_again(self.id, job.id)
+
+    def _stored_dataset(self) -> Dataset | None:
+        try:
+            found = services.store().load_dataset(self.id)
+        except StoreError as error:  # choosing the data again replaces a damaged copy
+            services.data_problems()[self.id] = str(error)
+            return None
+        if found is None:
+            return None
+        data, lines, settings = found
+        name = str(settings.get("name", data.name))
+        facts = tuple(Fact("stored", 0, line) for line in lines)
+        return Dataset(
+            data,
+            ReadReport(str(settings.get("source", name)), facts),
+            name,
+            float(settings.get("heldout", HELDOUT)),
+            int(settings.get("heldout_seed", 0)),
+            bool(settings.get("whole_documents", False)),
+        )
+
+
+def current() -> Workspace:
+    """Return the workspace of this session."""
+    return Workspace(st.session_state["ws"])
+
+
+def enter() -> Workspace:
+    """Find the session's workspace or make one, and put it into the address; once in every run of the app.
+
+    The address comes first, so that a link leads where it says; links between pages drop it, so the session
+    remembers; a new tab without either finds the browser's last workspace by its cookie.
+    """
+    known = (st.query_params.get("ws"), st.session_state.get("ws"), st.context.cookies.get(COOKIE))
+    valid = (ws for ws in known if isinstance(ws, str) and re.fullmatch("[0-9a-f]{32}", ws))
+    name = next(valid, None) or uuid.uuid4().hex
+    st.session_state["ws"] = name
+    if st.query_params.get("ws") != name:
+        st.query_params["ws"] = name
+    return Workspace(name)
+
+
+def remember() -> None:
+    """Have the browser keep the workspace's name in a cookie; draws nothing."""
+    st.html(
+        f"<script data-cookie='{COOKIE}={st.session_state['ws']}'>{REMEMBER}</script>",
+        unsafe_allow_javascript=True,
+    )

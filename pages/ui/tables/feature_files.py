@@ -1,0 +1,47 @@
+"""What is taken away of a run on a table."""
+
+from __future__ import annotations
+
+import io
+import tempfile
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+from acvb_core.engine.result import Result
+from acvb_core.store import export
+from pages.ui.shared.picking import Offer
+
+
+def offers(result: Result) -> list[Offer]:
+    """Return the files of a run: its tables, the run itself, its arrays, and all of them in one archive."""
+
+    def table(name: str) -> str:
+        return export.csv_text(result.tables[name])
+
+    def arrays() -> bytes:
+        out = io.BytesIO()
+        np.savez_compressed(out, allow_pickle=False, **export.posterior_arrays(result))
+        return out.getvalue()
+
+    text = "text/csv"
+    return [
+        Offer("Weights of the features", "features.csv", text, lambda: table("features")),
+        Offer("Features of the objects", "objects.csv", text, lambda: table("objects")),
+        Offer("Baseline and noise of the columns", "columns.csv", text, lambda: table("columns")),
+        Offer("The run", "run.json", "application/json", lambda: export.run_json(result)),
+        Offer("Arrays", "posterior.npz", "application/octet-stream", arrays),
+        Offer("Everything", "everything.zip", "application/zip", lambda: everything(result)),
+    ]
+
+
+def everything(result: Result) -> bytes:
+    """Return all files of a run as a zip archive."""
+    out = io.BytesIO()
+    with tempfile.TemporaryDirectory() as folder:
+        paths = export.write_run(result, Path(folder))
+        with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+            for path in paths:
+                archive.write(path, path.name)
+    return out.getvalue()

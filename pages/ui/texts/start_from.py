@@ -1,0 +1,124 @@
+"""Where new runs on texts begin: anew, or from topics that were trained before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from acvb_core.engine.job import Job
+from acvb_core.engine.result import Result
+from acvb_core.core.errors import AcvbError
+from acvb_core.models.lda.trained import TrainedTopics, trained_topics
+from acvb_core.core.rows import Method
+from acvb_core.store.trained import load_model
+from pages.ui.shared import format as say
+from pages.ui.shared.picking import Key, answer, choose_one, jobs_of, key_of
+from pages.ui.shared.workspace import Dataset, Workspace
+
+ANEW, FILE = "anew", "file"
+_HELP = (
+    "Trained topics can be gone on from: with other documents, whose new words are added, or by another method. A "
+    "run's "
+    "topics are those it has now; a model file is among the files of the Topics page."
+)
+
+
+def start_from(
+    workspace: Workspace, dataset: Dataset, model: str, chosen: Sequence[Method]
+) -> tuple[TrainedTopics | None, list[Method]]:
+    """Draw the choice; return what to go on from, and the methods that can."""
+    methods = list(chosen)
+    if model != "lda":
+        return None, methods
+    runs = {job.id: job for job in jobs_of(workspace, "lda") if _has_topics(job)}
+    labels = say.run_labels(list(runs.values()))
+
+    def told(option: str) -> str:
+        if option in runs:
+            return f"{labels[option]} · {_topics(runs[option])} of {runs[option].problem.data.name}"
+        return {ANEW: "nothing: begin anew", FILE: "a model file"}[option]
+
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="start_from_row"):
+        where = choose_one(
+            "Start from", [ANEW, *reversed(runs), FILE], told, "start_from", width=420, help=_HELP
+        )
+    if where == ANEW:
+        return None, methods
+    trained = _from_file() if where == FILE else _from_run(runs[where])
+    if trained is None:
+        return None, []
+    able = [method for method in methods if method.goes_on is not None]
+    _say(trained, dataset, able, [method for method in methods if method.goes_on is None])
+    return trained, able
+
+
+def _has_topics(job: Job) -> bool:
+    seen = job.inspect()
+    return seen.verdict is not None and answer(job) is not None
+
+
+def _topics(job: Job) -> str:
+    result = answer(job)
+    return "" if result is None else say.count(len(result.snapshot.posterior["alpha"]), "topic")
+
+
+def _from_run(job: Job) -> TrainedTopics | None:
+    result = answer(job)
+    return None if result is None else _trained(key_of(job, result), result)
+
+
+@st.cache_resource(show_spinner=False, max_entries=4)
+def _trained(key: Key, _result: Result) -> TrainedTopics:
+    return trained_topics(_result)
+
+
+def _from_file() -> TrainedTopics | None:
+    given = st.file_uploader(
+        "Model file", type=["npz"], key="start_file", help="model.npz, as it was taken away."
+    )
+    if given is None:
+        st.caption("Choose the file of a model.")
+        return None
+    try:
+        return _loaded(str(getattr(given, "file_id", given.name)), given.name, given)
+    except AcvbError as error:
+        with st.container(border=True, gap="xsmall", key="start_problem"):
+            st.badge("No model can be read from this file", icon=":material/error:", color="red")
+            st.text(str(error))
+            st.caption("The Topics page offers the model of a run: *The model*, under *Take it away*.")
+        return None
+
+
+@st.cache_resource(show_spinner=False, max_entries=4)
+def _loaded(file_id: str, name: str, _file: Any) -> TrainedTopics:
+    _file.seek(0)
+    return load_model(_file, name)
+
+
+def _say(trained: TrainedTopics, dataset: Dataset, able: Sequence[Method], unable: Sequence[Method]) -> None:
+    """Say what is gone on from, and what that means for these data and methods."""
+    st.text(f"{trained.label}, {len(trained.vocabulary):,} words")  # the name is the user's
+    vocabulary = dataset.data.vocabulary
+    new = int((trained.places(vocabulary) < 0).sum())
+    gone = len(trained.unknown_to(vocabulary))
+    said = [f"The new runs have {say.count(trained.n_topics, 'topic')}, as these."]
+    if new:
+        said.append(f"{say.count(new, 'word')} of the data in use {'is' if new == 1 else 'are'} new to them.")
+    if gone:
+        said.append(
+            f"{say.count(gone, 'of their words is', 'of their words are')} not in the data; streams keep "
+            f"{'it' if gone == 1 else 'them'}."
+        )
+    if dataset.heldout and trained.fingerprint == dataset.data.fingerprint:
+        said.append(
+            "They were trained on all of these data, what is held out now among it: scores will flatter."
+        )
+    st.caption(" ".join(said))
+    if unable:
+        names = " and ".join(method.label for method in unable)
+        st.caption(
+            f"{names} cannot go on from topics and {'is' if len(unable) == 1 else 'are'} left out."
+            + ("" if able else " Choose SDM, for instance.")
+        )

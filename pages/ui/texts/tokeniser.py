@@ -1,0 +1,150 @@
+"""How texts are cut into words: the settings, and what they keep and drop, seen while they are changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from acvb_core.data.corpora.cutting import TOKEN_PATTERN
+from acvb_core.data.corpora.text_cut import DROP_REASONS, TokeniserPreview
+from acvb_core.data.corpora.tokeniser import STOP_WORD_LANGUAGES, TOKENISER_PARAMETERS, Tokeniser
+from pages.ui.shared import format as say
+from pages.ui.running.forms import parameter_input
+
+MOST_WORDS = 300
+_EXAMPLES = 8
+_EMPTY_NAMED = 5
+
+
+def tokeniser_form(prefix: str) -> Tokeniser:
+    """Draw the settings and return the tokeniser they make.
+
+    Raises
+    ------
+    ParameterError
+        The pattern is none.
+    """
+    with st.container(border=True, gap="small", key="tokeniser"):
+        st.markdown("**Which words are kept**")
+        languages = st.multiselect(
+            "Stop words of",
+            STOP_WORD_LANGUAGES,
+            default=["english"],
+            format_func=str.capitalize,
+            placeholder="no language",
+            key=f"{prefix}_stop_words",
+            persist_state="session",
+            help="Words such as the and of, which say nothing about a topic, are dropped.",
+        )
+        given: dict[str, Any] = {"stop_words": tuple(languages)}
+        basic = [parameter for parameter in TOKENISER_PARAMETERS if not parameter.advanced]
+        further = [parameter for parameter in TOKENISER_PARAMETERS if parameter.advanced]
+        for parameter in basic:
+            given[parameter.name] = parameter_input(
+                parameter, label=parameter.label, key=f"{prefix}_{parameter.name}"
+            )
+        with st.expander("More settings", icon=":material/tune:", key=f"{prefix}_more_settings"):
+            extra = st.text_area(
+                "Further words to drop",
+                key=f"{prefix}_extra",
+                placeholder="separated by blanks, commas or lines",
+                persist_state="session",
+                height=68,
+            )
+            given["extra_stop_words"] = tuple(str(extra or "").replace(",", " ").split())
+            for parameter in further:
+                given[parameter.name] = parameter_input(
+                    parameter, label=parameter.label, key=f"{prefix}_{parameter.name}"
+                )
+            pattern = st.text_input(
+                "What a word is",
+                TOKEN_PATTERN,
+                key=f"{prefix}_pattern",
+                persist_state="session",
+                help="A regular expression; usual: two letters or digits at least.",
+            )
+        given["token_pattern"] = pattern or TOKEN_PATTERN
+    return Tokeniser(**given)
+
+
+def tokeniser_preview(preview: TokeniserPreview) -> None:
+    """Draw what is kept and what is dropped. Words stand in tables only, where nothing of them is Markdown."""
+    kept = preview.kept
+    total = kept.n_tokens + sum(words.n_tokens for words in preview.dropped.values())
+    figures = (
+        ("Words kept", f"{kept.n_words:,}"),
+        ("Tokens kept", f"{kept.n_tokens:,}"),
+        ("Of all tokens", say.percent(kept.n_tokens / total) if total else "–"),
+        ("Left empty", f"{len(preview.empty):,}"),
+    )
+    with st.container(horizontal=True, gap="medium", key="tokeniser_figures"):
+        for name, value in figures:
+            st.metric(name, value, width="content")
+    if not kept.n_words:
+        reason = preview.blame()
+        most = "" if reason is None else f" What dropped most: {DROP_REASONS[reason].label}."
+        st.warning(f"No word is left: loosen a setting.{most}", icon=":material/warning:")
+    if preview.uncut is not None:
+        with st.container(key="tokeniser_uncut"):
+            st.warning("These texts are not cut into words.", icon=":material/warning:")
+            st.text(preview.uncut)  # it quotes a word
+    number = st.column_config.NumberColumn(format="localized")
+    numbers: Any = dict.fromkeys(("Words", "Tokens", "Times", "Documents"), number)
+    st.dataframe(reasons(preview), hide_index=True, key="tokeniser_reasons", column_config=numbers)
+    shown = st.segmented_control(
+        "Words",
+        ["Kept", "Dropped"],
+        default="Kept",
+        required=True,
+        key="tokeniser_shown",
+        label_visibility="collapsed",
+        persist_state="session",
+    )
+    words = kept_words(preview) if shown == "Kept" else dropped_words(preview)
+    st.dataframe(words, hide_index=True, key="tokeniser_words", height=300, column_config=numbers)
+    n_words = kept.n_words if shown == "Kept" else sum(w.n_words for w in preview.dropped.values())
+    if n_words > len(words):
+        st.caption(f"The {len(words):,} most frequent of {n_words:,}.")
+    if len(preview.empty):
+        named = ", ".join(f"{at + 1:,}" for at in preview.empty[:_EMPTY_NAMED].tolist())
+        more = ", …" if len(preview.empty) > _EMPTY_NAMED else ""
+        st.caption(
+            f"Nothing is left of {say.count(len(preview.empty), 'document')} (number {named}{more}); such documents "
+            "keep their place, without a word."
+        )
+
+
+def reasons(preview: TokeniserPreview) -> pd.DataFrame:
+    """Return one row for what is kept and for each reason something is dropped."""
+    lists = {"kept": preview.kept}
+    lists |= {f"dropped: {DROP_REASONS[reason].label}": words for reason, words in preview.dropped.items()}
+    return pd.DataFrame(
+        [
+            {
+                "": name,
+                "Words": words.n_words,
+                "Tokens": words.n_tokens,
+                "Most frequent": ", ".join(word for word, _, _ in words.top(_EXAMPLES)),
+            }
+            for name, words in lists.items()
+            if words.n_words or name == "kept"
+        ]
+    )
+
+
+def kept_words(preview: TokeniserPreview) -> pd.DataFrame:
+    """Return the most frequent words that are kept."""
+    return pd.DataFrame(preview.kept.top(MOST_WORDS), columns=["Word", "Times", "Documents"])
+
+
+def dropped_words(preview: TokeniserPreview) -> pd.DataFrame:
+    """Return the most frequent words that are dropped, with the reason."""
+    rows = [
+        (*row, DROP_REASONS[reason].label)
+        for reason, words in preview.dropped.items()
+        for row in words.top(MOST_WORDS)
+    ]
+    frame = pd.DataFrame(rows, columns=["Word", "Times", "Documents", "Why"])
+    return frame.sort_values("Times", ascending=False, kind="stable").head(MOST_WORDS)

@@ -1,0 +1,183 @@
+"""The search for the best steps of a method: its form, how it goes, and its answer put into the form of the runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from acvb_core.engine.job import Status
+from acvb_core.engine.tuning import plan
+from acvb_core.engine.tuning_job import TuningInspection, TuningJob
+from acvb_core.core.errors import AcvbError
+from acvb_core.registry import method_row, methods_for
+from acvb_core.core.rows import Method
+from acvb_core.views.tuning import tuning_figure
+from pages.ui.shared import format as say
+from pages.ui.running import forms
+from pages.ui.shared import services
+from pages.ui.running.live_plot import live_plot
+from pages.ui.shared.refresh import refresh
+from pages.ui.running.setup import methods_key
+from pages.ui.shared.workspace import Dataset, Workspace
+
+MOST_TRIALS, USUAL_TRIALS = 500, 30
+REFRESH_SECONDS = 1.0
+_METHOD = "scvb0"
+_USED = "tune_used"
+_ABOUT = (
+    "How large the steps of a stream are decides what it makes of its documents. A search makes one run after "
+    "another, each "
+    "with other steps, first the usual ones, and looks for those that predict best what is held out (Bayesian "
+    "optimisation: each next trial is where it expects to gain most)."
+)
+
+
+def tunable(dataset: Dataset) -> list[Method]:
+    """Return the methods for these data that have steps to tune."""
+    return [method for method in methods_for(dataset.data, dataset.model) if method.tuned]
+
+
+def tuning(workspace: Workspace, dataset: Dataset) -> None:
+    """Draw the form of a search, and the last search of the workspace."""
+    st.caption(_ABOUT)
+    job = services.tunings().get(workspace.id)
+    if job is None or not job.inspect().status.active:
+        _form(workspace, dataset)
+    if job is not None:
+        _search(dataset, job)
+
+
+def _form(workspace: Workspace, dataset: Dataset) -> None:
+    methods = {method.name: method for method in tunable(dataset)}
+    names = list(methods)
+    # What is entered is kept, as a search that goes on takes the place of the form.
+    columns = st.columns(5, vertical_alignment="bottom")
+    name = columns[0].selectbox(
+        "Method to tune", names, index=names.index(_METHOD) if _METHOD in names else 0,
+        format_func=lambda name: methods[name].label, key="tune_method", persist_state="session",
+    )  # fmt: skip
+    k = columns[1].number_input("Topics of each trial", 1, 5000, 20, key="tune_k", persist_state="session")
+    trials = columns[2].number_input(
+        "Trials", 1, MOST_TRIALS, USUAL_TRIALS, key="tune_trials", persist_state="session"
+    )
+    epochs = columns[3].number_input(
+        "Epochs of each trial", 1e-3, 1e3, 1.0, 0.5, format="%g", key="tune_epochs", persist_state="session",
+        help="Steps that are best for one epoch need not be so for many.",
+    )  # fmt: skip
+    seed = columns[4].number_input(
+        "Seed of the trials", 0, 2**31 - 1, 0, key="tune_seed", persist_state="session"
+    )
+    tuned = ", ".join(_labels(methods[name]).values())
+    with st.container(horizontal=True, vertical_alignment="center"):
+        pressed = st.button(
+            "Start the search",
+            icon=":material/manufacturing:",
+            key="tune_start",
+            disabled=not dataset.heldout,
+        )
+        if dataset.heldout:
+            st.caption(
+                f"Tuned: {tuned}. Judged by what is held out ({say.held_out(dataset)}).", width="content"
+            )
+        else:
+            st.caption(
+                "Nothing is held out to judge trials by: set a share on the Data page.", width="content"
+            )
+    if not pressed:
+        return
+    try:
+        what = plan(
+            dataset.data, name, int(trials), epochs=float(epochs), k=int(k), seed=int(seed), **dataset.split
+        )
+    except AcvbError as error:
+        st.text(str(error))
+        return
+    services.tunings()[workspace.id] = TuningJob(what, services.executor()).start()
+    st.rerun()
+
+
+def _search(dataset: Dataset, job: TuningJob) -> None:
+    """Draw how a search goes, again and again while it does."""
+    busy = _moves(job)
+
+    def panel() -> None:
+        seen = job.inspect()
+        if _moves(job) != busy:
+            st.rerun()
+        _state(job, seen)
+        if seen.error is not None:
+            st.text(seen.error)
+        if seen.tuning.trials:
+            method = method_row(job.search.model, job.search.method)
+            log = [one.name for one in method.tuned if one.log]
+            figure = tuning_figure(seen.tuning.table(), labels=_labels(method), log=log, uirevision=job.id)
+            live_plot(figure, key="tuning_figure", height=int(figure["layout"]["height"]))
+        elif seen.status.active:
+            st.caption("The first trial is that of the usual steps.")
+
+    refresh(panel, REFRESH_SECONDS if busy else None)
+    seen = job.inspect()
+    if not seen.status.active and seen.tuning.best_trial is not None:
+        _answer(dataset, job, seen)
+
+
+def _moves(job: TuningJob) -> bool:
+    status = job.inspect().status
+    return status.active and status is not Status.PAUSED
+
+
+def _state(job: TuningJob, seen: TuningInspection) -> None:
+    """Draw how far the search is, and the buttons that hold and end it."""
+    method, over = method_row(job.search.model, job.search.method), len(seen.tuning.trials)
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="tune_state"):
+        if seen.status is Status.QUEUED:
+            text = "Waiting until another run ends"
+        elif seen.trial is not None:
+            text = f"{method.label}: trial {seen.trial:,} of {seen.trials:,}"
+        else:
+            text = f"{method.label}: {say.count(over, 'trial')} of {seen.trials:,} made"
+        if seen.best_perplexity is not None:
+            text += f" · best perplexity so far {seen.best_perplexity:,.1f}"
+        st.progress(seen.done if seen.status.active else over / seen.trials, text=text, width="stretch")
+        if seen.status.active:
+            if seen.status is Status.PAUSED:
+                st.button("Resume", icon=":material/play_arrow:", key="tune_resume", on_click=job.resume)
+            else:
+                st.button("Pause", icon=":material/pause:", key="tune_pause", on_click=job.pause)
+            st.button(
+                "Stop", icon=":material/stop:", key="tune_stop", on_click=job.stop,
+                help="The trials that are over are kept.",
+            )  # fmt: skip
+        elif job.can_extend and over < seen.trials:
+            st.button("Go on", icon=":material/more_time:", key="tune_go_on", on_click=job.extend)
+
+
+def _answer(dataset: Dataset, job: TuningJob, seen: TuningInspection) -> None:
+    """Draw the best steps, and what puts them into the form of the runs."""
+    method = method_row(job.search.model, job.search.method)
+    best, labels = seen.tuning.best_trial, _labels(method)
+    assert best is not None
+    steps = ", ".join(f"{labels[name]} {value:.4g}" for name, value in best.values.items())
+    st.caption(f"Best: trial {best.number:,}. {steps}.")
+    values: dict[str, Any] = {**job.search.fixed, **best.values}
+    if method in tunable(dataset):
+        st.button(
+            "Use these settings", type="primary", icon=":material/check:", key="tune_use", on_click=_use,
+            args=(dataset, method, values, job.id), help="Puts them into the form of new runs, above.",
+        )  # fmt: skip
+        if st.session_state.get(_USED) == job.id:
+            st.caption("These settings are in the form of new runs, above.")
+
+
+def _use(dataset: Dataset, method: Method, values: dict[str, Any], search: str) -> None:
+    st.session_state[_USED] = search
+    forms.put(method, {name: value for name, value in values.items() if not isinstance(value, str | bool)})
+    forms.put_key(methods_key(method.model, dataset), [method.name])
+    st.session_state["new_runs"] = True
+
+
+def _labels(method: Method) -> dict[str, str]:
+    """Return what the parameters that are tuned are called."""
+    tuned = {one.name for one in method.tuned}
+    return {parameter.name: parameter.label for parameter in method.parameters if parameter.name in tuned}

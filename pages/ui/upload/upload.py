@@ -1,0 +1,278 @@
+"""Reading what people bring: a file, how it is understood, and what to say when it cannot be read."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from acvb_core.data.relation import Relation
+from acvb_core.data.sources import formats
+from acvb_core.data.sources.columnar import FileChoices
+from acvb_core.core.errors import AcvbError, DataError
+from pages.ui.relations.known_labels import carried
+from pages.ui.shared.overview import forget_held_out
+from pages.ui.upload.reading import Reader
+from pages.ui.upload.upload_files import Brought, brought_file, identity, rewound
+from pages.ui.upload.upload_parts import choices_of, choose_part, part_prefix
+from pages.ui.relations.upload_relation import RelationReader
+from pages.ui.tables.upload_table import TableReader
+from pages.ui.texts.upload_texts import TextReader
+from pages.ui.shared.workspace import Dataset, Workspace
+
+READERS: dict[str, Reader] = {
+    reader.model: reader for reader in (RelationReader(), TextReader(), TableReader())
+}
+ENCODINGS = ("utf-8", "cp1252", "latin-1", "utf-16", "shift_jis", "euc_jp", "gb18030", "koi8-r")
+LONGEST_NAME = 80
+#: Pixels of a row of a table.
+_ROW_HEIGHT = 35
+_SKIP = "upload_skip"
+# Below a form that is long; what is wrong is said beside its top.
+_WHY_NOT = "This file cannot be read so: the reason is at the top of the page."
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How far a file is understood.
+
+    Attributes
+    ----------
+    reader : Reader
+    layout : Layout, CorpusLayout, TableLayout or None
+        How it is read, where that much is known.
+    error : AcvbError or None
+        Why it cannot be read.
+    go_on : callable or None
+        Has it read without the lines that cannot be, where that is possible.
+    draft : Any
+        What the reader shows the effect of before the file is loaded.
+    loaded : bool
+        This file, read just so, was loaded last.
+    way_round : str
+        How else it can be read, where it cannot be read so.
+    """
+
+    reader: Reader
+    layout: Any = None
+    error: AcvbError | None = None
+    draft: Any = None
+    loaded: bool = False
+    go_on: Callable[[], None] | None = None
+    way_round: str = ""
+
+
+def uploaded_file(reader: Reader) -> Brought | None:
+    """Draw what a file is brought by; it stays chosen when the page is left."""
+    file = brought_file(files_of(reader))
+    if file is None:
+        for known in READERS.values():
+            known.forget()
+    return file
+
+
+def files_of(reader: Reader) -> str:
+    """Return what may be uploaded, in a sentence."""
+    listed = formats.files_of(reader.kind)
+    return f"{listed[0].upper()}{listed[1:]}; any of them gzipped."
+
+
+def upload_form(workspace: Workspace, reader: Reader, file: Brought) -> Reading:
+    """Draw how a file is understood, with every choice open; load it when asked to."""
+    prefix = _prefix(reader, file)
+    layout = problem = draft = None
+    try:
+        choices = choices_of(file, prefix)
+    except AcvbError as error:
+        return Reading(reader, error=error)
+    part = choose_part(choices, prefix)
+    prefix = part_prefix(prefix, part)
+    looking = _looked_before(reader, prefix) | part
+    try:
+        layout = reader.inspect(rewound(file), looking)
+    except AcvbError as error:
+        problem = error
+    # What to do about a file that is not even recognised is among the options, so they open by themselves.
+    with st.expander(
+        "Reading options", expanded=layout is None, icon=":material/tune:", key=f"{prefix}_options"
+    ):
+        _looking(reader, choices, prefix)
+        objects = {} if layout is None else reader.options(layout, prefix)
+    if layout is None:
+        return Reading(reader, error=problem)
+    loading = reader.columns(layout, prefix) | objects
+    name = st.text_input(
+        "Name",
+        _stem(reader, file.name),
+        max_chars=LONGEST_NAME,
+        key=f"{prefix}_name",
+        persist_state="session",
+    )
+    loading |= reader.place(file, layout, looking, loading, prefix)
+    try:
+        draft = reader.draft(file, layout, looking, loading, prefix)
+    except AcvbError as error:
+        problem = error
+    signature = _signature(prefix, looking, loading, draft)
+    loaded = st.session_state.get("upload_loaded") == signature
+    rest = _signature(prefix, looking, {k: v for k, v in loading.items() if k not in reader.at_once}, draft)
+    pressed = st.button(
+        "Load",
+        type="primary",
+        icon=":material/check:",
+        key="load",
+        width="stretch",
+        disabled=problem is not None,
+    )
+    again = not loaded and st.session_state.get("upload_rest") == rest
+    skip = st.session_state.pop(_SKIP, None) == prefix
+    pressed = pressed or skip
+    if problem is not None:
+        st.caption(_WHY_NOT)
+        return Reading(reader, layout, problem, draft, loaded, way_round=reader.way_round(loading, problem))
+    if not (pressed or again):
+        return Reading(reader, layout, None, draft, loaded)
+    try:
+        with reader.reading(loading) as told:
+            how = loading | ({"broken": "skip"} if skip else {})
+            data, report = reader.load(rewound(file), name or None, looking, how | told, draft)
+    except AcvbError as error:
+        st.caption(_WHY_NOT)
+        offered = reader.can_skip(loading) and isinstance(error, DataError) and "broken=" in error.remedy
+        go_on = partial(_go_on, prefix) if offered and not skip else None
+        way_round = reader.way_round(loading, error)
+        return Reading(reader, layout, error, draft, go_on=go_on, way_round=way_round)
+    before = workspace.dataset
+    if again and before is not None and isinstance(before.data, Relation) and isinstance(data, Relation):
+        data = carried(before.data, data)  # labels that were brought since
+    workspace.set_dataset(Dataset.fresh(data, report, name or data.name).like(before))
+    forget_held_out()
+    st.session_state["upload_loaded"] = signature
+    st.session_state["upload_rest"] = rest
+    reader.after(data, report, loading, prefix)
+    st.rerun()
+
+
+def _go_on(prefix: str) -> None:
+    """Read the file without its broken lines."""
+    st.session_state[_SKIP] = prefix
+
+
+def _prefix(reader: Reader, file: Brought) -> str:
+    """Return what the keys of a file's widgets begin with: input made for one file is not taken for another."""
+    return f"up_{reader.model}_{identity(file)}"
+
+
+def _signature(prefix: str, looking: dict[str, Any], loading: dict[str, Any], draft: Any) -> str:
+    """Return what tells one way to read a file from another."""
+    short = {
+        name: hashlib.sha256(value).hexdigest() if isinstance(value, bytes) else value
+        for name, value in loading.items()
+    }
+    return repr((prefix, looking, short, draft))
+
+
+def _looked_before(reader: Reader, prefix: str) -> dict[str, Any]:
+    """Return what the options hold before they are drawn."""
+    usual = {"format": "auto", "encoding": None, "delimiter": None, "header": "auto"} | dict(reader.looks_at)
+    return {name: st.session_state.get(f"{prefix}_{name}", value) for name, value in usual.items()}
+
+
+def _looking(reader: Reader, choices: FileChoices, prefix: str) -> None:
+    if "encoding" in choices.options:
+        st.selectbox(
+            "Encoding",
+            [None, *ENCODINGS],
+            format_func=lambda name: name or "recognise it (usually utf-8)",
+            key=f"{prefix}_encoding",
+            persist_state="session",
+            help="How letters are stored. Spreadsheets on Windows often write cp1252.",
+        )
+    known = formats.choices_of(reader.kind) if reader.asks_format else {}
+    if choices.container != "text":
+        known = {name: title for name, title in known.items() if name in reader.column_formats}
+    if known:
+        st.selectbox(
+            "Format",
+            ["auto", *known],
+            format_func=lambda name: known.get(name, "recognise it"),
+            key=f"{prefix}_format",
+            persist_state="session",
+        )
+    if "delimiter" in choices.options:
+        st.selectbox(
+            "Delimiter",
+            [None, *reader.delimiters],
+            format_func=lambda mark: reader.delimiters.get(mark, "recognise it"),
+            key=f"{prefix}_delimiter",
+            persist_state="session",
+        )
+    if "header" in choices.options:
+        st.selectbox(
+            "First line" if choices.container == "text" else "First row",
+            ["auto", True, False],
+            format_func=lambda value: {"auto": "recognise it", True: "holds names", False: "is data"}[value],
+            key=f"{prefix}_header",
+            persist_state="session",
+        )
+    reader.look(prefix)
+
+
+def show_layout(reader: Reader, layout: Any) -> None:
+    """Draw what was recognised, and the first lines of the file."""
+    container = _container(layout)
+    facts = [row.title for row in formats.formats_of(reader.kind) if row.name == layout.format]
+    if container is not None:
+        facts += [container.title] if container.name != layout.format else []
+        if "header" in container.options:
+            facts.append("first row holds names" if layout.header else "no row of names")
+    if layout.delimiter:
+        facts += [
+            f"{reader.delimiters.get(layout.delimiter, 'other')}-separated",
+            str(layout.encoding).removesuffix("-sig"),
+        ]
+        facts.append("first line holds names" if layout.header else "no line of names")
+    if layout.gzipped:
+        facts.append("gzipped")
+    with st.container(horizontal=True, gap="xsmall"):
+        st.badge("recognised", icon=":material/check:", color="green")
+        for fact in facts:
+            st.badge(fact, color="gray")
+    if layout.rows:
+        height = min(245, _ROW_HEIGHT * (len(layout.rows) + 1) + 2)
+        st.dataframe(_preview(reader, layout), key="first_rows", height=height)
+
+
+def _container(layout: Any) -> formats.Format | None:
+    """Return the format of a file of columns, which is no text."""
+    name = layout.container
+    return next((row for row in formats.FORMATS if row.family == "columns" and row.name == name), None)
+
+
+def _preview(reader: Reader, layout: Any) -> pd.DataFrame:
+    names: list[str] = []
+    for name in layout.column_names[: len(layout.rows[0])]:
+        names.append(name if name not in names else f"{name} ({len(names) + 1})")
+    container = _container(layout)
+    # The names of a file of columns stand in no row of it.
+    first = 2 if layout.header and (container is None or "header" in container.options) else 1
+    return pd.DataFrame(
+        list(layout.rows),
+        columns=names,
+        index=pd.RangeIndex(
+            first, first + len(layout.rows), name=reader.unit if container is None else "row"
+        ),
+        dtype=str,
+    )
+
+
+def _stem(reader: Reader, filename: str) -> str:
+    stem = filename
+    for ending in (".gz", *formats.endings_of(reader.kind)):
+        stem = stem.removesuffix(ending)
+    return (stem or filename)[:LONGEST_NAME]

@@ -1,0 +1,128 @@
+"""The file that is brought: uploaded, or one of a folder of the server's, for files that are too big to upload."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import BinaryIO
+
+import streamlit as st
+
+from acvb_core.core.errors import DataError
+from pages.ui.shared import format as say
+
+#: Environment variable that names the folder.
+FILES = "ACVB_FILES"
+MOST_LISTED = 1000
+MOST_NAMED = 5
+_KEPT, _ON_SERVER = "upload_kept", "upload_server"
+
+#: A file of the server's is known by its path; what is uploaded lies in memory.
+Brought = BinaryIO | Path
+
+
+def brought_file(help: str) -> Brought | None:
+    """Draw the uploader, and the choice of a file on the server; the file stays chosen when the page is left."""
+    listed, notes = server_files()
+    chosen = None
+    if listed:
+        chosen = st.selectbox(
+            "File on the server",
+            [None, *listed],
+            format_func=lambda path: "none: upload one" if path is None else _told(path),
+            key=_ON_SERVER,
+            persist_state="session",
+            help=f"Those in the folder that {FILES} names when the server is started: for files too big to upload.",
+        )
+    for note in notes:
+        st.text(note)  # names of files: no Markdown
+    if chosen is not None:
+        return chosen
+    given = st.file_uploader("File", key="upload", help=help)
+    if given is not None:
+        st.session_state[_KEPT] = given
+    kept = st.session_state.get(_KEPT)
+    if kept is not None and given is None:
+        with st.container(border=True, gap="xsmall"):
+            st.text(kept.name)
+            st.caption(f"{say.size(kept.size)}, uploaded before")
+            st.button("Forget it", icon=":material/close:", key="forget", on_click=forget_file)
+    return kept
+
+
+def forget_file() -> None:
+    """Let go of an uploaded file."""
+    st.session_state.pop(_KEPT, None)
+
+
+def server_files() -> tuple[list[Path], list[str]]:
+    """List the files in the folder that the server's environment names.
+
+    Returns
+    -------
+    files : list of Path
+        Sorted by name, without hidden files, and without those in folders within.
+    notes : list of str
+        What is not offered, and why.
+    """
+    folder = _folder()
+    if folder is None:
+        return [], []
+    try:
+        visible = [path for path in folder.iterdir() if not path.name.startswith(".")]
+        links = sorted(path.name for path in visible if path.is_symlink())
+        files = [path for path in visible if not path.is_symlink() and path.is_file()]
+    except OSError as error:
+        return [], [f"The server cannot read the folder that {FILES} names: {error.strerror}."]
+    notes = []
+    if links:
+        named = ", ".join(links[:MOST_NAMED]) + (", …" if len(links) > MOST_NAMED else "")
+        notes.append(
+            f"Links are not offered, as they may lead out of the folder: {named}. "
+            "Copy the files into the folder instead."
+        )
+    if len(files) > MOST_LISTED:
+        notes.append(f"Only the first {MOST_LISTED:,} of {len(files):,} files are listed.")
+    return sorted(files, key=lambda path: path.name.lower())[:MOST_LISTED], notes
+
+
+def _folder() -> Path | None:
+    """Return the folder of the server's files, without links in its own path."""
+    named = os.environ.get(FILES)
+    return Path(named).expanduser().resolve() if named else None
+
+
+def identity(file: Brought) -> str:
+    """Return what tells a file from others."""
+    if isinstance(file, Path):
+        try:
+            return f"{file.name}_{file.stat().st_mtime_ns}"
+        except OSError:
+            return file.name
+    return str(getattr(file, "file_id", file.name))
+
+
+def rewound(file: Brought) -> Brought:
+    """Return the file, to be read from its start.
+
+    Raises
+    ------
+    DataError
+        Where a file of the server's has become a link, or lies in no folder that the server offers.
+    """
+    if not isinstance(file, Path):
+        file.seek(0)
+    elif file.parent != _folder() or file.resolve() != file:
+        raise DataError(
+            f"this is a link, or lies outside the folder that {FILES} names",
+            source=file.name,
+            remedy="Copy the file itself into that folder.",
+        )
+    return file
+
+
+def _told(path: Path) -> str:
+    try:
+        return f"{path.name} ({say.size(path.stat().st_size)})"
+    except OSError:
+        return path.name

@@ -1,0 +1,114 @@
+"""Whether texts are kept in memory or on disk: how large they will be, what that means, and the choice."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, Literal, NamedTuple
+
+import streamlit as st
+
+from acvb_core.data.corpora.disk_estimate import Estimate, estimate
+from acvb_core.data.corpora.reading import CorpusLayout
+from acvb_core.data.sources.text_lines import MAX_TEXT_BYTES
+from acvb_core.engine.free_memory import available_memory
+from acvb_core.core.errors import AcvbError
+from acvb_core.registry import method_row, model_row
+from pages.ui.shared import format as say
+from pages.ui.upload.upload_files import Brought, rewound
+from pages.ui.upload.upload_parts import part_of
+
+Where = Literal["memory", "disk"]
+#: Runs that the memory of batch methods is told for.
+METHOD, TOPICS = "cvb0", 100
+_NAMES: dict[Where, str] = {"memory": "In memory", "disk": "On disk"}
+_KEPT = "texts_estimate"
+_HELP = """
+**In memory**: all methods can be used. **On disk**: the documents stay in a folder of this program's, and are read
+piece by piece; methods that stream (SDM, SCVB0, SVB) need memory for the topics only, however many documents there are.
+What is held out are whole documents.
+"""
+
+
+class Advice(NamedTuple):
+    """Where texts are best kept, and why; whether they can be kept in memory at all."""
+
+    where: Where
+    why: str
+    in_memory: bool = True
+
+
+def batch_memory(documents: int, words: int, pairs: int, tokens: int) -> int:
+    """Return the memory that a batch method with many topics needs on a corpus of such a size, in bytes."""
+    sizes: Any = SimpleNamespace(n_documents=documents, n_words=words, n_pairs=pairs, n_tokens=tokens)
+    values = method_row("lda", METHOD).values({"k": TOPICS})
+    return model_row("lda").memory(sizes, METHOD, values)
+
+
+def need_text(needed: int, free: int) -> str:
+    """Return what a batch method needs and what there is, in words."""
+    label = method_row("lda", METHOD).label
+    return f"{label} with {TOPICS} topics would need about {say.size(needed)} of memory; {say.size(free)} is free."
+
+
+def advice(found: Estimate | None) -> Advice:
+    """Return where texts of such a size are best kept."""
+    if found is None:
+        return Advice("memory", "")
+    if found.text_bytes > MAX_TEXT_BYTES:
+        size = say.size(found.text_bytes)
+        return Advice(
+            "disk", f"{found.sentence} At {size} unpacked, they are too large to be read into memory.", False
+        )
+    free = available_memory()
+    if free is None:
+        return Advice("memory", found.sentence)
+    needed = batch_memory(found.documents, found.words, found.pairs, found.tokens)
+    return Advice("memory" if needed <= free else "disk", f"{found.sentence} {need_text(needed, free)}")
+
+
+def choose_where(
+    file: Brought, layout: CorpusLayout, looking: dict[str, Any], loading: dict[str, Any], prefix: str
+) -> Where:
+    """Draw the choice, the better one chosen to begin with."""
+    found = advice(_estimate(file, layout, looking, loading, prefix))
+    if not found.in_memory:
+        st.markdown("**On disk**")
+        st.caption(found.why)
+        return "disk"
+    where: Where = st.segmented_control(
+        "Where the texts are kept",
+        list(_NAMES),
+        format_func=_NAMES.get,
+        default=found.where,
+        required=True,
+        key=f"{prefix}_where",
+        persist_state="session",
+        help=_HELP,
+    )
+    if found.why:
+        st.caption(found.why)
+    return where
+
+
+def _estimate(
+    file: Brought, layout: CorpusLayout, looking: dict[str, Any], loading: dict[str, Any], prefix: str
+) -> Estimate | None:
+    """Return how large the corpus will be; None where the file cannot be read, which the reading will say."""
+    columns = {name: choice for name, choice in loading.items() if name.endswith("_column")}
+    key = repr((prefix, looking, columns))
+    known = st.session_state.get(_KEPT)
+    if known is None or known[0] != key:
+        try:
+            with st.spinner("Looking at the size"):
+                found = estimate(
+                    rewound(file),
+                    layout.with_columns(columns),
+                    filename=file.name,
+                    encoding=looking["encoding"],
+                    **part_of(looking),
+                )
+        except AcvbError:
+            found = None
+        known = st.session_state[_KEPT] = (key, found)
+    result: Estimate | None = known[1]
+    return result
