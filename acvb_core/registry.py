@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from acvb_core.core.errors import ParameterError
+from acvb_core.core.rows import Method, ModelRow
 from acvb_core.models.irm.rows import IRM, IRM_METHODS, NETWORK, NETWORK_METHODS
 from acvb_core.models.lda.rows import LDA, LDA_METHODS
 from acvb_core.models.lfm.rows import LFM, LFM_METHODS
-from acvb_core.core.rows import Method, ModelRow
 
 MODELS: tuple[ModelRow, ...] = (IRM, NETWORK, LDA, LFM)
 METHODS: tuple[Method, ...] = (*IRM_METHODS, *NETWORK_METHODS, *LDA_METHODS, *LFM_METHODS)

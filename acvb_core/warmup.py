@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from acvb_core.core.rows import Method
 from acvb_core.data.corpora.disk_writer import read_to_disk
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.relation import Relation
@@ -21,7 +22,6 @@ from acvb_core.engine.compilation import compile_method
 from acvb_core.engine.threads import one_thread
 from acvb_core.evaluate.topic_map import topic_map
 from acvb_core.registry import MODELS, methods_of
-from acvb_core.core.rows import Method
 from acvb_core.views.binning import count_in_bins
 
 #: Two clusters of row objects, each linked to its own column objects.

@@ -10,12 +10,12 @@ guard()
 
 import pandas as pd  # noqa: E402
 
+from acvb_core.core.rows import Method  # noqa: E402
 from acvb_core.engine.snapshot import Verdict  # noqa: E402
 from acvb_core.registry import methods_of  # noqa: E402
-from acvb_core.core.rows import Method  # noqa: E402
+from pages.ui.running.live import model_in_use  # noqa: E402
 from pages.ui.shared import words  # noqa: E402
 from pages.ui.shared.format import COMPLETE, EPOCH_LIMIT, STREAMED, VERDICTS  # noqa: E402
-from pages.ui.running.live import model_in_use  # noqa: E402
 from pages.ui.shared.models import FACES  # noqa: E402
 from pages.ui.shared.words import ModelWords  # noqa: E402
 from pages.ui.shared.workspace import current  # noqa: E402

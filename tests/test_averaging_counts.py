@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acvb_core.core.averaging import Averaged, blend
-from acvb_core.data.synthetic_mixtures import planted_topics
 from acvb_core.core.protocols import (
     Checkpoint,
     Posterior,
@@ -20,6 +19,7 @@ from acvb_core.core.protocols import (
     Unaveraged,
     no_checkpoint,
 )
+from acvb_core.data.synthetic_mixtures import planted_topics
 from acvb_core.registry import method_row
 
 CORPUS = planted_topics(40, 60, 4, 25, 0.2, 0.1, 1).corpus

@@ -174,7 +174,10 @@ def test_a_backward_import_is_found(module: str, source: str) -> None:
             "acvb_core.models.irm.cvb",
             "from acvb_core.models.irm import kernels\nfrom . import model\nfrom .start import start",
         ),
-        ("acvb_core.engine.run", "from acvb_core.registry import METHODS\nfrom ..core.averaging import Averaged"),
+        (
+            "acvb_core.engine.run",
+            "from acvb_core.registry import METHODS\nfrom ..core.averaging import Averaged",
+        ),
         ("acvb_core.cli", "from acvb_core import fit\nimport numpy as np"),
     ],
 )

@@ -10,8 +10,8 @@ from typing import NoReturn
 from acvb_core.cli.reading import add_documents, add_reading, add_texts
 from acvb_core.cli.settings import add_method_settings, adder
 from acvb_core.cli.typed import real
-from acvb_core.data.split import MAX_ENTRIES
 from acvb_core.core.errors import ParameterError
+from acvb_core.data.split import MAX_ENTRIES
 from acvb_core.registry import METHODS, MODELS
 
 

@@ -13,6 +13,8 @@ from acvb_core.cli.output import comparison_json, comparison_text, result_json, 
 from acvb_core.cli.progress import Progress, ReadingProgress
 from acvb_core.cli.settings import given_values
 from acvb_core.cli.source import Source, chosen_models, load
+from acvb_core.core.errors import ParameterError
+from acvb_core.core.rows import ModelRow
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.data.report import plural
 from acvb_core.engine import fitting
@@ -20,10 +22,8 @@ from acvb_core.engine.problem import Problem, pose
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
 from acvb_core.engine.snapshot import Verdict
-from acvb_core.core.errors import ParameterError
 from acvb_core.models.lda.trained import TrainedTopics
 from acvb_core.registry import method_row, methods_of
-from acvb_core.core.rows import ModelRow
 from acvb_core.store.export import csv_text, write_document_topics, write_run
 from acvb_core.store.export_links import write_links
 from acvb_core.store.leftovers import remove_leftovers

@@ -14,10 +14,10 @@ from typing import Any
 from acvb_core.cli.kept import holds_corpus, holds_texts, kept_in, origin_of
 from acvb_core.cli.progress import ReadingProgress
 from acvb_core.cli.reading import Reading, check_as_it_is, reader_options
+from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.data.sources.frames import FrameChoices
-from acvb_core.core.errors import ParameterError
 
 #: A file of less is never looked at twice: it fits into memory.
 SMALL = 16 << 20

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from acvb_core.engine.run import StopRun
 from acvb_core.core.protocols import Checkpoint
+from acvb_core.engine.run import StopRun
 
 #: Windows has no SIGHUP.
 _ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]

@@ -12,11 +12,11 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
+from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpora.disk_files import META
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.data.sources.byte_source import STANDARD_INPUT
-from acvb_core.core.errors import ParameterError
 
 #: Beside the corpus: which file it was read from, how, and what was found.
 ORIGIN = "origin.json"

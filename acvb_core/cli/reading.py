@@ -10,11 +10,11 @@ from typing import Any
 from acvb_core.cli.reading_tables import add_table
 from acvb_core.cli.settings import Add, add_setting, adder, setting_help, typed_value
 from acvb_core.cli.typed import column, real, shape, words
+from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpora.tokeniser import STOP_WORD_LANGUAGES, TOKENISER_PARAMETERS, Tokeniser
 from acvb_core.data.relations.layout import DOMAINS
 from acvb_core.data.sources.formats import choices_of, files_of
 from acvb_core.data.sources.frames import FrameChoices
-from acvb_core.core.errors import ParameterError
 
 #: In front of the names of a tokeniser's settings in the parsed arguments, to keep them apart from everything else.
 _TOKENISER = "tokeniser:"

@@ -8,8 +8,8 @@ from typing import Any
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.parameters import Parameter
-from acvb_core.registry import METHODS, methods_of
 from acvb_core.core.rows import Method
+from acvb_core.registry import METHODS, methods_of
 
 #: (flag, help, more) adds a flag to a group.
 Add = Callable[..., None]

@@ -18,14 +18,14 @@ from acvb_core.cli.reading import (
     reader_options,
     reading_of,
 )
+from acvb_core.core.errors import ParameterError
+from acvb_core.core.rows import ModelRow
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.relation import Relation
 from acvb_core.data.relations.layout import Domains
 from acvb_core.data.relations.networks import as_network, as_two_sided, with_attributes
 from acvb_core.data.table import Table
-from acvb_core.core.errors import ParameterError
 from acvb_core.registry import MODELS, methods_of, model_row
-from acvb_core.core.rows import ModelRow
 
 _SAMPLE = "sample:"
 #: The models of one set of objects on both sides of a relation, and of two.

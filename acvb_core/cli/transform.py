@@ -10,9 +10,9 @@ from pathlib import Path
 
 from acvb_core.cli.output import Transformed, transform_json, transform_text
 from acvb_core.cli.source import Source, load
+from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
-from acvb_core.core.errors import ParameterError
 from acvb_core.models.lda.transform import corpus_like, how_to_cut, nothing_known
 from acvb_core.registry import model_row
 from acvb_core.store.export import csv_text

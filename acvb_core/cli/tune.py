@@ -11,10 +11,10 @@ from acvb_core.cli.interrupt import stoppable
 from acvb_core.cli.output_tuning import Tuned, tuning_json, tuning_text
 from acvb_core.cli.progress import Progress
 from acvb_core.cli.source import chosen_models
+from acvb_core.core.errors import ParameterError
 from acvb_core.engine.run import StopRun
 from acvb_core.engine.trials import Tuning
 from acvb_core.engine.tuning import plan, search
-from acvb_core.core.errors import ParameterError
 from acvb_core.registry import METHODS
 from acvb_core.store.csv_text import csv_text
 

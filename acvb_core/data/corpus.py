@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from acvb_core.core.errors import DataError
 from acvb_core.data.metadata import check_metadata
 from acvb_core.data.names import unique_names
 from acvb_core.data.report import plural
 from acvb_core.data.sources.objects import to_sparse
-from acvb_core.core.errors import DataError
 
 if TYPE_CHECKING:
     from acvb_core.data.corpora.tokeniser import Tokeniser

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpora import disk_files
 from acvb_core.data.corpora.cutting import WordFunction
 from acvb_core.data.corpora.disk_files import Shard as Shard
@@ -23,7 +24,6 @@ from acvb_core.data.corpora.tokeniser import Tokeniser, with_function
 from acvb_core.data.corpus import Corpus, further_words
 from acvb_core.data.metadata import Kind, typed_values
 from acvb_core.data.report import plural
-from acvb_core.core.errors import ParameterError
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,8 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.data.sources.values import MISSING_WORDS
 from acvb_core.core.errors import DataError
+from acvb_core.data.sources.values import MISSING_WORDS
 
 Kind = Literal["integer", "number", "day", "time", "string"]
 

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from acvb_core.core.errors import DataError
 from acvb_core.data.names import frame_labels, unique_names
 from acvb_core.data.relations.patterns import as_pattern, read_links
-from acvb_core.core.errors import DataError
 
 
 @dataclass(frozen=True)

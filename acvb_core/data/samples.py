@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data import synthetic
 from acvb_core.data import synthetic_mixtures as mixtures
 from acvb_core.data.corpus import Corpus
@@ -17,7 +18,6 @@ from acvb_core.data.relations.nodes import load_labels
 from acvb_core.data.relations.readers import load_relation
 from acvb_core.data.report import ReadReport
 from acvb_core.data.table import Table
-from acvb_core.core.errors import DataError, ParameterError
 
 Truth = synthetic.PlantedRelation | mixtures.PlantedTopics | mixtures.PlantedFeatures
 Data = TypeVar("Data", Relation, Corpus, Table)

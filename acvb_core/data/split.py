@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from acvb_core.core.errors import ParameterError
 from acvb_core.data.relation import Relation
 from acvb_core.data.relations.patterns import as_pattern
 from acvb_core.data.report import plural
 from acvb_core.data.table import Table, same_valued
-from acvb_core.core.errors import ParameterError
 
 MAX_ENTRIES = 5_000_000  # the standard error of a mean score is far below any difference of interest by then
 

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from acvb_core.core.errors import ParameterError
 from acvb_core.data.relation import Network, Relation
 from acvb_core.data.relations.assemble import object_facts
 from acvb_core.data.report import Fact, ReadReport, plural
-from acvb_core.core.errors import ParameterError
 
 _MAX_STRENGTH = 0.9  # of a block in the sparse relations: a block of ones only would tell everything
 

@@ -11,11 +11,11 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy import sparse
 
+from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.report import Fact, ReadReport
 from acvb_core.data.table import Table
 from acvb_core.data.tables.image import Image, pixel_names
-from acvb_core.core.errors import ParameterError
 
 Floats = NDArray[np.float64]
 

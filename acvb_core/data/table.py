@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from acvb_core.core.errors import DataError
 from acvb_core.data.names import unique_names
 from acvb_core.data.report import plural
 from acvb_core.data.sources.objects import is_frame, to_array, to_dense
 from acvb_core.data.tables.image import Image
-from acvb_core.core.errors import DataError
 
 Floats = NDArray[np.float64]
 

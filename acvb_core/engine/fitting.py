@@ -7,6 +7,8 @@ from typing import Any
 
 import pandas as pd
 
+from acvb_core.core.errors import ParameterError
+from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.engine.compilation import compile_for
 from acvb_core.engine.free_memory import refuse_too_large
 from acvb_core.engine.history import History
@@ -17,9 +19,7 @@ from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun, run
 from acvb_core.engine.snapshot import Snapshot
 from acvb_core.engine.standing import Standing
-from acvb_core.core.errors import ParameterError
 from acvb_core.evaluate.agreement import agreement
-from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.registry import method_row, model_for, model_row
 
 Watcher = Callable[[Problem, Snapshot], None]

@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 from acvb_core.core.errors import ParameterError
-from acvb_core.registry import methods_of
 from acvb_core.core.rows import Method, ModelRow
+from acvb_core.registry import methods_of
 
 
 def available_memory() -> int | None:

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from acvb_core.core.errors import ParameterError
+from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.engine.fitting import Watcher, solve
 from acvb_core.engine.free_memory import refuse_too_large
 from acvb_core.engine.problem import Problem, Settings, memory_needed, pose
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
 from acvb_core.engine.snapshot import Verdict
-from acvb_core.core.errors import ParameterError
 from acvb_core.evaluate.coherence import coherence, topic_diversity
 from acvb_core.evaluate.ranking import top_words
-from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.registry import method_row, model_row
 
 #: The one model that is told its number of clusters.

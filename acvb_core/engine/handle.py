@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Generic, Self, TypeVar
 
+from acvb_core.core.errors import AcvbError
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.run import StopRun
-from acvb_core.core.errors import AcvbError
 
 
 class Status(StrEnum):

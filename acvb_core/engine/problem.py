@@ -9,14 +9,14 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from acvb_core.core.errors import DataError, ParameterError
+from acvb_core.core.protocols import Inference, Model
+from acvb_core.core.rows import Method, ModelRow
 from acvb_core.data.report import plural
 from acvb_core.engine.free_memory import refuse_too_large
 from acvb_core.engine.standing import states_at_once
-from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.models.lda.trained import checked_start
-from acvb_core.core.protocols import Inference, Model
 from acvb_core.registry import method_row, methods_for, model_for, model_row
-from acvb_core.core.rows import Method, ModelRow
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,13 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.engine.history import History
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.run import StopRun, run, scored, stopped
 from acvb_core.engine.snapshot import Snapshot, Verdict
 from acvb_core.engine.standing import Entrant, Standing, survivors
 from acvb_core.engine.threads import one_thread
-from acvb_core.core.protocols import Checkpoint, no_checkpoint
 
 #: Sweeps of the first rung. Methods that merge and split clusters have begun to by then: bounds before say little.
 FIRST_RUNG = 20

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from importlib import import_module
 from typing import Any
 
-from acvb_core.data.corpora.objects import holds_documents
 from acvb_core.core.errors import DataError
+from acvb_core.data.corpora.objects import holds_documents
 from acvb_core.registry import METHODS, MODELS, model_row
 
 #: By the name of the data a model is for: who reads them. Imported when needed, as the readers take a while.

@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 
 from acvb_core.core.clusters import order_by_size, rearrange
+from acvb_core.core.errors import ParameterError
+from acvb_core.core.protocols import Posterior
 from acvb_core.engine.history import History
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.snapshot import Snapshot, Verdict
 from acvb_core.engine.standing import Standing
-from acvb_core.core.errors import ParameterError
-from acvb_core.core.protocols import Posterior
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,12 +15,12 @@ import numpy as np
 
 from acvb_core.core.averaging import aligned, averaged_arrays
 from acvb_core.core.clusters import mean_l1_change
+from acvb_core.core.protocols import Checkpoint, Posterior, Responsibilities, SweepInfo, no_checkpoint
 from acvb_core.engine.compilation import compile_for
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.snapshot import Snapshot, Verdict
 from acvb_core.engine.stopping import judge
 from acvb_core.engine.threads import one_thread
-from acvb_core.core.protocols import Checkpoint, Posterior, Responsibilities, SweepInfo, no_checkpoint
 
 
 class StopRun(Exception):  # noqa: N818 - a signal, not an error

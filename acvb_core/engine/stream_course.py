@@ -11,18 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from acvb_core.core.errors import ParameterError
+from acvb_core.core.rows import Method
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.engine.free_memory import refuse_too_large
 from acvb_core.engine.threads import one_thread
-from acvb_core.core.errors import ParameterError
 from acvb_core.models.lda.growing import Renumbered, Words, grown
 from acvb_core.models.lda.stream import MOST_IN_WINDOW, StreamMethod
 from acvb_core.models.lda.stream_source import Source, source_of
 from acvb_core.models.lda.stream_state import StreamState
 from acvb_core.models.lda.trained import TrainedTopics
 from acvb_core.registry import method_row, methods_of, model_row
-from acvb_core.core.rows import Method
 
 MODEL = "lda"
 #: Settings of a run that has its documents at hand, and what there is here in their place.

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
-from acvb_core.core.errors import ParameterError
 
 #: Texts are taken so many at a time, where no number is asked for …
 TEXTS = 2_000

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
+from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpora.cutting import WordFunction
 from acvb_core.data.corpora.tokeniser import Tokeniser, as_tokeniser
 from acvb_core.data.corpus import Corpus
@@ -16,7 +17,6 @@ from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.data.names import unique_names
 from acvb_core.engine.stream_course import Course, checked_row, checked_total, checked_values, values_of
 from acvb_core.engine.stream_pieces import Documents, Piece, cut, pieces
-from acvb_core.core.errors import ParameterError
 from acvb_core.models.lda.trained import TrainedTopics, checked_start
 from acvb_core.models.lda.transform import how_to_cut
 

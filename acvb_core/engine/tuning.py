@@ -10,6 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from acvb_core.core.errors import ParameterError
+from acvb_core.core.protocols import Checkpoint, no_checkpoint
+from acvb_core.core.rows import Range
 from acvb_core.engine.fitting import Watcher, solve
 from acvb_core.engine.problem import Problem, pose
 from acvb_core.engine.result import Result
@@ -17,10 +20,7 @@ from acvb_core.engine.run import StopRun
 from acvb_core.engine.search_space import Space, space_of
 from acvb_core.engine.suggest import Points, expected_best, spread
 from acvb_core.engine.trials import FAILED, Trial, Tuning
-from acvb_core.core.errors import ParameterError
-from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.registry import method_row, model_for
-from acvb_core.core.rows import Range
 
 #: Share of the documents that trials are judged by, unless another is given.
 HELD_OUT = 0.02

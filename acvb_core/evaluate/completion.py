@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from acvb_core.core.errors import DataError
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.corpus_split import hold_out_tokens
-from acvb_core.core.errors import DataError
 from acvb_core.evaluate.distributions import distributions
 from acvb_core.evaluate.heldout import score_words
 from acvb_core.evaluate.products import pair_products

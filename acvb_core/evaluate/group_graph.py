@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from acvb_core.data.relation import Relation
 from acvb_core.core.errors import ParameterError
-from acvb_core.evaluate.sides import block_matrix, mirrored, one_clustering
 from acvb_core.core.protocols import Posterior
+from acvb_core.data.relation import Relation
+from acvb_core.evaluate.sides import block_matrix, mirrored, one_clustering
 
 Floats = NDArray[np.float64]
 

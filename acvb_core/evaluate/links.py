@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from acvb_core.core.errors import ParameterError
+from acvb_core.core.protocols import Posterior
 from acvb_core.data.relation import Relation
 from acvb_core.data.split import HeldOut
-from acvb_core.core.errors import ParameterError
 from acvb_core.evaluate.products import pair_products
 from acvb_core.evaluate.sides import links_of, mirrored, one_clustering, sides, without_diagonal
-from acvb_core.core.protocols import Posterior
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]

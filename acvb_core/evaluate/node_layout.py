@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from acvb_core.data.relation import Relation
 from acvb_core.core.errors import ParameterError
+from acvb_core.data.relation import Relation
 from acvb_core.evaluate.group_graph import separated
 from acvb_core.evaluate.sides import links_of
 

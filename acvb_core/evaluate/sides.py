@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from acvb_core.data.relation import Relation
 from acvb_core.core.protocols import Posterior
+from acvb_core.data.relation import Relation
 
 Sides = tuple[str, str]
 

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.metadata import kind_of, string_values, typed_values
-from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.store.files import (
     DAMAGE,
     StoreError,

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from acvb_core.engine.result import Result
 from acvb_core.core.errors import ParameterError
+from acvb_core.engine.result import Result
 from acvb_core.store.files import labels_bytes
 
 

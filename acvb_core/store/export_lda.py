@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.engine.result import Result
-from acvb_core.core.errors import ParameterError
 from acvb_core.evaluate.pyldavis import pyldavis_data
 from acvb_core.models.lda.topics import topics_of, word_probability
 from acvb_core.models.lda.transform import fold_in

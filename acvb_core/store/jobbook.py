@@ -11,11 +11,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from acvb_core.core.errors import AcvbError
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.handle import Status
 from acvb_core.engine.job import Job
 from acvb_core.engine.problem import Problem
-from acvb_core.core.errors import AcvbError
 from acvb_core.store.job_store import AbsentRun, JobStore
 from acvb_core.store.then_save import ThenSave
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from acvb_core.core.errors import DataError
 from acvb_core.data.relation import Network, Relation
 from acvb_core.data.relations.patterns import as_pattern
-from acvb_core.core.errors import DataError
 from acvb_core.store.files import (
     DAMAGE,
     Arrays,

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from acvb_core.core.errors import ParameterError
+from acvb_core.core.protocols import Posterior
 from acvb_core.engine.history import History
 from acvb_core.engine.problem import pose
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import Snapshot, Verdict
 from acvb_core.engine.standing import Standing
-from acvb_core.core.errors import ParameterError
-from acvb_core.core.protocols import Posterior
 from acvb_core.store.files import (
     DAMAGE,
     Arrays,

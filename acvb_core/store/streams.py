@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.core.errors import AcvbError
+from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.store.files import (
     DAMAGE,
     StoreError,

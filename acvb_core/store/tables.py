@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from acvb_core.core.errors import DataError
 from acvb_core.data.table import Table
 from acvb_core.data.tables.image import Image
-from acvb_core.core.errors import DataError
 from acvb_core.store.files import (
     DAMAGE,
     Arrays,

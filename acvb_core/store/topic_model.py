@@ -12,13 +12,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from acvb_core.core.clusters import order_by_size, rearrange
+from acvb_core.core.errors import ParameterError
+from acvb_core.core.protocols import Array
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
-from acvb_core.core.errors import ParameterError
 from acvb_core.evaluate.completion import Completion
 from acvb_core.models.lda.topics import word_probability
 from acvb_core.models.lda.transform import completed, transformed
-from acvb_core.core.protocols import Array
 from acvb_core.store.files import DAMAGE, StoreError, damaged, from_labels_bytes, read_npz
 from acvb_core.store.trained import load_model
 

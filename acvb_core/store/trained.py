@@ -8,11 +8,11 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from acvb_core.core.errors import ParameterError
+from acvb_core.core.protocols import Posterior
 from acvb_core.data.corpora.cutting import WordFunction
 from acvb_core.data.corpora.tokeniser import Tokeniser, with_function
-from acvb_core.core.errors import ParameterError
 from acvb_core.models.lda.trained import TrainedTopics, trained_topics
-from acvb_core.core.protocols import Posterior
 from acvb_core.store.files import (
     DAMAGE,
     Arrays,

@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from acvb_core.core.rows import ModelRow
 from acvb_core.engine.fitting import comparison_row
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import MOTION, Verdict
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.registry import MODELS
-from acvb_core.core.rows import ModelRow
 
 #: Columns of the table: key of a comparison row -> (title, how it is written, sign of what is better or 0).
 COLUMNS: dict[str, tuple[str, str, int]] = {

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from acvb_core.core.protocols import Posterior
 from acvb_core.data.relation import Relation
 from acvb_core.evaluate.group_graph import GroupGraph
 from acvb_core.evaluate.node_layout import node_layout, too_large
 from acvb_core.evaluate.sides import links_of
-from acvb_core.core.protocols import Posterior
 from acvb_core.views.number_places import number_places
 from acvb_core.views.theme import MUTED, TEXT, Figure, b64, base_layout, cluster_colour, escape, rgba
 from acvb_core.views.topic_labels import ink_on, text_room

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from acvb_core.core.protocols import Array, Inference, Posterior, SweepInfo
-from acvb_core.registry import METHODS, methods_of
 from acvb_core.core.rows import Method
+from acvb_core.registry import METHODS, methods_of
 
 from .cases_irm import IrmCases
 from .cases_lda import LdaCases

@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from acvb_core.core.protocols import Array, Posterior
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.corpus_split import HeldOutWords
 from acvb_core.data.synthetic_mixtures import planted_topics
 from acvb_core.models.lda.kernels_prior import FROZEN
 from acvb_core.models.lda.stream_state import StreamState
-from acvb_core.core.protocols import Array, Posterior
 
 
 def corpus(counts: Any) -> Corpus:

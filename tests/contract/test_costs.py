@@ -14,12 +14,12 @@ import pytest
 from numba.core.dispatcher import Dispatcher
 
 from acvb_core import warmup
+from acvb_core.core.rows import Method
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.problem import pose
 from acvb_core.engine.run import Schedule, run
 from acvb_core.engine.threads import one_thread
 from acvb_core.registry import METHODS
-from acvb_core.core.rows import Method
 from tests.costs import Gaps
 
 from .cases import CASES, built, every_method, known, last_of, limited, methods_for, name_of, usual

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from acvb_core.core.rows import Method
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.stream_state import Prior, StreamState
 from acvb_core.registry import method_row, methods_of, model_row
-from acvb_core.core.rows import Method
 from tests.reference.dense_lda import log_joint, tokens_of
 from tests.reference.lda_cases import triplets_of
 

@@ -10,8 +10,8 @@ import pytest
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.parameters import Parameter
-from acvb_core.registry import METHODS, method_row, model_row
 from acvb_core.core.rows import Method
+from acvb_core.registry import METHODS, method_row, model_row
 
 from .cases import every_method, name_of
 

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora.disk_writer import read_to_disk
 from acvb_core.data.corpora.readers import inspect_corpus, load_corpus, read_texts
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.sources import text_lines
-from acvb_core.core.errors import DataError, ParameterError
 
 EVERYTHING = Tokeniser(stop_words=(), numbers=True, min_documents=1, max_share=1.0)
 LONG = {"format": "counts"}

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy import sparse, stats
 
+from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.corpus_split import hold_out_tokens
-from acvb_core.core.errors import ParameterError
 from tests.costs import units_of
 
 

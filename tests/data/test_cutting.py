@@ -7,6 +7,7 @@ import zipfile
 
 import pytest
 
+from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpora import cutting
 from acvb_core.data.corpora.cutting import TOKEN_PATTERN, find_spans
 from acvb_core.data.corpora.disk_writer import read_to_disk
@@ -14,7 +15,6 @@ from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.streaming import StreamingLda
-from acvb_core.core.errors import ParameterError
 from acvb_core.models.lda.transform import corpus_like
 
 #: On forty letters this takes 2^40 steps.

@@ -9,11 +9,11 @@ import zipfile
 import numpy as np
 import pytest
 
+from acvb_core.core.errors import DataError
 from acvb_core.data.corpora import disk_estimate
 from acvb_core.data.corpora.disk_estimate import estimate, head_texts
 from acvb_core.data.corpora.readers import inspect_corpus, load_corpus
 from acvb_core.data.corpora.tokeniser import Tokeniser
-from acvb_core.core.errors import DataError
 
 N = 2000
 

@@ -15,13 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import acvb_core
+from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora import disk_writer, documents, reading
 from acvb_core.data.corpora.disk_sink import EntrySpool
 from acvb_core.data.corpora.disk_writer import read_to_disk
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.sources import text_lines
-from acvb_core.core.errors import DataError, ParameterError
 
 EVERYTHING = Tokeniser(stop_words=(), numbers=True, min_documents=1, max_share=1.0)
 LONG = b'doc,word,count\nb,cat,2\na,cat,1\nb,dog,1\nb,cat,3\nc,dog,0\na,"the ""x""",7\n'

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpora.disk_writer import write_disk_corpus
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.corpus_split import MOST_DOCUMENTS, HeldOutWords, hold_out_documents
 from acvb_core.data.synthetic_mixtures import planted_topics
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.problem import pose
-from acvb_core.core.errors import ParameterError
 from acvb_core.models.lda.topics import word_probability
 
 CORPUS = planted_topics(80, 50, 3, 25, 0.2, 0.1, 2).corpus

@@ -18,9 +18,9 @@ import pytest
 from scipy import sparse
 
 import acvb_core
+from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.corpora.tokeniser import Tokeniser
-from acvb_core.core.errors import DataError, ParameterError
 
 NAMES = ["first", "second", "third", "fourth", "fifth"]
 TEXTS = [

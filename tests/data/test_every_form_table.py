@@ -22,9 +22,9 @@ from pyarrow import feather, parquet
 from scipy import sparse
 
 import acvb_core
+from acvb_core.core.errors import DataError
 from acvb_core.data.table import Table
 from acvb_core.data.tables.readers import inspect_table, load_table
-from acvb_core.core.errors import DataError
 
 NAN = np.nan
 CSV = (

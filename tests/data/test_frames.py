@@ -17,6 +17,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora.disk_estimate import estimate
 from acvb_core.data.corpora.disk_writer import read_to_disk
 from acvb_core.data.corpora.readers import load_corpus
@@ -24,7 +25,6 @@ from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.relations.readers import inspect_source, load_relation
 from acvb_core.data.sources import columnar
 from acvb_core.data.sources.frames import BATCH_ROWS, FrameRecords, open_source
-from acvb_core.core.errors import DataError, ParameterError
 
 ROWS = {
     "person": ["Ann", "Bob", "Ann", "Cy"],

@@ -10,10 +10,10 @@ import networkx as nx
 import numpy as np
 import pytest
 
+from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.relation import Network
 from acvb_core.data.relations import graph_files
 from acvb_core.data.relations.readers import inspect_source, load_relation
-from acvb_core.core.errors import DataError, ParameterError
 
 
 def write_node_link(found: nx.Graph, out: io.BytesIO) -> None:

@@ -12,10 +12,10 @@ import pytest
 from numpy.lib import format as npy
 from scipy import sparse
 
+from acvb_core.core.errors import DataError
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.relations.readers import load_relation
 from acvb_core.data.tables.readers import load_table
-from acvb_core.core.errors import DataError
 
 BOTH = pytest.mark.parametrize("load", [load_relation, load_table], ids=["relation", "table"])
 

@@ -6,9 +6,9 @@ import gzip
 
 import pytest
 
+from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.relation import Relation
 from acvb_core.data.relations.nodes import load_labels
-from acvb_core.core.errors import DataError, ParameterError
 
 RELATION = Relation.build([[0, 1], [1, 0], [1, 1]], row_labels=["Ann", "Bob", "3"])
 

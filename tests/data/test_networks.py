@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from acvb_core.core.errors import DataError
 from acvb_core.data.relation import Network, Relation
 from acvb_core.data.relations.networks import as_network, as_two_sided, with_attributes
 from acvb_core.data.relations.readers import load_relation
-from acvb_core.core.errors import DataError
 
 NAMES = ["ann", "bob", "cy", "di"]
 # What a file says of a pair: linked, not linked, missing, or nothing at all.

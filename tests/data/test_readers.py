@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from acvb_core.core.errors import DataError
 from acvb_core.data.relation import Relation
 from acvb_core.data.relations.readers import inspect_source, load_relation
 from acvb_core.data.sources.values import value_kind
-from acvb_core.core.errors import DataError
 
 # Anything a person can type, quotes, commas, line breaks and blanks inside included. Without quotes around it, a
 # label can neither begin nor end with a blank, so labels do not.

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from acvb_core.data.relation import Network, Relation
 from acvb_core.core.errors import DataError
+from acvb_core.data.relation import Network, Relation
 
 
 def test_a_link_given_twice_is_one_link_and_the_pattern_is_canonical():

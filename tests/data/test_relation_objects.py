@@ -13,10 +13,10 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
+from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.relation import Network, Relation
 from acvb_core.data.relations import edges
 from acvb_core.data.relations.readers import load_relation
-from acvb_core.core.errors import DataError, ParameterError
 
 ROOT = Path(__file__).resolve().parents[2]
 LINKS = pd.DataFrame({"to": ["x", "y", "x"], "who": ["a", "a", "b"], "times": [2, 1, 0]})

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
+from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data import samples
 from acvb_core.data.samples import SAMPLES, load_sample
-from acvb_core.core.errors import DataError, ParameterError
 
 FOLDER = Path(__file__).parents[2] / "sample_data"
 RELATIONS = [name for name, row in SAMPLES.items() if row.kind == "relation"]

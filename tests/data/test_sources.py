@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora.disk_writer import read_to_disk
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.relation import Relation
@@ -20,7 +21,6 @@ from acvb_core.data.relations.nodes import load_labels
 from acvb_core.data.relations.readers import load_relation
 from acvb_core.data.sources import byte_source
 from acvb_core.data.tables.readers import load_table
-from acvb_core.core.errors import DataError, ParameterError
 
 EDGES = b"person,event\nAnn,Fair\nBob,Fair\nBob,Ball\n"
 COUNTS = b"doc,word,count\na,cat,2\na,dog,1\nb,cat,1\n"

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from acvb_core.core.errors import DataError
 from acvb_core.data.relations import patterns
 from acvb_core.data.relations.patterns import Pairs
 from acvb_core.data.relations.readers import load_relation
 from acvb_core.data.sources.values import LabelTable
-from acvb_core.core.errors import DataError
 from benchmarks.read_edges import write_edges
 
 TRICKY = (

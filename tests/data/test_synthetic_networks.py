@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from acvb_core.core.errors import ParameterError
 from acvb_core.data.relation import Network
 from acvb_core.data.synthetic import planted_network
-from acvb_core.core.errors import ParameterError
 
 
 @pytest.mark.parametrize("directed", [False, True])

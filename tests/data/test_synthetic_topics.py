@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.synthetic_mixtures import bars, planted_topics, topics_10, topics_40
-from acvb_core.core.errors import ParameterError
 
 
 def assert_consistent(drawn) -> None:

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
+from acvb_core.core.errors import DataError
 from acvb_core.data.table import Table, same_valued
 from acvb_core.data.tables.image import Image
-from acvb_core.core.errors import DataError
 
 NAN = np.nan
 

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.relations.readers import load_relation
 from acvb_core.data.tables.readers import inspect_table, load_table
-from acvb_core.core.errors import DataError, ParameterError
 
 
 def saved(save, *arrays, **named):

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from acvb_core.data.tables.readers import inspect_table, load_table
 from acvb_core.core.errors import DataError
+from acvb_core.data.tables.readers import inspect_table, load_table
 
 NAN = np.nan
 

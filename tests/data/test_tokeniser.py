@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
+from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpora.text_cut import DROP_REASONS, CutTexts
 from acvb_core.data.corpora.tokeniser import (
     STOP_WORD_LANGUAGES,
@@ -19,7 +20,6 @@ from acvb_core.data.corpora.tokeniser import (
     is_number,
     stop_words_of,
 )
-from acvb_core.core.errors import ParameterError
 from tests.costs import units_of
 
 EVERYTHING = Tokeniser(stop_words=(), numbers=True, min_documents=1, max_share=1.0)

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from acvb_core.core.protocols import Checkpoint, Phase, Posterior, SweepInfo, Unaveraged, no_checkpoint
 from acvb_core.data.relation import Relation
 from acvb_core.data.synthetic import planted_relation
 from acvb_core.engine.problem import Problem, pose
 from acvb_core.engine.run import run
 from acvb_core.engine.snapshot import Snapshot
-from acvb_core.core.protocols import Checkpoint, Phase, Posterior, SweepInfo, Unaveraged, no_checkpoint
 
 DOMAINS = ("rows", "cols")
 #: Every method, with settings under which it is quick on a small relation.

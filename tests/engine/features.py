@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from acvb_core.core.display import ModelDisplay
-from acvb_core.engine.problem import Problem, Settings
 from acvb_core.core.protocols import Checkpoint, Phase, Posterior, SweepInfo, Unaveraged, no_checkpoint
 from acvb_core.core.rows import Method, ModelRow
+from acvb_core.engine.problem import Problem, Settings
 
 N_OBJECTS, N_COLUMNS = 10, 3
 

@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from acvb_core.core.protocols import Checkpoint, SweepInfo
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.job import Job, Status
 from acvb_core.engine.problem import Problem
-from acvb_core.core.protocols import Checkpoint, SweepInfo
 from tests.engine.fakes import Wrapped, small_problem, with_inference
 
 ENDLESS = 1_000_000

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from acvb_core import registry
+from acvb_core.core.errors import ParameterError
 from acvb_core.engine.fitting import Comparison, fit, solve
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.race import race
 from acvb_core.engine.run import run, stopped
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.engine.standing import JUDGES, Standing
-from acvb_core.core.errors import ParameterError
 from acvb_core.store.export import run_json
 from tests.engine.fakes import all_snapshots, bits, small_relation
 from tests.engine.features import HELD_OUT, Sweep, problem

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from acvb_core.core.errors import ParameterError
 from acvb_core.data.synthetic import planted_relation
 from acvb_core.engine.fitting import Comparison, compare, fit
 from acvb_core.engine.run import StopRun
 from acvb_core.engine.snapshot import Verdict
-from acvb_core.core.errors import ParameterError
 from acvb_core.evaluate.agreement import agreement
 from tests.engine.fakes import QUICK, all_snapshots, small_problem, small_relation
 

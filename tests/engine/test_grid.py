@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.synthetic_mixtures import bars
 from acvb_core.engine.fitting import fit
@@ -12,7 +13,6 @@ from acvb_core.engine.grid import COLUMNS, Grid, but_for_k, grid, grid_problems,
 from acvb_core.engine.problem import pose
 from acvb_core.engine.run import StopRun
 from acvb_core.engine.snapshot import Verdict
-from acvb_core.core.errors import ParameterError
 from acvb_core.evaluate.coherence import coherence, topic_diversity
 from tests.engine.fakes import small_relation
 

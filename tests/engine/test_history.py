@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from acvb_core.core.protocols import Posterior
 from acvb_core.engine.history import History
 from acvb_core.engine.snapshot import Snapshot
 from acvb_core.evaluate.heldout import LinkScore
-from acvb_core.core.protocols import Posterior
 
 EMPTY = Posterior({}, {}, averaged=())
 

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from acvb_core.core.protocols import Checkpoint, SweepInfo
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.job import Job, Status
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.snapshot import Verdict
-from acvb_core.core.protocols import Checkpoint, SweepInfo
 from tests.costs import reference_seconds
 from tests.engine.fakes import Wrapped, all_snapshots, bits, small_problem, with_inference
 from tests.engine.jobs import PATIENCE, endless, gated, started, sweeps, until, until_held

@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 
 import acvb_core
+from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.relation import Relation
 from acvb_core.data.synthetic import planted_relation
@@ -23,7 +24,6 @@ from acvb_core.engine.problem import pose
 from acvb_core.engine.run import run
 from acvb_core.engine.streaming import StreamingLda
 from acvb_core.engine.tuning import tune
-from acvb_core.core.errors import ParameterError
 
 RELATION = planted_relation(20, 30, 2, 2, seed=1).relation
 CORPUS = planted_topics(25, 30, 3, 12, 0.2, 0.1, 4).corpus

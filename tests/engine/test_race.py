@@ -11,6 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from acvb_core.core.errors import ParameterError
+from acvb_core.core.protocols import Checkpoint, SweepInfo
+from acvb_core.core.rows import Method
 from acvb_core.data.relation import Network, Relation
 from acvb_core.data.samples import load_sample
 from acvb_core.data.synthetic_mixtures import planted_features
@@ -21,11 +24,8 @@ from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun, run
 from acvb_core.engine.snapshot import Snapshot, Verdict
 from acvb_core.engine.standing import Standing, states_at_once
-from acvb_core.core.errors import ParameterError
 from acvb_core.models.irm.moves import MOVES_FROM
-from acvb_core.core.protocols import Checkpoint, SweepInfo
 from acvb_core.registry import METHODS
-from acvb_core.core.rows import Method
 from tests.engine.fakes import Wrapped, bits, small_problem, small_relation, with_inference
 
 

@@ -11,12 +11,12 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
+from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.relation import Relation
 from acvb_core.data.table import Table
 from acvb_core.engine.fitting import compare, fit
 from acvb_core.engine.reading import read_data
-from acvb_core.core.errors import DataError, ParameterError
 
 CELLS = np.array([[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1], [0, 0, 1, 0]])
 ROWS, COLUMNS = list("abcd"), list("wxyz")

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acvb_core.core.averaging import Averaged
 from acvb_core.cli.output import result_text
 from acvb_core.cli.progress import Progress
+from acvb_core.core.averaging import Averaged
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import Comparison, fit
 from acvb_core.engine.job import Job

@@ -12,6 +12,7 @@ import pytest
 from scipy import sparse
 
 import acvb_core
+from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora.disk_writer import write_disk_corpus
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
@@ -20,7 +21,6 @@ from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from acvb_core.engine.stream_pieces import cut
 from acvb_core.engine.streaming import StreamingLda
-from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.models.lda.growing import grown
 from acvb_core.models.lda.trained import TrainedTopics, trained_topics
 from acvb_core.models.lda.transform import onto_vocabulary

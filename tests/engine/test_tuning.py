@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from acvb_core.core.errors import ParameterError
+from acvb_core.core.rows import Range
 from acvb_core.engine import tuning as module
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.problem import Problem
@@ -19,9 +21,7 @@ from acvb_core.engine.snapshot import Snapshot
 from acvb_core.engine.suggest import spread
 from acvb_core.engine.trials import FAILED, Trial, Tuning
 from acvb_core.engine.tuning import Search, plan, search, tune
-from acvb_core.core.errors import ParameterError
 from acvb_core.registry import method_row
-from acvb_core.core.rows import Range
 from tests.engine.fakes import bits
 from tests.engine.tunings import CORPUS, OPTIONS, RANGES, small_search, told
 

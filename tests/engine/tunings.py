@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from acvb_core.core.protocols import Checkpoint, SweepInfo
+from acvb_core.core.rows import Range
 from acvb_core.data.synthetic_mixtures import bars
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.tuning import Search, plan
-from acvb_core.core.protocols import Checkpoint, SweepInfo
-from acvb_core.core.rows import Range
 from tests.engine.fakes import Wrapped, with_inference
 
 CORPUS = bars().corpus

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from acvb_core.data.corpus import Corpus
 from acvb_core.core.errors import DataError
+from acvb_core.data.corpus import Corpus
 from acvb_core.evaluate.completion import document_completion
 
 

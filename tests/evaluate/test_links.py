@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
+from acvb_core.core.errors import ParameterError
+from acvb_core.core.protocols import Posterior
 from acvb_core.data.relation import Network, Relation
 from acvb_core.data.split import HeldOut, hold_out
-from acvb_core.core.errors import ParameterError
 from acvb_core.evaluate import links
 from acvb_core.evaluate.links import likely_links, surprising_links
-from acvb_core.core.protocols import Posterior
 
 NETWORKS = {
     "two sides": None,

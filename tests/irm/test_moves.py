@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from acvb_core.core.protocols import no_checkpoint
 from acvb_core.data.synthetic import planted_relation
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.problem import Problem, pose
@@ -18,7 +19,6 @@ from acvb_core.models.irm import merge, moves
 from acvb_core.models.irm.merge import merge_clusters
 from acvb_core.models.irm.moves import MOVES, MOVES_EVERY, MOVES_FROM, MOVES_UNTIL, MoveMemory
 from acvb_core.models.irm.state import IrmState, block_counts, lower_bound, tidy
-from acvb_core.core.protocols import no_checkpoint
 from tests.irm.adapters import counted, hyper_of, relation_of, state_of
 from tests.irm.moves_adapters import (
     RELATIONS,

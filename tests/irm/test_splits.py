@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from acvb_core.core.protocols import no_checkpoint
 from acvb_core.data.relation import Network, Relation
 from acvb_core.data.synthetic import planted_relation
 from acvb_core.evaluate.agreement import agreement
@@ -19,7 +20,6 @@ from acvb_core.models.irm.refused import Refused
 from acvb_core.models.irm.split import _Side, cut_in_two, promising_splits, split_clusters
 from acvb_core.models.irm.state import IrmState, block_counts, lower_bound, observed_sums, tidy
 from acvb_core.models.irm.subspace import leading_vectors
-from acvb_core.core.protocols import no_checkpoint
 from tests.costs import Gaps
 from tests.irm.moves_adapters import RELATIONS, mixed_network, small_relation, state_with
 

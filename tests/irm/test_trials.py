@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from acvb_core.core.protocols import no_checkpoint
 from acvb_core.data.synthetic import sparse_relation
 from acvb_core.engine.problem import Problem, pose
 from acvb_core.engine.run import StopRun, run
@@ -18,7 +19,6 @@ from acvb_core.models.irm.moves import MOVES_FROM, MoveMemory, Moves, _Trials
 from acvb_core.models.irm.refused import Refused
 from acvb_core.models.irm.split import split_clusters
 from acvb_core.models.irm.state import IrmState, block_counts, lower_bound, tidy
-from acvb_core.core.protocols import no_checkpoint
 from tests.irm.moves_adapters import RELATIONS, mixed_network, small_relation, state_with
 
 

@@ -6,13 +6,13 @@ from typing import Any, Literal
 
 import numpy as np
 
+from acvb_core.core.protocols import Posterior, Responsibilities
 from acvb_core.models.lda.collapsed_state import CollapsedState, Work, counted
 from acvb_core.models.lda.cvb import CollapsedLda
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.model import LdaModel
 from acvb_core.models.lda.state import Counts, Tokens, posterior_of
 from acvb_core.models.lda.vb import VariationalLda, VariationalState
-from acvb_core.core.protocols import Posterior, Responsibilities
 from tests.reference.dense_lda import Statistics, Triplets, entropy, expected_counts
 from tests.reference.dense_stats import Array
 from tests.reference.lda_cases import LdaCase

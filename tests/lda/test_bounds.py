@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from acvb_core.core.rows import Method
 from acvb_core.data.synthetic_mixtures import planted_topics
 from acvb_core.registry import methods_of, model_row
-from acvb_core.core.rows import Method
 from tests.contract.cases import known, name_of
 from tests.reference.lda_cases import LdaCase, random_case
 from tests.reference.lda_enumeration import joint_table, log_evidence

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from acvb_core.core.protocols import SweepInfo
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.synthetic_mixtures import planted_topics
 from acvb_core.engine.fitting import fit
@@ -20,7 +21,6 @@ from acvb_core.models.lda import cvb
 from acvb_core.models.lda.cvb import CollapsedLda
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.state import Tokens
-from acvb_core.core.protocols import SweepInfo
 from acvb_core.registry import method_row, methods_of
 from tests.contract.cases import arrays_in, known
 from tests.engine.fakes import Wrapped, all_snapshots, with_inference

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from acvb_core.core.errors import ParameterError
 from acvb_core.data.synthetic_mixtures import topics_10
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.problem import pose
 from acvb_core.engine.result import Result
-from acvb_core.core.errors import ParameterError
 from acvb_core.evaluate.alignment import align_topics
 from acvb_core.models.lda.trained import trained_topics
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from acvb_core.core.averaging import Averaged
+from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.problem import pose
-from acvb_core.core.errors import ParameterError
 from acvb_core.registry import methods_of
 
 CORPUS = Corpus.build(np.array([[1, 2], [3, 0]]))

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import acvb_core
+from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora.disk_writer import write_disk_corpus
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
@@ -18,7 +19,6 @@ from acvb_core.engine.fitting import compare, fit
 from acvb_core.engine.problem import pose
 from acvb_core.engine.result import Result
 from acvb_core.engine.streaming import StreamingLda
-from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.models.lda.trained import TrainedTopics, trained_topics
 
 STREAMS = ("sdm", "scvb0", "svb")

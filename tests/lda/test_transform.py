@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora.disk_writer import write_disk_corpus
 from acvb_core.data.corpora.readers import read_texts
 from acvb_core.data.corpora.texts import corpus_of_texts
@@ -17,7 +18,6 @@ from acvb_core.data.synthetic import planted_relation
 from acvb_core.data.synthetic_mixtures import planted_topics
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
-from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.models.lda.transform import fold_in, onto_vocabulary, settled_counts
 
 

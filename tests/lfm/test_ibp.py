@@ -14,7 +14,15 @@ from scipy.stats import multivariate_normal
 from acvb_core.data.synthetic_mixtures import block_images
 from acvb_core.data.table import Table
 from acvb_core.models.lfm.cells import Cells
-from acvb_core.models.lfm.ibp import ALPHA_PRIOR, NOISE_PRIOR, PSEUDO, WEIGHT_PRIOR, IbpGibbs, IbpState, upright
+from acvb_core.models.lfm.ibp import (
+    ALPHA_PRIOR,
+    NOISE_PRIOR,
+    PSEUDO,
+    WEIGHT_PRIOR,
+    IbpGibbs,
+    IbpState,
+    upright,
+)
 from acvb_core.models.lfm.ibp_features import draw_features, log_joint
 from acvb_core.models.lfm.ibp_weights import Widths, draw_weights, moments, weight_posterior
 

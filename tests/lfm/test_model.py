@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from acvb_core.core.protocols import Posterior
 from acvb_core.data.split import HeldOut, hold_out_cells
 from acvb_core.data.synthetic_mixtures import planted_features
 from acvb_core.data.table import Table
@@ -14,7 +15,6 @@ from acvb_core.models.lfm.cells import Cells
 from acvb_core.models.lfm.fab import Fab
 from acvb_core.models.lfm.model import LfmModel
 from acvb_core.models.lfm.state import posterior_of
-from acvb_core.core.protocols import Posterior
 from tests.reference import dense_lfm as dense
 from tests.reference.dense_lfm import Features
 from tests.reference.lfm_cases import random_case

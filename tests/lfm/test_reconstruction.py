@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from acvb_core.data.table import Table
 from acvb_core.core.errors import ParameterError
+from acvb_core.core.protocols import Posterior
+from acvb_core.data.table import Table
 from acvb_core.models.lfm.reconstruction import Reconstruction, reconstruct, row_position
 from acvb_core.models.lfm.state import posterior_of
-from acvb_core.core.protocols import Posterior
 
 
 def a_table(*, standardise: bool = True) -> Table:

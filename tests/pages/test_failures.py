@@ -10,9 +10,9 @@ import streamlit as st
 from streamlit.runtime.scriptrunner_utils.exceptions import RerunException, StopException
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 
+from acvb_core.core.errors import ParameterError
 from acvb_core.data.samples import load_sample
 from acvb_core.engine.fitting import fit
-from acvb_core.core.errors import ParameterError
 from pages.ui.shared.failures import contain_failure
 from tests.pages import tables
 from tests.pages.session import Open, texts

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from acvb_core.core.errors import AcvbError
 from acvb_core.data.relation import Relation
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.job import Job
 from acvb_core.engine.problem import Problem, pose
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import Verdict
-from acvb_core.core.errors import AcvbError
 from acvb_core.store.files import StoreError
 from acvb_core.store.jobbook import JobBook
 from acvb_core.store.runs import RunStore

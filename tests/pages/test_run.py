@@ -16,8 +16,8 @@ from acvb_core.engine.snapshot import Verdict
 from acvb_core.registry import methods_of
 from acvb_core.views.convergence import live_figure
 from pages.ui.running import costs, live
-from pages.ui.shared import picking, services
 from pages.ui.running.forms import fields, values_of
+from pages.ui.shared import picking, services
 from tests.pages.session import OTHER, Open, jobs_of, keys, press, texts, until
 
 

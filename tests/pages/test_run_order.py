@@ -14,9 +14,9 @@ from acvb_core.engine.fitting import fit
 from acvb_core.engine.job import Job
 from acvb_core.engine.problem import pose
 from acvb_core.engine.result import Result
+from pages.ui.running.run_order import order_runs
 from pages.ui.shared import format as say
 from pages.ui.shared import services
-from pages.ui.running.run_order import order_runs
 from tests.pages.session import WORKSPACE, Open, press, texts, until
 
 EXECUTOR = Executor(1)

@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 
 from acvb_core.core.clusters import rearrange
+from acvb_core.core.errors import ParameterError
 from acvb_core.data.relation import Relation
 from acvb_core.data.relations.readers import load_relation
 from acvb_core.data.samples import load_sample
@@ -24,7 +25,6 @@ from acvb_core.engine.problem import pose
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
 from acvb_core.engine.snapshot import Verdict
-from acvb_core.core.errors import ParameterError
 from acvb_core.store.export import (
     csv_text,
     plain,

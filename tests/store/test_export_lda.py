@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 from acvb_core.core.clusters import rearrange
+from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
@@ -20,7 +21,6 @@ from acvb_core.data.samples import load_sample
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
-from acvb_core.core.errors import ParameterError
 from acvb_core.evaluate.pyldavis import pyldavis_data
 from acvb_core.registry import method_row, methods_of
 from acvb_core.store.export import pyldavis_json, python_snippet, run_json, write_run

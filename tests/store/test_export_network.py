@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from acvb_core.core.errors import ParameterError
 from acvb_core.data.relation import Network, Relation
 from acvb_core.data.relations.readers import load_relation
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
-from acvb_core.core.errors import ParameterError
 from acvb_core.store.export import (
     posterior_arrays,
     python_snippet,

@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 
 import acvb_core
+from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpora.disk_writer import write_disk_corpus
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
@@ -25,7 +26,6 @@ from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.job import Status
 from acvb_core.engine.result import Result
-from acvb_core.core.errors import ParameterError
 from acvb_core.models.lda.trained import trained_topics
 from acvb_core.store.export import python_snippet, run_json, write_document_topics, write_run
 from acvb_core.store.export_lda import CHUNK

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from acvb_core.engine.result import Result
 from acvb_core.core.errors import ParameterError
+from acvb_core.engine.result import Result
 from acvb_core.store.files import StoreError
 from acvb_core.store.runs import RunStore
 from acvb_core.store.topic_names import MOST_CHARACTERS, TopicNames

@@ -13,10 +13,10 @@ import plotly.graph_objects as go
 import pytest
 from PIL import Image
 
+from acvb_core.core.errors import ParameterError
 from acvb_core.data.relation import Network, Relation
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
-from acvb_core.core.errors import ParameterError
 from acvb_core.evaluate.agreement import label_agreement
 from acvb_core.evaluate.group_graph import GroupGraph, group_graph
 from acvb_core.views.arrangement import arrange_network, arranged, as_read

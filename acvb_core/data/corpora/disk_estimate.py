@@ -13,6 +13,7 @@ from typing import NamedTuple, Unpack
 import numpy as np
 from scipy.optimize import brentq
 
+from acvb_core.core.errors import DataError
 from acvb_core.data.corpora.documents import read_documents
 from acvb_core.data.corpora.numbered import read_sizes
 from acvb_core.data.corpora.readers import read_entries
@@ -31,7 +32,6 @@ from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.report import plural
 from acvb_core.data.sources.byte_source import ByteSource, FileLike, Utf8Stream
 from acvb_core.data.sources.frames import FrameSource
-from acvb_core.core.errors import DataError
 
 _HEAD_COUNTS = 4 << 20
 _HEAD_TEXTS = 2 << 20

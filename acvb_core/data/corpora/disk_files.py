@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from acvb_core.core.errors import DataError
 from acvb_core.data.metadata import Kind, KindGuess, kind_of, string_values, typed_values
 from acvb_core.data.names import number_repeated
-from acvb_core.core.errors import DataError
 
 FORMAT = "acvb corpus on disk"
 VERSION = 1

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora.disk_files import (
     FORMAT,
     META,
@@ -28,7 +29,6 @@ from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.data.names import unique_names
 from acvb_core.data.sources.objects import to_array
-from acvb_core.core.errors import DataError, ParameterError
 
 #: Pairs of a shard: about 12 MB on disk, 32 MB in memory.
 SHARD_PAIRS = 4_000_000

@@ -10,6 +10,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora.cutting import WordFunction
 from acvb_core.data.corpora.disk_shards import SHARD_PAIRS, ShardWriter
 from acvb_core.data.corpora.disk_sink import AT_ONCE, DiskSink, EntrySpool
@@ -24,7 +25,6 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.data.report import ReadReport
 from acvb_core.data.sources.byte_source import FileLike
-from acvb_core.core.errors import DataError, ParameterError
 
 #: Documents one after another: where each begins, their words and counts.
 Piece = tuple[ArrayLike, ArrayLike, ArrayLike]

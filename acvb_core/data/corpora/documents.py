@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from acvb_core.core.errors import DataError
 from acvb_core.data.corpora.reading import Reading, RecordLines, change_fault
 from acvb_core.data.corpora.text_files import choose_files, list_first, open_files, read_text
 from acvb_core.data.names import make_unique
 from acvb_core.data.report import Fact, plural
 from acvb_core.data.sources.frames import FrameSource, read_texts
 from acvb_core.data.sources.text_lines import read_records, refuse_too_large
-from acvb_core.core.errors import DataError
 
 if TYPE_CHECKING:
     from acvb_core.data.corpora.disk_sink import DiskSink

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from acvb_core.core.errors import DataError
 from acvb_core.data.corpora.counts import (
     COUNT_REMEDY,
     MAX_COUNT,
@@ -24,7 +25,6 @@ from acvb_core.data.sources.byte_source import ByteSource, Utf8Stream
 from acvb_core.data.sources.objects import MAX_SIDE, check_size
 from acvb_core.data.sources.records import RecordReader
 from acvb_core.data.sources.text_lines import Vocabulary, open_lines
-from acvb_core.core.errors import DataError
 
 _UCI_SIZES = ("number of documents", "number of words", "number of lines that follow")
 _UCI_REMEDY = "The first three lines must hold the numbers of documents, words and lines that follow."

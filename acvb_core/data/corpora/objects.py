@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from acvb_core.core.errors import DataError, ParameterError, shorten
 from acvb_core.data.corpora.cutting import NO_PATTERN, TOKEN_PATTERN
 from acvb_core.data.corpora.documents import collect_documents
 from acvb_core.data.corpora.reading import CorpusLayout, CorpusOptions, resolve_columns
@@ -22,7 +23,6 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.data.report import Fact, ReadReport, plural
 from acvb_core.data.sources.objects import is_frame
 from acvb_core.data.sources.text_lines import read_vocabulary
-from acvb_core.core.errors import DataError, ParameterError, shorten
 
 #: Lists of words are taken as they are, but for how often a word must stand in them.
 LISTS_OF_WORDS = Tokeniser(lowercase=False, token_pattern=NO_PATTERN, numbers=True, stop_words=())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Unpack
 
+from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora.counts import AddEntries, CountsFound, read_counts
 from acvb_core.data.corpora.cutting import WordFunction
 from acvb_core.data.corpora.documents import read_documents
@@ -17,7 +18,6 @@ from acvb_core.data.corpora.texts import LoadedCorpus, MemorySink, Texts, corpus
 from acvb_core.data.corpora.tokeniser import Tokeniser, as_tokeniser
 from acvb_core.data.sources.byte_source import FileLike
 from acvb_core.data.sources.text_lines import Vocabulary, read_vocabulary
-from acvb_core.core.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
     from acvb_core.data.corpora.disk_sink import DiskSink

@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
 
+from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.report import Fact, plural
 from acvb_core.data.sources.byte_source import ByteSource
 from acvb_core.data.sources.formats import FileLayout, column_list, column_position
 from acvb_core.data.sources.text_lines import MAX_TEXT, open_lines
-from acvb_core.core.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
     from acvb_core.data.corpora.text_files import CorpusSource

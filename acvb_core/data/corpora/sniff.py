@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import fields, replace
 
+from acvb_core.core.errors import DataError
 from acvb_core.data.corpora.reading import CorpusLayout, CorpusOptions, resolve_columns
 from acvb_core.data.corpora.text_files import CorpusSource, TextFolder, open_files
 from acvb_core.data.relations.guess import inspect
@@ -19,7 +20,6 @@ from acvb_core.data.sources.recognisers import refuse_text_format
 from acvb_core.data.sources.records import delimiter_code
 from acvb_core.data.sources.text_lines import Head, best_head, one_line_fault, open_lines, read_records
 from acvb_core.data.sources.values import read_value
-from acvb_core.core.errors import DataError
 
 Records = Sequence[Sequence[str]]
 _HEAD_CHARACTERS = 1 << 22

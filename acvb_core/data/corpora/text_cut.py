@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 
+from acvb_core.core.errors import DataError
 from acvb_core.data.corpora.cutting import cut_by_function, cut_by_pattern, explain_uncut, take_words
 from acvb_core.data.report import Fact, plural
-from acvb_core.core.errors import DataError
 
 if TYPE_CHECKING:
     from acvb_core.data.corpora.tokeniser import Tokeniser

@@ -10,13 +10,13 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from acvb_core.core.errors import DataError
 from acvb_core.data.corpora.disk_files import META
 from acvb_core.data.report import Fact, plural
 from acvb_core.data.sources.byte_source import ByteSource
 from acvb_core.data.sources.frames import FrameChoices, FrameSource, open_source
 from acvb_core.data.sources.recognisers import refuse_text_format
 from acvb_core.data.sources.text_lines import open_lines, refuse_too_large
-from acvb_core.core.errors import DataError
 
 if TYPE_CHECKING:
     from acvb_core.data.corpora.reading import CorpusOptions

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from acvb_core.core.errors import DataError
 from acvb_core.data.corpora.counts import CountsFound
 from acvb_core.data.corpora.cutting import NO_PATTERN
 from acvb_core.data.corpora.documents import DocumentBatch
@@ -21,7 +22,6 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.data.metadata import typed_column, typed_values
 from acvb_core.data.names import make_unique
 from acvb_core.data.report import Fact, ReadReport, plural
-from acvb_core.core.errors import DataError
 
 if TYPE_CHECKING:
     from acvb_core.data.disk_corpus import DiskCorpus

@@ -10,6 +10,8 @@ from typing import Any
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 from stop_words import AVAILABLE_LANGUAGES, get_stop_words
 
+from acvb_core.core.errors import ParameterError
+from acvb_core.core.parameters import Parameter
 from acvb_core.data.corpora.cutting import (
     NO_PATTERN,
     TOKEN_PATTERN,
@@ -22,8 +24,6 @@ from acvb_core.data.corpora.cutting import (
     name_of,
 )
 from acvb_core.data.corpora.text_cut import CutTexts, Selection, TokeniserPreview
-from acvb_core.core.errors import ParameterError
-from acvb_core.core.parameters import Parameter
 
 #: Languages whose stop words are offered, by their English names. Chinese and Japanese are written without blanks:
 #: only a tokeniser of one's own finds their stop words.

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from acvb_core.core.errors import DataError
 from acvb_core.data.relation import Relation
 from acvb_core.data.relations.layout import Sides
 from acvb_core.data.relations.nodes import Side
 from acvb_core.data.relations.patterns import Codes, Pairs, as_pattern, intersect, subtract
 from acvb_core.data.report import Fact, plural
 from acvb_core.data.sources.values import LINK, MISSING, ZERO, ValueSummary
-from acvb_core.core.errors import DataError
 
 MAX_UNLISTED = 50_000_000  # pairs held as missing because a file does not list them; 5 bytes each
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from acvb_core.core.errors import DataError
 from acvb_core.data.names import text_of
 from acvb_core.data.relations.assemble import Assembled, ContradictionError, Entries, assemble
 from acvb_core.data.relations.guess import inspect
@@ -26,7 +27,6 @@ from acvb_core.data.sources.frames import (
 )
 from acvb_core.data.sources.records import RecordBatch, RecordReader
 from acvb_core.data.sources.values import LINK, ZERO, LabelTable, ValueReader
-from acvb_core.core.errors import DataError
 
 _Records = RecordReader | FrameRecords
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.names import text_of
 from acvb_core.data.relations.assemble import Assembled, ContradictionError, Entries, assemble
 from acvb_core.data.relations.layout import ReadOptions, Sides
@@ -22,7 +23,6 @@ from acvb_core.data.relations.nodes import Side, make_side
 from acvb_core.data.report import Fact, plural
 from acvb_core.data.sources.byte_source import ByteSource
 from acvb_core.data.sources.values import ILLEGAL, ValueSummary, checked_threshold, read_value
-from acvb_core.core.errors import DataError, ParameterError
 
 WRITE_AGAIN = "Write the file again with the program it comes from"
 _GML_HEAD = re.compile(r"^\s*graph\s*\[", re.MULTILINE)

@@ -8,11 +8,11 @@ import warnings
 from collections import Counter
 from xml.etree.ElementTree import ParseError
 
+from acvb_core.core.errors import DataError
 from acvb_core.data.relations.graph import WRITE_AGAIN, Graph, graph_of_networkx, read_gml, read_node_link
 from acvb_core.data.report import Fact, plural
 from acvb_core.data.sources.byte_source import ByteSource, Utf8Stream
 from acvb_core.data.sources.objects import check_size
-from acvb_core.core.errors import DataError
 
 #: Bytes of a graph file (unpacked): in memory a graph takes about ten times as much.
 MAX_GRAPH_BYTES = 200_000_000

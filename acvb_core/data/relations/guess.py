@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
+from acvb_core.core.errors import DataError
 from acvb_core.data.relations.layout import COLUMN_FORMATS, Layout, ReadOptions, holds_texts
 from acvb_core.data.sources.byte_source import ByteSource
 from acvb_core.data.sources.formats import PREVIEW_FIELDS, PREVIEW_ROWS, resolve_format, wanted_format
 from acvb_core.data.sources.frames import Frame, FrameSource
 from acvb_core.data.sources.text_lines import GUESS_RECORDS, one_line_fault, read_head
 from acvb_core.data.sources.values import ILLEGAL, read_value, value_kind
-from acvb_core.core.errors import DataError
 
 Records = Sequence[Sequence[str]]
 Heading = Literal["directed", "network"] | None

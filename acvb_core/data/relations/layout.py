@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.sources.formats import FileLayout, column_list, column_position, formats_of
 from acvb_core.data.sources.frames import FrameChoices
 from acvb_core.data.sources.objects import MAX_SIDE
 from acvb_core.data.sources.records import BLOCK_BYTES
-from acvb_core.core.errors import DataError, ParameterError
 
 ColumnChoice = str | int | Literal[False] | None
 Domains = Literal["auto", "one", "two"]

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import io as scipy_io
 from scipy import sparse
 
+from acvb_core.core.errors import DataError, shorten
 from acvb_core.data.names import refuse_repeated
 from acvb_core.data.relations.assemble import Assembled, ContradictionError, Entries, assemble
 from acvb_core.data.relations.layout import Layout, ReadOptions, Sides, no_data_fault
@@ -27,7 +28,6 @@ from acvb_core.data.sources.objects import (
 )
 from acvb_core.data.sources.records import RecordBatch
 from acvb_core.data.sources.values import LINK, MISSING, ZERO, ValueReader, ValueSummary, checked_threshold
-from acvb_core.core.errors import DataError, shorten
 
 #: Entries taken over at a time.
 _PIECE = 1 << 20

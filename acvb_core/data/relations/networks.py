@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from acvb_core.core.errors import DataError
 from acvb_core.data.relation import Network, Relation
 from acvb_core.data.relations.patterns import as_pattern
 from acvb_core.data.report import Fact, plural
 from acvb_core.data.sources.objects import to_sparse
-from acvb_core.core.errors import DataError
 
 #: Pairs held as missing because no data were given for them; 5 bytes each.
 MAX_UNGIVEN = 50_000_000

@@ -11,6 +11,7 @@ from typing import Any, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.relation import Relation
 from acvb_core.data.relations.guess import heads_node_list, inspect
 from acvb_core.data.relations.layout import ReadOptions
@@ -19,7 +20,6 @@ from acvb_core.data.sources.byte_source import ByteSource, FileLike, Utf8Stream
 from acvb_core.data.sources.formats import column_position
 from acvb_core.data.sources.recognisers import refuse_text_format
 from acvb_core.data.sources.records import ONE_FIELD, RecordReader
-from acvb_core.core.errors import DataError, ParameterError
 
 NodeList = Sequence[str] | FileLike
 #: Returns the `source`, `line` and `column` of a label code, for an error.

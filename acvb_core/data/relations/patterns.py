@@ -9,9 +9,9 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy import sparse
 
+from acvb_core.core.errors import DataError
 from acvb_core.data.sources.objects import to_sparse
 from acvb_core.data.sources.values import checked_threshold
-from acvb_core.core.errors import DataError
 
 Codes = NDArray[np.int32]
 

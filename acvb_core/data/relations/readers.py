@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
+from acvb_core.core.errors import ParameterError
 from acvb_core.data.relation import Relation
 from acvb_core.data.relations.assemble import Assembled, object_facts
 from acvb_core.data.relations.edges import EdgeListReader, open_pairs
@@ -25,7 +26,6 @@ from acvb_core.data.report import ReadReport
 from acvb_core.data.sources.byte_source import ByteSource, FileLike
 from acvb_core.data.sources.frames import FrameSource, open_source
 from acvb_core.data.sources.objects import is_frame
-from acvb_core.core.errors import ParameterError
 
 
 @dataclass(frozen=True, eq=False)

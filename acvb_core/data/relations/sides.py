@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 from scipy import sparse
 
+from acvb_core.core.errors import DataError
 from acvb_core.data.relation import Relation
 from acvb_core.data.relations.assemble import Assembled, links_fact, missing_facts
 from acvb_core.data.relations.guess import Heading, heading
@@ -15,7 +16,6 @@ from acvb_core.data.relations.layout import GRAPH_FORMATS, Layout, ReadOptions, 
 from acvb_core.data.relations.networks import as_network, as_two_sided, goes_both_ways
 from acvb_core.data.relations.patterns import as_pattern
 from acvb_core.data.report import Fact, plural
-from acvb_core.core.errors import DataError
 
 _SAME, _TWO = "The two sides are the same objects", "The two sides are two kinds of objects"
 # Fewer links that go both ways can be chance.

@@ -14,9 +14,9 @@ import zlib
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TextIO, cast
 
+from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.sources import formats
 from acvb_core.data.sources.recognisers import GZIP, NPY, ZIP, marked_encoding
-from acvb_core.core.errors import DataError, ParameterError
 
 FileLike = str | os.PathLike[str] | bytes | BinaryIO | TextIO
 

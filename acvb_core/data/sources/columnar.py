@@ -13,11 +13,11 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.report import Fact, plural
 from acvb_core.data.sources.byte_source import ByteSource, FileLike
 from acvb_core.data.sources.frames import LINES, Frame, FrameChoices
 from acvb_core.data.sources.text_lines import open_lines
-from acvb_core.core.errors import DataError, ParameterError
 
 #: Rows that are turned into Arrow at a time, where a library gives Python values.
 _ROWS = 1 << 14

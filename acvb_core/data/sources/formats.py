@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.sources.recognisers import (
     PROMISED_KINDS,
     ending_of,
@@ -24,7 +25,6 @@ from acvb_core.data.sources.recognisers import (
     refuse_binary,
     starts_with,
 )
-from acvb_core.core.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
     from acvb_core.data.sources.byte_source import ByteSource

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.report import Fact, plural
 from acvb_core.data.sources.byte_source import ByteSource, FileLike, Utf8Stream
 from acvb_core.data.sources.formats import FileLayout, Kind
 from acvb_core.data.sources.records import RecordBatch, RecordReader
-from acvb_core.core.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -16,10 +16,10 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 from scipy import sparse
 
+from acvb_core.core.errors import DataError
 from acvb_core.data.report import plural
 from acvb_core.data.sources.byte_source import ByteSource
 from acvb_core.data.sources.frames import Frame
-from acvb_core.core.errors import DataError
 
 #: Objects of a side that a matrix or a shape may claim without naming them: each costs about 100 bytes.
 MAX_SIDE = 50_000_000

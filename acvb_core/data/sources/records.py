@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.report import plural
 from acvb_core.data.sources import csv_kernel as kernel
 from acvb_core.data.sources.byte_source import Utf8Stream
-from acvb_core.core.errors import DataError, ParameterError
 
 BLOCK_BYTES = 1 << 19
 ONE_FIELD = ""  # the delimiter of a file in which every line is one field

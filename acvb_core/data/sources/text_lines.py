@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from acvb_core.core.errors import DataError
 from acvb_core.data.report import plural
 from acvb_core.data.sources.byte_source import ByteSource, FileLike, Utf8Stream
 from acvb_core.data.sources.recognisers import refuse_text_format
 from acvb_core.data.sources.records import cut_head
 from acvb_core.data.sources.values import read_value
-from acvb_core.core.errors import DataError
 
 #: Records that guesses are made from.
 GUESS_RECORDS = 50

@@ -11,8 +11,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from acvb_core.data.sources.records import RecordBatch
 from acvb_core.core.errors import DataError, ParameterError
+from acvb_core.data.sources.records import RecordBatch
 
 ZERO, LINK, MISSING, ILLEGAL = range(4)
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from acvb_core.core.errors import DataError
 from acvb_core.data.names import refuse_repeated
 from acvb_core.data.report import ReadReport, plural
 from acvb_core.data.sources.values import NO_WORDS, YES_WORDS
@@ -15,7 +16,6 @@ from acvb_core.data.table import Floats, Table, list_names, same_valued
 from acvb_core.data.tables.columns import DRESSED, UNDRESSED, RawTable
 from acvb_core.data.tables.image import Image
 from acvb_core.data.tables.layout import TableLayout
-from acvb_core.core.errors import DataError
 
 #: A column of more different texts than this is no set of categories.
 MOST_CATEGORIES = 100

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from acvb_core.core.errors import DataError
 from acvb_core.data.report import Fact
 from acvb_core.data.sources.byte_source import ByteSource
 from acvb_core.data.sources.formats import column_position
@@ -29,7 +30,6 @@ from acvb_core.data.tables.layout import (
     inspect_columns,
     is_number,
 )
-from acvb_core.core.errors import DataError
 
 #: What is a number to people, but has separators of thousands, or a sign of per cent or of a currency.
 DRESSED = re.compile(r"[+-]?[$€£¥]?\s*[+-]?\d[\d.,'’\s]*[%$€£¥]?")

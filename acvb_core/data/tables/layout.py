@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 
 import pyarrow as pa
 
+from acvb_core.core.errors import ParameterError
 from acvb_core.data.relations.guess import CORNER_NAMES
 from acvb_core.data.sources.byte_source import ByteSource
 from acvb_core.data.sources.formats import PREVIEW_FIELDS, PREVIEW_ROWS, FileLayout
@@ -17,7 +18,6 @@ from acvb_core.data.sources.records import BLOCK_BYTES
 from acvb_core.data.sources.text_lines import read_head
 from acvb_core.data.sources.values import MISSING_WORDS
 from acvb_core.data.tables.image import ImageSize, parse_image_size
-from acvb_core.core.errors import ParameterError
 
 #: What stands for a missing cell, in lower case: the other readers' signs and some that only tables of numbers have.
 MISSING = MISSING_WORDS | {"-", "--", ".", "n.a.", "#n/a", "none", "<na>"}

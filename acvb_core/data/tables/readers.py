@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from acvb_core.core.errors import DataError
 from acvb_core.data.report import plural
 from acvb_core.data.sources.byte_source import ByteSource
 from acvb_core.data.sources.frames import open_source
@@ -17,7 +18,6 @@ from acvb_core.data.tables.build import LoadedTable, build_table
 from acvb_core.data.tables.columns import RawTable, read_columns
 from acvb_core.data.tables.image import pixel_names
 from acvb_core.data.tables.layout import TableLayout, TableOptions, inspect_columns
-from acvb_core.core.errors import DataError
 
 #: Arrays of an npz file that are no cells.
 _BESIDE = ("rows", "columns", "labels")

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from acvb_core.core.protocols import Checkpoint
 from acvb_core.models.irm.domain import DomainPass, Order
 from acvb_core.models.irm.state import IrmState
 from acvb_core.models.irm.sweeping import VariationalMethod
-from acvb_core.core.protocols import Checkpoint
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from acvb_core.core.protocols import Checkpoint
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.kernels import Floats
 from acvb_core.models.irm.state import IrmState
 from acvb_core.models.irm.subspace import leading_vectors
-from acvb_core.core.protocols import Checkpoint
 
 #: Directions of each kind, vectors carried along beside them, and iterations.
 _DIRECTIONS, _EXTRA, _ITERATIONS = 2, 6, 6

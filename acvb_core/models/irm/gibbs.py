@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import betaln
 
 from acvb_core.core.clusters import order_by_size, take
+from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, Unaveraged, no_checkpoint
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.hyper import Hyper
 from acvb_core.models.irm.kernels import (
@@ -28,7 +29,6 @@ from acvb_core.models.irm.kernels import (
 from acvb_core.models.irm.layout import TWO_DOMAINS, Layout
 from acvb_core.models.irm.start import Start
 from acvb_core.models.irm.state import IrmState, block_counts, observed_sums, posterior_of
-from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, Unaveraged, no_checkpoint
 
 Labels = NDArray[np.int64]
 

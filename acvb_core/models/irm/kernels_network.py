@@ -15,8 +15,8 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.models.irm.kernels import NEGLIGIBLE, OPTIONS, SMALLEST, Floats, log_prior, normalise, total_of
 from acvb_core.core.special import lbeta
+from acvb_core.models.irm.kernels import NEGLIGIBLE, OPTIONS, SMALLEST, Floats, log_prior, normalise, total_of
 
 Indices = NDArray[np.int32]
 #: Rows of the small arrays that hold what an object brings: ones, zeros of its own row, ones, zeros of its column.

@@ -11,12 +11,12 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from acvb_core.core.special import lbeta, trigamma
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.kernels import NEGLIGIBLE, OPTIONS, SMALLEST, Floats, log_prior, normalise
 from acvb_core.models.irm.kernels_network import Indices, bring, shift, with_object
 from acvb_core.models.irm.layout import Layout
 from acvb_core.models.irm.state import block_counts
-from acvb_core.core.special import lbeta, trigamma
 
 
 def spread_counts(relation: Relation, spread: Floats, layout: Layout) -> Floats:

@@ -18,8 +18,16 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.models.irm.kernels import NEGLIGIBLE, OPTIONS, Floats, add_share, log_prior, normalise, total_of
 from acvb_core.core.special import lbeta, trigamma
+from acvb_core.models.irm.kernels import (
+    NEGLIGIBLE,
+    OPTIONS,
+    Floats,
+    add_share,
+    log_prior,
+    normalise,
+    total_of,
+)
 
 # Position of the three variances in arrays whose first axis has length 3.
 ONES, ZEROS, TOTAL = 0, 1, 2

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaln, xlogy
 
-from acvb_core.models.irm.kernels import OPTIONS, Floats
-from acvb_core.models.irm.state import IrmState, stick_log_evidence
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.core.special import lbeta
+from acvb_core.models.irm.kernels import OPTIONS, Floats
+from acvb_core.models.irm.state import IrmState, stick_log_evidence
 
 #: A merge must raise the bound by more than this (nats), or rounding could undo and redo it.
 _LEAST_GAIN = 1e-6

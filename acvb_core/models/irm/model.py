@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from acvb_core.core.protocols import Checkpoint, Posterior, Responsibilities, no_checkpoint
 from acvb_core.data.relation import Relation
 from acvb_core.data.split import HeldOut
 from acvb_core.evaluate.heldout import LinkScore, score_links
@@ -17,7 +18,6 @@ from acvb_core.models.irm.layout import TWO_DOMAINS, Layout
 from acvb_core.models.irm.network import NetworkPass
 from acvb_core.models.irm.state import IrmState, block_counts, hyper_of, lower_bound
 from acvb_core.models.irm.summary import result_tables
-from acvb_core.core.protocols import Checkpoint, Posterior, Responsibilities, no_checkpoint
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from acvb_core.core.protocols import Checkpoint
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.merge import merge_clusters, promising_merges
 from acvb_core.models.irm.refused import Refused
 from acvb_core.models.irm.split import promising_splits, split_clusters
 from acvb_core.models.irm.state import IrmState, lower_bound, tidy
-from acvb_core.core.protocols import Checkpoint
 
 #: Sweeps before the first moves: earlier, clusters that are still taking shape would be lost.
 MOVES_FROM = 15

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from acvb_core.models.irm.kernels import NEGLIGIBLE, OPTIONS, Floats
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
+from acvb_core.models.irm.kernels import NEGLIGIBLE, OPTIONS, Floats
 
 #: Additions a kernel call may do: some 30 ms.
 _ADDITIONS = 30_000_000

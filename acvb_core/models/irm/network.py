@@ -7,12 +7,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.kernels import Floats
 from acvb_core.models.irm.kernels_network import zeroth_order_network
 from acvb_core.models.irm.kernels_network_second import second_order_network, spread_counts
 from acvb_core.models.irm.state import IrmState
-from acvb_core.core.protocols import Checkpoint, no_checkpoint
 
 Order = Literal["zeroth", "paper"]
 

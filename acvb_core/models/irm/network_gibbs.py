@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numba as nb
 import numpy as np
 
+from acvb_core.core.protocols import Checkpoint
 from acvb_core.models.irm.gibbs import GibbsState, Labels, SamplingMethod, grown, one_hot, without_gaps
 from acvb_core.models.irm.kernels import OPTIONS, Floats, normalise
 from acvb_core.models.irm.kernels_network import Indices, bring, cluster_terms, refresh, shift
 from acvb_core.models.irm.network import NetworkPass
 from acvb_core.models.irm.state import IrmState, block_counts
-from acvb_core.core.protocols import Checkpoint
 
 
 @dataclass(frozen=True)

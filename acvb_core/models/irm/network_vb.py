@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import psi
 
+from acvb_core.core.protocols import Checkpoint
 from acvb_core.models.irm.kernels import OPTIONS, Floats, normalise
 from acvb_core.models.irm.kernels_network import IN_ONES, IN_ZEROS, OUT_ONES, OUT_ZEROS, Indices, bring
 from acvb_core.models.irm.network import NetworkPass
 from acvb_core.models.irm.state import IrmState, block_counts
 from acvb_core.models.irm.sweeping import VariationalMethod
 from acvb_core.models.irm.vb import expected_log_shares
-from acvb_core.core.protocols import Checkpoint
 
 #: Nanoseconds of a multiplication and addition of the kernel, by which its calls are cut.
 _NS = 1.0

@@ -7,6 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from acvb_core.core.averaging import Averaged, SampleMean
+from acvb_core.core.parameters import Parameter
+from acvb_core.core.protocols import Inference, Model
+from acvb_core.core.rows import AUTO_BURN_IN, TOLERANCE, Method, ModelRow, Values, burn_in, max_sweeps
 from acvb_core.data.relation import Network, Relation
 from acvb_core.data.split import hold_out
 from acvb_core.models.irm.cvb import CollapsedIrm
@@ -22,9 +25,6 @@ from acvb_core.models.irm.network_gibbs import GibbsNetwork
 from acvb_core.models.irm.network_vb import VariationalNetwork
 from acvb_core.models.irm.start import Start
 from acvb_core.models.irm.vb import VariationalIrm
-from acvb_core.core.parameters import Parameter
-from acvb_core.core.protocols import Inference, Model
-from acvb_core.core.rows import AUTO_BURN_IN, TOLERANCE, Method, ModelRow, Values, burn_in, max_sweeps
 
 
 def _irm_model(relation: Any) -> Model:

@@ -15,14 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
+from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.directions import Residuals
 from acvb_core.models.irm.domain import DomainPass
 from acvb_core.models.irm.kernels import Floats
 from acvb_core.models.irm.network import NetworkPass
 from acvb_core.models.irm.refused import Refused
-from acvb_core.models.irm.state import IrmState, block_counts, block_log_evidence, observed_sums, stick_log_evidence
-from acvb_core.core.protocols import Checkpoint, no_checkpoint
+from acvb_core.models.irm.state import (
+    IrmState,
+    block_counts,
+    block_log_evidence,
+    observed_sums,
+    stick_log_evidence,
+)
 
 #: An object is a member of a cluster that holds more than this share of it; a cluster of fewer members is left alone.
 _MEMBER, _FEWEST = 0.1, 6

@@ -10,12 +10,12 @@ import numpy as np
 from scipy.special import betaln, xlogy
 
 from acvb_core.core.clusters import Order, is_identity, order_by_size, renormalise, take
+from acvb_core.core.protocols import Array, Checkpoint, Posterior, no_checkpoint
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.hyper import Hyper
 from acvb_core.models.irm.kernels import Floats
 from acvb_core.models.irm.layout import TWO_DOMAINS, Layout
 from acvb_core.models.irm.neighbours import neighbour_sums
-from acvb_core.core.protocols import Array, Checkpoint, Posterior, no_checkpoint
 
 
 @dataclass(frozen=True)

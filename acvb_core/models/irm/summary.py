@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 from scipy.special import betaincinv, xlogy
 
+from acvb_core.core.protocols import Posterior
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.hyper import Hyper
 from acvb_core.models.irm.kernels import Floats
 from acvb_core.models.irm.layout import Layout
-from acvb_core.core.protocols import Posterior
 
 
 def result_tables(

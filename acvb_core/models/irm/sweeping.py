@@ -9,13 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from acvb_core.core.clusters import Order
+from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, Unaveraged, no_checkpoint
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.hyper import Hyper, update_hyper
 from acvb_core.models.irm.layout import TWO_DOMAINS, Layout
 from acvb_core.models.irm.moves import MOVES, MOVES_FROM, MoveMemory, Moves
 from acvb_core.models.irm.start import Start
 from acvb_core.models.irm.state import IrmState, block_counts, posterior_of, tidy
-from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, Unaveraged, no_checkpoint
 
 #: Priors of the blocks are learned to the end once the first moves have been made. Earlier, while clusters hardly
 #: differ, the best prior is one that lets no block differ from the others: it would hold them there and merge them all.

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import psi
 
+from acvb_core.core.protocols import Checkpoint
 from acvb_core.models.irm.kernels import Floats
 from acvb_core.models.irm.state import IrmState, observed_sums
 from acvb_core.models.irm.sweeping import VariationalMethod
-from acvb_core.core.protocols import Checkpoint
 
 
 @dataclass(frozen=True)

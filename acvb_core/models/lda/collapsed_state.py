@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.kernels import Singles, add_counts
 from acvb_core.models.lda.state import Counts, Tokens
-from acvb_core.core.protocols import Checkpoint, no_checkpoint
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from acvb_core.core.clusters import Order, renormalise
+from acvb_core.core.protocols import Checkpoint, Posterior, Responsibilities, SweepInfo, no_checkpoint
 from acvb_core.models.lda.collapsed_state import CollapsedState, Work, counted
 from acvb_core.models.lda.hyper import learn_now, minka_step, still_moving
 from acvb_core.models.lda.kernels import Singles, add_log_absences, zeroth_order
@@ -15,7 +16,6 @@ from acvb_core.models.lda.kernels_second import second_order
 from acvb_core.models.lda.method import VariationalMethod, is_beginning
 from acvb_core.models.lda.start import random_responsibilities, warm_responsibilities
 from acvb_core.models.lda.state import TOPICS, Counts, apart_copy, posterior_of
-from acvb_core.core.protocols import Checkpoint, Posterior, Responsibilities, SweepInfo, no_checkpoint
 
 #: Sweeps after which the counts are added up anew from the responsibilities, so that rounding cannot pile up.
 REBUILD_EVERY = 50

@@ -8,9 +8,9 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from acvb_core.models.lda.kernels import OPTIONS, Floats
 from acvb_core.core.protocols import Array
 from acvb_core.core.special import lgamma, trigamma
+from acvb_core.models.lda.kernels import OPTIONS, Floats
 
 _AT_ONCE = 4_000_000  # counts in one call of a kernel: some 50 ms
 

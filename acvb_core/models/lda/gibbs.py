@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.core.errors import ParameterError
+from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, no_checkpoint
+from acvb_core.core.special import log, log_single
 from acvb_core.models.lda.hyper import Concentrations, learn_now, minka_step
 from acvb_core.models.lda.kernels import GAP, OPTIONS, Floats, Integers, Singles, chunk_pairs, workspace
 from acvb_core.models.lda.method import LdaMethod
 from acvb_core.models.lda.state import Counts, posterior_of
-from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, no_checkpoint
-from acvb_core.core.special import log, log_single
 
 _ZERO, _ONE = np.float32(0), np.float32(1)
 _BLOCK = 16  # topics

@@ -7,8 +7,8 @@ from typing import Any
 import numba as nb
 import numpy as np
 
-from acvb_core.models.lda.kernels import OPTIONS, Floats, Integers, Singles, workspace
 from acvb_core.core.special import exp_single, log, log_single
+from acvb_core.models.lda.kernels import OPTIONS, Floats, Integers, Singles, workspace
 
 _ZERO, _ONE, _HALF = np.float32(0), np.float32(1), np.float32(0.5)
 

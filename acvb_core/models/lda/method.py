@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from acvb_core.core.protocols import Unaveraged
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.state import Tokens
-from acvb_core.core.protocols import Unaveraged
 
 #: A run is not judged before this sweep …
 BEGINNING = 20

@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import gammaln, polygamma
 
+from acvb_core.core.protocols import Array, Checkpoint, Posterior, Responsibilities, no_checkpoint
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.corpus_split import HeldOutWords
 from acvb_core.evaluate.completion import Completion
@@ -31,7 +32,6 @@ from acvb_core.models.lda.topics import (
     word_table,
 )
 from acvb_core.models.lda.transform import completed, corpus_like, fold_in, settled_counts, transformed
-from acvb_core.core.protocols import Array, Checkpoint, Posterior, Responsibilities, no_checkpoint
 
 _NO_RESPONSIBILITIES = np.zeros((0, 1), np.float32)
 

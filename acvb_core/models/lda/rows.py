@@ -7,10 +7,13 @@ from functools import partial
 from typing import Any, Literal
 
 from acvb_core.core.averaging import Averaged
+from acvb_core.core.errors import ParameterError
+from acvb_core.core.parameters import Parameter
+from acvb_core.core.protocols import Model
+from acvb_core.core.rows import AUTO_BURN_IN, TOLERANCE, Method, ModelRow, Values, burn_in, max_sweeps
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.corpus_split import hold_out_documents, hold_out_tokens
 from acvb_core.data.disk_corpus import DiskCorpus
-from acvb_core.core.errors import ParameterError
 from acvb_core.models.lda.cvb import CollapsedLda
 from acvb_core.models.lda.display import DISPLAY
 from acvb_core.models.lda.gibbs import GibbsLda
@@ -22,9 +25,6 @@ from acvb_core.models.lda.stream_model import DiskLdaModel
 from acvb_core.models.lda.stream_rows import stream_methods
 from acvb_core.models.lda.trained import TrainedTopics
 from acvb_core.models.lda.vb import VariationalLda
-from acvb_core.core.parameters import Parameter
-from acvb_core.core.protocols import Model
-from acvb_core.core.rows import AUTO_BURN_IN, TOLERANCE, Method, ModelRow, Values, burn_in, max_sweeps
 
 
 def _model(corpus: Any) -> Model:

@@ -10,13 +10,13 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from acvb_core.core.special import log
 from acvb_core.data.disk_corpus import Shard
 from acvb_core.models.lda.kernels import OPTIONS, Floats, Integers, Singles, workspace
 from acvb_core.models.lda.kernels_prior import learn_alpha
 from acvb_core.models.lda.minibatch import Batch, MinibatchMethod
 from acvb_core.models.lda.state import apart
 from acvb_core.models.lda.stream_state import Work
-from acvb_core.core.special import log
 
 _RATES = 1 << 14
 

@@ -10,14 +10,14 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from acvb_core.core.protocols import Array
+from acvb_core.core.special import log
 from acvb_core.data.disk_corpus import Shard
 from acvb_core.models.lda.kernels import OPTIONS, Floats, Integers, Singles, prefetch, workspace
 from acvb_core.models.lda.kernels_prior import learn_alpha
 from acvb_core.models.lda.state import apart
 from acvb_core.models.lda.stream import StreamMethod
 from acvb_core.models.lda.stream_state import Renewal, StreamState, Work
-from acvb_core.core.protocols import Array
-from acvb_core.core.special import log
 
 _AHEAD = 2
 _RATES = 1 << 14

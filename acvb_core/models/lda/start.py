@@ -5,11 +5,11 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
+from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.kernels import OPTIONS, Integers, Singles
 from acvb_core.models.lda.state import Counts, Tokens, apart
 from acvb_core.models.lda.transform import settle
-from acvb_core.core.protocols import Checkpoint, no_checkpoint
 
 _NUMBERS = 1 << 22  # drawn between two checkpoints
 

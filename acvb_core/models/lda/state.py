@@ -11,10 +11,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from acvb_core.core.protocols import Array, Posterior
 from acvb_core.data.corpus import Corpus
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.kernels import GAP, Floats, Singles, chunk_pairs
-from acvb_core.core.protocols import Array, Posterior
 
 TOPICS = "topics"
 

@@ -11,6 +11,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from acvb_core.core.protocols import Array, Checkpoint, Posterior, SweepInfo, Unaveraged, no_checkpoint
 from acvb_core.data.disk_corpus import Shard
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.kernels import OPTIONS, Singles, chunk_pairs
@@ -18,7 +19,6 @@ from acvb_core.models.lda.kernels_prior import FLOOR
 from acvb_core.models.lda.state import TOPICS, apart
 from acvb_core.models.lda.stream_source import Feed, Source
 from acvb_core.models.lda.stream_state import Prior, StreamState, Work
-from acvb_core.core.protocols import Array, Checkpoint, Posterior, SweepInfo, Unaveraged, no_checkpoint
 
 if TYPE_CHECKING:
     from acvb_core.models.lda.trained import TrainedTopics

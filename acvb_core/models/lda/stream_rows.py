@@ -8,6 +8,8 @@ from functools import partial
 from typing import Any
 
 from acvb_core.core.averaging import Averaged
+from acvb_core.core.parameters import Parameter
+from acvb_core.core.rows import TOLERANCE, Method, Range, Values
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.kernels_prior import FIXED, FROZEN, LEFT_TO_RIGHT, PAPER
 from acvb_core.models.lda.scvb0 import StochasticCvb0
@@ -15,8 +17,6 @@ from acvb_core.models.lda.sdm import EARLY, DivergenceMinimisation
 from acvb_core.models.lda.stream import MOST_IN_WINDOW, WINDOW_SHARE, StreamMethod
 from acvb_core.models.lda.stream_source import source_of
 from acvb_core.models.lda.svb import StochasticVb
-from acvb_core.core.parameters import Parameter
-from acvb_core.core.rows import TOLERANCE, Method, Range, Values
 
 Build = Callable[..., StreamMethod]
 

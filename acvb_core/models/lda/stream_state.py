@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from acvb_core.core.protocols import Posterior
 from acvb_core.models.lda.kernels import Floats, Singles
 from acvb_core.models.lda.state import TOPICS, apart, apart_copy
-from acvb_core.core.protocols import Posterior
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,9 +12,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from acvb_core.core.clusters import order_by_size, rearrange
+from acvb_core.core.errors import ParameterError
+from acvb_core.core.protocols import Array, Posterior
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
-from acvb_core.core.errors import ParameterError
 from acvb_core.evaluate.completion import Completion
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.kernels import Floats, Singles
@@ -23,7 +24,6 @@ from acvb_core.models.lda.state import TOPICS, apart
 from acvb_core.models.lda.stream_state import Prior, StreamState
 from acvb_core.models.lda.topics import word_probability, word_table
 from acvb_core.models.lda.transform import completed, corpus_like, transformed
-from acvb_core.core.protocols import Array, Posterior
 
 if TYPE_CHECKING:
     from acvb_core.models.lda.stream import StreamMethod

@@ -12,15 +12,15 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
+from acvb_core.core.errors import DataError, ParameterError
+from acvb_core.core.protocols import Array
 from acvb_core.data.corpora.objects import LISTS_OF_WORDS, plain_documents
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
-from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.evaluate.completion import Completion, document_completion
 from acvb_core.models.lda.kernels import OPTIONS, Floats, Integers, Singles, workspace
 from acvb_core.models.lda.state import Tokens, apart
-from acvb_core.core.protocols import Array
 
 #: A document is done when its tokens' topics move less than this (mean over tokens of the L1 norm) …
 SETTLED = 1e-4

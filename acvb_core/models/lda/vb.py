@@ -9,13 +9,13 @@ import numba as nb
 import numpy as np
 
 from acvb_core.core.clusters import Order, mean_l1_change, take
+from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, no_checkpoint
+from acvb_core.core.special import digamma, log
 from acvb_core.models.lda.hyper import Concentrations, learn_now, minka_step, still_moving
 from acvb_core.models.lda.kernels import OPTIONS, Floats, Integers, Singles, workspace
 from acvb_core.models.lda.method import VariationalMethod, is_beginning
 from acvb_core.models.lda.start import noisy_counts
 from acvb_core.models.lda.state import TOPICS, Counts, apart, apart_copy, posterior_of
-from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, no_checkpoint
-from acvb_core.core.special import digamma, log
 
 
 @dataclass(frozen=True, eq=False)

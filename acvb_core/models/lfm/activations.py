@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.models.lfm.cells import Cells, Floats
 from acvb_core.models.lfm.kernels import update_feature
 from acvb_core.models.lfm.least_squares import Fit
-from acvb_core.core.protocols import Checkpoint, no_checkpoint
 
 #: Features whose fields come from one product; with missing cells every pair of a block has a product of its own.
 _BLOCK, _BLOCK_MISSING = 16, 4

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.core.clusters import is_identity, order_by_size
+from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, Unaveraged, no_checkpoint
 from acvb_core.models.lfm.activations import update_activations
 from acvb_core.models.lfm.cells import Cells, Floats
 from acvb_core.models.lfm.fab_moves import find_move, turn
@@ -16,7 +17,6 @@ from acvb_core.models.lfm.fab_recode import recoded
 from acvb_core.models.lfm.least_squares import fit_weights
 from acvb_core.models.lfm.start import independent_start, random_start
 from acvb_core.models.lfm.state import FEATURES, FabState, Penalty, lower_bound, posterior_of
-from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, Unaveraged, no_checkpoint
 
 Names = NDArray[np.int64]
 

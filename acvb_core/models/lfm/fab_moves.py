@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.models.lfm.activations import update_activations
 from acvb_core.models.lfm.cells import Cells, Floats
 from acvb_core.models.lfm.state import FabState, Penalty
-from acvb_core.core.protocols import Checkpoint, no_checkpoint
 
 #: Pairs that are tried to be put together, those of the most similar weights first; features to be left out.
 TRIES = 10

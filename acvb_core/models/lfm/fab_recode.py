@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.models.lfm.activations import residuals, update_activations
 from acvb_core.models.lfm.cells import Cells, Floats
 from acvb_core.models.lfm.fab_moves import INDIFFERENT, better
 from acvb_core.models.lfm.least_squares import Fit, fit_weights
 from acvb_core.models.lfm.state import FabState, Penalty, lower_bound
-from acvb_core.core.protocols import Checkpoint, no_checkpoint
 
 #: Pairs that are tried, those that go together most first, and the correlation of E[z] below which none is.
 PAIRS, LEAST_CORRELATION = 10, 0.05

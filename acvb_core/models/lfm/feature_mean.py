@@ -11,8 +11,8 @@ from scipy.optimize import linear_sum_assignment
 
 from acvb_core.core.averaging import AveragedState, SampleMean
 from acvb_core.core.clusters import mean_l1_change
-from acvb_core.models.lfm.cells import Floats
 from acvb_core.core.protocols import Array, Checkpoint, Posterior, SweepInfo, no_checkpoint
+from acvb_core.models.lfm.cells import Floats
 
 #: Features of two samples are taken for the same where their objects correlate at least so much, either way round.
 SAME = 0.5

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, Unaveraged, no_checkpoint
 from acvb_core.models.lfm.cells import Cells, Floats
 from acvb_core.models.lfm.ibp_features import draw_features, log_joint, turned
 from acvb_core.models.lfm.ibp_kernels import Bits
 from acvb_core.models.lfm.ibp_weights import WeightPosterior, Widths, draw_weights, moments, weight_posterior
 from acvb_core.models.lfm.state import FEATURES
-from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, Unaveraged, no_checkpoint
 
 #: Shape and rate of the Gamma priors: of the noise precisions; of the precision of the weights and, on its own, of the
 #: baselines; of alpha. The rates of the first two are in units of the variances of the columns and of their mean.

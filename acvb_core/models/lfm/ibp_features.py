@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.models.lfm.cells import Cells
 from acvb_core.models.lfm.ibp_kernels import BIRTHS, Bits, Floats, visit
 from acvb_core.models.lfm.ibp_weights import WeightPosterior, Widths
-from acvb_core.core.protocols import Checkpoint, no_checkpoint
 
 #: Operations of the kernel, about 30 ms of them, between two checkpoints.
 _PIECE = 3e7

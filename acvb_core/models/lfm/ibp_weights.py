@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.models.lfm.cells import Cells, Floats
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
+from acvb_core.models.lfm.cells import Cells, Floats
 
 #: The prior says of a weight at least this share of what the cells say of any: what keeps features that are held by the
 #: same objects from being singular in columns whose unit is much smaller than that of the others.

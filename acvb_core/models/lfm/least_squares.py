@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
-from acvb_core.models.lfm.cells import Cells, Floats
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
+from acvb_core.models.lfm.cells import Cells, Floats
 
 #: Ridge on every coefficient, for each object: what keeps features without objects from being singular.
 RIDGE = 1e-9

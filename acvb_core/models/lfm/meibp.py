@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, Unaveraged, no_checkpoint
 from acvb_core.models.lfm.cells import Cells, Floats
 from acvb_core.models.lfm.half_normal import moments
 from acvb_core.models.lfm.ibp import AXES, by_size
@@ -19,7 +20,6 @@ from acvb_core.models.lfm.meibp_state import (
     lower_bound,
     residual,
 )
-from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, Unaveraged, no_checkpoint
 
 #: A new feature, or doing without one, is tried once the bound rises by less than this for each object in a sweep.
 CALM = 1e-2

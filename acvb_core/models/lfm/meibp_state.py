@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import gammaln
 
+from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.models.lfm.cells import Cells, Floats
 from acvb_core.models.lfm.half_normal import divergence, moments
 from acvb_core.models.lfm.ibp import PSEUDO
 from acvb_core.models.lfm.meibp_kernels import Bits, choose_features
-from acvb_core.core.protocols import Checkpoint, no_checkpoint
 
 _LOG_2PI = math.log(2.0 * math.pi)
 #: Least variance of the weights' prior, in units of the mean variance of the columns.

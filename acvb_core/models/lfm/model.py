@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from acvb_core.core.protocols import Array, Checkpoint, Posterior, Responsibilities, no_checkpoint
 from acvb_core.data.split import HeldOut
 from acvb_core.data.table import Table
 from acvb_core.evaluate.heldout import CellScore, score_cells
@@ -16,7 +17,6 @@ from acvb_core.models.lfm.kernels import cell_moments
 from acvb_core.models.lfm.reconstruction import Reconstruction, reconstruct
 from acvb_core.models.lfm.state import FEATURES
 from acvb_core.models.lfm.summary import result_tables
-from acvb_core.core.protocols import Array, Checkpoint, Posterior, Responsibilities, no_checkpoint
 
 _LOG_2PI = math.log(2.0 * math.pi)
 #: Products of a feature and a held-out cell that one kernel call takes.

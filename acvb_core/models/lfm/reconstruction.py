@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from acvb_core.data.table import Table
 from acvb_core.core.errors import ParameterError
-from acvb_core.models.lfm.cells import Floats
 from acvb_core.core.protocols import Posterior
+from acvb_core.data.table import Table
+from acvb_core.models.lfm.cells import Floats
 
 
 @dataclass(frozen=True, eq=False)

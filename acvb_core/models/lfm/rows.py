@@ -6,6 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from acvb_core.core.parameters import Parameter
+from acvb_core.core.protocols import Model
+from acvb_core.core.rows import Method, ModelRow, Values, burn_in, max_sweeps
 from acvb_core.data.split import hold_out_cells
 from acvb_core.data.table import Table
 from acvb_core.models.lfm.cells import NOISE_FLOOR, Cells
@@ -18,9 +21,6 @@ from acvb_core.models.lfm.memory import memory_bytes, most_features
 from acvb_core.models.lfm.model import LfmModel
 from acvb_core.models.lfm.state import Penalty
 from acvb_core.models.lfm.vb import VariationalLfm
-from acvb_core.core.parameters import Parameter
-from acvb_core.core.protocols import Model
-from acvb_core.core.rows import Method, ModelRow, Values, burn_in, max_sweeps
 
 
 def _model(table: Any) -> Model:

@@ -10,8 +10,8 @@ from sklearn.decomposition import FastICA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 
-from acvb_core.models.lfm.cells import Cells, Floats
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
+from acvb_core.models.lfm.cells import Cells, Floats
 
 #: Objects that independent components and their two sides are worked out from; the others follow.
 _SAMPLE = 20_000

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from acvb_core.core.protocols import Array, Checkpoint, Posterior, no_checkpoint
 from acvb_core.models.lfm.cells import Cells, Floats
 from acvb_core.models.lfm.kernels import negative_entropy
 from acvb_core.models.lfm.least_squares import Fit, fit_weights
-from acvb_core.core.protocols import Array, Checkpoint, Posterior, no_checkpoint
 
 FEATURES = "features"
 _LOG_2PI = math.log(2.0 * math.pi)

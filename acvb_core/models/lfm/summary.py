@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from acvb_core.data.table import Table
 from acvb_core.core.protocols import Posterior
+from acvb_core.data.table import Table
 
 
 def result_tables(table: Table, posterior: Posterior) -> dict[str, pd.DataFrame]:

@@ -8,12 +8,12 @@ from functools import cached_property
 import numpy as np
 
 from acvb_core.core.clusters import Order, is_identity
+from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, Unaveraged, no_checkpoint
 from acvb_core.models.lfm.cells import Cells, Floats
 from acvb_core.models.lfm.state import FEATURES, posterior_of
 from acvb_core.models.lfm.vb_state import VbPrior, VbState, lower_bound
 from acvb_core.models.lfm.vb_steps import expected_errors, gains_of_turning, update_activations
 from acvb_core.models.lfm.vb_weights import Sums, update_weights, weight_variance
-from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, Unaveraged, no_checkpoint
 
 #: Sweeps in which the noise, the shares and the prior of the weights stay where they begin. Were they learned from the
 #: first sweep on, from weights that random activations make all but zero, no feature would ever be needed.

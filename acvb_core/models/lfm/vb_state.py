@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betaln, gammaln, psi
 
+from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.models.lfm.cells import Cells, Floats
 from acvb_core.models.lfm.kernels import negative_entropy
-from acvb_core.core.protocols import Checkpoint, no_checkpoint
 
 _LOG_2PI = math.log(2.0 * math.pi)
 #: Objects whose entropy is taken at a time.

@@ -16,10 +16,10 @@ import numba as nb
 import numpy as np
 from scipy.special import betaln
 
-from acvb_core.models.lfm.cells import Cells, Floats
-from acvb_core.models.lfm.vb_weights import Sums, pieces
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.core.special import FAST
+from acvb_core.models.lfm.cells import Cells, Floats
+from acvb_core.models.lfm.vb_weights import Sums, pieces
 
 OPTIONS = {"nogil": True, "cache": True, "fastmath": FAST, "error_model": "numpy"}
 

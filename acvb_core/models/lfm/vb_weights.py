@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from acvb_core.models.lfm.cells import Cells, Floats
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
+from acvb_core.models.lfm.cells import Cells, Floats
 
 #: Steps of conjugate gradients in one update of the weights, at most; it ends with one that gains less than this share
 #: of what all have gained.

@@ -10,8 +10,8 @@ from acvb_core.engine.result import Result
 from acvb_core.evaluate.agreement import LabelAgreement, attribute_agreement
 from acvb_core.views.known_labels import label_figure
 from acvb_core.views.theme import STILL_CONFIG
-from pages.ui.shared.failures import contain_failure
 from pages.ui.relations.known_labels import labels_upload
+from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import choose_one
 from pages.ui.shared.workspace import Workspace
 

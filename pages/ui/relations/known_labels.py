@@ -10,14 +10,14 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from acvb_core.core.errors import AcvbError
 from acvb_core.data.relation import Relation
 from acvb_core.data.relations.networks import with_attributes
 from acvb_core.data.relations.nodes import load_labels
 from acvb_core.data.report import ReadReport
 from acvb_core.engine.result import Result
-from acvb_core.core.errors import AcvbError
-from pages.ui.upload.problem import show_error
 from pages.ui.shared.workspace import Workspace, current
+from pages.ui.upload.problem import show_error
 
 #: In the session: labels of relations that are not in use, by fingerprint.
 _KEPT = "labels_kept"

@@ -6,10 +6,10 @@ import streamlit as st
 from scipy.sparse.csgraph import connected_components
 
 from acvb_core.data.relation import Relation
-from pages.ui.shared import format as say
-from pages.ui.shared.glance import Glance
 from pages.ui.relations.known_labels import known_tab
 from pages.ui.relations.overview_relation import degree_tab, links_tab, picture_tab
+from pages.ui.shared import format as say
+from pages.ui.shared.glance import Glance
 
 
 def network_glance(network: Relation) -> Glance:

@@ -9,9 +9,9 @@ from acvb_core.data.relation import Relation
 from acvb_core.evaluate.sides import links_of
 from acvb_core.views.overview import degree_histograms, thumbnail
 from acvb_core.views.theme import STILL_CONFIG, Figure
+from pages.ui.relations.known_labels import known_tab
 from pages.ui.shared import format as say
 from pages.ui.shared.glance import Glance
-from pages.ui.relations.known_labels import known_tab
 
 FIRST_LINKS = 50
 _PLAIN = dict(STILL_CONFIG)

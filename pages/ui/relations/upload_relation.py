@@ -11,8 +11,8 @@ from acvb_core.data.relation import Relation
 from acvb_core.data.relations.layout import COLUMN_FORMATS, GRAPH_FORMATS, Layout
 from acvb_core.data.relations.readers import inspect_source, load_relation
 from acvb_core.data.report import ReadReport
-from pages.ui.upload.reading import Reader, column_choice, column_places, guess_prefix
 from pages.ui.relations.sides import SIDES, keep_guess, sides_choice
+from pages.ui.upload.reading import Reader, column_choice, column_places, guess_prefix
 from pages.ui.upload.upload_files import Brought
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pages.ui.shared.words import ModelWords
 from pages.ui.relations.words_relation import HELD_OUT_NOTE, RELATION
+from pages.ui.shared.words import ModelWords
 
 _MODEL = """
 You have objects of one kind, friends or web pages or neurons, and you know which are linked to which. The **Infinite

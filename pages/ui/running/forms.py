@@ -10,8 +10,8 @@ from typing import Any
 import streamlit as st
 
 from acvb_core.core.parameters import Parameter, Value
-from acvb_core.registry import methods_of
 from acvb_core.core.rows import Method
+from acvb_core.registry import methods_of
 
 #: In the session: keys of the widgets that something was put into.
 _PUT = "form_put"

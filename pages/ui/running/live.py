@@ -10,11 +10,11 @@ import streamlit as st
 from acvb_core.engine.job import Inspection, Job
 from acvb_core.engine.standing import JUDGES
 from acvb_core.views.convergence import RunCurve, XAxis, live_figure
+from pages.ui.running.cards import cards
+from pages.ui.running.live_plot import live_plot
 from pages.ui.shared import format as say
 from pages.ui.shared.absent import deleted_runs
-from pages.ui.running.cards import cards
 from pages.ui.shared.failures import contain_failure
-from pages.ui.running.live_plot import live_plot
 from pages.ui.shared.models import by_model
 from pages.ui.shared.refresh import refresh
 from pages.ui.shared.sidebar import moving

@@ -9,20 +9,20 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from acvb_core.core.errors import AcvbError
+from acvb_core.core.parameters import Value
+from acvb_core.core.rows import Method
 from acvb_core.engine.problem import Problem, pose
 from acvb_core.engine.standing import JUDGES
-from acvb_core.core.errors import AcvbError
 from acvb_core.models.lda.trained import TrainedTopics
-from acvb_core.core.parameters import Value
 from acvb_core.registry import MODELS, methods_for, model_row
-from acvb_core.core.rows import Method
-from pages.ui.shared import format as say
 from pages.ui.running.costs import memory_suffices, need, promises, streaming
 from pages.ui.running.forms import Field, fields, show_field, show_given, values_of, was_put
+from pages.ui.shared import format as say
 from pages.ui.shared.models import FACES
 from pages.ui.shared.services import executor
-from pages.ui.texts.start_from import start_from
 from pages.ui.shared.workspace import Dataset, Workspace
+from pages.ui.texts.start_from import start_from
 
 #: Methods that are chosen to begin with, where the data are on disk.
 DEFAULT_STREAMS = ("sdm",)

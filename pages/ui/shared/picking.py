@@ -15,10 +15,10 @@ from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import MOTION, Snapshot
 from acvb_core.engine.standing import Standing
 from acvb_core.store import export
+from pages.ui.running.run_order import order_runs
 from pages.ui.shared import format as say
 from pages.ui.shared.models import face_of
 from pages.ui.shared.refresh import refresh
-from pages.ui.running.run_order import order_runs
 from pages.ui.shared.workspace import Workspace
 
 #: Seconds between two looks at the runs under way.

@@ -14,8 +14,8 @@ from acvb_core.views.theme import STILL_CONFIG
 from acvb_core.views.topic_pairs import similarity_figure
 from pages.ui.shared import format as say
 from pages.ui.shared.failures import contain_failure
-from pages.ui.tables.feature_view import FeatureView
 from pages.ui.shared.picking import Key
+from pages.ui.tables.feature_view import FeatureView
 
 #: From here on features count as the same.
 ALIKE = 0.8

@@ -15,8 +15,8 @@ from acvb_core.views.theme import STILL_CONFIG, Figure, cluster_colour
 from acvb_core.views.topic_labels import ink_on
 from pages.ui.shared import format as say
 from pages.ui.shared.failures import contain_failure
-from pages.ui.tables.feature_view import FeatureView
 from pages.ui.shared.picking import choose_one
+from pages.ui.tables.feature_view import FeatureView
 from pages.ui.tables.picture_row import picture_row
 
 CHOSEN = "features_feature"

@@ -19,9 +19,9 @@ from acvb_core.views.theme import CHART_CONFIG, STILL_CONFIG, Figure
 from acvb_core.views.weight_map import weight_map_figure
 from pages.ui.shared import format as say
 from pages.ui.shared.failures import contain_failure
+from pages.ui.shared.picking import Key, choose_one
 from pages.ui.tables.feature_detail import CHOSEN, turn
 from pages.ui.tables.feature_view import FeatureView
-from pages.ui.shared.picking import Key, choose_one
 from pages.ui.texts.topic_overview import clicked_topic
 
 #: Objects up to which one is chosen in a list; of more, its name is entered.

@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 
 import streamlit as st
 
+from acvb_core.core.errors import AcvbError
 from acvb_core.data.report import ReadReport
 from acvb_core.data.table import Table
 from acvb_core.data.tables.layout import TableLayout
 from acvb_core.data.tables.readers import inspect_table, load_table
-from acvb_core.core.errors import AcvbError
 from pages.ui.tables.overview_table import rows_tab
 from pages.ui.upload.reading import Reader, column_choice, column_places, guess_prefix
 from pages.ui.upload.upload_files import Brought, rewound

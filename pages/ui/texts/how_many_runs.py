@@ -11,12 +11,12 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.engine.grid import MODEL, but_for_k, grid_problems, grid_row, grid_table
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
-from acvb_core.core.errors import ParameterError
 from acvb_core.registry import method_row, model_row
 from pages.ui.shared import format as say
 from pages.ui.shared.picking import Key, answer, jobs_of, key_of

@@ -7,11 +7,11 @@ from typing import Any
 
 import streamlit as st
 
+from acvb_core.core.errors import AcvbError
+from acvb_core.core.rows import Method
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
-from acvb_core.core.errors import AcvbError
 from acvb_core.models.lda.trained import TrainedTopics, trained_topics
-from acvb_core.core.rows import Method
 from acvb_core.store.trained import load_model
 from pages.ui.shared import format as say
 from pages.ui.shared.picking import Key, answer, choose_one, jobs_of, key_of

@@ -10,8 +10,8 @@ import streamlit as st
 from acvb_core.data.corpora.cutting import TOKEN_PATTERN
 from acvb_core.data.corpora.text_cut import DROP_REASONS, TokeniserPreview
 from acvb_core.data.corpora.tokeniser import STOP_WORD_LANGUAGES, TOKENISER_PARAMETERS, Tokeniser
-from pages.ui.shared import format as say
 from pages.ui.running.forms import parameter_input
+from pages.ui.shared import format as say
 
 MOST_WORDS = 300
 _EXAMPLES = 8

@@ -6,8 +6,8 @@ import zlib
 
 import streamlit as st
 
-from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.core.errors import DataError, ParameterError
+from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.store.topic_names import Names
 from pages.ui.shared import format as say
 from pages.ui.shared.failures import contain_failure

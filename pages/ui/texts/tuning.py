@@ -6,19 +6,19 @@ from typing import Any
 
 import streamlit as st
 
+from acvb_core.core.errors import AcvbError
+from acvb_core.core.rows import Method
 from acvb_core.engine.job import Status
 from acvb_core.engine.tuning import plan
 from acvb_core.engine.tuning_job import TuningInspection, TuningJob
-from acvb_core.core.errors import AcvbError
 from acvb_core.registry import method_row, methods_for
-from acvb_core.core.rows import Method
 from acvb_core.views.tuning import tuning_figure
-from pages.ui.shared import format as say
 from pages.ui.running import forms
-from pages.ui.shared import services
 from pages.ui.running.live_plot import live_plot
-from pages.ui.shared.refresh import refresh
 from pages.ui.running.setup import methods_key
+from pages.ui.shared import format as say
+from pages.ui.shared import services
+from pages.ui.shared.refresh import refresh
 from pages.ui.shared.workspace import Dataset, Workspace
 
 MOST_TRIALS, USUAL_TRIALS = 500, 30

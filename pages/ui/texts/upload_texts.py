@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import streamlit as st
 
+from acvb_core.core.errors import AcvbError, DataError
 from acvb_core.data.corpora.disk_estimate import head_texts
 from acvb_core.data.corpora.disk_writer import read_to_disk
 from acvb_core.data.corpora.readers import inspect_corpus, load_corpus, read_texts
@@ -19,10 +20,9 @@ from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.data.report import ReadReport
-from acvb_core.core.errors import AcvbError, DataError
 from pages.ui.shared import services
-from pages.ui.upload.reading import Reader, column_choice, column_places, guess_prefix
 from pages.ui.texts.tokeniser import tokeniser_form, tokeniser_preview
+from pages.ui.upload.reading import Reader, column_choice, column_places, guess_prefix
 from pages.ui.upload.upload_files import Brought, rewound
 from pages.ui.upload.upload_parts import part_of
 from pages.ui.upload.upload_where import choose_where

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 
 import streamlit as st
 
+from acvb_core.core.errors import AcvbError
 from acvb_core.data.report import ReadReport
 from acvb_core.data.sources.formats import Kind
-from acvb_core.core.errors import AcvbError
 from pages.ui.upload.upload_files import Brought
 
 #: No column. False would equal the first column's position, and None a choice that was not made.
