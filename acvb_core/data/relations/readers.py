@@ -86,7 +86,8 @@ def load_relation(
     source, target, value : str or int, optional
         Other names of row_column, column_column and value_column.
     threshold : float, optional
-        A number above it is a link; default 0, never negative.
+        A number above it is a link; never negative. Default: 0 for a text file. Arrays, frames and files of typed
+        columns need one where a value is neither 0 nor 1.
     shape : (n_rows, n_columns), optional
         Edge lists: labels are 0-based indices below it. Other formats: what the file must have.
     row_nodes, column_nodes : sequence of str, path or bytes of a one-column file, optional
