@@ -146,5 +146,5 @@ def test_every_kernel_lets_other_threads_work() -> None:
         for name, value in vars(module).items()
         if isinstance(value, Dispatcher)
     }
-    assert {f"acvb_core.{name}" for name in KERNELS} <= set(kernels)
+    assert {f"acvb_core.models.{name}" for name in KERNELS} <= set(kernels)
     assert [name for name, kernel in kernels.items() if not kernel.targetoptions.get("nogil")] == []

@@ -39,7 +39,7 @@ else:
     import acvb_core.engine.run
     from acvb_core.data.relation import Relation
     from acvb_core.engine.problem import pose
-    from pages.ui import services
+    from pages.ui.shared import services
 
     acvb_core.engine.run.judge = lambda *_, last_sweep, **__: None
     values = {{"k_rows": 3, "k_cols": 3, "max_sweeps": 1_000_000, "hyper": "fixed", "init": "random"}}
