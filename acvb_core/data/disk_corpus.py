@@ -263,6 +263,8 @@ class DiskCorpus:
         A word that is there already, or given twice, is a DataError.
         """
         new = further_words(self.vocabulary, words, self.name)
+        if not len(new):
+            return self
         return replace(
             self,
             vocabulary=np.concatenate([self.vocabulary, new]),
