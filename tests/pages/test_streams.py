@@ -25,7 +25,7 @@ from pages.ui.shared.workspace import Dataset, Workspace
 from pages.ui.texts import topic_files
 from pages.ui.texts.start_from import FILE
 from pages.ui.texts.topic_view import view_of
-from pages.ui.upload.upload import upload_where
+from pages.ui.upload import upload_where
 from tests.pages.session import SECONDS, WORKSPACE, Open, jobs_of, keys, press, texts, until
 
 WORDS = (["cat", "dog", "fur", "pet", "paw"], ["sea", "ship", "wind", "sail", "salt"])
