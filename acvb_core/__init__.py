@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from acvb_core.data.table import Table
     from acvb_core.data.tables.readers import load_table
     from acvb_core.engine.fitting import compare, fit
-    from acvb_core.engine.grid import grid
     from acvb_core.engine.result import Result
-    from acvb_core.engine.streaming import StreamingLda
     from acvb_core.engine.tuning import tune
+    from acvb_core.models.lda.grid import grid
+    from acvb_core.models.lda.online.streaming_lda import StreamingLda
     from acvb_core.models.lda.trained import TrainedTopics, trained_topics
     from acvb_core.store.trained import load_model, save_model
 
@@ -79,7 +79,7 @@ _HOME = {
     "Network": "acvb_core.data.relation",
     "Relation": "acvb_core.data.relation",
     "Result": "acvb_core.engine.result",
-    "StreamingLda": "acvb_core.engine.streaming",
+    "StreamingLda": "acvb_core.models.lda.online.streaming_lda",
     "Table": "acvb_core.data.table",
     "Tokeniser": "acvb_core.data.corpora.tokeniser",
     "TrainedTopics": "acvb_core.models.lda.trained",
@@ -87,7 +87,7 @@ _HOME = {
     "as_two_sided": "acvb_core.data.relations.networks",
     "compare": "acvb_core.engine.fitting",
     "fit": "acvb_core.engine.fitting",
-    "grid": "acvb_core.engine.grid",
+    "grid": "acvb_core.models.lda.grid",
     "load_corpus": "acvb_core.data.corpora.readers",
     "load_labels": "acvb_core.data.relations.nodes",
     "load_model": "acvb_core.store.trained",

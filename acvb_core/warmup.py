@@ -20,9 +20,9 @@ from acvb_core.data.relations.readers import load_relation
 from acvb_core.data.tables.readers import load_table
 from acvb_core.engine.compilation import compile_method
 from acvb_core.engine.threads import one_thread
-from acvb_core.evaluate.topic_map import topic_map
+from acvb_core.models.irm.figures.binning import count_in_bins
+from acvb_core.models.lda.evaluate.topic_map import topic_map
 from acvb_core.registry import MODELS, methods_of
-from acvb_core.views.binning import count_in_bins
 
 #: Two clusters of row objects, each linked to its own column objects.
 _EDGES = "".join(f"r{i},c{j}\n" for i in range(12) for j in range(10) if (i < 6) == (j < 5) or i == j)

@@ -11,7 +11,7 @@ import argparse
 import os
 
 from acvb_core.data.corpora.readers import load_corpus
-from acvb_core.engine.grid import grid
+from acvb_core.models.lda.grid import grid
 
 
 def main() -> None:

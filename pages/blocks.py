@@ -12,17 +12,17 @@ from typing import Any  # noqa: E402
 
 from acvb_core.engine.job import Job  # noqa: E402
 from acvb_core.engine.result import Result  # noqa: E402
+from acvb_core.models.irm.figures.blocks import size_figure, strength_figure  # noqa: E402
 from acvb_core.registry import model_row  # noqa: E402
-from acvb_core.views.blocks import size_figure, strength_figure  # noqa: E402
 from acvb_core.views.theme import STILL_CONFIG  # noqa: E402
-from pages.ui.relations.block_clusters import clusters  # noqa: E402
-from pages.ui.relations.block_files import offers  # noqa: E402
-from pages.ui.relations.block_labels import agreement_section  # noqa: E402
-from pages.ui.relations.block_links import link_prediction  # noqa: E402
-from pages.ui.relations.block_matrix import enlarged_part, matrices, sorted_relation  # noqa: E402
-from pages.ui.relations.block_members import members  # noqa: E402
-from pages.ui.relations.block_network import network_view  # noqa: E402
-from pages.ui.relations.known_labels import with_known_labels  # noqa: E402
+from pages.ui.irm.block_clusters import clusters  # noqa: E402
+from pages.ui.irm.block_files import offers  # noqa: E402
+from pages.ui.irm.block_labels import agreement_section  # noqa: E402
+from pages.ui.irm.block_links import link_prediction  # noqa: E402
+from pages.ui.irm.block_matrix import enlarged_part, matrices, sorted_relation  # noqa: E402
+from pages.ui.irm.block_members import members  # noqa: E402
+from pages.ui.irm.block_network import network_view  # noqa: E402
+from pages.ui.irm.known_labels import with_known_labels  # noqa: E402
 from pages.ui.shared import format as say  # noqa: E402
 from pages.ui.shared.empty import comparison_button, empty_state  # noqa: E402
 from pages.ui.shared.failures import contain_failure  # noqa: E402

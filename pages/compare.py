@@ -25,7 +25,10 @@ from acvb_core.views.comparison_table import (  # noqa: E402
     same_documents,
 )
 from acvb_core.views.theme import STILL_CONFIG  # noqa: E402
-from pages.ui.relations.compare_relation import blocks  # noqa: E402
+from pages.ui.irm.compare_relation import blocks  # noqa: E402
+from pages.ui.lda import compare_topics  # noqa: E402
+from pages.ui.lda.topic_view import view_of  # noqa: E402
+from pages.ui.lfm import compare_features, feature_view  # noqa: E402
 from pages.ui.running.live import choose_axis, draw_curves, model_in_use  # noqa: E402
 from pages.ui.shared import format as say  # noqa: E402
 from pages.ui.shared.empty import comparison_button, empty_state  # noqa: E402
@@ -33,9 +36,6 @@ from pages.ui.shared.failures import contain_failure  # noqa: E402
 from pages.ui.shared.models import FACES, face_of, models_on  # noqa: E402
 from pages.ui.shared.picking import Key, answer, jobs_of, key_of  # noqa: E402
 from pages.ui.shared.workspace import Workspace, current  # noqa: E402
-from pages.ui.tables import compare_features, feature_view  # noqa: E402
-from pages.ui.texts import compare_topics  # noqa: E402
-from pages.ui.texts.topic_view import view_of  # noqa: E402
 
 MOST_RUNS = 8
 STILL: dict[str, Any] = dict(STILL_CONFIG)

@@ -10,6 +10,10 @@ guard()
 
 from acvb_core.engine.job import Job  # noqa: E402
 from acvb_core.engine.result import Result  # noqa: E402
+from pages.ui.lfm.feature_detail import CHOSEN, overview, settings  # noqa: E402
+from pages.ui.lfm.feature_files import offers  # noqa: E402
+from pages.ui.lfm.feature_parts import OBJECT, all_features, all_objects, course, one_object  # noqa: E402
+from pages.ui.lfm.feature_view import FeatureView, view_of  # noqa: E402
 from pages.ui.shared import format as say  # noqa: E402
 from pages.ui.shared.empty import comparison_button, empty_state  # noqa: E402
 from pages.ui.shared.failures import contain_failure  # noqa: E402
@@ -17,10 +21,6 @@ from pages.ui.shared.models import FACES  # noqa: E402
 from pages.ui.shared.picking import answer, heading, jobs_of, key_of, pick, take_away  # noqa: E402
 from pages.ui.shared.refresh import refresh  # noqa: E402
 from pages.ui.shared.workspace import Workspace, current  # noqa: E402
-from pages.ui.tables.feature_detail import CHOSEN, overview, settings  # noqa: E402
-from pages.ui.tables.feature_files import offers  # noqa: E402
-from pages.ui.tables.feature_parts import OBJECT, all_features, all_objects, course, one_object  # noqa: E402
-from pages.ui.tables.feature_view import FeatureView, view_of  # noqa: E402
 
 FOLLOW_SECONDS = 2.0
 PARTS = ("All features", "All objects", "One object", "Course of the run")

@@ -17,16 +17,10 @@ from acvb_core.data.corpus import Corpus  # noqa: E402
 from acvb_core.data.disk_corpus import DiskCorpus  # noqa: E402
 from acvb_core.engine.free_memory import available_memory  # noqa: E402
 from acvb_core.engine.job import Job  # noqa: E402
+from acvb_core.models.lda.figures.topic_choice import MEASURES, best_k, choose_k_figure  # noqa: E402
 from acvb_core.registry import methods_for  # noqa: E402
 from acvb_core.views.theme import STILL_CONFIG  # noqa: E402
-from acvb_core.views.topic_choice import MEASURES, best_k, choose_k_figure  # noqa: E402
-from pages.ui.shared import format as say  # noqa: E402
-from pages.ui.shared.empty import comparison_button, empty_state  # noqa: E402
-from pages.ui.shared.failures import contain_failure  # noqa: E402
-from pages.ui.shared.picking import choose_one, open_run  # noqa: E402
-from pages.ui.shared.refresh import refresh  # noqa: E402
-from pages.ui.shared.workspace import Dataset, Workspace, current  # noqa: E402
-from pages.ui.texts.how_many_runs import (  # noqa: E402
+from pages.ui.lda.how_many_runs import (  # noqa: E402
     USUAL_SWEEPS,
     Plan,
     best_run,
@@ -43,7 +37,13 @@ from pages.ui.texts.how_many_runs import (  # noqa: E402
     table_of,
     usual_numbers,
 )
-from pages.ui.texts.how_many_words import INTRODUCTION, MEASURE_TEXTS  # noqa: E402
+from pages.ui.lda.how_many_words import INTRODUCTION, MEASURE_TEXTS  # noqa: E402
+from pages.ui.shared import format as say  # noqa: E402
+from pages.ui.shared.empty import comparison_button, empty_state  # noqa: E402
+from pages.ui.shared.failures import contain_failure  # noqa: E402
+from pages.ui.shared.picking import choose_one, open_run  # noqa: E402
+from pages.ui.shared.refresh import refresh  # noqa: E402
+from pages.ui.shared.workspace import Dataset, Workspace, current  # noqa: E402
 
 METHOD, STREAM = "cvb0", "sdm"
 USUAL_EPOCHS = 3.0

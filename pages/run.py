@@ -8,6 +8,7 @@ from pages.ui.shared.guard import guard
 
 guard()
 
+from pages.ui.lda.tuning import tunable, tuning  # noqa: E402
 from pages.ui.running.live import live, model_in_use, shown_jobs  # noqa: E402
 from pages.ui.running.setup import setup  # noqa: E402
 from pages.ui.shared import format as say  # noqa: E402
@@ -17,7 +18,6 @@ from pages.ui.shared.explain import explain_curves  # noqa: E402
 from pages.ui.shared.models import FACES, Face, by_model, face_of  # noqa: E402
 from pages.ui.shared.services import tunings  # noqa: E402
 from pages.ui.shared.workspace import Workspace, current  # noqa: E402
-from pages.ui.texts.tuning import tunable, tuning  # noqa: E402
 
 
 def no_data(workspace: Workspace) -> None:

@@ -14,18 +14,18 @@ import numpy as np  # noqa: E402
 
 from acvb_core.engine.result import Result  # noqa: E402
 from acvb_core.store import export  # noqa: E402
+from pages.ui.lda import topic_files  # noqa: E402
+from pages.ui.lda.topic_documents import documents  # noqa: E402
+from pages.ui.lda.topic_list import all_topics, known_labels, quality  # noqa: E402
+from pages.ui.lda.topic_overview import CHOSEN, overview, settings  # noqa: E402
+from pages.ui.lda.topic_try import try_text  # noqa: E402
+from pages.ui.lda.topic_view import TopicView, names_of, view_of  # noqa: E402
 from pages.ui.shared import format as say  # noqa: E402
 from pages.ui.shared.empty import comparison_button, empty_state  # noqa: E402
 from pages.ui.shared.failures import contain_failure  # noqa: E402
 from pages.ui.shared.models import models_on  # noqa: E402
 from pages.ui.shared.picking import Offer, heading, jobs_of, pick, take_away  # noqa: E402
 from pages.ui.shared.workspace import Workspace, current  # noqa: E402
-from pages.ui.texts import topic_files  # noqa: E402
-from pages.ui.texts.topic_documents import documents  # noqa: E402
-from pages.ui.texts.topic_list import all_topics, known_labels, quality  # noqa: E402
-from pages.ui.texts.topic_overview import CHOSEN, overview, settings  # noqa: E402
-from pages.ui.texts.topic_try import try_text  # noqa: E402
-from pages.ui.texts.topic_view import TopicView, names_of, view_of  # noqa: E402
 
 PARTS = ("All topics", "Documents", "Quality")
 LABELS, TRY = "Known labels", "Try a text"

@@ -22,10 +22,12 @@ from acvb_core.engine.problem import Problem, pose
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
 from acvb_core.engine.snapshot import Verdict
+from acvb_core.models.irm.export_links import write_links
+from acvb_core.models.lda.export import write_document_topics
 from acvb_core.models.lda.trained import TrainedTopics
 from acvb_core.registry import method_row, methods_of
-from acvb_core.store.export import csv_text, write_document_topics, write_run
-from acvb_core.store.export_links import write_links
+from acvb_core.store.csv_text import csv_text
+from acvb_core.store.export import write_run
 from acvb_core.store.leftovers import remove_leftovers
 from acvb_core.store.trained import load_model
 

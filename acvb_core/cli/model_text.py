@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from acvb_core.cli.feature_text import feature_facts, feature_lines, held_out_cells
 from acvb_core.cli.printable import printable
 from acvb_core.engine.result import Result
+from acvb_core.models.lfm.text import feature_facts, feature_lines, held_out_cells
 from acvb_core.store.known_labels import known_labels
 
 #: Words of a topic that are shown.

@@ -15,7 +15,7 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.models.lda.transform import corpus_like, how_to_cut, nothing_known
 from acvb_core.registry import model_row
-from acvb_core.store.export import csv_text
+from acvb_core.store.csv_text import csv_text
 from acvb_core.store.topic_model import SavedTopics, load_topics
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
+from types import ModuleType
 from typing import Any, Literal
 
 from acvb_core.core.averaging import BURN_IN_CAP
@@ -109,6 +111,8 @@ class ModelRow:
     Attributes
     ----------
     name, label : str
+    folder : str
+        Of the model, in `acvb_core/models` and in `pages/ui`.
     data : str
         What a user brings.
     build : callable
@@ -157,6 +161,7 @@ class ModelRow:
 
     name: str
     label: str
+    folder: str
     data: str
     build: Callable[[Any], Model]
     domains: dict[str, str]
@@ -177,6 +182,10 @@ class ModelRow:
     observed: Callable[[Any], int] | None = None
     unit: tuple[str, str] = ("entry", "entries")
     tiny: Callable[[], tuple[Any, Values]] | None = None
+
+    def part(self, name: str) -> ModuleType:
+        """Return a module of the model's folder, imported now: "export", say, which the store asks for."""
+        return import_module(f"acvb_core.models.{self.folder}.{name}")
 
     def fits(self, data: Any) -> bool:
         """Whether the model is for such data."""

@@ -17,7 +17,7 @@ from numba.core import event
 from acvb_core.core.rows import Method, ModelRow, Values
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.threads import one_thread
-from acvb_core.models.irm.moves import MOVES_FROM
+from acvb_core.models.irm.moves.moves import MOVES_FROM
 from acvb_core.models.lda.hyper import LEARN_FROM
 from acvb_core.models.lda.model import LdaModel
 from acvb_core.models.lda.trained import TrainedTopics

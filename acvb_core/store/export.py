@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,35 +18,8 @@ import pandas as pd
 
 from acvb_core.engine.result import Result
 from acvb_core.store.csv_text import csv_text
-from acvb_core.store.export_irm import irm_arrays, responsibilities_frame
-from acvb_core.store.export_lda import about_documents, lda_arrays, pyldavis_json, write_document_topics
-from acvb_core.store.export_lfm import lfm_arrays
 from acvb_core.store.known_labels import known_labels, with_known_labels
-from acvb_core.store.snippet import python_snippet
 from acvb_core.store.trained import MODEL, save_model
-
-__all__ = [
-    "csv_text",
-    "known_labels",
-    "plain",
-    "posterior_arrays",
-    "pyldavis_json",
-    "python_snippet",
-    "responsibilities_frame",
-    "run_dict",
-    "run_json",
-    "run_tables",
-    "write_document_topics",
-    "write_run",
-]
-
-#: What posterior.npz holds, by model.
-_ARRAYS: dict[str, Callable[[Result], dict[str, Any]]] = {
-    "irm": irm_arrays,
-    "network": irm_arrays,
-    "lda": lda_arrays,
-    "lfm": lfm_arrays,
-}
 
 
 def plain(value: Any) -> Any:
@@ -72,7 +45,7 @@ def run_json(result: Result) -> str:
 def run_dict(result: Result) -> dict[str, Any]:
     """Return what run.json holds; `known_labels` is the agreement with them, where the data have any."""
     known = known_labels(result).set_index("attribute").to_dict("index")
-    told = about_documents(result) if result.problem.settings.model == "lda" else {}
+    told = result.problem.model_row.part("export").facts(result)
     return result.to_dict() | told | ({"known_labels": known} if known else {})
 
 
@@ -115,7 +88,7 @@ def write_run(result: Result, folder: Path) -> list[Path]:
     columns.csv
         Latent features: column, baseline, noise_sd, mean, sd, in the column's units.
     posterior.npz
-        Arrays without pickle, as `irm_arrays`, `lda_arrays` and `lfm_arrays` say. Names are the UTF-8 bytes of a JSON
+        Arrays without pickle, as `arrays` in each model's export.py says. Names are the UTF-8 bytes of a JSON
         list: `json.loads(file["vocabulary"].tobytes())`.
     model.npz
         LDA: the topics to go on from (`load_model`).
@@ -151,4 +124,4 @@ def write_run(result: Result, folder: Path) -> list[Path]:
 
 def posterior_arrays(result: Result) -> dict[str, Any]:
     """Return the arrays of posterior.npz (see `write_run`)."""
-    return _ARRAYS[result.problem.settings.model](result)
+    return result.problem.model_row.part("export").arrays(result)

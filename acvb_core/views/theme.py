@@ -196,3 +196,9 @@ def to_html(figure: Figure, title: str) -> str:
         f'<body style="margin:1rem;font-family:{html.escape(FONT)};color:{TEXT}">\n'
         f'<h1 style="font-size:1.3rem;margin:0 0 0.5rem">{html.escape(title)}</h1>\n{body}\n</body>\n</html>\n'
     )
+
+
+def percent(share: float) -> str:
+    """Return a share with three significant digits, two below one per cent."""
+    value = 100 * share
+    return f"{value:.3g} %" if value >= 1 else f"{value:.2g} %"

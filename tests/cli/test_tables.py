@@ -11,8 +11,8 @@ import pytest
 
 import acvb_core
 from acvb_core.cli.arguments import parser
-from acvb_core.cli.feature_text import TOP_FEATURES
 from acvb_core.data.synthetic_mixtures import block_images
+from acvb_core.models.lfm.text import TOP_FEATURES
 from acvb_core.registry import methods_of
 from tests.cli.support import NUMBER, WOMEN, Run
 

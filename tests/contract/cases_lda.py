@@ -12,7 +12,7 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.data.corpus_split import HeldOutWords
 from acvb_core.data.synthetic_mixtures import planted_topics
 from acvb_core.models.lda.kernels_prior import FROZEN
-from acvb_core.models.lda.stream_state import StreamState
+from acvb_core.models.lda.streams.state import StreamState
 
 
 def corpus(counts: Any) -> Corpus:

@@ -10,7 +10,7 @@ import pytest
 from acvb_core.core.protocols import Array, Posterior
 from acvb_core.data.relation import Network, Relation
 from acvb_core.data.synthetic import sparse_relation
-from acvb_core.models.irm.moves import MOVES_FROM
+from acvb_core.models.irm.moves.moves import MOVES_FROM
 
 from .cases_irm import IrmCases
 
@@ -63,7 +63,7 @@ class NetworkCases(IrmCases):
         {"alpha_rows": 1.7, "a": 0.3, "b": 2.5},
     )
     sizes = tuple({"k_rows": k} for k in (1, 2, 6, 40))
-    pieces = ("acvb_core.models.irm.network.NetworkPass.chunk_length",)
+    pieces = ("acvb_core.models.irm.network.model.NetworkPass.chunk_length",)
 
     def data(self) -> dict[str, Relation]:
         nothing, everything = np.zeros((9, 9), dtype=bool), np.ones((9, 9), dtype=bool)

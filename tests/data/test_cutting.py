@@ -14,7 +14,7 @@ from acvb_core.data.corpora.disk_writer import read_to_disk
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
-from acvb_core.engine.streaming import StreamingLda
+from acvb_core.models.lda.online.streaming_lda import StreamingLda
 from acvb_core.models.lda.transform import corpus_like
 
 #: On forty letters this takes 2^40 steps.

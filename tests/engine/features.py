@@ -179,7 +179,7 @@ def problem(tell: Callable[[int, int], Sweep] | Sequence[Sweep], **options: Any)
         sampled=chosen.sampled,
     )  # fmt: skip
     row = ModelRow(
-        "features", "Features", "numbers", lambda _: model, {"features": "features"}, lambda *_: 0, Values,
+        "features", "Features", "lfm", "numbers", lambda _: model, {"features": "features"}, lambda *_: 0, Values,
         lambda *_: None, lambda *_: chosen.schedule, 0, {}, {"features": "k_max"}, ModelDisplay(()),
         bound_unit=chosen.bound_unit, **chosen.raced_by,
     )  # fmt: skip

@@ -9,11 +9,11 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.synthetic_mixtures import bars
 from acvb_core.engine.fitting import fit
-from acvb_core.engine.grid import COLUMNS, Grid, but_for_k, grid, grid_problems, grid_row
 from acvb_core.engine.problem import pose
 from acvb_core.engine.run import StopRun
 from acvb_core.engine.snapshot import Verdict
-from acvb_core.evaluate.coherence import coherence, topic_diversity
+from acvb_core.models.lda.evaluate.coherence import coherence, topic_diversity
+from acvb_core.models.lda.grid import COLUMNS, Grid, but_for_k, grid, grid_problems, grid_row
 from tests.engine.fakes import small_relation
 
 PLANTED = bars()

@@ -17,13 +17,13 @@ from acvb_core.data.synthetic_mixtures import planted_features, planted_topics
 from acvb_core.engine import fitting, free_memory, job
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.free_memory import available_memory
-from acvb_core.engine.grid import grid
 from acvb_core.engine.handle import Status
 from acvb_core.engine.job import Job
 from acvb_core.engine.problem import pose
 from acvb_core.engine.run import run
-from acvb_core.engine.streaming import StreamingLda
 from acvb_core.engine.tuning import tune
+from acvb_core.models.lda.grid import grid
+from acvb_core.models.lda.online.streaming_lda import StreamingLda
 
 RELATION = planted_relation(20, 30, 2, 2, seed=1).relation
 CORPUS = planted_topics(25, 30, 3, 12, 0.2, 0.1, 4).corpus

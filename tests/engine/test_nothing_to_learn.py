@@ -12,8 +12,8 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.data.relation import Network, Relation
 from acvb_core.data.table import Table
 from acvb_core.engine.fitting import compare, fit
-from acvb_core.engine.grid import grid_problems
 from acvb_core.engine.problem import pose
+from acvb_core.models.lda.grid import grid_problems
 
 UNKNOWN = Relation.build(np.zeros((4, 5)), missing=np.ones((4, 5)), name="unknown")
 PAIR = Relation.build([[0, 1], [1, 0]], name="pair", network=Network(directed=False))

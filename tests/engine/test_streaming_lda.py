@@ -19,9 +19,9 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.data.synthetic_mixtures import planted_topics
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
-from acvb_core.engine.stream_pieces import cut
-from acvb_core.engine.streaming import StreamingLda
-from acvb_core.models.lda.growing import grown
+from acvb_core.models.lda.online.pieces import cut
+from acvb_core.models.lda.online.streaming_lda import StreamingLda
+from acvb_core.models.lda.streams.growing import grown
 from acvb_core.models.lda.trained import TrainedTopics, trained_topics
 from acvb_core.models.lda.transform import onto_vocabulary
 from acvb_core.registry import method_row

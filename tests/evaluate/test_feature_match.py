@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from acvb_core.core.errors import DataError
-from acvb_core.evaluate.feature_match import match_features
+from acvb_core.models.lfm.feature_match import match_features
 
 
 def activations(seed: int, k: int, n: int = 40) -> np.ndarray:

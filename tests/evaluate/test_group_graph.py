@@ -9,8 +9,8 @@ import pytest
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Posterior
 from acvb_core.data.relation import Network, Relation
-from acvb_core.evaluate.group_graph import GroupEdge, group_graph, group_positions, separated
-from acvb_core.evaluate.node_layout import MOST_NODES, node_layout, too_large
+from acvb_core.models.irm.evaluate.group_graph import GroupEdge, group_graph, group_positions, separated
+from acvb_core.models.irm.evaluate.node_layout import MOST_NODES, node_layout, too_large
 
 
 def blocks_of(ones: np.ndarray, entries: np.ndarray, *, upper: bool) -> pd.DataFrame:

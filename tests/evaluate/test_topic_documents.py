@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.distance import jensenshannon
 
 from acvb_core.core.errors import ParameterError
-from acvb_core.evaluate.topic_documents import (
+from acvb_core.models.lda.evaluate.topic_documents import (
     similar_documents,
     top_documents,
     topic_shares,

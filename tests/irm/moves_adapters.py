@@ -13,7 +13,7 @@ from acvb_core.data.relation import Network, Relation
 from acvb_core.data.synthetic import planted_relation
 from acvb_core.models.irm.hyper import Hyper
 from acvb_core.models.irm.layout import TWO_DOMAINS, Layout, network_layout
-from acvb_core.models.irm.moves import Moves, Sweeping
+from acvb_core.models.irm.moves.moves import Moves, Sweeping
 from acvb_core.models.irm.state import IrmState, block_counts, lower_bound, tidy
 from tests.irm.test_one_domain import network
 from tests.reference.network_cases import KINDS

@@ -9,8 +9,8 @@ import numpy as np
 from acvb_core.data.relation import Network, Relation
 from acvb_core.models.irm.hyper import Hyper
 from acvb_core.models.irm.layout import network_layout
-from acvb_core.models.irm.network_cvb import CollapsedNetwork
-from acvb_core.models.irm.network_vb import VariationalNetwork
+from acvb_core.models.irm.network.cvb import CollapsedNetwork
+from acvb_core.models.irm.network.vb import VariationalNetwork
 from acvb_core.models.irm.start import Start
 from acvb_core.models.irm.state import IrmState, block_counts
 from acvb_core.models.irm.sweeping import VariationalMethod

@@ -7,8 +7,8 @@ import pytest
 from scipy import sparse
 
 from acvb_core.data.relations.patterns import as_pattern
-from acvb_core.models.irm import neighbours
-from acvb_core.models.irm.neighbours import neighbour_sums, pattern_product
+from acvb_core.models.irm.moves import neighbours
+from acvb_core.models.irm.moves.neighbours import neighbour_sums, pattern_product
 
 
 def a_pattern(rng: np.random.Generator, density: float = 0.1) -> sparse.csr_array:

@@ -12,12 +12,12 @@ from acvb_core.data.relation import Relation
 from acvb_core.data.split import HeldOut
 from acvb_core.models.irm.hyper import Hyper, update_beta, update_concentration, update_hyper
 from acvb_core.models.irm.layout import network_layout
-from acvb_core.models.irm.merge import merge_clusters, promising_merges
 from acvb_core.models.irm.model import IrmModel
-from acvb_core.models.irm.network import NetworkPass
-from acvb_core.models.irm.network_gibbs import GibbsNetwork
-from acvb_core.models.irm.refused import Refused
-from acvb_core.models.irm.split import split_clusters
+from acvb_core.models.irm.moves.merge import merge_clusters, promising_merges
+from acvb_core.models.irm.moves.refused import Refused
+from acvb_core.models.irm.moves.split import split_clusters
+from acvb_core.models.irm.network.gibbs import GibbsNetwork
+from acvb_core.models.irm.network.model import NetworkPass
 from acvb_core.models.irm.start import Start
 from acvb_core.models.irm.state import block_counts, posterior_of, tidy
 from acvb_core.models.irm.state import lower_bound as bound_of_state

@@ -14,7 +14,7 @@ from acvb_core.engine.fitting import fit
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.models.irm.hyper import Hyper
 from acvb_core.models.irm.layout import network_layout
-from acvb_core.models.irm.network_gibbs import GibbsNetwork
+from acvb_core.models.irm.network.gibbs import GibbsNetwork
 from acvb_core.models.irm.start import Start
 from acvb_core.models.irm.state import block_counts
 from acvb_core.registry import method_row

@@ -14,12 +14,12 @@ from acvb_core.core.protocols import no_checkpoint
 from acvb_core.data.relation import Network, Relation
 from acvb_core.data.synthetic import planted_relation
 from acvb_core.evaluate.agreement import agreement
-from acvb_core.models.irm import split
-from acvb_core.models.irm.directions import Residuals
-from acvb_core.models.irm.refused import Refused
-from acvb_core.models.irm.split import _Side, cut_in_two, promising_splits, split_clusters
+from acvb_core.models.irm.moves import split
+from acvb_core.models.irm.moves.refused import Refused
+from acvb_core.models.irm.moves.split import _Side, cut_in_two, promising_splits, split_clusters
+from acvb_core.models.irm.moves.subspace import leading_vectors
+from acvb_core.models.irm.network.directions import Residuals
 from acvb_core.models.irm.state import IrmState, block_counts, lower_bound, observed_sums, tidy
-from acvb_core.models.irm.subspace import leading_vectors
 from tests.costs import Gaps
 from tests.irm.moves_adapters import RELATIONS, mixed_network, small_relation, state_with
 

@@ -13,11 +13,11 @@ from acvb_core.data.synthetic import sparse_relation
 from acvb_core.engine.problem import Problem, pose
 from acvb_core.engine.run import StopRun, run
 from acvb_core.engine.snapshot import Snapshot
-from acvb_core.models.irm import moves, split
-from acvb_core.models.irm.merge import merge_clusters, promising_merges
-from acvb_core.models.irm.moves import MOVES_FROM, MoveMemory, Moves, _Trials
-from acvb_core.models.irm.refused import Refused
-from acvb_core.models.irm.split import split_clusters
+from acvb_core.models.irm.moves import moves, split
+from acvb_core.models.irm.moves.merge import merge_clusters, promising_merges
+from acvb_core.models.irm.moves.moves import MOVES_FROM, MoveMemory, Moves, _Trials
+from acvb_core.models.irm.moves.refused import Refused
+from acvb_core.models.irm.moves.split import split_clusters
 from acvb_core.models.irm.state import IrmState, block_counts, lower_bound, tidy
 from tests.irm.moves_adapters import RELATIONS, mixed_network, small_relation, state_with
 

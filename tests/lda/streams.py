@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from acvb_core.models.lda.hyper import Concentrations
-from acvb_core.models.lda.scvb0 import StochasticCvb0
-from acvb_core.models.lda.sdm import DivergenceMinimisation
-from acvb_core.models.lda.stream import StreamMethod
-from acvb_core.models.lda.stream_source import InMemory, Source
-from acvb_core.models.lda.stream_state import Prior, StreamState
-from acvb_core.models.lda.svb import StochasticVb
+from acvb_core.models.lda.streams.scvb0 import StochasticCvb0
+from acvb_core.models.lda.streams.sdm import DivergenceMinimisation
+from acvb_core.models.lda.streams.source import InMemory, Source
+from acvb_core.models.lda.streams.state import Prior, StreamState
+from acvb_core.models.lda.streams.stream import StreamMethod
+from acvb_core.models.lda.streams.svb import StochasticVb
 from tests.reference import dense_stream as plain
 from tests.reference.dense_stats import Array
 from tests.reference.lda_cases import LdaCase

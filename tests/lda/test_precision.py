@@ -16,9 +16,9 @@ from acvb_core.engine.fitting import fit
 from acvb_core.engine.problem import pose
 from acvb_core.engine.run import Schedule
 from acvb_core.engine.snapshot import Verdict
-from acvb_core.evaluate.topic_map import topic_map
 from acvb_core.models.lda import cvb
 from acvb_core.models.lda.cvb import CollapsedLda
+from acvb_core.models.lda.evaluate.topic_map import topic_map
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.state import Tokens
 from acvb_core.registry import method_row, methods_of

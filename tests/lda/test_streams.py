@@ -18,8 +18,8 @@ from acvb_core.engine.fitting import fit
 from acvb_core.engine.problem import pose
 from acvb_core.engine.run import StopRun, run
 from acvb_core.models.lda.kernels_prior import FROZEN
-from acvb_core.models.lda.stream_source import Feed, InMemory
-from acvb_core.models.lda.stream_state import StreamState
+from acvb_core.models.lda.streams.source import Feed, InMemory
+from acvb_core.models.lda.streams.state import StreamState
 from acvb_core.registry import method_row
 from tests.contract.cases import arrays_in, bits_of
 from tests.engine.fakes import bits
@@ -89,7 +89,7 @@ def test_cuts_decide_nothing(
     values = {"shuffle": False, "prior": prior, "totals": totals}
     whole = course(built(method, CORPUS, **values), 9)
     for data, most in ((disks[0], 10_000), (disks[1], 10_000), (disks[1], 25), (disks[2], 1), (CORPUS, 40)):
-        monkeypatch.setattr("acvb_core.models.lda.stream.chunk_pairs", lambda *_, most=most: most)
+        monkeypatch.setattr("acvb_core.models.lda.streams.stream.chunk_pairs", lambda *_, most=most: most)
         cut = course(built(method, data, **values), 9)
         assert all(same(one, other) for one, other in zip(whole, cut, strict=True))
     # A window ends where a minibatch does: smaller windows, of one minibatch each, are the same as well.

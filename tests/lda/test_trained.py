@@ -18,7 +18,7 @@ from acvb_core.data.synthetic_mixtures import planted_topics
 from acvb_core.engine.fitting import compare, fit
 from acvb_core.engine.problem import pose
 from acvb_core.engine.result import Result
-from acvb_core.engine.streaming import StreamingLda
+from acvb_core.models.lda.online.streaming_lda import StreamingLda
 from acvb_core.models.lda.trained import TrainedTopics, trained_topics
 
 STREAMS = ("sdm", "scvb0", "svb")

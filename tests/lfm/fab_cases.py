@@ -6,7 +6,7 @@ import numpy as np
 
 from acvb_core.data.table import Table
 from acvb_core.models.lfm.cells import Cells
-from acvb_core.models.lfm.fab import Fab
+from acvb_core.models.lfm.fab.fab import Fab
 from acvb_core.models.lfm.least_squares import Fit, fit_weights
 from acvb_core.models.lfm.state import FabState, Penalty, lower_bound
 from tests.reference import dense_lfm as dense

@@ -8,7 +8,7 @@ import pytest
 from acvb_core.data.synthetic_mixtures import planted_features
 from acvb_core.models.lfm.activations import update_activations
 from acvb_core.models.lfm.cells import Cells
-from acvb_core.models.lfm.fab import Fab
+from acvb_core.models.lfm.fab.fab import Fab
 from acvb_core.models.lfm.least_squares import fit_weights
 from acvb_core.models.lfm.state import lower_bound
 from tests.reference import dense_lfm as dense

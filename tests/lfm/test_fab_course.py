@@ -15,8 +15,8 @@ from acvb_core.engine.problem import pose
 from acvb_core.engine.run import run
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.models.lfm.cells import Cells
-from acvb_core.models.lfm.fab import Fab
-from acvb_core.models.lfm.fab_moves import INDIFFERENT
+from acvb_core.models.lfm.fab.fab import Fab
+from acvb_core.models.lfm.fab.moves import INDIFFERENT
 from acvb_core.models.lfm.state import FabState
 from acvb_core.registry import method_row
 

@@ -9,7 +9,7 @@ from acvb_core.data.synthetic_mixtures import planted_features
 from acvb_core.models.lfm import activations, least_squares
 from acvb_core.models.lfm.activations import update_activations
 from acvb_core.models.lfm.cells import NOISE_FLOOR
-from acvb_core.models.lfm.fab import Fab
+from acvb_core.models.lfm.fab.fab import Fab
 from acvb_core.models.lfm.least_squares import fit_weights
 from tests.reference import dense_lfm as dense
 from tests.reference import lfm_enumeration as exact

@@ -17,9 +17,9 @@ from acvb_core.data.synthetic_mixtures import block_images, planted_features
 from acvb_core.data.table import Table
 from acvb_core.models.lfm.cells import Cells
 from acvb_core.models.lfm.half_normal import divergence, moments
-from acvb_core.models.lfm.meibp import MeibpState, SubmodularIbp
-from acvb_core.models.lfm.meibp_kernels import climb, double_greedy, improve, value
-from acvb_core.models.lfm.meibp_state import (
+from acvb_core.models.lfm.meibp.kernels import climb, double_greedy, improve, value
+from acvb_core.models.lfm.meibp.meibp import MeibpState, SubmodularIbp
+from acvb_core.models.lfm.meibp.state import (
     Meibp,
     choose,
     learn_rest,

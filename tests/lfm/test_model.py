@@ -12,7 +12,7 @@ from acvb_core.data.table import Table
 from acvb_core.evaluate.heldout import CellScore
 from acvb_core.models.lfm import model as under_test
 from acvb_core.models.lfm.cells import Cells
-from acvb_core.models.lfm.fab import Fab
+from acvb_core.models.lfm.fab.fab import Fab
 from acvb_core.models.lfm.model import LfmModel
 from acvb_core.models.lfm.state import posterior_of
 from tests.reference import dense_lfm as dense

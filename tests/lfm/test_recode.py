@@ -9,10 +9,10 @@ import pytest
 
 from acvb_core.data.split import hold_out_cells
 from acvb_core.data.synthetic_mixtures import PlantedFeatures, block_images, planted_features
-from acvb_core.models.lfm import fab
 from acvb_core.models.lfm.cells import Cells
-from acvb_core.models.lfm.fab import Fab
-from acvb_core.models.lfm.fab_recode import recoded
+from acvb_core.models.lfm.fab import fab
+from acvb_core.models.lfm.fab.fab import Fab
+from acvb_core.models.lfm.fab.recode import recoded
 from acvb_core.models.lfm.state import FabState, Penalty
 
 PENALTY = Penalty()

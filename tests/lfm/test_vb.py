@@ -14,10 +14,10 @@ from scipy.optimize import approx_fprime, linear_sum_assignment, minimize_scalar
 
 from acvb_core.data.synthetic_mixtures import block_images
 from acvb_core.models.lfm.cells import Cells
-from acvb_core.models.lfm.vb import DEAD, WARM, VariationalLfm, living, taken
-from acvb_core.models.lfm.vb_state import VbPrior, VbState, lower_bound
-from acvb_core.models.lfm.vb_steps import expected_errors, gains_of_turning, update_activations
-from acvb_core.models.lfm.vb_weights import Sums, update_weights, weight_variance
+from acvb_core.models.lfm.vb.state import VbPrior, VbState, lower_bound
+from acvb_core.models.lfm.vb.steps import expected_errors, gains_of_turning, update_activations
+from acvb_core.models.lfm.vb.vb import DEAD, WARM, VariationalLfm, living, taken
+from acvb_core.models.lfm.vb.weights import Sums, update_weights, weight_variance
 from tests.reference import dense_lfm_vb as dense
 
 N, D, K = 4, 3, 2

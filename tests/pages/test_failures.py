@@ -42,7 +42,7 @@ def check_contained(app: Any, caplog: pytest.LogCaptureFixture, *still_there: st
 def test_topics_without_their_map(
     open_app: Open, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("pages.ui.texts.topic_view.topic_map", broken)
+    monkeypatch.setattr("pages.ui.lda.topic_view.topic_map", broken)
     app = opened(open_app, fitted())
     check_contained(app, caplog, "Take it away", "exclusivity")
 
@@ -50,7 +50,7 @@ def test_topics_without_their_map(
 def test_blocks_without_their_matrix(
     open_app: Open, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("pages.ui.relations.block_matrix.block_figure", broken)
+    monkeypatch.setattr("pages.ui.irm.block_matrix.block_figure", broken)
     compared(open_app, fit(load_sample("southern_women").relation, "vb"))
     app = open_app("blocks")
     check_contained(app, caplog, "Strength of the blocks", "Link prediction", "Take it away")
@@ -69,7 +69,7 @@ def test_compare_without_its_flow(
 def test_features_without_their_weights(
     open_app: Open, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("pages.ui.tables.feature_detail.weights_figure", broken)
+    monkeypatch.setattr("pages.ui.lfm.feature_detail.weights_figure", broken)
     app = tables.opened(open_app, tables.fitted())
     check_contained(app, caplog, "Who has it", "Take it away")
 

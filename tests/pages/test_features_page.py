@@ -16,12 +16,12 @@ from streamlit.testing.v1 import AppTest
 from acvb_core.data.samples import load_sample
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
+from pages.ui.lfm import feature_view
+from pages.ui.lfm.feature_detail import carrier_frame, feature_frame, weights_figure
+from pages.ui.lfm.feature_files import everything, offers
+from pages.ui.lfm.feature_parts import in_order, steps_frame
+from pages.ui.lfm.feature_view import FeatureView
 from pages.ui.shared import services
-from pages.ui.tables import feature_view
-from pages.ui.tables.feature_detail import carrier_frame, feature_frame, weights_figure
-from pages.ui.tables.feature_files import everything, offers
-from pages.ui.tables.feature_parts import in_order, steps_frame
-from pages.ui.tables.feature_view import FeatureView
 from tests.pages.session import WORKSPACE, Open, press, texts
 from tests.pages.tables import EVIL, N, fitted, opened, part, pictures, small_table
 
@@ -255,7 +255,7 @@ def test_a_run_without_features_says_so(open_app: Open) -> None:
 
 
 def test_large_tables_ask_for_a_name(open_app: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pages.ui.tables.feature_parts.MOST_IN_LIST", 10)
+    monkeypatch.setattr("pages.ui.lfm.feature_parts.MOST_IN_LIST", 10)
     monkeypatch.setattr(feature_view, "MOST_CELLS", 10)
     app = part(opened(open_app, fitted()), "One object")
     app.text_input(key="features_object_name").set_value("object 9").run()

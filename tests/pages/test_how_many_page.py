@@ -10,10 +10,10 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.samples import load_sample
 from acvb_core.data.synthetic_mixtures import bars
-from acvb_core.engine.grid import grid
 from acvb_core.engine.problem import pose
+from acvb_core.models.lda.grid import grid
+from pages.ui.lda.how_many_runs import most_topics, numbers_of, usual_numbers
 from pages.ui.shared import services
-from pages.ui.texts.how_many_runs import most_topics, numbers_of, usual_numbers
 from tests.pages.session import WORKSPACE, Open, jobs_of, press, texts, until
 
 CORPUS = bars().corpus

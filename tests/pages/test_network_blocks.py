@@ -11,11 +11,11 @@ from streamlit.testing.v1 import AppTest
 
 from acvb_core.data.relation import Network, Relation
 from acvb_core.engine.result import Result
-from acvb_core.views.arrangement import arranged
-from pages.ui.relations import block_links
-from pages.ui.relations.block_clusters import cluster_table
-from pages.ui.relations.block_files import offers
-from pages.ui.relations.block_links import ends
+from acvb_core.models.irm.figures.arrangement import arranged
+from pages.ui.irm import block_links
+from pages.ui.irm.block_clusters import cluster_table
+from pages.ui.irm.block_files import offers
+from pages.ui.irm.block_links import ends
 from pages.ui.shared.workspace import Workspace
 from tests.pages.networks import HOUSES, NAMES, PAIRS, fitted, friends, in_use, stored
 from tests.pages.session import WORKSPACE, Open, texts

@@ -18,13 +18,13 @@ from acvb_core.registry import methods_for
 from acvb_core.store.trained import load_model, save_model
 from acvb_core.views.comparison_table import comparison_table, same_documents
 from acvb_core.views.convergence import live_figure
+from pages.ui.lda import topic_files
+from pages.ui.lda.start_from import FILE
+from pages.ui.lda.topic_view import view_of
 from pages.ui.running.live import curves
 from pages.ui.shared import services
 from pages.ui.shared.picking import answer
 from pages.ui.shared.workspace import Dataset, Workspace
-from pages.ui.texts import topic_files
-from pages.ui.texts.start_from import FILE
-from pages.ui.texts.topic_view import view_of
 from pages.ui.upload import upload_where
 from tests.pages.session import SECONDS, WORKSPACE, Open, jobs_of, keys, press, texts, until
 

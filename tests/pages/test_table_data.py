@@ -12,8 +12,8 @@ from streamlit.testing.v1 import AppTest
 
 from acvb_core.data.samples import SAMPLES
 from acvb_core.data.table import Table
+from pages.ui.lfm import upload_table
 from pages.ui.shared.workspace import HELDOUT_CELLS, Dataset, Workspace
-from pages.ui.tables import upload_table
 from tests.pages.session import WORKSPACE, Open, press, texts
 
 PETS = (

@@ -9,13 +9,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from acvb_core.engine.fitting import fit
-from acvb_core.evaluate.feature_match import match_features
+from acvb_core.models.lfm.feature_match import match_features
 from acvb_core.registry import methods_of
 from acvb_core.views.convergence import live_figure
+from pages.ui.lfm.compare_features import pairs_frame
+from pages.ui.lfm.feature_view import FeatureView
 from pages.ui.running.live import curves
 from pages.ui.shared import services
-from pages.ui.tables.compare_features import pairs_frame
-from pages.ui.tables.feature_view import FeatureView
 from tests.pages.session import WORKSPACE, Open, jobs_of, press, texts, until
 from tests.pages.tables import N, fitted, opened, small_table
 from tests.pages.test_features_page import without_features

@@ -10,9 +10,9 @@ from streamlit.testing.v1 import AppTest
 
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
+from pages.ui.lda import upload_texts
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Dataset, Workspace
-from pages.ui.texts import upload_texts
 from tests.pages.session import WORKSPACE, Open, press, texts
 
 TEXTS = [

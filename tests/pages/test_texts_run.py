@@ -10,11 +10,11 @@ from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from acvb_core.registry import methods_of
 from acvb_core.views.convergence import live_figure
+from pages.ui.lda import compare_topics
 from pages.ui.running.live import curves
 from pages.ui.shared import format as say
 from pages.ui.shared import services
 from pages.ui.shared.models import by_model
-from pages.ui.texts import compare_topics
 from tests.pages.session import WORKSPACE, Open, jobs_of, keys, press, texts, until
 
 

@@ -17,11 +17,11 @@ from acvb_core.engine.problem import pose
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.ranking import top_words
 from acvb_core.models.lda.topics import Topics
+from pages.ui.lda.topic_documents import OPENED
+from pages.ui.lda.topic_list import word_notes
+from pages.ui.lda.topic_view import KNOWN_BY, TopicView, topic_names
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace
-from pages.ui.texts.topic_documents import OPENED
-from pages.ui.texts.topic_list import word_notes
-from pages.ui.texts.topic_view import KNOWN_BY, TopicView, topic_names
 from tests.pages.session import WORKSPACE, Open, press, texts, until
 from tests.pages.topics import EVIL, fitted, opened, part, small_corpus
 

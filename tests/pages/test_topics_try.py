@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
-from pages.ui.texts.topic_try import TEXT
+from pages.ui.lda.topic_try import TEXT
 from tests.pages.session import Open, texts
 from tests.pages.topics import EVIL, fitted, opened, part, small_corpus
 

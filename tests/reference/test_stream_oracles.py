@@ -10,7 +10,7 @@ import pytest
 from scipy.special import psi
 
 from acvb_core.models.lda import kernels_prior
-from acvb_core.models.lda.sdm import uniform
+from acvb_core.models.lda.streams.sdm import uniform
 from tests.lda.streams import BETA, first_state, some_prior, some_words, stream, swept
 from tests.reference import dense_stream as plain
 from tests.reference.dense_lda import _normalise, expected_counts, vb_sweep

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acvb_core.models.lda.sdm import EARLY, uniform
-from acvb_core.models.lda.stream_state import StreamState
+from acvb_core.models.lda.streams.sdm import EARLY, uniform
+from acvb_core.models.lda.streams.state import StreamState
 from tests.lda.streams import BETA, RULES, first_state, some_prior, some_words, stream, swept
 from tests.reference import dense_stream as plain
 from tests.reference.dense_stats import Array

@@ -25,15 +25,11 @@ from acvb_core.engine.problem import pose
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
 from acvb_core.engine.snapshot import Verdict
-from acvb_core.store.export import (
-    csv_text,
-    plain,
-    python_snippet,
-    responsibilities_frame,
-    run_json,
-    write_run,
-)
+from acvb_core.models.irm.export import responsibilities_frame
+from acvb_core.store.csv_text import csv_text
+from acvb_core.store.export import plain, run_json, write_run
 from acvb_core.store.runs import RunStore
+from acvb_core.store.snippet import python_snippet
 
 WOMEN = load_sample("southern_women").relation
 

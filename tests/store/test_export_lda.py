@@ -21,10 +21,12 @@ from acvb_core.data.samples import load_sample
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
-from acvb_core.evaluate.pyldavis import pyldavis_data
+from acvb_core.models.lda.evaluate.pyldavis import pyldavis_data
+from acvb_core.models.lda.export import pyldavis_json
 from acvb_core.registry import method_row, methods_of
-from acvb_core.store.export import pyldavis_json, python_snippet, run_json, write_run
+from acvb_core.store.export import run_json, write_run
 from acvb_core.store.runs import RunStore
+from acvb_core.store.snippet import python_snippet
 from tests.store.support import SMALL, WOMEN, assert_same_result
 
 BARS = load_sample("bars").corpus

@@ -18,7 +18,8 @@ from acvb_core.data.synthetic_mixtures import block_images
 from acvb_core.data.table import Table
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
-from acvb_core.store.export import python_snippet, run_json, write_run
+from acvb_core.store.export import run_json, write_run
+from acvb_core.store.snippet import python_snippet
 from tests.store.support import SMALL, WOMEN
 
 NAMES = ["=cmd()", "-x", *(f"c{d}" for d in range(34))]

@@ -16,15 +16,11 @@ from acvb_core.data.relations.readers import load_relation
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
-from acvb_core.store.export import (
-    posterior_arrays,
-    python_snippet,
-    responsibilities_frame,
-    run_json,
-    write_run,
-)
-from acvb_core.store.export_links import links_table, write_links
+from acvb_core.models.irm.export import responsibilities_frame
+from acvb_core.models.irm.export_links import links_table, write_links
+from acvb_core.store.export import posterior_arrays, run_json, write_run
 from acvb_core.store.runs import RunStore
+from acvb_core.store.snippet import python_snippet
 from tests.store.support import assert_same_result, network
 
 KINDS = pytest.mark.parametrize(

@@ -15,7 +15,8 @@ from acvb_core.data.relation import Relation
 from acvb_core.data.samples import load_sample
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
-from acvb_core.store.export import known_labels, run_dict, run_json, run_tables, write_run
+from acvb_core.store.export import run_dict, run_json, run_tables, write_run
+from acvb_core.store.known_labels import known_labels
 from tests.store.support import ODD_LABELS, WOMEN
 
 

@@ -13,8 +13,8 @@ from acvb_core.data.synthetic_mixtures import block_images
 from acvb_core.data.table import Table
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
+from acvb_core.models.irm.export_links import write_links
 from acvb_core.store.export import write_run
-from acvb_core.store.export_links import write_links
 from acvb_core.store.leftovers import TABLES, remove_leftovers
 from tests.store.support import SMALL, WOMEN, network
 

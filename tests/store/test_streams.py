@@ -26,12 +26,13 @@ from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.job import Status
 from acvb_core.engine.result import Result
+from acvb_core.models.lda.export import CHUNK, write_document_topics
 from acvb_core.models.lda.trained import trained_topics
-from acvb_core.store.export import python_snippet, run_json, write_document_topics, write_run
-from acvb_core.store.export_lda import CHUNK
+from acvb_core.store.export import run_json, write_run
 from acvb_core.store.files import StoreError, read_arrays, write_arrays
 from acvb_core.store.results import read_result, write_result
 from acvb_core.store.runs import RunStore
+from acvb_core.store.snippet import python_snippet
 from tests.store.support import SMALL, SURVEY, WOMEN, assert_same_result
 
 BARS = load_sample("bars").corpus

@@ -11,11 +11,11 @@ from PIL import Image
 from acvb_core.data.relation import Relation
 from acvb_core.data.synthetic import planted_relation
 from acvb_core.engine.result import Result
-from acvb_core.views.arrangement import Arrangement, arrange, arranged, as_read
-from acvb_core.views.binning import bins_of, count_in_bins
-from acvb_core.views.block_png import block_png
-from acvb_core.views.blocks import block_figure, block_figures
-from acvb_core.views.raster import paint, palette, rasterise
+from acvb_core.models.irm.figures.arrangement import Arrangement, arrange, arranged, as_read
+from acvb_core.models.irm.figures.binning import bins_of, count_in_bins
+from acvb_core.models.irm.figures.block_png import block_png
+from acvb_core.models.irm.figures.blocks import block_figure, block_figures
+from acvb_core.models.irm.figures.raster import paint, palette, rasterise
 from acvb_core.views.theme import INK, UNKNOWN
 
 
@@ -55,7 +55,7 @@ def test_a_window_holds_its_own_entries(large: Arrangement) -> None:
 def test_counting_in_pieces_changes_nothing(monkeypatch: pytest.MonkeyPatch, large: Arrangement) -> None:
     rows, columns = large.rows.position % 7, large.columns.position % 5
     whole = count_in_bins(large.relation.ones, rows, columns, (7, 5))
-    monkeypatch.setattr("acvb_core.views.binning._ENTRIES_PER_CALL", 1000)
+    monkeypatch.setattr("acvb_core.models.irm.figures.binning._ENTRIES_PER_CALL", 1000)
     assert (count_in_bins(large.relation.ones, rows, columns, (7, 5)) == whole).all()
 
 

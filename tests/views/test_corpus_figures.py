@@ -11,7 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acvb_core.data.corpus import Corpus
-from acvb_core.views.corpus_figures import document_lengths_figure, frequent_words_figure, zipf_figure
+from acvb_core.models.lda.figures.corpus_figures import (
+    document_lengths_figure,
+    frequent_words_figure,
+    zipf_figure,
+)
 from tests.views.conftest import AWKWARD_WORDS, texts_of
 
 

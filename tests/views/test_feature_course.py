@@ -10,8 +10,8 @@ import plotly.graph_objects as go
 import pytest
 
 from acvb_core.engine.history import History
+from acvb_core.models.lfm.figures.feature_course import feature_course_figure
 from acvb_core.views.convergence import RunCurve, live_figure
-from acvb_core.views.feature_course import feature_course_figure
 from acvb_core.views.theme import method_style
 from tests.views.reading import numbers, trace
 

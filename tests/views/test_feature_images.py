@@ -9,8 +9,8 @@ import plotly.graph_objects as go
 import pytest
 
 from acvb_core.data.tables.image import Image
-from acvb_core.views.feature_images import feature_image_figure, feature_images_figure
-from acvb_core.views.pictures import ABOVE, BELOW, EMPTY, MISSING, drawn_aspect, tones, two_sided
+from acvb_core.models.lfm.figures.feature_images import feature_image_figure, feature_images_figure
+from acvb_core.models.lfm.figures.pictures import ABOVE, BELOW, EMPTY, MISSING, drawn_aspect, tones, two_sided
 from acvb_core.views.theme import INK, cluster_colour
 from tests.views.reading import numbers, pixels, trace
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acvb_core.views.feature_matrix import activation_order, binned, feature_matrix_figure
-from acvb_core.views.known_strip import LABEL_COLOURS, strip_of
-from acvb_core.views.pictures import EMPTY, tones
+from acvb_core.models.lfm.figures.feature_matrix import activation_order, binned, feature_matrix_figure
+from acvb_core.models.lfm.figures.known_strip import LABEL_COLOURS, strip_of
+from acvb_core.models.lfm.figures.pictures import EMPTY, tones
 from acvb_core.views.theme import OTHERS_COLOUR, cluster_colour
 from tests.views.conftest import AWKWARD_WORDS, texts_of
 from tests.views.reading import pixels, trace

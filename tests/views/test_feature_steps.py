@@ -7,11 +7,11 @@ import plotly.graph_objects as go
 import pytest
 
 from acvb_core.data.tables.image import Image
+from acvb_core.models.lfm.figures.object_steps import heading, object_steps
+from acvb_core.models.lfm.figures.pictures import EMPTY, MISSING, tones, two_sided
+from acvb_core.models.lfm.figures.reconstruction_bars import reconstruction_bars_figure
+from acvb_core.models.lfm.figures.reconstruction_images import reconstruction_images_figure
 from acvb_core.models.lfm.reconstruction import Reconstruction
-from acvb_core.views.object_steps import heading, object_steps
-from acvb_core.views.pictures import EMPTY, MISSING, tones, two_sided
-from acvb_core.views.reconstruction_bars import reconstruction_bars_figure
-from acvb_core.views.reconstruction_images import reconstruction_images_figure
 from acvb_core.views.theme import LINE, cluster_colour
 from tests.views.conftest import AWKWARD_WORDS, texts_of
 from tests.views.reading import pixels, trace

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acvb_core.data.table import Table
-from acvb_core.views.correlation_map import MOST_CORRELATED, correlation_figure, correlations
-from acvb_core.views.missing_map import missing_map_figure, shares
-from acvb_core.views.pictures import MISSING
-from acvb_core.views.table_figures import (
+from acvb_core.models.lfm.figures.correlation_map import MOST_CORRELATED, correlation_figure, correlations
+from acvb_core.models.lfm.figures.missing_map import missing_map_figure, shares
+from acvb_core.models.lfm.figures.pictures import MISSING
+from acvb_core.models.lfm.figures.table_figures import (
     distributions_figure,
     missing_share_figure,
     value_histogram,

@@ -8,8 +8,8 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from acvb_core.views.feature_weights import feature_profile_figure, feature_weights_figure
-from acvb_core.views.feature_words import (
+from acvb_core.models.lfm.figures.feature_weights import feature_profile_figure, feature_weights_figure
+from acvb_core.models.lfm.figures.feature_words import (
     MOST_CLUSTERED,
     axis_names,
     nothing_figure,
@@ -17,10 +17,10 @@ from acvb_core.views.feature_words import (
     similar_order,
     value_text,
 )
-from acvb_core.views.pictures import largest, robust_end
+from acvb_core.models.lfm.figures.pictures import largest, robust_end
+from acvb_core.models.lfm.figures.weight_map import pooled, weight_map_figure
+from acvb_core.views.labels import MOST_CHARACTERS
 from acvb_core.views.theme import cluster_colour, rgba
-from acvb_core.views.topic_labels import MOST_CHARACTERS
-from acvb_core.views.weight_map import pooled, weight_map_figure
 from tests.views.conftest import AWKWARD_WORDS, texts_of
 from tests.views.reading import numbers, trace
 

@@ -18,17 +18,22 @@ from acvb_core.data.relation import Network, Relation
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.agreement import label_agreement
-from acvb_core.evaluate.group_graph import GroupGraph, group_graph
-from acvb_core.views.arrangement import arrange_network, arranged, as_read
-from acvb_core.views.block_png import block_png
-from acvb_core.views.blocks import block_figure, degree_histograms, size_figure, strength_figure, thumbnail
-from acvb_core.views.group_graph import group_graph_figure
-from acvb_core.views.known_labels import MOST_LABELS, label_figure
-from acvb_core.views.node_link import SURE, node_link_figure
-from acvb_core.views.number_places import number_places
-from acvb_core.views.raster import rasterise
-from acvb_core.views.strengths import percent
-from acvb_core.views.theme import LINE, cluster_colour
+from acvb_core.models.irm.evaluate.group_graph import GroupGraph, group_graph
+from acvb_core.models.irm.figures.arrangement import arrange_network, arranged, as_read
+from acvb_core.models.irm.figures.block_png import block_png
+from acvb_core.models.irm.figures.blocks import (
+    block_figure,
+    degree_histograms,
+    size_figure,
+    strength_figure,
+    thumbnail,
+)
+from acvb_core.models.irm.figures.group_graph import group_graph_figure
+from acvb_core.models.irm.figures.known_labels import MOST_LABELS, label_figure
+from acvb_core.models.irm.figures.node_link import SURE, node_link_figure
+from acvb_core.models.irm.figures.number_places import number_places
+from acvb_core.models.irm.figures.raster import rasterise
+from acvb_core.views.theme import LINE, cluster_colour, percent
 from tests.views.conftest import AWKWARD_WORDS, texts_of
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from acvb_core.data.relation import Relation
 from acvb_core.engine.result import Result
-from acvb_core.views import strengths
-from acvb_core.views.overview import degree_bins, degree_histograms, thumbnail
-from acvb_core.views.strengths import size_figure, strength_figure
+from acvb_core.models.irm.figures import strengths
+from acvb_core.models.irm.figures.overview import degree_bins, degree_histograms, thumbnail
+from acvb_core.models.irm.figures.strengths import size_figure, strength_figure
 
 
 def test_strengths_are_those_of_the_result(survey: Result) -> None:

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acvb_core.data.corpora.tokeniser import Tokeniser
+from acvb_core.models.lda.figures.tinted import FAINTEST, STRONGEST, tint, tinted_html, word_topics
+from acvb_core.views.labels import contrast
 from acvb_core.views.theme import TEXT, cluster_colour, rgba
-from acvb_core.views.tinted import FAINTEST, STRONGEST, tint, tinted_html, word_topics
-from acvb_core.views.topic_labels import contrast
 
 
 class Reader(HTMLParser):

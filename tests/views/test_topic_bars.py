@@ -10,15 +10,14 @@ import plotly.graph_objects as go
 import pytest
 
 from acvb_core.evaluate.ranking import ranked_words
-from acvb_core.views.theme import cluster_colour
-from acvb_core.views.topic_bars import (
+from acvb_core.models.lda.figures.topic_bars import (
     document_topics_figure,
     quality_figure,
     quality_table,
     topic_bars,
     topic_shares_figure,
 )
-from acvb_core.views.topic_labels import (
+from acvb_core.views.labels import (
     MOST_CHARACTERS,
     contrast,
     given_name,
@@ -27,6 +26,7 @@ from acvb_core.views.topic_labels import (
     text_room,
     topic_name,
 )
+from acvb_core.views.theme import cluster_colour
 from tests.views.conftest import AWKWARD_WORDS, texts_of
 
 PHI = np.array([[0.5, 0.3, 0.2, 0.0], [0.1, 0.1, 0.2, 0.6]])

@@ -8,9 +8,9 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from acvb_core.evaluate.topic_map import topic_map
+from acvb_core.models.lda.evaluate.topic_map import topic_map
+from acvb_core.models.lda.figures.topic_map import topic_map_figure
 from acvb_core.views.theme import TEXT
-from acvb_core.views.topic_map import topic_map_figure
 
 PLACES = np.array([[0.3, 0.1], [-0.2, 0.2], [-0.1, -0.3]])
 SHARES = np.array([0.25, 0.64, 0.11])

@@ -11,9 +11,9 @@ import plotly.graph_objects as go
 import pytest
 
 from acvb_core.evaluate.alignment import align_topics
+from acvb_core.models.lda.figures.topic_choice import best_k, choose_k_figure, means
+from acvb_core.models.lda.figures.topic_pairs import moved_figure, similarity_figure
 from acvb_core.views.theme import cluster_colour
-from acvb_core.views.topic_choice import best_k, choose_k_figure, means
-from acvb_core.views.topic_pairs import moved_figure, similarity_figure
 
 RNG = np.random.default_rng(5)
 PHI = RNG.dirichlet(np.full(30, 0.2), 4)

@@ -10,7 +10,7 @@ from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.kernels import Floats, block_bases, chunk_length, zeroth_order
 from acvb_core.models.irm.kernels_second import second_order
-from acvb_core.models.irm.neighbours import neighbour_sums
+from acvb_core.models.irm.moves.neighbours import neighbour_sums
 from acvb_core.models.irm.state import observed_sums
 from acvb_core.models.irm.variance import count_variances
 

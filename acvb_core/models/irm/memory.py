@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from acvb_core.data.relation import Relation
-from acvb_core.models.irm.moves import TRIALS
+from acvb_core.models.irm.moves.moves import TRIALS
 
 
 def memory_bytes(relation: Relation, method: str, values: dict[str, Any]) -> int:

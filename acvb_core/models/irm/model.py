@@ -15,7 +15,7 @@ from acvb_core.evaluate.products import pair_products
 from acvb_core.models.irm.domain import DomainPass
 from acvb_core.models.irm.kernels import Floats
 from acvb_core.models.irm.layout import TWO_DOMAINS, Layout
-from acvb_core.models.irm.network import NetworkPass
+from acvb_core.models.irm.network.model import NetworkPass
 from acvb_core.models.irm.state import IrmState, block_counts, hyper_of, lower_bound
 from acvb_core.models.irm.summary import result_tables
 

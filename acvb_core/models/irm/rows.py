@@ -19,10 +19,10 @@ from acvb_core.models.irm.hyper import Hyper
 from acvb_core.models.irm.layout import TWO_DOMAINS, Layout, network_layout
 from acvb_core.models.irm.memory import memory_bytes
 from acvb_core.models.irm.model import IrmModel
-from acvb_core.models.irm.moves import MOVES_EVERY, MOVES_FROM, Moves
-from acvb_core.models.irm.network_cvb import CollapsedNetwork
-from acvb_core.models.irm.network_gibbs import GibbsNetwork
-from acvb_core.models.irm.network_vb import VariationalNetwork
+from acvb_core.models.irm.moves.moves import MOVES_EVERY, MOVES_FROM, Moves
+from acvb_core.models.irm.network.cvb import CollapsedNetwork
+from acvb_core.models.irm.network.gibbs import GibbsNetwork
+from acvb_core.models.irm.network.vb import VariationalNetwork
 from acvb_core.models.irm.start import Start
 from acvb_core.models.irm.vb import VariationalIrm
 
@@ -55,6 +55,7 @@ def _tiny_network() -> tuple[Relation, Values]:
 IRM = ModelRow(
     "irm",
     "Infinite Relational Model",
+    "irm",
     "a relation: which row objects are linked to which column objects",
     _irm_model,
     {"rows": "row clusters", "cols": "column clusters"},
@@ -73,6 +74,7 @@ IRM = ModelRow(
 NETWORK = ModelRow(
     "network",
     "Infinite Relational Model of a network",
+    "irm",
     "a network: which objects of one kind are linked to which",
     _network_model,
     {"rows": "clusters"},

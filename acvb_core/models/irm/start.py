@@ -12,8 +12,8 @@ from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.kernels import Floats
 from acvb_core.models.irm.layout import Layout
-from acvb_core.models.irm.neighbours import pattern_product
-from acvb_core.models.irm.subspace import leading_vectors
+from acvb_core.models.irm.moves.neighbours import pattern_product
+from acvb_core.models.irm.moves.subspace import leading_vectors
 
 #: Subspace iterations, and vectors carried along beside those asked for: k-means can tell no finer ones (measured on
 #: planted and real relations), and products with a whole block of vectors cost a tenth of ARPACK's one by one.

@@ -15,7 +15,7 @@ from acvb_core.data.relation import Relation
 from acvb_core.models.irm.hyper import Hyper
 from acvb_core.models.irm.kernels import Floats
 from acvb_core.models.irm.layout import TWO_DOMAINS, Layout
-from acvb_core.models.irm.neighbours import neighbour_sums
+from acvb_core.models.irm.moves.neighbours import neighbour_sums
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, Unaverage
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.hyper import Hyper, update_hyper
 from acvb_core.models.irm.layout import TWO_DOMAINS, Layout
-from acvb_core.models.irm.moves import MOVES, MOVES_FROM, MoveMemory, Moves
+from acvb_core.models.irm.moves.moves import MOVES, MOVES_FROM, MoveMemory, Moves
 from acvb_core.models.irm.start import Start
 from acvb_core.models.irm.state import IrmState, block_counts, posterior_of, tidy
 

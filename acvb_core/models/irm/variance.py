@@ -9,7 +9,7 @@ import numpy as np
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.kernels import Floats
-from acvb_core.models.irm.neighbours import neighbour_sums
+from acvb_core.models.irm.moves.neighbours import neighbour_sums
 
 
 @dataclass(frozen=True)

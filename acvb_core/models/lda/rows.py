@@ -21,8 +21,8 @@ from acvb_core.models.lda.hyper import LEARN_EVERY, LEARN_FROM, LEARN_UNTIL, LOW
 from acvb_core.models.lda.memory import memory_bytes
 from acvb_core.models.lda.model import LdaModel
 from acvb_core.models.lda.state import Tokens
-from acvb_core.models.lda.stream_model import DiskLdaModel
-from acvb_core.models.lda.stream_rows import stream_methods
+from acvb_core.models.lda.streams.model import DiskLdaModel
+from acvb_core.models.lda.streams.rows import stream_methods
 from acvb_core.models.lda.trained import TrainedTopics
 from acvb_core.models.lda.vb import VariationalLda
 
@@ -49,6 +49,7 @@ def _tiny_corpus() -> tuple[Corpus, Values]:
 LDA = ModelRow(
     "lda",
     "Latent Dirichlet Allocation",
+    "lda",
     "a corpus: which words stand in which documents",
     _model,
     {"topics": "topics"},

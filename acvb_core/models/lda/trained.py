@@ -21,12 +21,12 @@ from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.kernels import Floats, Singles
 from acvb_core.models.lda.kernels_prior import PAPER
 from acvb_core.models.lda.state import TOPICS, apart
-from acvb_core.models.lda.stream_state import Prior, StreamState
+from acvb_core.models.lda.streams.state import Prior, StreamState
 from acvb_core.models.lda.topics import word_probability, word_table
 from acvb_core.models.lda.transform import completed, corpus_like, transformed
 
 if TYPE_CHECKING:
-    from acvb_core.models.lda.stream import StreamMethod
+    from acvb_core.models.lda.streams.stream import StreamMethod
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,14 +13,14 @@ from acvb_core.data.split import hold_out_cells
 from acvb_core.data.table import Table
 from acvb_core.models.lfm.cells import NOISE_FLOOR, Cells
 from acvb_core.models.lfm.display import DISPLAY
-from acvb_core.models.lfm.fab import Fab
+from acvb_core.models.lfm.fab.fab import Fab
 from acvb_core.models.lfm.feature_mean import FeatureMean
-from acvb_core.models.lfm.ibp import IbpGibbs
-from acvb_core.models.lfm.meibp import SubmodularIbp
+from acvb_core.models.lfm.ibp.ibp import IbpGibbs
+from acvb_core.models.lfm.meibp.meibp import SubmodularIbp
 from acvb_core.models.lfm.memory import memory_bytes, most_features
 from acvb_core.models.lfm.model import LfmModel
 from acvb_core.models.lfm.state import Penalty
-from acvb_core.models.lfm.vb import VariationalLfm
+from acvb_core.models.lfm.vb.vb import VariationalLfm
 
 
 def _model(table: Any) -> Model:
@@ -48,6 +48,7 @@ def _tiny_table() -> tuple[Table, Values]:
 LFM = ModelRow(
     "lfm",
     "Latent feature model",
+    "lfm",
     "a table: numbers that describe objects, some of which may be missing",
     _model,
     {"features": "features"},

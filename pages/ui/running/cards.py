@@ -9,12 +9,12 @@ import streamlit as st
 from acvb_core.engine.job import Inspection, Job, Status
 from acvb_core.engine.snapshot import MOTION, Snapshot, Verdict
 from acvb_core.views.theme import method_style
+from pages.ui.lda import streams
 from pages.ui.shared import format as say
 from pages.ui.shared.absent import act
 from pages.ui.shared.models import face_of
 from pages.ui.shared.picking import open_run
 from pages.ui.shared.workspace import Workspace
-from pages.ui.texts import streams
 
 # On and off lengths in pixels, after the dash styles of the figures.
 _DASHES: dict[str, tuple[int, ...]] = {

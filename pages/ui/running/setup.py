@@ -16,13 +16,13 @@ from acvb_core.engine.problem import Problem, pose
 from acvb_core.engine.standing import JUDGES
 from acvb_core.models.lda.trained import TrainedTopics
 from acvb_core.registry import MODELS, methods_for, model_row
+from pages.ui.lda.start_from import start_from
 from pages.ui.running.costs import memory_suffices, need, promises, streaming
 from pages.ui.running.forms import Field, fields, show_field, show_given, values_of, was_put
 from pages.ui.shared import format as say
 from pages.ui.shared.models import FACES
 from pages.ui.shared.services import executor
 from pages.ui.shared.workspace import Dataset, Workspace
-from pages.ui.texts.start_from import start_from
 
 #: Methods that are chosen to begin with, where the data are on disk.
 DEFAULT_STREAMS = ("sdm",)

@@ -8,12 +8,12 @@ from typing import Any
 
 from acvb_core.data.split import MAX_ENTRIES
 from acvb_core.engine.job import Job
-from pages.ui.relations.words_network import NETWORK
-from pages.ui.relations.words_relation import RELATION
+from pages.ui.irm.words_network import NETWORK
+from pages.ui.irm.words_relation import RELATION
+from pages.ui.lda.words_texts import TEXTS
+from pages.ui.lfm.words_table import TABLES
 from pages.ui.shared import format as say
 from pages.ui.shared.words import ModelWords
-from pages.ui.tables.words_table import TABLES
-from pages.ui.texts.words_texts import TEXTS
 
 
 @dataclass(frozen=True)

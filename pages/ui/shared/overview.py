@@ -11,14 +11,14 @@ import streamlit as st
 from acvb_core.data.corpus_split import MOST_DOCUMENTS, OBSERVED
 from acvb_core.engine.free_memory import available_memory
 from acvb_core.registry import model_row
-from pages.ui.relations.overview_network import network_glance
-from pages.ui.relations.overview_relation import relation_glance
+from pages.ui.irm.overview_network import network_glance
+from pages.ui.irm.overview_relation import relation_glance
+from pages.ui.lda.overview_texts import corpus_glance
+from pages.ui.lfm.overview_table import table_glance
 from pages.ui.shared import format as say
 from pages.ui.shared.glance import Glance
 from pages.ui.shared.models import FACES
 from pages.ui.shared.workspace import HELDOUT, HELDOUT_DOCUMENTS, Dataset, Workspace
-from pages.ui.tables.overview_table import table_glance
-from pages.ui.texts.overview_texts import corpus_glance
 from pages.ui.upload.upload_where import batch_memory, need_text
 
 GLANCES: dict[str, Callable[[Any], Glance]] = {

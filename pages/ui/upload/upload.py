@@ -15,12 +15,12 @@ from acvb_core.core.errors import AcvbError, DataError
 from acvb_core.data.relation import Relation
 from acvb_core.data.sources import formats
 from acvb_core.data.sources.columnar import FileChoices
-from pages.ui.relations.known_labels import carried
-from pages.ui.relations.upload_relation import RelationReader
+from pages.ui.irm.known_labels import carried
+from pages.ui.irm.upload_relation import RelationReader
+from pages.ui.lda.upload_texts import TextReader
+from pages.ui.lfm.upload_table import TableReader
 from pages.ui.shared.overview import forget_held_out
 from pages.ui.shared.workspace import Dataset, Workspace
-from pages.ui.tables.upload_table import TableReader
-from pages.ui.texts.upload_texts import TextReader
 from pages.ui.upload.reading import Reader
 from pages.ui.upload.upload_files import Brought, brought_file, identity, rewound
 from pages.ui.upload.upload_parts import choices_of, choose_part, part_prefix

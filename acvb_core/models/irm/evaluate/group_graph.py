@@ -1,0 +1,245 @@
+"""The clusters of a network as a small graph: which are linked more often than others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from acvb_core.core.errors import ParameterError
+from acvb_core.core.protocols import Posterior
+from acvb_core.data.relation import Relation
+from acvb_core.models.irm.evaluate.sides import block_matrix, mirrored, one_clustering
+
+Floats = NDArray[np.float64]
+
+#: Standard deviations above the expected number of links from which two clusters are joined.
+_DEVIATIONS = 2.0
+_LONGEST = 2.2  # length wished for the weakest edge and for no edge at all, the strongest being 1
+
+
+class GroupEdge(NamedTuple):
+    """Two clusters linked more often than expected.
+
+    Attributes
+    ----------
+    source, target : int
+        Clusters (0-based); source <= target where the network is undirected.
+    density : float
+        Posterior mean of the link probability.
+    ratio : float
+        Density relative to the expected one.
+    links : float
+        Expected number of links in the block.
+    excess : float
+        Links beyond the number that the expected density would give.
+    """
+
+    source: int
+    target: int
+    density: float
+    ratio: float
+    links: float
+    excess: float
+
+
+@dataclass(frozen=True, eq=False)
+class GroupGraph:
+    """The clusters of a network and the edges between them.
+
+    Attributes
+    ----------
+    directed : bool
+    members : int64 array, shape (K,)
+        Objects whose most probable cluster this is.
+    clusters : int64 array, shape (n_shown,)
+        Clusters (0-based) that have members; the others are no nodes.
+    overall : float
+        Density of the whole network: what is expected inside a cluster.
+    between : float
+        Density of all pairs of objects of two different clusters: what is expected between two clusters.
+    density, low, high, links, entries : ndarrays, shape (K, K)
+        Posterior mean and 95 % interval of the link probability, expected links and entries of each block; symmetric
+        where undirected.
+    edges : list of GroupEdge
+        Blocks between two clusters that are denser than expected by more than chance would have it, most excess
+        links first.
+    positions : ndarray, shape (K, 2)
+        Place of each cluster, at most about 1 from the middle; NaN for those without members.
+    inner : dict of int to GroupEdge
+        The same inside the clusters that have members, expected or not.
+    """
+
+    directed: bool
+    members: NDArray[np.int64]
+    clusters: NDArray[np.int64]
+    overall: float
+    between: float
+    density: Floats
+    low: Floats
+    high: Floats
+    links: Floats
+    entries: Floats
+    edges: list[GroupEdge]
+    positions: Floats
+    inner: dict[int, GroupEdge] = field(default_factory=dict)
+
+
+def group_graph(relation: Relation, posterior: Posterior, blocks: pd.DataFrame) -> GroupGraph:
+    """Return the graph of a network's clusters.
+
+    The inside of a cluster is held against the density of the whole network, a block between two clusters against
+    the density of all pairs between clusters: where most links are inside clusters, every pair of clusters is sparser
+    than the whole, and which of them are close would not be seen. Degrees play no part, as in the model. An edge is
+    a block whose links exceed the expected number by two standard deviations of a binomial.
+
+    Parameters
+    ----------
+    relation : Relation
+        A network.
+    posterior : Posterior
+        Of one clustering.
+    blocks : DataFrame
+        The `blocks` of a result: row_cluster, column_cluster, ones, entries, mean, low, high; those on and above the
+        diagonal are enough where links have no direction.
+
+    Raises
+    ------
+    ParameterError
+        Rows and columns have a clustering each, or the relation is no network.
+    """
+    if not one_clustering(posterior) or relation.network is None:
+        raise ParameterError(
+            "A graph of groups needs a network whose objects have one clustering, not one for rows and one for columns."
+        )
+    shape = (posterior["rows"].shape[1],) * 2
+    density, low, high, links, entries = (
+        block_matrix(blocks, name, shape) for name in ("mean", "low", "high", "ones", "entries")
+    )
+    undirected = mirrored(relation)
+    counted = np.triu(np.ones_like(links)) if undirected else np.ones_like(links)
+    inside = np.eye(len(links), dtype=np.bool_)
+    overall = _share(links * counted, entries * counted)
+    between = _share(links * counted * ~inside, entries * counted * ~inside)
+    members = np.bincount(posterior.labels("rows"), minlength=len(density)).astype(np.int64)
+    clusters = np.flatnonzero(members)
+    pairs = [(int(k), int(m)) for k in clusters for m in clusters if k != m and (k < m or not undirected)]
+
+    def edge(k: int, m: int) -> GroupEdge:
+        expected = overall if k == m else between
+        ratio = float(density[k, m]) / expected if expected > 0.0 else 0.0
+        excess = float(links[k, m] - expected * entries[k, m])
+        return GroupEdge(k, m, float(density[k, m]), ratio, float(links[k, m]), excess)
+
+    found = [edge(k, m) for k, m in pairs]
+    above = [
+        item
+        for item in found
+        if item.ratio > 1.0
+        and item.excess > _DEVIATIONS * np.sqrt(between * (1.0 - between) * entries[item.source, item.target])
+    ]
+    above.sort(key=lambda item: (-item.excess, item.source, item.target))
+    positions = np.full((len(members), 2), np.nan)
+    positions[clusters] = group_positions(clusters, above)
+    inner = {int(k): edge(int(k), int(k)) for k in clusters}
+    return GroupGraph(
+        not undirected,
+        members,
+        clusters,
+        overall,
+        between,
+        density,
+        low,
+        high,
+        links,
+        entries,
+        above,
+        positions,
+        inner,
+    )
+
+
+def _share(links: Floats, entries: Floats) -> float:
+    total = float(entries.sum())
+    return float(links.sum()) / total if total > 0.0 else 0.0
+
+
+def group_positions(clusters: NDArray[np.int64], edges: list[GroupEdge]) -> Floats:
+    """Place clusters so that those with strong edges lie close together; the same edges give the same places.
+
+    Kamada-Kawai on lengths from 1 (the strongest edge) to 2.2 (the weakest, and clusters that nothing connects), the
+    longer axis across.
+
+    Returns
+    -------
+    ndarray, shape (n, 2)
+        The mean at the origin, the farthest about 1 away.
+    """
+    n = len(clusters)
+    if n == 1:
+        return np.zeros((1, 2))
+    graph = nx.Graph()
+    graph.add_nodes_from(clusters.tolist())
+    # Several edges' widths go by their number of links; for the layout their ratio tells which belong together.
+    top = max((np.log1p(item.ratio) for item in edges), default=1.0)
+    for item in edges:
+        near = float(np.log1p(item.ratio) / top)
+        length = _LONGEST - (_LONGEST - 1.0) * near
+        known = graph.get_edge_data(item.source, item.target)
+        if known is None or length < known["length"]:
+            graph.add_edge(item.source, item.target, length=length)
+    distance = dict(nx.all_pairs_dijkstra_path_length(graph, weight="length"))
+    # Clusters that nothing connects stand one long edge apart from all others.
+    apart = {a: {b: min(distance[a].get(b, 1.5 * _LONGEST), 3 * _LONGEST) for b in graph} for a in graph}
+    start = nx.circular_layout(graph)
+    placed = nx.kamada_kawai_layout(graph, dist=apart, pos=start)
+    place = np.array([placed[k] for k in clusters.tolist()], dtype=np.float64)
+    return _laid_flat(place)
+
+
+def _laid_flat(place: Floats) -> Floats:
+    """Turn points so that they reach farthest across, the first of those farthest out on the right and above."""
+    place = place - place.mean(axis=0)
+    _, _, axes = np.linalg.svd(place, full_matrices=False)
+    turned = place @ axes.T
+    if turned.shape[1] < 2:
+        turned = np.column_stack([turned, np.zeros(len(turned))])
+    for axis in turned.T:
+        reach = np.abs(axis)
+        if axis[int((reach >= reach.max() * (1.0 - 1e-6)).argmax())] < 0.0:
+            axis *= -1.0
+    return np.asarray(turned)
+
+
+def separated(place: Floats, radius: Floats, gap: float = 0.0, *, rounds: int = 300) -> Floats:
+    """Move discs apart until none overlaps, as little as that takes.
+
+    Parameters
+    ----------
+    place : ndarray, shape (n, 2)
+        Centres.
+    radius : ndarray, shape (n,)
+        In the unit of the places.
+    gap : float
+        Least room between two discs.
+    rounds : int
+        After so many the rest of an overlap stays.
+    """
+    n = len(place)
+    # Discs in one place have no direction to move in: a little turn for each gives them one.
+    turn = 2.399963 * np.arange(n)
+    found = place + 1e-6 * np.column_stack([np.cos(turn), np.sin(turn)])
+    wished = radius[:, None] + radius[None, :] + gap
+    for _ in range(rounds):
+        delta = found[:, None, :] - found[None, :, :]
+        distance = np.sqrt((delta**2).sum(axis=2))
+        np.fill_diagonal(distance, np.inf)
+        lacking = np.maximum(wished - distance, 0.0)
+        if not (lacking > 1e-6).any():
+            break
+        found = found + 0.5 * ((lacking / distance)[:, :, None] * delta).sum(axis=1)
+    return np.asarray(found)

@@ -1,0 +1,87 @@
+"""What a run of the infinite relational model, of one domain or two, leaves beside its tables: as arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from acvb_core.core.errors import ParameterError
+from acvb_core.engine.result import Result
+from acvb_core.store.files import labels_bytes
+
+
+def responsibilities_frame(result: Result, domain: str) -> pd.DataFrame:
+    """Return who belongs where, and how surely.
+
+    Parameters
+    ----------
+    result : Result
+    domain : str
+        "rows" or "cols"; of a network "rows".
+
+    Returns
+    -------
+    DataFrame, one row an object
+        object, cluster_1 … cluster_K: probability of each cluster, numbered as everywhere.
+
+    Raises
+    ------
+    ParameterError
+        There is no such domain.
+    """
+    sides = result.posterior.averaged
+    if domain not in sides:
+        raise ParameterError(f"there is no domain {domain!r}; there are {', '.join(sides)}.")
+    responsibilities = result.posterior[domain]
+    names = [f"cluster_{k + 1}" for k in range(responsibilities.shape[1])]
+    frame = pd.DataFrame(responsibilities, columns=names)
+    frame.insert(0, "object", _labels(result, domain))
+    return frame
+
+
+#: What one object of a domain is called in the names of arrays.
+_ONE = {"rows": "row", "cols": "column"}
+
+
+def _labels(result: Result, domain: str) -> NDArray[Any]:
+    found: NDArray[Any] = getattr(result.problem.data, f"{_ONE[domain]}_labels")
+    return found
+
+
+def arrays(result: Result) -> dict[str, Any]:
+    """Return the arrays of posterior.npz, of one domain (a network: rows alone) or of two (rows and cols).
+
+    rows, cols: responsibilities, column k - 1 for cluster k; row_cluster, column_cluster: most probable cluster of
+    each object; ones, entries: expected counts of each block, and strengths: posterior mean of its link probability,
+    shape (K_rows, K_cols), or (K_rows, K_rows) for a network, symmetric where it is undirected, in which case each
+    pair of objects counts once; row_labels, column_labels: names (`labels_bytes`).
+    """
+    posterior = result.posterior
+    sides = posterior.averaged
+    found: dict[str, Any] = {domain: posterior[domain] for domain in sides}
+    found |= {f"{_ONE[domain]}_cluster": posterior.labels(domain) + 1 for domain in sides}
+    found |= _blocks(result, sides)
+    return found | {f"{_ONE[domain]}_labels": labels_bytes(_labels(result, domain)) for domain in sides}
+
+
+def _blocks(result: Result, sides: tuple[str, ...]) -> dict[str, NDArray[np.float64]]:
+    """Return the numbers of the table of blocks as matrices."""
+    table, posterior = result.blocks, result.posterior
+    row, column = table["row_cluster"].to_numpy() - 1, table["column_cluster"].to_numpy() - 1
+    found = {}
+    for name, values in (("ones", "ones"), ("entries", "entries"), ("strengths", "mean")):
+        matrix = np.full((posterior[sides[0]].shape[1], posterior[sides[-1]].shape[1]), np.nan)
+        if len(sides) == 1:
+            # The table of an undirected network has each block once; of a directed one the next line has the last say.
+            matrix[column, row] = table[values]
+        matrix[row, column] = table[values]
+        found[name] = matrix
+    return found
+
+
+def facts(result: Result) -> dict[str, Any]:
+    """Return what run.json tells of this model's runs alone: nothing."""
+    return {}

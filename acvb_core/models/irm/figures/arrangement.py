@@ -1,0 +1,259 @@
+"""A relation with its objects sorted by cluster, and the numbers of every block: what the block figures show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acvb_core.data.relation import Relation
+from acvb_core.engine.result import Result
+from acvb_core.models.irm.evaluate.sides import block_matrix, mirrored, sides, without_diagonal
+from acvb_core.models.irm.figures.binning import count_in_bins
+
+Window = tuple[int, int, int, int]
+_LEAST_SELECTION = 2  # objects a side; less than that is a click
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """The objects of one domain in the order they are shown.
+
+    Attributes
+    ----------
+    labels : ndarray of str, shape (n,)
+        Names, in the relation's order.
+    kind : str
+        What an object is ("person").
+    order : int64 array, shape (n,)
+        Object at each place.
+    borders : int64 array, shape (K + 1,)
+        Place where each cluster begins, and n; a cluster can be empty.
+    clustered : bool
+        False when the objects stand as they were read.
+    end : str
+        Which end of a link these objects are ("from", "to"), where that has to be said.
+    """
+
+    labels: NDArray[Any]
+    kind: str
+    order: NDArray[np.int64]
+    borders: NDArray[np.int64]
+    clustered: bool = True
+    end: str = ""
+
+    @property
+    def n(self) -> int:
+        """Number of objects."""
+        return len(self.order)
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Objects in each cluster, shape (K,)."""
+        return np.diff(self.borders)
+
+    @cached_property
+    def position(self) -> NDArray[np.int64]:
+        """Place of each object, shape (n,)."""
+        position = np.empty(self.n, dtype=np.int64)
+        position[self.order] = np.arange(self.n)
+        return position
+
+    def cluster_at(self, place: int) -> int:
+        """Return the number (from 1) of the cluster at a place."""
+        return int(np.searchsorted(self.borders, place, side="right"))
+
+    def between(self, low: int, high: int) -> list[int]:
+        """Return the indices (from 0) of the clusters with objects at places low … high - 1."""
+        starts, stops = self.borders[:-1], self.borders[1:]
+        return [int(k) for k in np.flatnonzero((stops > starts) & (starts < high) & (stops > low))]
+
+
+@dataclass(frozen=True, eq=False)
+class Arrangement:
+    """A relation as it is shown: two sides, and the numbers of every block.
+
+    Attributes
+    ----------
+    relation : Relation
+    rows, columns : Side
+    ones, observed : int64 arrays, shape (K, L)
+        Links and known entries of each block, by the objects' most probable clusters; where both sides are one (`one`)
+        and links have no direction, each pair counts once.
+    posterior : mapping of str to float array, shape (K, L)
+        `mean`, `low`, `high` of each block's link probability; empty when unsorted.
+    one : bool
+        Both sides are the same objects in the same clusters and order.
+    """
+
+    relation: Relation
+    rows: Side
+    columns: Side
+    ones: NDArray[np.int64]
+    observed: NDArray[np.int64]
+    posterior: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    one: bool = False
+
+    @property
+    def diagonal(self) -> bool:
+        """Whether the diagonal of the picture is the objects themselves, and no part of the data."""
+        return self.one and without_diagonal(self.relation)
+
+    @property
+    def whole(self) -> Window:
+        """The window that shows everything."""
+        return (0, self.rows.n, 0, self.columns.n)
+
+    @property
+    def density(self) -> NDArray[np.float64]:
+        """Share of links among the known entries of each block, NaN where there are none."""
+        nothing = np.full(self.ones.shape, np.nan)
+        return np.divide(self.ones, self.observed, out=nothing, where=self.observed > 0)
+
+    def selected(self, box: Mapping[str, Any]) -> Window | None:
+        """Return the window that a box drawn in the figure encloses, None when it is hardly more than a click.
+
+        Parameters
+        ----------
+        box : mapping
+            `x` and `y`: two corners each, in places of the columns and rows.
+        """
+        (x0, x1), (y0, y1) = sorted(map(float, box["x"])), sorted(map(float, box["y"]))
+        n_rows, n_columns = self.rows.n, self.columns.n
+        window = (
+            max(int(np.floor(y0)), 0),
+            min(int(np.ceil(y1)), n_rows),
+            max(int(np.floor(x0)), 0),
+            min(int(np.ceil(x1)), n_columns),
+        )
+        small = min(window[1] - window[0], window[3] - window[2]) < _LEAST_SELECTION
+        return None if small else window
+
+
+def arranged(result: Result) -> Arrangement:
+    """Return a run's relation sorted by its clusters; within a cluster, objects with most links come first.
+
+    All entries are shown, the held-out ones included; the posterior is the run's, which did not see those.
+    """
+    relation = result.problem.data
+    down, across = sides(result.posterior)
+    n_clusters = result.posterior.n_clusters()
+    shape = (n_clusters[down], n_clusters[across])
+    posterior = {name: block_matrix(result.blocks, name, shape) for name in ("mean", "low", "high")}
+    if down == across:
+        return arrange_network(relation, result.labels(down), shape[0], posterior)
+    return arrange(relation, result.labels(down), result.labels(across), shape, posterior)
+
+
+def arrange(
+    relation: Relation,
+    row_clusters: NDArray[np.int64],
+    column_clusters: NDArray[np.int64],
+    shape: tuple[int, int],
+    posterior: Mapping[str, NDArray[np.float64]],
+) -> Arrangement:
+    """Sort a relation by given clusters of its rows and of its columns (numbered from 0, `shape` of them)."""
+    row_degree, column_degree = degrees(relation)
+    ones, observed = _counts(relation, row_clusters, column_clusters, shape)
+    start, end = _ends(relation)
+    return Arrangement(
+        relation,
+        _side(relation.row_labels, relation.row_kind, row_clusters, shape[0], row_degree, start),
+        _side(relation.column_labels, relation.column_kind, column_clusters, shape[1], column_degree, end),
+        ones,
+        observed,
+        posterior,
+    )
+
+
+def arrange_network(
+    relation: Relation,
+    clusters: NDArray[np.int64],
+    n_clusters: int,
+    posterior: Mapping[str, NDArray[np.float64]],
+) -> Arrangement:
+    """Sort a network by given clusters of its objects (numbered from 0): both sides in the same order.
+
+    Within a cluster, objects of most links come first, links in both directions added up.
+    """
+    shape = (n_clusters, n_clusters)
+    ones, observed = _counts(relation, clusters, clusters, shape)
+    if mirrored(relation):
+        # Inside a cluster each pair stands in the matrix twice, a self-link once.
+        own = np.bincount(clusters[relation.ones.diagonal()], minlength=n_clusters)
+        seen = np.bincount(clusters[~relation.missing.diagonal()], minlength=n_clusters)
+        inside = np.arange(n_clusters)
+        ones[inside, inside] = (ones[inside, inside] + own) // 2
+        observed[inside, inside] = (observed[inside, inside] + seen) // 2
+    start, end = _ends(relation)
+    out, into = degrees(relation)
+    side = _side(relation.row_labels, relation.row_kind, clusters, n_clusters, out + into, start)
+    return Arrangement(relation, side, replace(side, end=end), ones, observed, posterior, one=True)
+
+
+def _counts(
+    relation: Relation,
+    row_clusters: NDArray[np.int64],
+    column_clusters: NDArray[np.int64],
+    shape: tuple[int, int],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the links and the known entries of each block, as they stand in the matrix."""
+    ones = count_in_bins(relation.ones, row_clusters, column_clusters, shape)
+    observed = np.outer(
+        np.bincount(row_clusters, minlength=shape[0]), np.bincount(column_clusters, minlength=shape[1])
+    )
+    if relation.n_missing:
+        observed = observed - count_in_bins(relation.missing, row_clusters, column_clusters, shape)
+    return ones, observed
+
+
+def _ends(relation: Relation) -> tuple[str, str]:
+    """Return what the axes of a directed network say beyond what its objects are."""
+    directed = relation.network is not None and relation.network.directed
+    return ("from", "to") if directed else ("", "")
+
+
+def as_read(relation: Relation) -> Arrangement:
+    """Return a relation in the order it was read, as one block."""
+    n_rows, n_columns = relation.shape
+    if relation.network is not None:
+        whole = arrange_network(relation, np.zeros(n_rows, dtype=np.int64), 1, {})
+        rows = replace(whole.rows, order=np.arange(n_rows), clustered=False)
+        return replace(whole, rows=rows, columns=replace(rows, end=whole.columns.end))
+    return Arrangement(
+        relation,
+        Side(relation.row_labels, relation.row_kind, np.arange(n_rows), np.array([0, n_rows]), False),
+        Side(
+            relation.column_labels,
+            relation.column_kind,
+            np.arange(n_columns),
+            np.array([0, n_columns]),
+            False,
+        ),
+        np.array([[relation.n_ones]]),
+        np.array([[relation.n_observed]]),
+    )
+
+
+def degrees(relation: Relation) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the number of links of each row object and of each column object."""
+    rows = np.diff(relation.ones.indptr).astype(np.int64)
+    columns = np.bincount(relation.ones.indices, minlength=relation.shape[1]).astype(np.int64)
+    return rows, columns
+
+
+def _side(
+    labels: NDArray[Any],
+    kind: str,
+    clusters: NDArray[np.int64],
+    n_clusters: int,
+    degree: NDArray[np.int64],
+    end: str,
+) -> Side:
+    order = np.lexsort((-degree, clusters)).astype(np.int64)
+    sizes = np.bincount(clusters, minlength=n_clusters)
+    return Side(labels, kind, order, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), end=end)

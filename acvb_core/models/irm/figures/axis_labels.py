@@ -1,0 +1,100 @@
+"""What stands beside the block matrix: names where there is room for them, numbers of clusters otherwise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from acvb_core.models.irm.figures.arrangement import Side
+from acvb_core.views.theme import escape
+
+#: Objects a side up to which their names are shown.
+NAMED = 60
+_NAME_LENGTH = 24
+_PIXELS_A_NAME = 13
+
+
+@dataclass(frozen=True)
+class AxisLabels:
+    """Ticks of one side.
+
+    Attributes
+    ----------
+    places : list of float
+    texts : list of str
+        Escaped.
+    title : str
+        Escaped.
+    named : bool
+        The texts are names of objects.
+    room : int
+        Pixels the margin needs.
+    length : int
+        Pixels the figure should have along this side, 0 for no wish.
+    font_size : int
+    """
+
+    places: list[float]
+    texts: list[str]
+    title: str
+    named: bool
+    room: int
+    length: int
+    font_size: int
+
+
+def axis_labels(side: Side, low: int, high: int, crowd: float) -> AxisLabels:
+    """Return the ticks for the places low … high - 1 of a side.
+
+    Parameters
+    ----------
+    crowd : float
+        Share of the axis that a cluster's number needs; of two that are nearer, the larger cluster's is shown.
+    """
+    kind = escape(side.kind, 40)
+    end = f" ({side.end})" if side.end else ""
+    if high - low <= NAMED:
+        names = [escape(side.labels[i], _NAME_LENGTH) for i in side.order[low:high]]
+        longest = max(min(len(str(side.labels[i])), _NAME_LENGTH) for i in side.order[low:high])
+        return AxisLabels(
+            [place + 0.5 for place in range(low, high)],
+            names,
+            kind + end,
+            True,
+            int(0.58 * _name_size(high - low) * longest) + 44,
+            _PIXELS_A_NAME * (high - low) + 160,
+            _name_size(high - low),
+        )
+    if not side.clustered:
+        return AxisLabels(
+            [],
+            [],
+            f"{kind}{end}, order of the file" if end else f"{kind} (order of the file)",
+            False,
+            44,
+            0,
+            11,
+        )
+    places, texts = cluster_ticks(side, low, high, crowd)
+    return AxisLabels(places, texts, f"{kind} clusters{end}", False, 56, 0, 12)
+
+
+def _name_size(n: int) -> int:
+    return 11 if n <= 30 else 10 if n <= 40 else 9 if n <= 50 else 8
+
+
+def cluster_ticks(side: Side, low: int, high: int, crowd: float) -> tuple[list[float], list[str]]:
+    """Return the middles and numbers of the clusters in a window, without those too near to a larger one's."""
+    found = []
+    for k in side.between(low, high):
+        start, stop = max(int(side.borders[k]), low), min(int(side.borders[k + 1]), high)
+        found.append((stop - start, (start + stop) / 2, k + 1))
+    found.sort(key=lambda item: (-item[0], item[2]))
+    taken: dict[float, str] = {}
+    for _, middle, number in found:
+        others = np.fromiter(taken, dtype=float, count=len(taken))
+        if not len(others) or np.abs(others - middle).min() >= crowd * (high - low):
+            taken[middle] = str(number)
+    places = sorted(taken)
+    return places, [taken[place] for place in places]

@@ -1,0 +1,117 @@
+"""Clusters against what is known of the objects beforehand: a table of shares with the counts written in."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acvb_core.evaluate.agreement import LabelAgreement
+from acvb_core.views.labels import text_room
+from acvb_core.views.theme import GRID, LINE, MUTED, Figure, base_layout, escape
+
+#: Labels that stand for themselves; the rarer ones share a column.
+MOST_LABELS = 30
+_ANNOTATED = 24  # labels and clusters up to which counts are written into the cells
+_NAME_LENGTH = 24
+_ROW = 26  # pixels
+
+
+def label_figure(found: LabelAgreement, attribute: str, *, height: int | None = None) -> Figure:
+    """Return which labels the objects of each cluster have, as a heat map of shares of the cluster.
+
+    Labels stand in the order of the cluster that most of them are in, so that agreement is a diagonal.
+
+    Parameters
+    ----------
+    found : LabelAgreement
+    attribute : str
+        What the labels are ("department").
+    height : int, optional
+        Pixels; by default as much as the clusters take.
+    """
+    names, counts = _columns(found)
+    clusters = [str(k) for k in found.table.index]
+    sums = counts.sum(axis=1, keepdims=True)
+    # Shares of the cluster: a large one must not hide what a small one is made of.
+    share = np.divide(counts, sums, out=np.zeros(counts.shape), where=sums > 0)
+    trace = {
+        "type": "heatmap",
+        "x": list(range(len(names))),
+        "y": clusters,
+        "z": share.tolist(),
+        "zmin": 0,
+        "zmax": 1,
+        "text": [[f"{n:,}" if n else "" for n in line] for line in counts.tolist()],
+        "texttemplate": "%{text}" if max(counts.shape, default=0) <= _ANNOTATED else "",
+        "hovertext": [
+            [_hover(cluster, name, n, of, attribute) for name, n in zip(names, line, strict=True)]
+            for cluster, line, of in zip(clusters, counts.tolist(), sums.ravel().tolist(), strict=True)
+        ],
+        "hovertemplate": "%{hovertext}<extra></extra>",
+        "colorscale": [[0, "#FFFFFF"], [1, "#0072B2"]],
+        "xgap": 1,
+        "ygap": 1,
+        "colorbar": {"thickness": 12, "tickformat": ".0%", "tickfont": {"size": 11}, "outlinewidth": 1,
+                     "outlinecolor": LINE},
+        "uid": "known-labels",
+    }  # fmt: skip
+    upright = sum(text_room([name], 12) + 10 for name in names) > 560
+    room = (text_room(names, 12, limit=_NAME_LENGTH) if upright else 16) + 40
+    title = {"font": {"size": 12, "color": MUTED}, "standoff": 6}
+    axis = {"showgrid": False, "zeroline": False, "ticks": "", "ticklabelstandoff": 4}
+    layout = base_layout(
+        height or max(300, room + 56 + _ROW * len(clusters)),
+        margin={"l": 56, "r": 34, "t": room, "b": 50},
+        plot_bgcolor=GRID,
+        xaxis=axis
+        | {
+            "side": "top",
+            "tickvals": list(range(len(names))),
+            "ticktext": [escape(name, _NAME_LENGTH) for name in names],
+            "tickangle": -90 if upright else 0,
+            "title": title | {"text": escape(attribute, 40)},
+        },
+        yaxis=axis | {"type": "category", "autorange": "reversed", "title": title | {"text": "cluster"}},
+        annotations=[
+            {
+                "text": _told(found), "showarrow": False, "x": 0, "y": 0, "xref": "paper", "yref": "paper",
+                "xanchor": "left", "yanchor": "top", "yshift": -8, "align": "left",
+                "font": {"size": 12, "color": MUTED},
+            }
+        ],
+    )  # fmt: skip
+    return {"data": [trace], "layout": layout}
+
+
+def _columns(found: LabelAgreement) -> tuple[list[str], NDArray[np.int64]]:
+    """Return the labels that are shown, in their order, and the counts, shape (K, n_shown)."""
+    names = [str(name) for name in found.table.columns]
+    counts = found.table.to_numpy(dtype=np.int64)
+    if not names:
+        return [], counts
+    order = np.lexsort((-counts.max(axis=0), counts.argmax(axis=0)))
+    if len(names) <= MOST_LABELS:
+        return [names[j] for j in order], counts[:, order]
+    largest = np.argsort(-counts.sum(axis=0), kind="stable")[: MOST_LABELS - 1]
+    kept = [int(j) for j in order if j in largest]
+    rest = np.setdiff1d(np.arange(len(names)), kept)
+    others = counts[:, rest].sum(axis=1, keepdims=True)
+    return [*(names[j] for j in kept), f"{len(rest):,} others"], np.hstack([counts[:, kept], others])
+
+
+def _hover(cluster: str, name: str, n: int, of: int, attribute: str) -> str:
+    share = f" ({100 * n / of:.0f} % of those with a known label)" if of else ""
+    return f"<b>cluster {cluster}</b><br>{escape(attribute, 40)}: {escape(name, 60)}<br>{n:,} objects{share}"
+
+
+def _told(found: LabelAgreement) -> str:
+    if not found.known:
+        return "No object's label is known."
+    first = f"adjusted Rand index {found.ari:.3f} · normalised mutual information {found.nmi:.3f}"
+    second = "colour: share of the cluster"
+    if found.unknown:
+        n = found.unknown
+        second += (
+            f" · {'1 object without a label is' if n == 1 else f'{n:,} objects without a label are'} left out"
+        )
+    return f"{first}<br>{second}"

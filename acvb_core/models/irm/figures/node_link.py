@@ -1,0 +1,302 @@
+"""A small network object by object: dots in their clusters' colours, links as thin lines."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acvb_core.core.protocols import Posterior
+from acvb_core.data.relation import Relation
+from acvb_core.models.irm.evaluate.group_graph import GroupGraph
+from acvb_core.models.irm.evaluate.node_layout import node_layout, too_large
+from acvb_core.models.irm.evaluate.sides import links_of
+from acvb_core.models.irm.figures.number_places import number_places
+from acvb_core.views.labels import ink_on, text_room
+from acvb_core.views.theme import MUTED, TEXT, Figure, b64, base_layout, cluster_colour, escape, rgba
+
+__all__ = ["SURE", "node_link_figure", "too_large"]
+
+Floats = NDArray[np.float64]
+
+#: Probability of its cluster below which an object is marked as uncertain.
+SURE = 0.9
+#: Objects up to which names are written beside dots with room for them; links up to which their direction is drawn.
+NAMED = 200
+_NAME_LENGTH = 18
+_NAME_SIZE = 10
+_DIRECTED_LINKS = 1_500
+_FEW = 16  # clusters whose numbers are written large
+_PLOT = 0.86  # of the height: what the plot itself has
+_WIDE = 1.5  # its width at least, in heights
+_EDGE = 1.4  # room around the dots, in places between neighbours
+_FRAME = 2  # pixels of the page's colour around a cluster's number
+_FAST = 2_000  # links from which they are drawn by WebGL
+_SHORTEST_ARROW = 0.6  # in places between neighbours
+
+
+def node_link_figure(
+    relation: Relation,
+    posterior: Posterior,
+    graph: GroupGraph,
+    *,
+    selected: int | None = None,
+    height: int = 640,
+) -> Figure:
+    """Return a network with one dot for each object.
+
+    Objects whose most probable cluster has a probability below `SURE` are hollow; those without links are drawn like
+    all others. A dot's `customdata` is the index of its object, for selections.
+
+    Parameters
+    ----------
+    relation : Relation
+        A network that is not `too_large`.
+    posterior : Posterior
+        Of one clustering.
+    graph : GroupGraph
+        Of the same posterior: it says where the clusters are.
+    selected : int, optional
+        Cluster (from 1) that stands out.
+    height : int
+        Pixels.
+
+    Raises
+    ------
+    ParameterError
+        The network is too large for a picture, or no network.
+    """
+    clusters = posterior.labels("rows")
+    place = node_layout(relation, clusters, graph.positions)
+    probability = np.asarray(posterior["rows"], dtype=np.float64)[np.arange(len(clusters)), clusters]
+    rows, columns = links_of(relation)
+    # WebGL is drawn over SVG, so that dots over such lines are WebGL as well.
+    kind = "scattergl" if len(rows) > _FAST else "scatter"
+    data = [_lines(place, rows, columns, kind)]
+    if graph.directed and 0 < len(rows) <= _DIRECTED_LINKS:
+        data += _heads(place, rows, columns)
+    size = _dot(len(clusters))
+    names = _names(relation, place, height) if len(clusters) <= NAMED else None
+    data += _dots(relation, place, clusters, probability, size, selected, names, kind)
+    notes = _numbers(relation, place, clusters, size, names, _pixels(place, height))
+    return {"data": data, "layout": _layout(place, notes, height)}
+
+
+def _pixels(place: Floats, height: int) -> float:
+    """Return the pixels between neighbours, in a plot that is half as wide again as it is high."""
+    room = np.ptp(place, axis=0) + 2 * _EDGE
+    return float(_PLOT * height / max(room[1], room[0] / _WIDE))
+
+
+def _dot(n: int) -> float:
+    return float(np.clip(150.0 / np.sqrt(n), 5.5, 15.0))
+
+
+def _lines(place: Floats, rows: NDArray[np.int64], columns: NDArray[np.int64], kind: str) -> Figure:
+    """Return one trace for all links: two ends and a gap for each."""
+    ends = np.full((len(rows), 3, 2), np.nan, dtype=np.float32)
+    ends[:, 0], ends[:, 1] = place[rows], place[columns]
+    # Many links are a haze in which single ones cannot be followed; few are lines.
+    opacity = float(np.clip(6.0 / np.sqrt(len(rows) + 1.0), 0.05, 0.55))
+    return {
+        "type": kind,
+        "mode": "lines",
+        "x": b64(ends[:, :, 0].ravel()),
+        "y": b64(ends[:, :, 1].ravel()),
+        "line": {"width": 1, "color": rgba(MUTED, opacity)},
+        "hoverinfo": "skip",
+        "showlegend": False,
+        "uid": "links",
+    }
+
+
+def _heads(place: Floats, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> list[Figure]:
+    """Return small arrows on the way to where each link goes; links between close neighbours have no room."""
+    delta = place[columns] - place[rows]
+    length = np.sqrt((delta**2).sum(axis=1))
+    long = length > _SHORTEST_ARROW
+    at = place[rows][long] + 0.62 * delta[long]
+    return [
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "x": b64(at[:, 0].astype(np.float32)),
+            "y": b64(at[:, 1].astype(np.float32)),
+            "marker": {
+                "symbol": "triangle-up",
+                "size": 5,
+                "angle": np.round(np.degrees(np.arctan2(delta[long, 0], delta[long, 1])), 1).tolist(),
+                "color": rgba(MUTED, 0.55),
+                "line": {"width": 0},
+            },
+            "hoverinfo": "skip",
+            "showlegend": False,
+            "uid": "heads",
+        }
+    ]
+
+
+def _dots(
+    relation: Relation,
+    place: Floats,
+    clusters: NDArray[np.int64],
+    probability: Floats,
+    size: float,
+    selected: int | None,
+    names: list[str] | None,
+    kind: str,
+) -> list[Figure]:
+    sure = probability >= SURE
+    said = _hover(relation, clusters, probability)
+    traces: list[Figure] = []
+    for group, name, hollow in (
+        (np.flatnonzero(sure), "", False),
+        (np.flatnonzero(~sure), f"cluster uncertain (probability below {SURE:g})", True),
+    ):
+        if not len(group):
+            continue
+        colours = [_shade(int(clusters[i]) + 1, selected) for i in group]
+        trace: Figure = {
+            "type": kind,
+            "mode": "markers+text" if names else "markers",
+            "x": b64(place[group, 0]),
+            "y": b64(place[group, 1]),
+            "customdata": group.tolist(),
+            "marker": {
+                "size": size,
+                "opacity": 1,
+                "color": "#FFFFFF" if hollow else colours,
+                "line": {
+                    "width": max(size / 4, 2.0) if hollow else 1,
+                    "color": colours if hollow else "#FFFFFF",
+                },
+            },
+            "hovertext": [said[i] for i in group],
+            "hovertemplate": "%{hovertext}<extra></extra>",
+            "selected": {"marker": {"opacity": 1}},
+            "unselected": {"marker": {"opacity": 1}},
+            "name": name,
+            "showlegend": False,
+            "uid": "uncertain" if hollow else "certain",
+        }
+        if names:
+            trace |= {
+                "text": [names[i] for i in group],
+                "textposition": "top center",
+                "textfont": {"size": _NAME_SIZE, "color": TEXT},
+            }
+        traces.append(trace)
+        if hollow:
+            traces.append(_legend(name))
+    return traces
+
+
+def _names(relation: Relation, place: Floats, height: int) -> list[str]:
+    """Return the names that are written: those of most links first, none over another (the pointer shows all)."""
+    pixels = place * _pixels(place, height)
+    degree = np.diff(relation.ones.indptr) + np.bincount(relation.ones.indices, minlength=relation.shape[1])
+    widths = [text_room([name], _NAME_SIZE, limit=_NAME_LENGTH) for name in relation.row_labels]
+    texts = [""] * len(place)
+    taken: list[int] = []
+    for i in np.argsort(-degree, kind="stable").tolist():
+        near = [
+            j
+            for j in taken
+            if abs(pixels[i, 1] - pixels[j, 1]) < _NAME_SIZE + 3
+            and abs(pixels[i, 0] - pixels[j, 0]) < (widths[i] + widths[j]) / 2 + 2
+        ]
+        if not near:
+            taken.append(i)
+            texts[i] = escape(relation.row_labels[i], _NAME_LENGTH)
+    return texts
+
+
+def _legend(name: str) -> Figure:
+    # A dot of its own: the trace's would have the colour of its first object.
+    return {
+        "type": "scatter", "mode": "markers", "x": [None], "y": [None], "name": name, "hoverinfo": "skip",
+        "marker": {"size": 11, "color": "#FFFFFF", "line": {"width": 3, "color": MUTED}}, "uid": "legend-uncertain",
+    }  # fmt: skip
+
+
+def _shade(cluster: int, selected: int | None) -> str:
+    return rgba(cluster_colour(cluster), 1.0 if selected in (None, cluster) else 0.2)
+
+
+def _hover(relation: Relation, clusters: NDArray[np.int64], probability: Floats) -> list[str]:
+    out = np.diff(relation.ones.indptr)
+    into = np.bincount(relation.ones.indices, minlength=relation.shape[1])
+    directed = relation.network is not None and relation.network.directed
+    texts = []
+    for i, name in enumerate(relation.row_labels):
+        links = f"{out[i]:,} links out, {into[i]:,} in" if directed else _links(int(out[i]))
+        texts.append(
+            f"<b>{escape(name, 60)}</b><br>cluster {clusters[i] + 1}, probability {probability[i]:.3g}<br>{links}"
+        )
+    return texts
+
+
+def _links(n: int) -> str:
+    return "no links" if n == 0 else f"{n:,} link{'' if n == 1 else 's'}"
+
+
+def _numbers(
+    relation: Relation,
+    place: Floats,
+    clusters: NDArray[np.int64],
+    size: float,
+    names: list[str] | None,
+    scale: float,
+) -> list[Figure]:
+    """Return the numbers of the clusters: above the dots, framed in the colour of the page, where fewest dots are."""
+    used, member = np.unique(clusters, return_inverse=True)
+    # Many numbers would hide the objects they stand beside.
+    few = len(used) <= _FEW
+    font, pad = (12, 2) if few else (9, 0)
+    frame = 2 * (pad + _FRAME + 1)
+    sizes = [(text_room([str(k + 1)], font) + frame, 1.3 * font + frame) for k in used.tolist()]
+    written = [i for i, name in enumerate(names or []) if name]
+    texts = np.zeros((len(written), 4))
+    for line, i in enumerate(written):
+        wide = text_room([relation.row_labels[i]], _NAME_SIZE, limit=_NAME_LENGTH)
+        above = size / 2 + 0.65 * _NAME_SIZE
+        texts[line] = *(place[i] * scale + (0.0, above)), wide / 2, 0.65 * _NAME_SIZE
+    at = number_places(place * scale, member, sizes, size / 2, texts) / scale
+    return [
+        {
+            "text": f"<b>{k + 1}</b>",
+            "showarrow": False,
+            "x": float(x),
+            "y": float(y),
+            "xanchor": "center",
+            "yanchor": "middle",
+            "bgcolor": cluster_colour(k + 1),
+            "bordercolor": "#FFFFFF",
+            "borderwidth": _FRAME,
+            "borderpad": pad,
+            "font": {"size": font, "color": ink_on(cluster_colour(k + 1))},
+            "captureevents": False,
+        }
+        for k, (x, y) in zip(used.tolist(), at, strict=True)
+    ]
+
+
+def _layout(place: Floats, notes: list[Figure], height: int) -> Figure:
+    numbers = np.array([(note["x"], note["y"]) for note in notes])
+    ends = np.vstack([place - _EDGE, place + _EDGE, numbers - 0.7 * _EDGE, numbers + 0.7 * _EDGE])
+    low, high = ends.min(axis=0), ends.max(axis=0)
+    axis = {"visible": False, "showgrid": False, "zeroline": False}
+    return base_layout(
+        height,
+        margin={"l": 8, "r": 8, "t": 8, "b": 34},
+        showlegend=True,
+        legend={
+            "orientation": "h", "x": 0, "xanchor": "left", "y": 0, "yanchor": "top", "itemclick": False,
+            "itemdoubleclick": False, "font": {"size": 12, "color": MUTED},
+        },
+        hovermode="closest",
+        dragmode="pan",
+        clickmode="event+select",
+        xaxis=axis | {"range": [float(low[0]), float(high[0])]},
+        yaxis=axis | {"range": [float(low[1]), float(high[1])], "scaleanchor": "x", "scaleratio": 1},
+        annotations=notes,
+    )  # fmt: skip

@@ -1,0 +1,147 @@
+"""A relation as a picture: binned density in an 8-bit palette, unknown entries in a tone of their own."""
+
+from __future__ import annotations
+
+import base64
+import io
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from acvb_core.data.relation import Relation
+from acvb_core.models.irm.evaluate.sides import without_diagonal
+from acvb_core.models.irm.figures.binning import bins_of, count_in_bins
+from acvb_core.views.theme import INK, UNKNOWN
+
+_MISSING_LEVELS = 8
+_DENSITY_LEVELS = 256 // _MISSING_LEVELS
+#: Browsers blur a picture that they enlarge, so small ones are enlarged here.
+_CRISP = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Raster:
+    """What a picture of a relation is made of.
+
+    Attributes
+    ----------
+    ones, missing, cells : int64 arrays, shape (height, width)
+        Links, unknown entries and all entries of each pixel. The diagonal of a network whose self-links do not count
+        is no entry, and not unknown either.
+    window : (int, int, int, int)
+        First row, end row, first column, end column of the sorted relation that are shown.
+    """
+
+    ones: NDArray[np.int64]
+    missing: NDArray[np.int64]
+    cells: NDArray[np.int64]
+    window: tuple[int, int, int, int]
+
+    @property
+    def exact(self) -> bool:
+        """Whether every pixel is one entry."""
+        return bool(self.cells.max() <= 1)
+
+    @property
+    def density(self) -> NDArray[np.float64]:
+        """Share of ones among the observed entries of each pixel, 0 where nothing is observed."""
+        observed = self.cells - self.missing
+        return np.divide(self.ones, observed, out=np.zeros(self.ones.shape), where=observed > 0)
+
+    @property
+    def top(self) -> float:
+        """Density shown darkest: the 99.5 % quantile of the pixels with links, so that one pixel rules nothing."""
+        if self.exact:
+            return 1.0
+        density = self.density
+        return float(np.quantile(density[density > 0], 0.995)) if (density > 0).any() else 1.0
+
+
+def rasterise(
+    relation: Relation,
+    row_position: NDArray[Any],
+    column_position: NDArray[Any],
+    window: tuple[int, int, int, int],
+    size: int = 1000,
+) -> Raster:
+    """Bin a window of a relation.
+
+    Parameters
+    ----------
+    relation : Relation
+    row_position, column_position : integer arrays
+        Place of each object in the order that is shown.
+    window : (int, int, int, int)
+        First row, end row, first column, end column, in that order's places.
+    size : int
+        Most pixels a side.
+    """
+    row_low, row_high, column_low, column_high = window
+    height, width = _pixels(row_high - row_low, size), _pixels(column_high - column_low, size)
+    row_bin, row_sizes = bins_of(row_position, row_low, row_high, height)
+    column_bin, column_sizes = bins_of(column_position, column_low, column_high, width)
+    shape = (height, width)
+    ones = count_in_bins(relation.ones, row_bin, column_bin, shape)
+    missing = count_in_bins(relation.missing, row_bin, column_bin, shape) if relation.n_missing else 0 * ones
+    cells = np.outer(row_sizes, column_sizes)
+    if without_diagonal(relation):
+        inside = (row_bin >= 0) & (column_bin >= 0)
+        own = np.zeros(shape, dtype=np.int64)
+        np.add.at(own, (row_bin[inside], column_bin[inside]), 1)
+        cells, missing = cells - own, missing - own
+    return Raster(ones, missing, cells, window)
+
+
+def _pixels(length: int, size: int) -> int:
+    # Bins of one and of two objects side by side would show as stripes; up to half as much again fits one to one.
+    return length if length <= 1.5 * size else size
+
+
+def paint(raster: Raster, top: float | None = None) -> NDArray[np.uint8]:
+    """Return the palette index of each pixel: white for no links to dark for `top`, mixed with grey for unknown.
+
+    Density is shown by its square root, which keeps faint blocks visible.
+    """
+    strength = np.sqrt(np.clip(raster.density / (top or raster.top), 0.0, 1.0))
+    if not raster.missing.any():
+        return np.rint(strength * 255).astype(np.uint8)
+    density_level = np.rint(strength * (_DENSITY_LEVELS - 1))
+    missing_level = np.ceil(raster.missing / np.maximum(raster.cells, 1) * (_MISSING_LEVELS - 1))
+    return (missing_level * _DENSITY_LEVELS + density_level).astype(np.uint8)
+
+
+def palette(with_missing: bool) -> NDArray[np.uint8]:
+    """Return the 256 colours that `paint` points to, shape (256, 3)."""
+    if not with_missing:
+        return _ramp(256).astype(np.uint8)
+    share = np.arange(_MISSING_LEVELS)[:, None, None] / (_MISSING_LEVELS - 1)
+    mixed = (1 - share) * _ramp(_DENSITY_LEVELS)[None] + share * np.array(UNKNOWN)
+    return np.rint(mixed).reshape(256, 3).astype(np.uint8)
+
+
+def _ramp(levels: int) -> NDArray[np.float64]:
+    share = np.linspace(0, 1, levels)[:, None]
+    return np.rint((1 - share) * 255 + share * np.array(INK))
+
+
+def picture(raster: Raster, top: float | None = None) -> Image.Image:
+    """Return the raster as a palette image, one pixel a bin."""
+    pixels = paint(raster, top)
+    image = Image.frombytes("P", (pixels.shape[1], pixels.shape[0]), pixels.tobytes())
+    image.putpalette(palette(bool(raster.missing.any())).ravel().tolist())
+    return image
+
+
+def data_uri(raster: Raster, top: float | None = None) -> str:
+    """Return the raster as a PNG inside a data URI, enlarged where it is small."""
+    image = picture(raster, top)
+    factors = [max(1, -(-_CRISP // side)) if side < _CRISP else 1 for side in image.size]
+    if max(factors) > 1:
+        enlarged = (image.width * factors[0], image.height * factors[1])
+        image = image.resize(enlarged, Image.Resampling.NEAREST)
+    buffer = io.BytesIO()
+    image.save(buffer, "PNG", compress_level=4)
+    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()

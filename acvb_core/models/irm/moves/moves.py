@@ -1,0 +1,190 @@
+"""Moves between sweeps, by the lower bound: merge clusters, split clusters, and try moves that only pay later.
+
+Updates of one object at a time cannot make them: two clusters that share one true group, or one cluster that holds
+two, are fixed points of every variational method here. A move is kept only when the bound has risen, and moves are
+over before an average begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acvb_core.core.protocols import Checkpoint
+from acvb_core.data.relation import Relation
+from acvb_core.models.irm.moves.merge import merge_clusters, promising_merges
+from acvb_core.models.irm.moves.refused import Refused
+from acvb_core.models.irm.moves.split import promising_splits, split_clusters
+from acvb_core.models.irm.state import IrmState, lower_bound, tidy
+
+#: Sweeps before the first moves: earlier, clusters that are still taking shape would be lost.
+MOVES_FROM = 15
+#: Sweeps between moves, for the objects to find their places.
+MOVES_EVERY = 5
+#: No more moves after this sweep, so that a run can settle.
+MOVES_UNTIL = 200
+#: How many of the refused merges, and of the refused splits, are tried with sweeps after them, how many sweeps, and
+#: what such a move may lose at once (nats): sweeps do not win back more.
+TRIALS, _TRIAL_SWEEPS, _WORST = 5, 5, -100.0
+#: A trial is given up when each sweep left would have to raise the bound by so many times more than the last did.
+_HOPE = 2.0
+#: A trial must end this much (nats) above where sweeps alone lead, or what has not quite settled would count as a gain.
+_TRIAL_GAIN = 0.5
+
+
+#: A state after a move, what was tried, and the objects it was about.
+Candidate = tuple[IrmState, str, NDArray[np.bool_]]
+
+
+class Sweeping(Protocol):
+    """The method whose states are moved."""
+
+    @property
+    def relation(self) -> Relation:
+        """What is fitted."""
+        ...
+
+    @property
+    def shrink(self) -> float:
+        """Share of the objects below which a cluster is dropped."""
+        ...
+
+    @property
+    def keep_bound(self) -> bool:
+        """Whether clusters are left unsorted where sorting would lower the bound."""
+        ...
+
+    def plain_sweep(self, state: IrmState, rng: np.random.Generator, checkpoint: Checkpoint) -> Any:
+        """Return an object whose `state` is the state after a sweep without moves."""
+        ...
+
+
+@dataclass(frozen=True)
+class MoveMemory:
+    """What is remembered between moves.
+
+    Attributes
+    ----------
+    due : int
+        Age (sweeps) at which moves are tried next.
+    refused : Refused
+        Clusters and pairs of clusters that were tried in vain.
+    last_look : bool
+        The last attempt found nothing; one more is made before moves are over.
+    """
+
+    due: int = MOVES_FROM
+    refused: Refused = Refused()  # noqa: RUF009 - never changed in place
+    last_look: bool = False
+
+
+@dataclass(frozen=True)
+class Moves:
+    """Which moves are made.
+
+    Attributes
+    ----------
+    merge, split : bool
+    most : mapping of str to int
+        Clusters of each domain that splits may not go beyond; no limit for a domain that is not there.
+    """
+
+    merge: bool = True
+    split: bool = True
+    most: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def any(self) -> bool:
+        """Whether there are any."""
+        return self.merge or self.split
+
+    def after(
+        self, state: IrmState, method: Sweeping, rng: np.random.Generator, checkpoint: Checkpoint
+    ) -> tuple[IrmState, dict[str, int]]:
+        """Make the moves that are due after a sweep.
+
+        Returns
+        -------
+        state : IrmState
+            Tidy, with a lower bound no lower than before; its `moves` is None once there will be no more.
+        made : dict of str to int
+            How many clusters were "merged" and "split", where any was.
+        """
+        memory: MoveMemory | None = state.moves
+        if memory is None or state.age < memory.due:
+            return state, {}
+        merged = split = 0
+        refused = memory.refused
+        trials = _Trials(method, rng, checkpoint)
+        if self.merge:
+            state, merged = merge_clusters(state, largest_first=not method.keep_bound, checkpoint=checkpoint)
+        if not merged and self.split:
+            state, split, refused = split_clusters(
+                state, method.relation, self.most, refused, rng, checkpoint,
+                largest_first=not method.keep_bound,
+            )  # fmt: skip
+        if not merged and not split and self.merge:
+            candidates = promising_merges(state, TRIALS, _WORST, checkpoint)
+            state, merged, refused = trials.best_of(state, candidates, refused)
+        if not merged and not split and self.split:
+            candidates = promising_splits(
+                state, method.relation, self.most, TRIALS, _WORST, refused, rng, checkpoint,
+                largest_first=not method.keep_bound,
+            )  # fmt: skip
+            state, split, refused = trials.best_of(state, candidates, refused)
+        made = {name: count for name, count in (("merged", merged), ("split", split)) if count}
+        if made:
+            state, _ = tidy(state, method.relation, method.shrink, keep_bound=method.keep_bound)
+        over = state.age >= MOVES_UNTIL or (not made and memory.last_look)
+        due = state.age + MOVES_EVERY
+        return replace(state, moves=None if over else MoveMemory(due, refused, not made)), made
+
+
+#: Merges and splits.
+MOVES: Moves = Moves()
+
+
+class _Trials:
+    """Moves that lower the bound at first, tried with sweeps and merges after them."""
+
+    def __init__(self, method: Sweeping, rng: np.random.Generator, checkpoint: Checkpoint) -> None:
+        self.method, self.rng, self.checkpoint = method, rng, checkpoint
+        self.least: float | None = None
+
+    def best_of(
+        self, state: IrmState, candidates: Iterable[Candidate], refused: Refused
+    ) -> tuple[IrmState, int, Refused]:
+        """Return the first that has paid, or the state itself; 1 if one was kept; and the moves refused so far."""
+        for candidate, what, members in candidates:
+            if refused.knows(what, members):
+                continue
+            if self.least is None:
+                # Sweeps of CVB and CVB0 may lower the bound; a move may not.
+                self.least = max(lower_bound(state), lower_bound(self._swept(state))) + _TRIAL_GAIN
+            method = self.method
+            tried, _ = tidy(candidate, method.relation, method.shrink, keep_bound=method.keep_bound)
+            tried, _ = merge_clusters(
+                self._swept(tried, self.least),
+                largest_first=not method.keep_bound,
+                checkpoint=self.checkpoint,
+            )
+            # The order of the clusters is part of the bound: another one that is not kept is no gain.
+            tried, _ = tidy(tried, method.relation, method.shrink, keep_bound=method.keep_bound)
+            if lower_bound(tried) > self.least:
+                return replace(tried, age=state.age), 1, refused
+            refused = refused.and_also(what, members)
+        return state, 0, refused
+
+    def _swept(self, state: IrmState, least: float = -np.inf) -> IrmState:
+        """Return the state after some sweeps, or after fewer where the bound will plainly not get to `least`."""
+        height = lower_bound(state)
+        for left in reversed(range(_TRIAL_SWEEPS)):
+            state = self.method.plain_sweep(state, self.rng, self.checkpoint).state
+            before, height = height, lower_bound(state)
+            if height + _HOPE * left * (height - before) < least:
+                break
+        return state

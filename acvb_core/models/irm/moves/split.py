@@ -1,0 +1,279 @@
+"""Split a cluster in two when the lower bound rises: a move that updates of one object at a time cannot make.
+
+For every cluster some ways to cut its members in two are tried (`directions.py`); from each, a few sweeps over the
+members, with everybody else fixed, find the two halves. The best is kept if the lower bound has risen.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import xlogy
+
+from acvb_core.core.protocols import Checkpoint, no_checkpoint
+from acvb_core.data.relation import Relation
+from acvb_core.models.irm.domain import DomainPass
+from acvb_core.models.irm.kernels import Floats
+from acvb_core.models.irm.moves.refused import Refused
+from acvb_core.models.irm.network.directions import Residuals
+from acvb_core.models.irm.network.model import NetworkPass
+from acvb_core.models.irm.state import (
+    IrmState,
+    block_counts,
+    block_log_evidence,
+    observed_sums,
+    stick_log_evidence,
+)
+
+#: An object is a member of a cluster that holds more than this share of it; a cluster of fewer members is left alone.
+_MEMBER, _FEWEST = 0.1, 6
+#: Share of a member that its half starts with, and sweeps over the members.
+_SHARE, _SWEEPS = 0.9, 4
+#: A split must raise the bound by more than this (nats).
+_LEAST_GAIN = 1e-6
+
+
+def split_clusters(
+    state: IrmState,
+    relation: Relation,
+    most: Mapping[str, int],
+    refused: Refused,
+    rng: np.random.Generator,
+    checkpoint: Checkpoint = no_checkpoint,
+    *,
+    largest_first: bool = True,
+) -> tuple[IrmState, int, Refused]:
+    """Try to split every cluster of every domain once.
+
+    Parameters
+    ----------
+    state : IrmState
+        With its counts up to date.
+    relation : Relation
+    most : mapping of str to int
+        Clusters of each domain beyond which none is split; no limit for a domain that is not there.
+    refused : Refused
+        Clusters that were tried before: about the same ones are not tried again.
+    largest_first : bool
+        Whether clusters are always put in order of size (the stick-breaking prior depends on it), or only where that
+        does not lower the bound.
+
+    Returns
+    -------
+    state : IrmState
+        Not sorted: new clusters stand last.
+    split : int
+        Number of clusters that were split.
+    refused : Refused
+        With the clusters that were tried in vain now.
+    """
+    split = 0
+    for domain in state.q:
+        side = _Side(state, relation, domain, largest_first, checkpoint)
+        for k in range(state.q[domain].shape[1]):
+            about = f"split {domain}", state.q[domain][:, k] > 0.5
+            if refused.knows(*about) or _full(state, domain, most):
+                continue
+            found = side.best_split(state, k, rng, checkpoint)
+            if found is None or found.gain <= _LEAST_GAIN:
+                refused = refused.and_also(*about)
+            else:
+                state, split = side.with_counts(found.state, checkpoint), split + 1
+    return state, split, refused
+
+
+def promising_splits(
+    state: IrmState,
+    relation: Relation,
+    most: Mapping[str, int],
+    n: int,
+    worst: float,
+    refused: Refused,
+    rng: np.random.Generator,
+    checkpoint: Checkpoint = no_checkpoint,
+    *,
+    largest_first: bool = True,
+) -> Iterator[tuple[IrmState, str, NDArray[np.bool_]]]:
+    """Give the states after the n splits that lower the bound least, with what is tried and the cluster's members.
+
+    One that lowers it by more than `worst` (nats, negative) is left out. The rest: `split_clusters`.
+    """
+    found: list[tuple[float, int, IrmState, str, NDArray[np.bool_]]] = []
+    for domain in state.q:
+        if _full(state, domain, most):
+            continue
+        side = _Side(state, relation, domain, largest_first, checkpoint)
+        for k in range(state.q[domain].shape[1]):
+            what, members = f"split on trial {domain}", state.q[domain][:, k] > 0.5
+            best = None if refused.knows(what, members) else side.best_split(state, k, rng, checkpoint)
+            if best is not None and best.gain > worst:
+                found = heapq.nlargest(n, [*found, (best.gain, -len(found), best.state, what, members)])
+    for _, _, tried, what, members in found:
+        yield tried, what, members
+
+
+def _full(state: IrmState, domain: str, most: Mapping[str, int]) -> bool:
+    return domain in most and state.q[domain].shape[1] >= most[domain]
+
+
+class _Found(NamedTuple):
+    """A state after a split, and what the lower bound gains."""
+
+    gain: float
+    state: IrmState
+
+
+class _Side:
+    """One domain of a relation, seen as its row objects."""
+
+    def __init__(
+        self,
+        state: IrmState,
+        relation: Relation,
+        domain: str,
+        largest_first: bool,
+        checkpoint: Checkpoint,
+    ) -> None:
+        self.domain, self.layout, self.largest_first = domain, state.layout, largest_first
+        self.turned = domain != state.layout.axes[0]
+        self.relation = relation.transposed if self.turned else relation
+        self.links: Floats | None = None
+        self.zeros: Floats | None = None
+        if not state.layout.one_domain:
+            # The other domain is not touched, so these hold for every split of this one.
+            other = state.q[state.layout.axes[1] if not self.turned else state.layout.axes[0]]
+            self.links, self.zeros = observed_sums(self.relation, other, checkpoint)
+
+    def best_split(
+        self, state: IrmState, k: int, rng: np.random.Generator, checkpoint: Checkpoint
+    ) -> _Found | None:
+        """Return the best of the ways to split cluster k, None if it has too few members."""
+        q = state.q[self.domain]
+        members = np.flatnonzero(q[:, k] > _MEMBER)
+        if len(members) < _FEWEST:
+            return None
+        before = block_log_evidence(state)
+        found: _Found | None = None
+        residuals = Residuals(state, self.relation, self.domain, k, members, self.links, self.zeros)
+        for direction in residuals.directions(rng, checkpoint):
+            first = cut_in_two(direction)
+            tried = self._settled(state, k, members, np.where(first, _SHARE, 1.0 - _SHARE), checkpoint)
+            risen = block_log_evidence(tried) - before + self._other_gains(state, tried, k, members)
+            if found is None or risen > found.gain:
+                found = _Found(risen, tried)
+            checkpoint()
+        return found
+
+    def with_counts(self, state: IrmState, checkpoint: Checkpoint) -> IrmState:
+        """Return a network's state with its counts made anew: they were kept up by adding and subtracting."""
+        if not self.layout.one_domain:
+            return state
+        ones, entries = block_counts(self.relation, state.q, self.layout, checkpoint)
+        return replace(state, ones=ones, entries=entries)
+
+    def _settled(
+        self, state: IrmState, k: int, members: NDArray[np.int64], share: Floats, checkpoint: Checkpoint
+    ) -> IrmState:
+        """Return the state with cluster k split by `share` of each member, after some sweeps over the members."""
+        if self.layout.one_domain:
+            tried = self._counted(state, _with_split(state, self.domain, k, members, share), k, checkpoint)
+            objects = NetworkPass(self.relation, tried)
+            halves = np.array([k, objects.q.shape[1] - 1])
+            for _ in range(_SWEEPS):
+                objects.run("zeroth", members, checkpoint, choices=halves)
+            ones, entries = objects.counts()
+            return replace(tried, q={self.domain: objects.q}, ones=ones, entries=entries)
+        assert self.links is not None
+        assert self.zeros is not None
+        a, b = state.hyper.blocks(state.ones.shape)
+        if self.turned:
+            a, b = a.T, b.T
+        # A relation of two clusters of their own: the members are all there is, each wholly in.
+        pair = DomainPass.of_sums(
+            np.stack([share, 1.0 - share], axis=1), self.links[members], self.zeros[members], a[[k, k]],
+            b[[k, k]], state.hyper.alpha[self.domain],
+        )  # fmt: skip
+        for _ in range(_SWEEPS):
+            pair.run("zeroth", np.arange(len(members)), checkpoint)
+        tried = _with_split(state, self.domain, k, members, pair.own[:, 0])
+        own = tried.q[self.domain]
+        ones, zeros = own.T @ self.links, own.T @ self.zeros
+        ones, entries = (
+            np.ascontiguousarray(array.T if self.turned else array) for array in (ones, ones + zeros)
+        )
+        return replace(tried, ones=ones, entries=entries)
+
+    def _counted(self, state: IrmState, tried: IrmState, k: int, checkpoint: Checkpoint) -> IrmState:
+        """Return the network's state with cluster k split and the counts brought up to date: two rows and columns."""
+        q, own, symmetric = tried.q[self.domain], self.relation.self_links, self.layout.symmetric
+        halves = np.ascontiguousarray(q[:, [k, -1]])
+        width = q.shape[1]
+        going = observed_sums(self.relation, halves, checkpoint)
+        coming = going if symmetric else observed_sums(self.relation.transposed, halves, checkpoint)
+        counts = []
+        for before, inner, out_sums, in_sums in (
+            (state.ones, own[:, :1], going[0], coming[0]),
+            (state.entries - state.ones, own[:, 1:], going[1], coming[1]),
+        ):
+            found = np.zeros((width, width))
+            found[: width - 1, : width - 1] = before
+            found[:, [k, -1]] = q.T @ (out_sums - inner * halves)
+            found[[k, -1], :] = (q.T @ (in_sums - inner * halves)).T
+            corners = found[np.ix_([k, -1], [k, -1])]
+            if symmetric:
+                corners[np.diag_indices(2)] /= 2.0
+            corners[np.diag_indices(2)] += inner[:, 0] @ halves
+            found[np.ix_([k, -1], [k, -1])] = corners
+            counts.append(found)
+        return replace(tried, ones=counts[0], entries=counts[0] + counts[1])
+
+    def _other_gains(self, state: IrmState, tried: IrmState, k: int, members: NDArray[np.int64]) -> float:
+        """Return what sticks and entropy gain in a split."""
+        alpha = state.hyper.alpha[self.domain]
+        q, new = state.q[self.domain], tried.q[self.domain]
+        sticks = self._sticks(new.sum(axis=0), alpha) - self._sticks(q.sum(axis=0), alpha)
+        parts, whole = new[members][:, [k, -1]], q[members, k]
+        return float(sticks - xlogy(parts, parts).sum() + xlogy(whole, whole).sum())
+
+    def _sticks(self, mass: Floats, alpha: float) -> float:
+        """Return the prior's part of the bound in the order that the clusters will be put in."""
+        found = stick_log_evidence(np.sort(mass)[::-1], alpha)
+        return found if self.largest_first else max(found, stick_log_evidence(mass, alpha))
+
+
+def _with_split(state: IrmState, domain: str, k: int, members: NDArray[np.int64], share: Floats) -> IrmState:
+    """Return the state with `share` of each member's part in cluster k left there, the rest in a new last cluster.
+
+    The counts are those of before; a per-block prior of the new cluster is a copy of the old one's.
+    """
+    q = state.q[domain]
+    moved = np.zeros((len(q), 1))
+    moved[members, 0] = q[members, k] * (1.0 - share)
+    wider = np.hstack([q, moved])
+    wider[members, k] = q[members, k] * share
+    hyper = state.hyper
+    if hyper.per_block:
+        a, b = hyper.a, hyper.b
+        for axis, name in enumerate(state.layout.axes):
+            if name == domain:
+                a, b = (
+                    np.concatenate([array, np.take(array, [k], axis=axis)], axis=axis) for array in (a, b)
+                )
+        hyper = replace(hyper, a=a, b=b)
+    return replace(state, q={**state.q, domain: wider}, hyper=hyper)
+
+
+def cut_in_two(values: Floats) -> NDArray[np.bool_]:
+    """Return which values belong to the upper of two groups with the least squared distance to their means (exact)."""
+    order = np.argsort(values, kind="stable")
+    sums = np.cumsum(values[order])
+    below = np.arange(1, len(values))
+    between = sums[:-1] ** 2 / below + (sums[-1] - sums[:-1]) ** 2 / (len(values) - below)
+    upper = np.zeros(len(values), dtype=np.bool_)
+    upper[order[int(np.argmax(between)) + 1 :]] = True
+    return upper

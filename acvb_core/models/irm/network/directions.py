@@ -1,0 +1,144 @@
+"""Ways to cut a cluster's members in two: leading directions of what the cluster does not explain of their links."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from acvb_core.core.protocols import Checkpoint
+from acvb_core.data.relation import Relation
+from acvb_core.models.irm.kernels import Floats
+from acvb_core.models.irm.moves.subspace import leading_vectors
+from acvb_core.models.irm.state import IrmState
+
+#: Directions of each kind, vectors carried along beside them, and iterations.
+_DIRECTIONS, _EXTRA, _ITERATIONS = 2, 6, 6
+
+
+class Residuals:
+    """Links of a cluster's members, less what the cluster's block strengths let expect.
+
+    Parameters
+    ----------
+    state : IrmState
+    relation : Relation
+        With the domain's objects as rows.
+    domain : str
+    k : int
+        The cluster.
+    members : ndarray of int64
+    links, zeros : ndarrays, shape (N, L), or None
+        Ones and zeros of every row object by cluster of the columns, where at hand.
+    """
+
+    def __init__(
+        self,
+        state: IrmState,
+        relation: Relation,
+        domain: str,
+        k: int,
+        members: NDArray[np.int64],
+        links: Floats | None,
+        zeros: Floats | None,
+    ) -> None:
+        self.members, self.layout = members, state.layout
+        hyper = state.hyper
+        strengths = (hyper.a + state.ones) / (hyper.a + hyper.b + state.entries)
+        if self.layout.one_domain:
+            q = state.q[domain]
+            sides = [(relation, strengths[k], q)]
+            if not self.layout.symmetric:
+                sides.append((relation.transposed, strengths[:, k], q))
+        elif domain == self.layout.axes[0]:
+            sides = [(relation, strengths[k], state.q[self.layout.axes[1]])]
+        else:
+            sides = [(relation, strengths[:, k], state.q[self.layout.axes[0]])]
+        self.sides = sides
+        self.given = None if links is None or zeros is None else (links[members], zeros[members])
+
+    def directions(self, rng: np.random.Generator, checkpoint: Checkpoint) -> Iterator[Floats]:
+        """Give vectors over the members, shape (n_members,): of whole rows, of block profiles, of their own block."""
+        yield from self._of_rows(rng, checkpoint)
+        yield from self._of_profiles(checkpoint)
+        if self.layout.one_domain:
+            yield from self._of_own_block(rng, checkpoint)
+
+    def _of_rows(self, rng: np.random.Generator, checkpoint: Checkpoint) -> Iterator[Floats]:
+        """Members' rows against the other objects one by one, scaled to unit variance."""
+        known, expected = [], []
+        for relation, strength, other in self.sides:
+            p = np.clip(other @ strength, 1e-9, 1.0)
+            scale = 1.0 / np.sqrt(p)
+            ones = _weighted(relation.ones[self.members], scale)
+            # An unknown entry is taken to be what is expected of it.
+            known.append(ones + _weighted(relation.missing[self.members], p * scale))
+            expected.append(p * scale)
+            checkpoint()
+        matrix, mean = sparse.hstack(known, format="csr"), np.concatenate(expected)
+        turned = matrix.T.tocsr()
+
+        def forward(vectors: Floats) -> Floats:
+            checkpoint()
+            return np.asarray(matrix @ vectors - mean @ vectors)
+
+        def backward(vectors: Floats) -> Floats:
+            checkpoint()
+            return np.asarray(turned @ vectors - np.outer(mean, vectors.sum(axis=0)))
+
+        yield from self._leading(forward, backward, matrix.shape, rng)
+
+    def _of_profiles(self, checkpoint: Checkpoint) -> Iterator[Floats]:
+        """Members' links by cluster of the other objects, scaled to unit variance."""
+        parts = []
+        for relation, strength, other in self.sides:
+            if self.given is not None:
+                links, zeros = self.given
+            else:
+                links, zeros = _sums_of(relation, self.members, other, checkpoint)
+            expected = (links + zeros) * strength
+            parts.append((links - expected) / np.sqrt(np.maximum(expected, 1e-9)))
+        profiles = np.hstack(parts)
+        profiles -= profiles.mean(axis=0)
+        left = np.linalg.svd(profiles, full_matrices=False)[0]
+        yield from left[:, :_DIRECTIONS].T
+
+    def _of_own_block(self, rng: np.random.Generator, checkpoint: Checkpoint) -> Iterator[Floats]:
+        """Members' links among each other, either way round: a group that avoids itself has a negative eigenvalue."""
+        relation, _, _ = self.sides[0]
+        ones = relation.ones[self.members][:, self.members].astype(np.float64)
+        if not ones.nnz:
+            return
+        missing = relation.missing[self.members][:, self.members].astype(np.float64)
+        n_members = len(self.members)
+        density = ones.sum() / max(n_members**2 - missing.nnz, 1)
+        matrix = (ones + density * missing).tocsr()
+        if not self.layout.symmetric:
+            matrix = (matrix + matrix.T).tocsr()
+            density *= 2.0
+
+        def product(vectors: Floats) -> Floats:
+            checkpoint()
+            return np.asarray(matrix @ vectors - density * vectors.sum(axis=0))
+
+        yield from self._leading(product, product, matrix.shape, rng)
+
+    def _leading(self, forward, backward, shape, rng: np.random.Generator) -> Iterator[Floats]:  # type: ignore[no-untyped-def]
+        left = leading_vectors(forward, backward, shape, _DIRECTIONS + _EXTRA, _ITERATIONS, rng)[0]
+        yield from left[:, :_DIRECTIONS].T
+
+
+def _weighted(pattern: sparse.csr_array, scale: Floats) -> sparse.csr_array:
+    """Return the pattern with each stored entry at its column's scale."""
+    return sparse.csr_array((scale[pattern.indices], pattern.indices, pattern.indptr), shape=pattern.shape)
+
+
+def _sums_of(
+    relation: Relation, members: NDArray[np.int64], other: Floats, checkpoint: Checkpoint
+) -> tuple[Floats, Floats]:
+    """Return the members' ones and zeros by cluster of the other objects (an object's link to itself included)."""
+    links = relation.ones[members] @ other
+    checkpoint()
+    return links, np.maximum(other.sum(axis=0) - links - relation.missing[members] @ other, 0.0)

@@ -1,0 +1,145 @@
+"""What a run of LDA leaves beside its tables: topics as arrays, for pyLDAvis, and those of all documents."""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from acvb_core.core.errors import ParameterError
+from acvb_core.data.corpus import Corpus
+from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.engine.result import Result
+from acvb_core.models.lda.evaluate.pyldavis import pyldavis_data
+from acvb_core.models.lda.topics import topics_of, word_probability
+from acvb_core.models.lda.transform import fold_in
+from acvb_core.store.csv_text import csv_text
+from acvb_core.store.files import labels_bytes
+
+#: Documents whose topics are worked out at a time.
+CHUNK = 5_000
+
+
+def arrays(result: Result) -> dict[str, Any]:
+    """Return the arrays of posterior.npz.
+
+    theta, shape (D, K): share of topic k in each document, in column k - 1; phi, shape (K, V): probability of each
+    word in each topic, rows sum to one; document_counts, shape (D, K), and word_counts, shape (V, K): expected tokens
+    of each topic in each document, and of each word; alpha, shape (K,); beta; vocabulary, document_names: names
+    (`labels_bytes`). Of a corpus on disk the documents are a sample.
+    """
+    posterior, shown = result.posterior, _shown(result)
+    topics = topics_of(posterior)
+    return {
+        "theta": topics.document_share,
+        "phi": topics.word_probability,
+        "document_counts": posterior["documents"],
+        "word_counts": posterior["words"],
+        "alpha": posterior["alpha"],
+        "beta": np.float64(posterior.hyper["beta"]),
+        "vocabulary": labels_bytes(shown.vocabulary),
+        "document_names": labels_bytes(shown.documents),
+    }
+
+
+def pyldavis_json(result: Result, n_words: int = 30) -> str:
+    """Return the topics as the JSON that pyLDAvis's front-end draws.
+
+    Lengths of documents are those of the training corpus, without the words that were held out; of a corpus on disk,
+    those of a sample of it.
+
+    Raises
+    ------
+    ParameterError
+        The run is of a model without topics.
+    """
+    if result.problem.settings.model != "lda":
+        raise ParameterError(
+            f"model {result.problem.settings.model!r} has no topics that pyLDAvis could draw."
+        )
+    topics = topics_of(result.posterior)
+    shown = _shown(result)
+    shares = topics.word_probability, topics.document_share
+    # Not sorted anew: a topic has the number that it has everywhere.
+    data = pyldavis_data(*shares, shown.lengths, shown.vocabulary, n_words=n_words, sort=False)
+    return json.dumps(data, allow_nan=False) + "\n"
+
+
+def _shown(result: Result) -> Corpus:
+    model: Any = result.problem.model
+    shown: Corpus = model.shown
+    return shown
+
+
+def facts(result: Result) -> dict[str, Any]:
+    """Return what run.json tells of the documents whose topics are given: how many of how many, and if of all."""
+    shown, trained = _shown(result).n_documents, result.problem.train.n_documents
+    return {"documents_shown": shown, "documents_trained": trained, "documents_are_a_sample": shown < trained}
+
+
+def write_document_topics(
+    result: Result, path: Path, progress: Callable[[float], None] | None = None
+) -> None:
+    """Write the topic shares of all documents as CSV, as in documents.csv; of a corpus on disk chunk by chunk.
+
+    All documents of a corpus on disk are those that were held out, too; their topics follow from the trained ones.
+
+    Parameters
+    ----------
+    result : Result
+    path : Path
+        A file that is there is replaced, whole or not at all.
+    progress : callable, optional
+        Called with the share that is done; it may raise to give up.
+
+    Raises
+    ------
+    ParameterError
+        The run is of a model without topics.
+    OSError
+        The file cannot be written.
+    """
+    if result.problem.settings.model != "lda":
+        raise ParameterError(f"model {result.problem.settings.model!r} has no topics of documents.")
+    temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex}.part")
+    try:
+        with temporary.open("x", encoding="utf-8", newline="") as file:
+            for part in _document_tables(result):
+                text = csv_text(part.frame)
+                # The heading is one line: its names are the program's own.
+                file.write(text if part.begin == 0 else text.partition("\n")[2])
+                if progress is not None:
+                    progress(part.end / part.of)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+class _Part(NamedTuple):
+    frame: pd.DataFrame
+    begin: int
+    end: int
+    of: int
+
+
+def _document_tables(result: Result) -> Iterator[_Part]:
+    data = result.problem.data
+    if not isinstance(data, DiskCorpus):
+        frame = result.tables["documents"]
+        yield _Part(frame, 0, len(frame), max(len(frame), 1))
+        return
+    phi, alpha = word_probability(result.posterior), result.posterior["alpha"]
+    numbers = np.setdiff1d(np.arange(data.n_all), data.left_out, assume_unique=True)
+    for begin in range(0, len(numbers), CHUNK):
+        corpus = data.documents(numbers[begin : begin + CHUNK])
+        frame = pd.DataFrame(
+            fold_in(corpus.counts, phi, alpha), columns=[f"topic_{k + 1}" for k in range(len(alpha))]
+        )
+        frame.insert(0, "document", corpus.documents)
+        yield _Part(frame, begin, begin + corpus.n_documents, len(numbers))

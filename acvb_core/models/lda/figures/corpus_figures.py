@@ -1,0 +1,211 @@
+"""A corpus at a glance: how long its documents are, its most frequent words, how its words are spread."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from acvb_core.data.corpus import Corpus
+from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.models.lda.figures.topic_bars import lying_bars
+from acvb_core.views.theme import GRID, LINE, MUTED, Figure, base_layout, escape
+
+_COLOUR = "#0072B2"
+_BINS, _LOG_BINS = 40, 28
+#: Ratio of the 99 % quantile to the median from which lengths are shown on a logarithmic axis.
+_SKEWED = 8.0
+_POINTS = 300
+
+
+def document_lengths_figure(lengths: ArrayLike, *, height: int = 260) -> Figure:
+    """Return how many documents have how many words, as a histogram; on a logarithmic axis where lengths are skewed.
+
+    Parameters
+    ----------
+    lengths : int array, shape (D,)
+        Number of tokens of each document. Empty documents are told in the title.
+    height : int
+    """
+    given = np.asarray(lengths, dtype=np.int64)
+    used = given[given > 0]
+    empty = len(given) - len(used)
+    log = len(used) > 0 and float(np.quantile(used, 0.99)) >= _SKEWED * float(np.median(used))
+    edges = _edges(used, log)
+    counts = np.histogram(used, edges)[0]
+    # On a linear axis of logarithms the bars keep the widths they are given.
+    places = np.log10(edges) if log else edges
+    firsts, lasts = np.ceil(edges[:-1]).astype(int), np.ceil(edges[1:]).astype(int) - 1
+    trace = {
+        "type": "bar",
+        "x": ((places[1:] + places[:-1]) / 2).tolist(),
+        "width": np.diff(places).tolist(),
+        "y": counts.tolist(),
+        "marker": {"color": _COLOUR, "line": {"color": "#FFFFFF", "width": 0.5}},
+        "hovertext": [
+            f"{f'{a:,}' if a == b else f'{a:,} to {b:,}'} words<br>{n:,} document{'' if n == 1 else 's'}"
+            for a, b, n in zip(firsts.tolist(), lasts.tolist(), counts.tolist(), strict=True)
+        ],
+        "hovertemplate": "%{hovertext}<extra></extra>",
+        "uid": "lengths",
+    }
+    middle = f", median {np.median(used):,.0f} words" if len(used) else ""
+    without = f", {empty:,} without any" if empty else ""
+    axis: Figure = {"showgrid": False, "zeroline": False, "linecolor": LINE, "tickangle": 0, "nticks": 8}
+    if log:
+        axis |= _log_ticks(float(places[0]), float(places[-1]))
+    layout = _layout(height, "Lengths of the documents", f"{middle}{without}", "words in the document", axis)
+    layout["yaxis"]["title"]["text"] = "documents"
+    return {"data": [trace], "layout": layout}
+
+
+def _edges(used: NDArray[np.int64], log: bool) -> NDArray[np.float64]:
+    """Return borders of bins that lie between whole numbers, so that no bin has more of them by chance."""
+    if not len(used):
+        return np.array([0.5, 1.5])
+    low, high = int(used.min()), int(used.max())
+    if log:
+        edges = np.round(np.geomspace(low, high + 1, _LOG_BINS + 1))
+        return np.unique(edges) - 0.5
+    step = -(-(high - low + 1) // _BINS)
+    return np.arange(low, high + step + 1, step, dtype=np.float64) - 0.5
+
+
+def _log_ticks(low: float, high: float) -> Figure:
+    """Return ticks at 1, 2, 5, 10, … for an axis of logarithms."""
+    decades = range(int(np.floor(low)), int(np.ceil(high)) + 1)
+    steps = (1, 2, 5) if high - low < 3 else (1,)
+    values = [s * 10**d for d in decades if d >= 0 for s in steps]
+    values = [v for v in values if low <= np.log10(v) <= high]
+    return {"tickvals": [float(np.log10(v)) for v in values], "ticktext": [f"{v:,}" for v in values]}
+
+
+def frequent_words_figure(corpus: Corpus | DiskCorpus, n: int = 30, *, height: int | None = None) -> Figure:
+    """Return the words that stand most often in a corpus as horizontal bars.
+
+    Parameters
+    ----------
+    corpus : Corpus or DiskCorpus
+        Of one on disk it is not known in how many documents a word stands.
+    n : int
+        Most words.
+    height : int, optional
+        Pixels; by default as many as the words need.
+    """
+    frequencies = corpus.frequencies
+    order = np.argsort(-frequencies, kind="stable")[:n]
+    order = order[frequencies[order] > 0]
+    words = corpus.vocabulary[order].tolist()
+    counts = frequencies[order]
+    hover = [
+        f"<b>{escape(word)}</b><br>{count:,} times"
+        for word, count in zip(words, counts.tolist(), strict=True)
+    ]
+    if isinstance(corpus, Corpus):
+        documents = np.bincount(corpus.counts.indices, minlength=corpus.n_words)[order].tolist()
+        of = f"{corpus.n_documents:,} documents"
+        hover = [f"{text}<br>in {docs:,} of {of}" for text, docs in zip(hover, documents, strict=True)]
+    return lying_bars(
+        words,
+        counts,
+        hover,
+        _COLOUR,
+        [f"{count:,}" for count in counts.tolist()],
+        keys=words,
+        title="<b>Most frequent words</b>",
+        axis="times in all documents",
+        height=height,
+        uid="frequent-words",
+    )
+
+
+def zipf_figure(
+    frequencies: ArrayLike, vocabulary: Sequence[str] | NDArray[Any] | None = None, *, height: int = 260
+) -> Figure:
+    """Return the words' frequencies by rank on logarithmic axes, thinned to some hundred points.
+
+    Parameters
+    ----------
+    frequencies : array, shape (V,)
+        How often each word stands in the corpus; words that it does not use are left out.
+    vocabulary : sequence of str, optional
+        Names the words under the pointer.
+    height : int
+    """
+    counts = np.asarray(frequencies, dtype=np.float64)
+    order = np.argsort(-counts, kind="stable")
+    order = order[counts[order] > 0]
+    sorted_counts = counts[order]
+    kept = _thinned(sorted_counts)
+    words = None if vocabulary is None else [escape(vocabulary[order[i]], 60) for i in kept]
+    line = {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "x": (kept + 1).tolist(),
+        "y": sorted_counts[kept].tolist(),
+        "line": {"color": _COLOUR, "width": 1.5},
+        "marker": {"color": _COLOUR, "size": 4},
+        "hovertemplate": "rank %{x:,d}: %{y:,d} times<extra></extra>",
+        "uid": "zipf",
+    }
+    if words is not None:
+        line |= {"hovertext": [f"<b>{word}</b><br>" for word in words]}
+        line["hovertemplate"] = "%{hovertext}rank %{x:,d}: %{y:,d} times<extra></extra>"
+    data = [line]
+    if len(kept) > 1:
+        data.insert(0, _slope(sorted_counts))
+    axis = {
+        "type": "log",
+        "gridcolor": GRID,
+        "zeroline": False,
+        "linecolor": LINE,
+        "dtick": 1,
+        "tickformat": "~s",
+    }
+    layout = _layout(height, "Frequency of the words by rank", "", "rank of the word", axis)
+    layout["yaxis"] |= {"type": "log", "dtick": 1, "tickformat": "~s", "rangemode": "normal"}
+    layout["yaxis"]["title"]["text"] = "times in all documents"
+    if len(kept) > 1:
+        layout["annotations"] = [
+            {
+                "text": "dashed: Zipf's law, frequency ∝ 1 / rank", "showarrow": False, "x": 1, "y": 1, "xref": "paper",
+                "yref": "paper", "xanchor": "right", "yanchor": "top", "font": {"size": 11, "color": MUTED},
+            }
+        ]  # fmt: skip
+    return {"data": data, "layout": layout}
+
+
+def _thinned(counts: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return ranks (0-based) that keep the look of the curve: evenly spaced in their logarithm, ends kept."""
+    if not len(counts):
+        return np.empty(0, dtype=np.int64)
+    spaced = np.geomspace(1, len(counts), _POINTS)
+    return np.unique(np.append(np.round(spaced), [1, len(counts)]).astype(np.int64)) - 1
+
+
+def _slope(counts: NDArray[np.float64]) -> Figure:
+    """Return 1 / rank through the middle of the curve (in logarithms)."""
+    kept = _thinned(counts)
+    level = float(np.exp(np.mean(np.log(counts[kept]) + np.log(kept + 1))))
+    last = min(float(len(counts)), level / 0.8)
+    return {
+        "type": "scatter", "mode": "lines", "x": [1, last], "y": [level, level / last], "hoverinfo": "skip",
+        "line": {"color": LINE, "width": 1.2, "dash": "dash"}, "uid": "zipf-law",
+    }  # fmt: skip
+
+
+def _layout(height: int, title: str, note: str, x_title: str, axis: Figure) -> Figure:
+    font = {"size": 12, "color": MUTED}
+    return base_layout(
+        height,
+        margin={"l": 64, "r": 14, "t": 36, "b": 46},
+        showlegend=False,
+        bargap=0,
+        title={"text": f"<b>{title}</b>{note}", "x": 0, "xref": "container", "y": 0.98, "yanchor": "top",
+               "font": {"size": 13}},
+        xaxis=axis | {"title": {"text": x_title, "font": font, "standoff": 4}},
+        yaxis={"gridcolor": GRID, "zeroline": False, "rangemode": "tozero", "nticks": 5, "tickformat": ",",
+               "title": {"text": "", "font": font, "standoff": 6}},
+    )  # fmt: skip

@@ -1,0 +1,136 @@
+"""A document with its words tinted by topic, as HTML in which everything that was read is escaped."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from acvb_core.views.labels import Labels, given_name
+from acvb_core.views.theme import MUTED, cluster_colour, rgba
+
+Floats = NDArray[np.float64]
+#: Characters of a text that are shown.
+LIMIT = 12_000
+#: Opacity of the faintest and of the strongest tint: the words stay readable on both.
+FAINTEST, STRONGEST = 0.1, 0.5
+#: Probability below which a word is not tinted.
+_LEAST = 0.05
+
+
+def word_topics(
+    words: Iterable[int], document_share: ArrayLike, word_probability: ArrayLike
+) -> dict[int, Floats]:
+    """Return for words of one document the probability of each topic, given the document.
+
+    Parameters
+    ----------
+    words : iterable of int
+        Indices of words (0-based).
+    document_share : array, shape (K,)
+        theta of the document.
+    word_probability : array, shape (K, V)
+        phi.
+
+    Returns
+    -------
+    dict of int to ndarray, shape (K,)
+        theta_k phi_kw, scaled to add up to one; a word that no topic has is left out.
+    """
+    theta = np.asarray(document_share, dtype=np.float64)
+    phi = np.asarray(word_probability)
+    chosen = np.unique(np.fromiter(words, dtype=np.int64))
+    joint = theta[:, None] * phi[:, chosen]
+    total = joint.sum(axis=0)
+    return {
+        int(word): joint[:, i] / total[i]
+        for i, word in enumerate(chosen)
+        if total[i] > 0.0 and np.isfinite(total[i])
+    }
+
+
+def tinted_html(
+    text: str,
+    spans: Sequence[tuple[int, int, int]],
+    probabilities: Mapping[int, ArrayLike],
+    *,
+    labels: Labels = None,
+    topic: int | None = None,
+    limit: int = LIMIT,
+) -> str:
+    """Return a text as HTML, each known word on the colour of its topic, the stronger the more probable it is.
+
+    Parameters
+    ----------
+    text : str
+    spans : sequence of (start, end, word)
+        As `Tokeniser.spans` gives them: in order and without overlap.
+    probabilities : mapping of int to array, shape (K,)
+        Probability of each topic for each word (0-based), as `word_topics` gives it. Words that are not in it are
+        plain.
+    labels : sequence of str or None, optional
+        Names of the topics.
+    topic : int, optional
+        Tint by this topic (from 1) alone; by default each word by its most probable one.
+    limit : int
+        Most characters; a longer text ends there, and says so.
+
+    Returns
+    -------
+    str
+        One `div`. Line breaks are kept.
+    """
+    end = _cut(text, spans, limit)
+    parts: list[str] = []
+    at = 0
+    for start, stop, word in spans:
+        if stop > end:
+            break
+        if word not in probabilities or start < at:
+            continue
+        parts.append(_plain(text[at:start]))
+        parts.append(_tinted(text[start:stop], probabilities[word], labels, topic))
+        at = stop
+    parts.append(_plain(text[at:end]))
+    if end < len(text):
+        parts.append(
+            f'<br><em style="color:{MUTED}">… cut after {end:,} of {len(text):,} characters</em>',
+        )
+    return (
+        '<div dir="auto" style="white-space:pre-wrap;overflow-wrap:anywhere;line-height:1.75;'
+        f'unicode-bidi:plaintext">{"".join(parts)}</div>'
+    )
+
+
+def tint(topic: int, probability: float) -> str:
+    """Return the colour behind a word that is of a topic (from 1) with some probability, as rgba()."""
+    share = min(max(probability, 0.0), 1.0)
+    return rgba(cluster_colour(topic), round(FAINTEST + (STRONGEST - FAINTEST) * share, 3))
+
+
+def _tinted(word: str, given: ArrayLike, labels: Labels, topic: int | None) -> str:
+    chances = np.nan_to_num(np.asarray(given, dtype=np.float64))
+    number = int(chances.argmax()) + 1 if topic is None else topic
+    chance = float(chances[number - 1]) if number <= len(chances) else 0.0
+    if chance < _LEAST:
+        return _plain(word)
+    name = given_name(number, labels)
+    title = f"topic {number}{f' · {name}' if name else ''} ({chance:.2f})"
+    return (
+        f'<span style="background:{tint(number, chance)};border-radius:3px;padding:0 1px" '
+        f'title="{html.escape(title)}">{_plain(word)}</span>'
+    )
+
+
+def _plain(text: str) -> str:
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return "<br>".join(html.escape(line) for line in lines)
+
+
+def _cut(text: str, spans: Sequence[tuple[int, int, int]], limit: int) -> int:
+    """Return where the text is cut: at the limit, or before the word that the limit would cut in two."""
+    if len(text) <= limit:
+        return len(text)
+    return next((start for start, stop, _ in spans if start < limit < stop and start > 0), limit)

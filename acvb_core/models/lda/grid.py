@@ -1,0 +1,217 @@
+"""How many topics: the same runs over several numbers of topics, and what each says of itself."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from acvb_core.core.errors import ParameterError
+from acvb_core.core.protocols import Checkpoint, no_checkpoint
+from acvb_core.engine.fitting import Watcher, solve
+from acvb_core.engine.free_memory import refuse_too_large
+from acvb_core.engine.problem import Problem, Settings, memory_needed, pose
+from acvb_core.engine.result import Result
+from acvb_core.engine.run import StopRun
+from acvb_core.engine.snapshot import Verdict
+from acvb_core.evaluate.ranking import top_words
+from acvb_core.models.lda.evaluate.coherence import coherence, topic_diversity
+from acvb_core.registry import method_row, model_row
+
+#: The one model that is told its number of clusters.
+MODEL = "lda"
+#: Top words of a topic that coherence and diversity look at.
+TOP_WORDS = 10
+_FINITE = ("loo_perplexity", "heldout_perplexity", "npmi", "u_mass", "diversity")
+#: Columns of `Grid.table`.
+COLUMNS = ("k", "seed", "verdict", "sweeps", "cpu_seconds", *_FINITE, "effective_k")
+
+
+def grid(
+    data: Any,
+    ks: Iterable[int],
+    method: str = "cvb0",
+    seeds: int | Iterable[int] = 1,
+    heldout: float = 0.1,
+    *,
+    watch: Watcher | None = None,
+    checkpoint: Checkpoint = no_checkpoint,
+    **options: Any,
+) -> Grid:
+    """Fit one method with several numbers of topics, each from several seeds, on the same held-out split.
+
+    Parameters
+    ----------
+    data : Corpus or DiskCorpus
+    ks : iterable of int
+        Numbers of topics; one given twice counts once.
+    method : str
+        Name in the registry.
+    seeds : int or iterable of int
+        A number n stands for 0 … n - 1.
+    heldout : float
+        Share of each document's words that is held out and scored, 0 for none.
+    watch, checkpoint : callable, optional
+        As for `fit`; a run that the checkpoint stops is the last one.
+    **options
+        `heldout_seed`; `heldout_documents`, share of whole documents that is held out in place of `heldout`;
+        `check_memory`, as for `fit`; and the method's settings.
+
+    Raises
+    ------
+    ParameterError
+        There is no number of topics or no seed, a setting is unknown or out of range, or the largest number of topics
+        needs more memory than is free: before anything is run.
+    StopRun
+        The checkpoint ended the first run before there was anything to keep.
+
+    Examples
+    --------
+    >>> import acvb_core
+    >>> from acvb_core.models.lda.grid import grid
+    >>> corpus = acvb_core.load_sample("bars").corpus
+    >>> grid(corpus, [5, 10], max_sweeps=20).table()["k"].tolist()
+    [5, 10]
+    """
+    results: list[Result] = []
+    for problem in grid_problems(data, ks, method, seeds, heldout, **options):
+        try:
+            results.append(solve(problem, watch, checkpoint))
+        except StopRun:
+            if not results:
+                raise
+            break
+        if results[-1].verdict is Verdict.STOPPED:
+            break
+    return Grid(results)
+
+
+def grid_problems(
+    data: Any,
+    ks: Iterable[int],
+    method: str = "cvb0",
+    seeds: int | Iterable[int] = 1,
+    heldout: float = 0.1,
+    *,
+    heldout_seed: int = 0,
+    heldout_documents: float = 0.0,
+    check_memory: bool = True,
+    **values: Any,
+) -> Iterator[Problem]:
+    """Return the runs of a grid, put together one by one and not started: all numbers of topics, then the next seed.
+
+    Settings are checked at once, before anything is put together.
+
+    Parameters
+    ----------
+    As for `grid`.
+
+    Raises
+    ------
+    ParameterError
+        As for `grid`.
+    """
+    counts = sorted({_whole(k, "A number of topics") for k in ks})
+    seed_list = list(range(seeds)) if isinstance(seeds, int) else [_whole(seed, "A seed") for seed in seeds]
+    if not counts:
+        raise ParameterError("There is no number of topics to try; give at least one.")
+    if not seed_list:
+        raise ParameterError("There is no seed to run from; give at least one.")
+    model_row(MODEL).accept(data)
+    row = method_row(MODEL, method)
+    settings = [row.values({**values, "k": k}) for k in counts]
+    if check_memory:
+        model = model_row(MODEL)
+        refuse_too_large(memory_needed(data, model, row, settings[-1]), model, row)
+    return (
+        pose(
+            data,
+            method,
+            chosen,
+            model=MODEL,
+            seed=seed,
+            heldout=0.0 if heldout_documents else heldout,
+            heldout_seed=heldout_seed,
+            heldout_documents=heldout_documents,
+            check_memory=check_memory,
+        )
+        for seed in seed_list
+        for chosen in settings
+    )
+
+
+def _whole(value: Any, what: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise ParameterError(f"{what} is a whole number, not {value!r}.")
+    return int(value)
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Results that differ in the number of topics and the seed.
+
+    Attributes
+    ----------
+    results : sequence of Result
+    """
+
+    results: Sequence[Result]
+
+    def table(self) -> pd.DataFrame:
+        """Return one row a run, the fewest topics first.
+
+        Columns: k (as set), seed, verdict, sweeps, cpu_seconds, loo_perplexity (of the training words),
+        heldout_perplexity, npmi and u_mass (mean over the topics, of their ten most probable words over the whole
+        corpus), diversity (share of different words among these), effective_k (topics in use). NaN where unknown.
+        """
+        return grid_table(grid_row(result) for result in self.results)
+
+
+def grid_table(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
+    """Return rows (`grid_row`) as the table of a grid."""
+    frame = pd.DataFrame(list(rows), columns=list(COLUMNS))
+    frame = frame.astype(dict.fromkeys(_FINITE, np.float64))
+    return frame.sort_values(["k", "seed"], kind="stable", ignore_index=True)
+
+
+def grid_row(result: Result) -> dict[str, Any]:
+    """Return what one run says of its number of topics: a row of `Grid.table`."""
+    problem, last = result.problem, result.snapshot
+    topics = problem.model.topics(result.posterior)  # type: ignore[attr-defined]
+    words = top_words(topics.word_probability, TOP_WORDS)
+    model: Any = problem.model
+    # Of data on disk, the documents that are shown.
+    corpus = model.shown if problem.model_row.on_disk(problem.data) else problem.data
+    coherent = coherence(corpus.counts, words)
+    return {
+        "k": int(problem.settings.values["k"]),
+        "seed": problem.settings.seed,
+        "verdict": str(result.verdict),
+        "sweeps": last.sweep,
+        "cpu_seconds": last.cpu_seconds,
+        "loo_perplexity": last.extras.get("loo_perplexity", math.nan),
+        "heldout_perplexity": math.nan if last.heldout is None else float(last.heldout.perplexity),
+        "npmi": _mean(coherent.npmi),
+        "u_mass": _mean(coherent.u_mass),
+        "diversity": topic_diversity(words),
+        "effective_k": int(last.effective_k["topics"]),
+    }
+
+
+def _mean(values: np.ndarray) -> float:
+    """Return the mean over the topics that have a value."""
+    known = values[np.isfinite(values)]
+    return float(known.mean()) if len(known) else math.nan
+
+
+def but_for_k(settings: Settings) -> Hashable:
+    """Return what the runs of one grid share: with the same key they differ in the topics and the seed alone."""
+    shared = {name: value for name, value in settings.values.items() if name != "k"}
+    return (
+        settings.model, settings.method, settings.heldout, settings.heldout_seed, settings.heldout_documents,
+        settings.start, tuple(sorted(shared.items())),
+    )  # fmt: skip

@@ -1,0 +1,152 @@
+"""Streams whose words are not known beforehand: documents renumbered onto one vocabulary, states that grow with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from acvb_core.data.disk_corpus import Shard
+from acvb_core.models.lda.kernels import Singles
+from acvb_core.models.lda.state import apart
+from acvb_core.models.lda.streams.source import Source
+from acvb_core.models.lda.streams.state import Renewal, StreamState
+
+
+class Words:
+    """A vocabulary that grows by the words it meets, unless it is fixed.
+
+    Parameters
+    ----------
+    words : iterable of str
+        To begin with, none twice.
+    fixed : bool
+    """
+
+    def __init__(self, words: Iterable[str] = (), fixed: bool = False) -> None:
+        self._places = {word: place for place, word in enumerate(words)}
+        self.fixed = fixed
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def first(self, n: int) -> NDArray[Any]:
+        """Return the first `n` words, shape (n,)."""
+        found = np.empty(n, dtype=object)
+        found[:] = list(self._places)[:n]
+        return found
+
+    def columns(self, vocabulary: NDArray[Any]) -> NDArray[np.int32]:
+        """Return the place of each word of a vocabulary; new ones get the next, or -1 where the words are fixed."""
+        places = self._places
+        if not self.fixed:
+            for word in vocabulary:
+                places.setdefault(word, len(places))
+        return np.array([places.get(word, -1) for word in vocabulary], dtype=np.int32)
+
+
+@dataclass(frozen=True, eq=False)
+class Renumbered:
+    """Documents over another vocabulary (a `Source`).
+
+    Attributes
+    ----------
+    source : Source
+    columns : ndarray of int32, shape (words of `source`,)
+        The place of each of its words; words at -1 are left out.
+    vocabulary : ndarray of str (object dtype), shape (V,)
+    """
+
+    source: Source
+    columns: NDArray[np.int32]
+    vocabulary: NDArray[Any]
+
+    @property
+    def n_documents(self) -> int:
+        """Number of documents."""
+        return self.source.n_documents
+
+    @property
+    def n_words(self) -> int:
+        """Number of words in the vocabulary."""
+        return len(self.vocabulary)
+
+    @property
+    def n_tokens(self) -> int:
+        """Number of tokens of words that are in the vocabulary."""
+        return self.source.n_tokens - self.unknown
+
+    @cached_property
+    def unknown(self) -> int:
+        """Number of tokens that are left out."""
+        return int(self.source.frequencies[self.columns < 0].sum())
+
+    @cached_property
+    def frequencies(self) -> NDArray[np.int64]:
+        """How often each word stands in all documents, shape (V,)."""
+        found = np.zeros(self.n_words, dtype=np.int64)
+        known = self.columns >= 0
+        found[self.columns[known]] = self.source.frequencies[known]
+        return found
+
+    @property
+    def fingerprint(self) -> str:
+        """Nobody asks whether these documents were met before."""
+        return ""
+
+    @property
+    def shard_sizes(self) -> tuple[int, ...]:
+        """Number of documents of each shard."""
+        return self.source.shard_sizes
+
+    def shard(self, number: int) -> Shard:
+        """Return the documents of a shard, the words of each in the order of the vocabulary."""
+        pointers, words, counts = self.source.shard(number)
+        words, counts = self.columns[words], counts.copy()
+        known = words >= 0
+        if not known.all():
+            words, counts = words[known], counts[known]
+            pointers = np.concatenate([[0], np.cumsum(known)])[pointers]
+        shape = (len(pointers) - 1, self.n_words)
+        matrix = sparse.csr_array((counts, words, pointers), shape=shape)
+        matrix.sort_indices()  # in place: the arrays are its own
+        return Shard(
+            pointers.astype(np.int64), matrix.indices.astype(np.int32), matrix.data.astype(np.float32)
+        )
+
+
+def grown(state: StreamState, rows: Singles) -> StreamState:
+    """Return a state with further words.
+
+    Parameters
+    ----------
+    state : StreamState
+    rows : ndarray of float32, shape (number of new words, K)
+        The counts that they begin with.
+    """
+    new = len(rows)
+    renewal = state.renewal
+    if renewal is not None:
+        nothing = np.zeros_like(rows)
+        renewal = Renewal(_longer(renewal.by_word, nothing), np.concatenate([renewal.tokens, np.zeros(new)]))
+    return replace(
+        state,
+        renewal=renewal,
+        by_word=_longer(state.by_word, rows),
+        totals=state.totals + rows.sum(axis=0, dtype=np.float64),
+        steps=np.concatenate([state.steps, np.zeros(new, dtype=np.int64)]),
+        sizes=np.concatenate([state.sizes, np.zeros(new)]),
+    )
+
+
+def _longer(counts: Singles, rows: Singles) -> Singles:
+    """Return counts with further rows."""
+    n = len(counts)
+    found = apart((n + len(rows), counts.shape[1]), np.float32)
+    found[:n], found[n:] = counts, rows
+    return found

@@ -1,0 +1,204 @@
+"""Methods that change the topics by a minibatch of documents at a time, weighed as if it were the whole corpus."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from acvb_core.data.disk_corpus import Shard
+from acvb_core.models.lda.kernels import OPTIONS, Floats, Integers, Singles
+from acvb_core.models.lda.state import apart
+from acvb_core.models.lda.streams.state import Work
+from acvb_core.models.lda.streams.stream import StreamMethod
+
+#: The counts are multiplied out when what they are to be multiplied by is below this.
+_SMALL = 1e-6
+
+
+class Batch:
+    """What a minibatch under way has summed up: rows for the words in it alone.
+
+    Attributes
+    ----------
+    slots : ndarray of int32, shape (V,)
+        Row of each word, -1 for those not in it.
+    touched : ndarray of int32
+        Word of each row.
+    sums : ndarray, shape (rows, K)
+        Expected counts.
+    cache : ndarray, shape (rows, K)
+        What a method works out once for each word.
+    totals : ndarray, shape (K,)
+        Column sums of `sums`.
+    n, documents : int
+        Rows in use, documents done.
+    tokens : float
+    """
+
+    def __init__(self, n_words: int, n_topics: int, dtype: Any = np.float32) -> None:
+        self.slots = np.full(n_words, -1, dtype=np.int32)
+        self.touched = np.empty(0, dtype=np.int32)
+        self.sums = self.cache = apart((0, n_topics), dtype)
+        self.totals = np.zeros(n_topics)
+        self.n = self.documents = 0
+        self.tokens = 0.0
+
+    def admit(self, shard: Shard, order: NDArray[np.int64], sizes: Floats, counting: bool) -> None:
+        """Give every word of some documents a row; add its tokens to its size where they are counted."""
+        pairs = int((shard.pointers[order + 1] - shard.pointers[order]).sum())
+        room = min(self.n + pairs, len(self.slots))
+        if room > len(self.touched):
+            room = min(max(room, 2 * len(self.touched)), len(self.slots))
+            touched, sums, cache = (
+                np.empty(room, np.int32),
+                *(apart((room, self.sums.shape[1]), self.sums.dtype) for _ in range(2)),
+            )
+            for new, old in ((touched, self.touched), (sums, self.sums), (cache, self.cache)):
+                new[: self.n] = old[: self.n]
+            self.touched, self.sums, self.cache = touched, sums, cache
+        self.n = _admit(
+            order, shard.pointers, shard.words, shard.counts, self.slots, self.touched, self.sums, self.n, sizes,
+            counting,
+        )  # fmt: skip
+
+    def clear(self) -> None:
+        """Begin the next minibatch."""
+        self.slots[self.touched[: self.n]] = -1
+        self.totals[:] = 0.0
+        self.n = self.documents = 0
+        self.tokens = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class MinibatchMethod(StreamMethod):
+    """A stochastic variational method.
+
+    Attributes
+    ----------
+    documents : int
+        Documents of a minibatch.
+    scale, offset, power : float
+        The step of the t-th minibatch, from 1, is scale / (offset + t)^power, 1 at most.
+    """
+
+    documents: int = 100
+    scale: float = 1.0
+    offset: float = 1.0
+    power: float = 0.7
+
+    @property
+    def batch(self) -> int:
+        """Documents that the topics are changed by at a time."""
+        return self.documents
+
+    @abstractmethod
+    def infer(self, work: Work, batch: Batch, shard: Shard, order: NDArray[np.int64]) -> None:
+        """Infer the topics of some documents of a minibatch, the corpus's as they are."""
+
+    @abstractmethod
+    def weight(self, work: Work, batch: Batch) -> float:
+        """Return how many times a minibatch the corpus is."""
+
+    def learn(self, work: Work, shard: Shard, order: NDArray[np.int64]) -> None:
+        """Go through some documents of a shard; the topics change whenever a minibatch is full."""
+        done = 0
+        while done < len(order):
+            batch = self._batch_of(work)
+            part = order[done : done + self.documents - batch.documents]
+            batch.admit(shard, part, work.sizes, work.counting)
+            self.infer(work, batch, shard, part)
+            batch.documents += len(part)
+            done += len(part)
+            if batch.documents == self.documents:
+                self._update(work, batch)
+
+    def flush(self, work: Work) -> None:
+        """Take in the last minibatch, and multiply the counts out."""
+        batch = self._batch_of(work)
+        if batch.documents:
+            self._update(work, batch)
+        _multiply(work)
+
+    def _batch_of(self, work: Work) -> Batch:
+        if work.batch is None:
+            n_words, n_topics = work.by_word.shape
+            work.batch = Batch(n_words, n_topics, work.by_word.dtype)
+        batch: Batch = work.batch
+        return batch
+
+    def step(self, batches: int) -> float:
+        """Return the step of a minibatch, the first of them 1."""
+        return float(min(self.scale / (self.offset + batches) ** self.power, 1.0))
+
+    def _update(self, work: Work, batch: Batch) -> None:
+        """Move the counts towards what the minibatch says they are; one of empty documents says nothing."""
+        if work.counting:
+            work.documents += batch.documents
+            work.tokens += batch.tokens
+        if not batch.tokens:
+            batch.clear()
+            return
+        work.batches += 1
+        rho = self.step(work.batches)
+        worth = rho * self.weight(work, batch)
+        keep = 1.0 - rho
+        work.totals *= keep
+        work.totals += worth * batch.totals
+        if keep < _SMALL:
+            work.by_word *= work.by_word.dtype.type(keep * work.scale)
+            work.scale = 1.0
+        else:
+            work.scale *= keep
+        single = work.by_word.dtype.type
+        add_rows(work.by_word, batch.touched, batch.sums, batch.n, single(worth / work.scale))
+        if work.scale < _SMALL:
+            _multiply(work)
+        batch.clear()
+
+
+def _multiply(work: Work) -> None:
+    if work.scale != 1.0:
+        work.by_word *= work.by_word.dtype.type(work.scale)
+        work.scale = 1.0
+
+
+@nb.njit(**OPTIONS)
+def _admit(
+    order: Integers,
+    pointers: Integers,
+    words: Integers,
+    counts: Singles,
+    slots: Integers,
+    touched: Integers,
+    sums: Any,
+    n: int,
+    sizes: Floats,
+    counting: bool,
+) -> int:
+    """Give the words of documents that have none a row of zeros; return the rows in use. Count tokens if asked to."""
+    for at in range(order.shape[0]):
+        for e in range(pointers[order[at]], pointers[order[at] + 1]):
+            w = words[e]
+            if counting:
+                sizes[w] += counts[e]
+            if slots[w] < 0:
+                slots[w] = n
+                touched[n] = w
+                for k in range(sums.shape[1]):
+                    sums[n, k] = 0
+                n += 1
+    return n
+
+
+@nb.njit(**OPTIONS)
+def add_rows(by_word: Any, touched: Integers, sums: Any, n: int, weight: Any) -> None:
+    """Add `weight` times the first n rows of `sums` to the rows of their words."""
+    for at in range(n):
+        word, own = by_word[touched[at]], sums[at]
+        for k in range(by_word.shape[1]):
+            word[k] += weight * own[k]

@@ -1,0 +1,234 @@
+"""The registry's rows of the methods for LDA that stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from acvb_core.core.averaging import Averaged
+from acvb_core.core.parameters import Parameter
+from acvb_core.core.rows import TOLERANCE, Method, Range, Values
+from acvb_core.models.lda.hyper import Concentrations
+from acvb_core.models.lda.kernels_prior import FIXED, FROZEN, LEFT_TO_RIGHT, PAPER
+from acvb_core.models.lda.streams.scvb0 import StochasticCvb0
+from acvb_core.models.lda.streams.sdm import EARLY, DivergenceMinimisation
+from acvb_core.models.lda.streams.source import source_of
+from acvb_core.models.lda.streams.stream import MOST_IN_WINDOW, WINDOW_SHARE, StreamMethod
+from acvb_core.models.lda.streams.svb import StochasticVb
+
+Build = Callable[..., StreamMethod]
+
+_RULES = {"symmetric": FIXED, "left_to_right": LEFT_TO_RIGHT, "paper": PAPER}
+
+_PRIOR = Parameter(
+    "prior", "choice", "left_to_right",
+    "Concentrations of the topics in a document: symmetric, the same for all and fixed; left_to_right, one for each "
+    "topic, learned from how well a document's words are predicted by those before; paper, one for each, by the "
+    f"gradient of the leave-one-out likelihood (it tends to make them too small). The first {FROZEN:g} documents "
+    "change nothing.", "Prior of the topics", choices=tuple(_RULES),
+)  # fmt: skip
+
+_KNOWN = Parameter(
+    "totals", "choice", "corpus",
+    "Whether the numbers of documents and words of the whole corpus are used from the start, or those met so far, as "
+    "if nobody knew how long the stream is.", "Size of the stream", choices=("corpus", "running"),
+)  # fmt: skip
+
+_WINDOW = Parameter(
+    "window", "int", 0,
+    f"Documents from one point of the curves to the next. 0 takes {WINDOW_SHARE:.0%} of all, {MOST_IN_WINDOW:,} at "
+    "most.", "Documents in a window", 0, 10_000_000,
+)  # fmt: skip
+
+_SCORED = Parameter(
+    "score_every", "float", 0.25, "Times that all documents are gone through between two scores on held-out ones.",
+    "Epochs between scores", 1e-6, 1e6,
+)  # fmt: skip
+
+_SHUFFLE = Parameter(
+    "shuffle", "bool", True, "Take the documents in an order drawn anew for each epoch; otherwise as they stand.",
+    "Random order",
+)  # fmt: skip
+
+_RUN = (_PRIOR, _KNOWN, _WINDOW, _SCORED, _SHUFFLE)
+
+
+def _epochs(default: float) -> Parameter:
+    return Parameter(
+        "epochs", "float", default, "Times that all documents are gone through; 0.5 is half of them. A run can be "
+        "extended afterwards.", "Epochs", 1e-6, 1e6, advanced=False,
+    )  # fmt: skip
+
+
+_AVERAGED = (
+    Parameter(
+        "burn_in_epochs", "float", 1.0, "Epochs before the averaging of the topics begins.", "Burn-in epochs", 0.0,
+        1e6,
+    ),
+    replace(TOLERANCE, default=1e-3),
+)  # fmt: skip
+
+_BATCH = Parameter(
+    "batch", "int", 100, "Documents that the topics are changed by at a time.", "Documents in a minibatch", 1,
+    1_000_000,
+)  # fmt: skip
+
+
+def _step(name: str, what: str, label: str, default: float, low: float, high: float) -> Parameter:
+    return Parameter(name, "float", default, what, label, low, high)
+
+
+_SDM = (
+    Parameter(
+        "passes", "int", 5, "Times that the responsibilities of a document are updated; one is too few, ten are no "
+        "better than five.", "Passes over a document", 1, 1000,
+    ),
+    _step(
+        "step_power", "The counts of a word met for the t-th time move by t^-power.", "Power of the step", 0.85, 0.0,
+        1.0,
+    ),
+    Parameter(
+        "renew", "bool", True, "From the second epoch on, counts of the epoch before give way to those of the epoch "
+        "under way, token by token; otherwise the steps go on as the paper has them, and rare words keep much of what "
+        "the first epochs took them for. It takes memory for the topics once more.", "Renew the counts in each epoch",
+    ),
+    Parameter(
+        "early_passes", "int", 3, f"Passes over each of the first {EARLY} documents for every topic, at most, while "
+        "the topics are hardly told apart; 0 takes as many as later.", "Passes in the beginning", 0, 1000,
+    ),
+)  # fmt: skip
+
+_SCVB0 = (
+    _BATCH,
+    _step("step_scale", "The t-th minibatch moves the topics by scale / (offset + t)^power.", "Scale of the step",
+          10.0, 1e-6, 1e6),
+    _step("step_offset", "See the scale of the step.", "Offset of the step", 1000.0, 0.0, 1e9),
+    _step("step_power", "See the scale of the step.", "Power of the step", 0.9, 0.0, 1.0),
+    _step("inner_scale", "The t-th word of a document moves its topics by scale / (offset + t)^power.",
+          "Scale within a document", 1.0, 1e-6, 1e6),
+    _step("inner_offset", "See the scale within a document.", "Offset within a document", 10.0, 0.0, 1e9),
+    _step("inner_power", "See the scale within a document.", "Power within a document", 0.9, 0.0, 1.0),
+    Parameter("passes", "int", 5, "Times that a document is gone through before it counts.",
+              "Passes before it counts", 0, 1000),
+)  # fmt: skip
+
+_SVB = (
+    _BATCH,
+    _step("step_offset", "The t-th minibatch moves the topics by (offset + t)^-power.", "Offset of the step",
+          1024.0, 0.0, 1e9),
+    _step("step_power", "See the offset of the step.", "Power of the step", 0.7, 0.0, 1.0),
+    Parameter("inner", "int", 100, "Times that a document's topics and its words' are updated in turn, at most.",
+              "Passes over a document", 1, 1000),
+)  # fmt: skip
+
+_OFFSET, _POWER = Range("step_offset", 1.0, 1e4, log=True), Range("step_power", 0.5, 1.0)
+_TUNED_SCVB0 = (
+    Range("step_scale", 0.1, 100.0, log=True), _OFFSET, _POWER,
+    Range("inner_scale", 0.1, 10.0, log=True), Range("inner_offset", 1.0, 1000.0, log=True),
+    Range("inner_power", 0.5, 1.0),
+)  # fmt: skip
+
+
+def _common(data: Any, values: Values, start: Concentrations) -> dict[str, Any]:
+    return {
+        "source": source_of(data),
+        "n_topics": values["k"],
+        "start": start,
+        "rule": _RULES[values["prior"]],
+        "window": values["window"],
+        "shuffle": values["shuffle"],
+        "known": values["totals"] == "corpus",
+    }
+
+
+def _minibatch(values: Values) -> dict[str, Any]:
+    return {"documents": values["batch"], "offset": values["step_offset"], "power": values["step_power"]}
+
+
+def _sdm(values: Values, **common: Any) -> StreamMethod:
+    return DivergenceMinimisation(
+        **common, passes=values["passes"], power=values["step_power"], renew=values["renew"],
+        early_passes=values["early_passes"],
+    )  # fmt: skip
+
+
+def _scvb0(values: Values, **common: Any) -> StreamMethod:
+    return StochasticCvb0(
+        **common, **_minibatch(values), scale=values["step_scale"], inner_scale=values["inner_scale"],
+        inner_offset=values["inner_offset"], inner_power=values["inner_power"], burn_in_passes=values["passes"],
+    )  # fmt: skip
+
+
+def _svb(values: Values, **common: Any) -> StreamMethod:
+    return StochasticVb(**common, **_minibatch(values), inner=values["inner"])
+
+
+def _build(build: Build, begin: Callable[[Values], Concentrations], data: Any, values: Values) -> Any:
+    return _wrapped(build(values, **_common(data, values, begin(values))), values)
+
+
+def _go_on(build: Build, data: Any, values: Values, trained: Any) -> Any:
+    trained.check(values["k"])
+    common = _common(data, values, trained.concentrations)
+    return _wrapped(build(values, **common, trained=trained), values)
+
+
+def _wrapped(method: StreamMethod, values: Values) -> Any:
+    if "burn_in_epochs" not in values:
+        return method
+    return AveragedStream(method, max(method.sweeps_of(values["burn_in_epochs"]), 1), track=False)
+
+
+class AveragedStream(Averaged):
+    """The running mean of a stream's topics over its windows."""
+
+    def sweeps_of(self, epochs: float) -> int:
+        """Return how many windows it takes to go through the documents so often."""
+        sweeps: int = self.inner.sweeps_of(epochs)  # type: ignore[attr-defined]
+        return sweeps
+
+
+def stream_methods(
+    size: tuple[Parameter, ...],
+    concentrations: tuple[Parameter, ...],
+    begin: Callable[[Values], Concentrations],
+) -> tuple[Method, ...]:
+    """Return the rows: each method, and the same averaged.
+
+    Parameters
+    ----------
+    size, concentrations : tuple of Parameter
+        What these methods share with the others.
+    begin : callable
+        Their values -> hyper-parameters to start from.
+    """
+    found: list[Method] = []
+    for name, label, summary, reference, own, build, tuned in (
+        ("sdm", "SDM",
+         "Stochastic divergence minimisation: CVB0 for a stream, word by word, close to what CVB0 finds in one or a "
+         "few epochs, with memory for the topics only.",
+         "Sato, Nakagawa, KDD 2015", _SDM, _sdm, (Range("step_power", 0.5, 1.0),)),
+        ("scvb0", "SCVB0",
+         "Stochastic CVB0: running means over minibatches, within each document and over the corpus.",
+         "Foulds, Boyles, DuBois, Smyth, Welling, KDD 2013", _SCVB0, _scvb0, _TUNED_SCVB0),
+        ("svb", "SVB",
+         "Stochastic variational Bayes: natural gradient steps by minibatches; the best known, and looser.",
+         "Hoffman, Blei, Wang, Paisley, JMLR 14 (2013)", _SVB, _svb, (_OFFSET, _POWER)),
+    ):  # fmt: skip
+        shared = (*size, *concentrations, *own, *_RUN)
+        go_on = partial(_go_on, build)
+        found.append(
+            Method("lda", name, label, summary, reference, (*shared, _epochs(5.0)), partial(_build, build, begin),
+                   None, streams=True, goes_on=go_on, tuned=tuned)
+        )  # fmt: skip
+        found.append(
+            Method("lda", f"a{name}", f"Averaged {label}",
+                   f"{label}, answered by the running mean of its topics over the windows, which is certain to "
+                   "converge: the run stops by itself.",
+                   f"{reference}; Ishiguro, Sato, Ueda, JMLR 18 (2017), eq. 21",
+                   (*shared, *_AVERAGED, _epochs(100.0)), partial(_build, build, begin),
+                   "mean_change", averaged=True, streams=True, goes_on=go_on)
+        )  # fmt: skip
+    return (*found[::2], *found[1::2])

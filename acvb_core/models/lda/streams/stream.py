@@ -1,0 +1,225 @@
+"""What the methods that stream have in common: windows of documents, what they begin with, what they tell."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from acvb_core.core.protocols import Array, Checkpoint, Posterior, SweepInfo, Unaveraged, no_checkpoint
+from acvb_core.data.disk_corpus import Shard
+from acvb_core.models.lda.hyper import Concentrations
+from acvb_core.models.lda.kernels import OPTIONS, Singles, chunk_pairs
+from acvb_core.models.lda.kernels_prior import FLOOR
+from acvb_core.models.lda.state import TOPICS, apart
+from acvb_core.models.lda.streams.source import Feed, Source
+from acvb_core.models.lda.streams.state import Prior, StreamState, Work
+
+if TYPE_CHECKING:
+    from acvb_core.models.lda.trained import TrainedTopics
+
+#: A window, where none is asked for, is this share of the documents …
+WINDOW_SHARE = 0.05
+#: … and at most so many.
+MOST_IN_WINDOW = 20_000
+#: A topic that is not learned away is in use when it has at least this share of the tokens.
+IN_USE = 1e-5
+#: By how much the topics differ in the beginning.
+SPREAD = 0.3
+_ROWS = 1 << 14  # drawn at a time
+
+
+@dataclass(frozen=True, eq=False)
+class StreamMethod(Unaveraged, ABC):
+    """A method bound to a stream of documents; a sweep is a window of them.
+
+    Attributes
+    ----------
+    source : Source
+    n_topics : int
+    start : Concentrations
+        Hyper-parameters to start from.
+    rule : int
+        How alpha is learned (`kernels_prior`).
+    window : int
+        Documents in a sweep; 0 for a twentieth of all, 20,000 at most.
+    shuffle : bool
+        Take the documents of each pass in an order of its own, drawn at random.
+    known : bool
+        The sizes of the corpus are used from the start; otherwise those of what was met so far.
+    trained : TrainedTopics or None
+        What to go on from.
+    expected : float
+        Documents that a stream whose sizes are those of what was met will have in all; 0 where nobody knows.
+    piece : bool
+        The documents are a piece of a pass, which does not end with them.
+    """
+
+    source: Source
+    n_topics: int
+    start: Concentrations
+    rule: int = 0
+    window: int = 0
+    shuffle: bool = True
+    known: bool = True
+    trained: TrainedTopics | None = None
+    expected: float = 0.0
+    piece: bool = False
+
+    @property
+    def batch(self) -> int:
+        """Documents that the topics are changed by at a time."""
+        return 1
+
+    @cached_property
+    def n_documents(self) -> int:
+        """Documents in a pass."""
+        return self.source.n_documents
+
+    @cached_property
+    def in_window(self) -> int:
+        """Documents in a window: whole batches."""
+        wanted = self.window
+        if not wanted:
+            most = min(max(round(WINDOW_SHARE * self.n_documents), 1), MOST_IN_WINDOW)
+            # All of about one size: a last one of a few documents would stand out of the curves.
+            wanted = -(-self.n_documents // -(-self.n_documents // most))
+        return -(-wanted // self.batch) * self.batch
+
+    @property
+    def all_beta(self) -> float:
+        """V beta."""
+        return self.source.n_words * self.start.beta
+
+    @cached_property
+    def feed(self) -> Feed:
+        """Where the documents come from."""
+        return Feed(self.source, self.shuffle)
+
+    def sweeps_of(self, epochs: float) -> int:
+        """Return how many windows it takes to go through the documents so often."""
+        whole, rest = divmod(epochs, 1.0)
+        windows = -(-self.n_documents // self.in_window)
+        part = int(np.ceil(rest * self.n_documents / self.in_window - 1e-6))
+        return max(int(whole) * windows + part, 1)
+
+    @abstractmethod
+    def start_counts(self, rng: np.random.Generator) -> Singles:
+        """Return the counts by word to begin with, shape (V, K)."""
+
+    @abstractmethod
+    def start_rows(self, rng: np.random.Generator, n: int) -> Singles:
+        """Return the counts that `n` words begin with whose sizes are not known, shape (n, K)."""
+
+    def rescaled(self, by_word: Singles, old: Array, new: Array) -> Singles:
+        """Return counts that stood for so many tokens of each word as ones that stand for others."""
+        before = float(old.sum())
+        by_word *= np.float32(new.sum() / before if before else 1.0)
+        return by_word
+
+    @abstractmethod
+    def learn(self, work: Work, shard: Shard, order: NDArray[np.int64]) -> None:
+        """Go through some documents of a shard, in this order."""
+
+    def begin(self, work: Work, state: StreamState) -> None:
+        """Make ready for a window."""
+
+    def flush(self, work: Work) -> None:
+        """Bring what was put off into the counts: at the end of a window."""
+
+    def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> StreamState:
+        """Return the first state."""
+        checkpoint()
+        n_words = self.source.n_words
+        if self.trained is not None:
+            return replace(self.trained.state_for(self), noise=int(rng.integers(2**62)))
+        by_word = self.start_counts(rng)
+        sizes, documents, tokens = np.zeros(n_words), 0.0, 0.0
+        if self.known:
+            sizes = self.source.frequencies.astype(np.float64)
+            documents, tokens = float(self.n_documents), float(self.source.n_tokens)
+        return StreamState(
+            by_word, column_sums(by_word), np.zeros(n_words, np.int64), sizes, documents, tokens, 0,
+            Prior.begin(self.start.alpha), noise=0 if self.known else int(rng.integers(2**62)),
+        )  # fmt: skip
+
+    def sweep(
+        self, state: StreamState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
+    ) -> tuple[StreamState, SweepInfo]:
+        """Go through the next window; `rng` draws the order of a pass when one begins."""
+        order = state.order if state.position else int(rng.integers(2**62))
+        end = min(state.position + self.in_window, self.n_documents)
+        work = state.working_copy()
+        work.counting = not self.known and state.epoch == 0
+        self.begin(work, state)
+        for piece in self.feed.take(order, state.position, end):
+            for part in _parts(piece.shard, piece.order, self.n_topics):
+                checkpoint()
+                self.learn(work, piece.shard, part)
+                work.gone += len(part)
+        self.flush(work)
+        over = end == self.n_documents
+        epoch, position = (state.epoch + 1, 0) if over else (state.epoch, end)
+        swept = work.done(epoch, position, order)
+        if self.piece:
+            swept = replace(swept, renewal=work.renewal)
+        # The window's likelihood stands for that of all the tokens.
+        loo = work.loo * self.source.n_tokens / work.seen if work.seen else None
+        change = l1_change(swept.by_word, state.by_word)
+        progress = (end - state.position) / self.n_documents
+        return swept, SweepInfo(loo, None, progress, change, effective={TOPICS: self._in_use(swept)})
+
+    def posterior(self, state: StreamState) -> Posterior:
+        """Return what the state says: of topics and words only."""
+        return state.posterior(self.start.beta)
+
+    def noisy_rows(self, rng: np.random.Generator, sizes: Array) -> Singles:
+        """Return rows of nearly even counts, 1 + 0.3 U(0, 1) each, that add up to these sizes."""
+        found = apart((len(sizes), self.n_topics), np.float32)
+        for begin in range(0, len(sizes), _ROWS):
+            part = found[begin : begin + _ROWS]
+            rng.random(out=part, dtype=np.float32)
+            part *= np.float32(SPREAD)
+            part += np.float32(1.0)
+            part *= (sizes[begin : begin + _ROWS, None] / part.sum(axis=1, keepdims=True)).astype(np.float32)
+        return found
+
+    def _in_use(self, state: StreamState) -> int:
+        if self.rule:
+            return int((state.prior.alpha > 1.01 * FLOOR).sum())
+        return int((state.totals >= IN_USE * state.totals.sum()).sum())
+
+
+def _parts(shard: Shard, order: NDArray[np.int64], n_topics: int) -> list[NDArray[np.int64]]:
+    """Return documents in pieces of some 50 ms."""
+    pairs = np.cumsum(np.diff(shard.pointers)[order])
+    cuts, most = [0], chunk_pairs(n_topics, 5.0)
+    while cuts[-1] < len(order):
+        done = int(pairs[cuts[-1] - 1]) if cuts[-1] else 0
+        cuts.append(max(int(np.searchsorted(pairs, done + most, side="right")), cuts[-1] + 1))
+    return [order[begin:end] for begin, end in zip(cuts[:-1], cuts[1:], strict=True)]
+
+
+def column_sums(by_word: Singles) -> Array:
+    """Return the sums over the words, in double precision."""
+    return np.asarray(by_word.sum(axis=0, dtype=np.float64))
+
+
+@nb.njit(**OPTIONS)
+def l1_change(new: Singles, old: Singles) -> float:
+    """Return the L1 distance of two arrays of counts, relative to the size of the first."""
+    moved, size = 0.0, 0.0
+    for w in range(new.shape[0]):
+        own, other = new[w], old[w]
+        here, mass = np.float32(0), np.float32(0)
+        for k in range(new.shape[1]):
+            here += abs(own[k] - other[k])
+            mass += own[k]
+        moved += float(here)
+        size += float(mass)
+    return moved / size if size > 0.0 else 0.0

@@ -1,0 +1,167 @@
+"""FAB for latent features: EM with the factorised information criterion, which shrinks features that are not needed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acvb_core.core.clusters import is_identity, order_by_size
+from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, Unaveraged, no_checkpoint
+from acvb_core.models.lfm.activations import update_activations
+from acvb_core.models.lfm.cells import Cells, Floats
+from acvb_core.models.lfm.fab.moves import find_move, turn
+from acvb_core.models.lfm.fab.recode import recoded
+from acvb_core.models.lfm.least_squares import fit_weights
+from acvb_core.models.lfm.start import independent_start, random_start
+from acvb_core.models.lfm.state import FEATURES, FabState, Penalty, lower_bound, posterior_of
+
+Names = NDArray[np.int64]
+
+#: Repetitions of a feature's update with its share, at most (HF13 Alg. 2).
+ROUNDS = 100
+
+
+@dataclass(frozen=True)
+class Fab(Unaveraged):
+    """FAB, or EM where the penalty is none, bound to a table (an `Inference`).
+
+    Attributes
+    ----------
+    cells : Cells
+    k_max : int
+        Features to begin with; 0 for what the start takes by itself.
+    penalty : Penalty
+    warmup : int
+        Plain sweeps before shrinkage is accelerated.
+    accelerate : bool
+        After the warm-up, bring each feature and its share to their common fixed point first (HF13 Alg. 2).
+    merge : bool
+        At convergence, put features together, leave them out, or tell two of them apart anew, where that raises the
+        bound.
+    start : "ica" or "random"
+        Begin with independent components, or with random E[z] (see `start`).
+    tol : float
+        Moves are looked for when the bound rises by less than this for each object in a sweep.
+
+    Notes
+    -----
+    A sweep is: accelerate, drop, E step, drop, M step. For a given number of features none of them lowers the
+    bound. Dropping may (the bound has no upper limit as a feature's share goes to zero), so bounds are compared at
+    equal numbers only. A feature with less than one object is dropped; one that all objects have becomes part of the
+    baseline.
+
+    References
+    ----------
+    K. Hayashi, R. Fujimaki, Factorized Asymptotic Bayesian Inference for Latent Feature Models, NIPS 26, 2013.
+    """
+
+    cells: Cells
+    k_max: int = 0
+    penalty: Penalty = field(default_factory=Penalty)
+    warmup: int = 5
+    accelerate: bool = True
+    merge: bool = True
+    tol: float = 1e-4
+    start: Literal["ica", "random"] = "ica"
+
+    def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> FabState:
+        """Return E[z] as `start` has it, and the weights that are best for it."""
+        cells = self.cells
+        if self.start == "ica":
+            mu = independent_start(cells, self.k_max, rng, checkpoint)
+        else:
+            mu = random_start(cells, self.k_max, rng)
+        mu = mu[order_by_size(mu.sum(axis=1))]
+        fit = fit_weights(cells, mu, lost=self.penalty.lost(len(mu)), checkpoint=checkpoint)
+        return FabState(mu, fit, lower_bound(cells, mu, fit, self.penalty))
+
+    def sweep(
+        self, state: FabState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
+    ) -> tuple[FabState, SweepInfo]:
+        """Update E[z] of all features, drop those that died, then the weights; at convergence look for moves."""
+        names = np.arange(state.n_features, dtype=np.int64)
+        swept, names = self._updated(state, names, checkpoint)
+        dropped = state.n_features - len(names)
+        warming = swept.sweeps <= self.warmup
+        swept = replace(
+            swept, still=dropped == 0 and not warming, moves_over=state.moves_over and dropped == 0
+        )
+        moves = {"dropped": dropped} if dropped else {}
+        risen = (swept.bound - state.bound) / self.cells.n_objects
+        if self.merge and swept.still and state.still and not swept.moves_over and abs(risen) < self.tol:
+            swept, names, found = self._moved(swept, names, checkpoint)
+            swept, names = by_share(swept, names)
+            moves |= found
+        settling = not swept.still or (self.merge and not swept.moves_over)
+        return swept, self._told(state, swept, names, settling, moves)
+
+    def _updated(self, state: FabState, names: Names, checkpoint: Checkpoint) -> tuple[FabState, Names]:
+        """Return the state after its E and M steps, features by share, and the old index of each."""
+        cells, penalty = self.cells, self.penalty
+        mu, fit, shares = state.mu, state.fit, state.shares
+        rounds = (ROUNDS, 1) if self.accelerate and state.sweeps >= self.warmup else (1,)
+        for repeated in rounds:
+            mu, shares = update_activations(
+                cells, mu, fit, shares, penalty.slope(cells), repeated, checkpoint
+            )
+            alive = alive_features(mu)
+            if not alive.all():
+                always = mu.mean(axis=1) > 0.5
+                bias = fit.bias + fit.weights[~alive & always].sum(axis=0)
+                fit = replace(fit, weights=fit.weights[alive], bias=bias)
+                mu, shares, names = mu[alive], shares[alive], names[alive]
+        swept, names = by_share(replace(state, mu=mu, fit=fit), names)
+        return swept.with_activations(cells, swept.mu, penalty, checkpoint, sweeps=state.sweeps + 1), names
+
+    def _moved(
+        self, state: FabState, names: Names, checkpoint: Checkpoint
+    ) -> tuple[FabState, Names, dict[str, int]]:
+        """Make all moves that raise the bound; the state knows when there are none left."""
+        found: dict[str, int] = {}
+        while (move := find_move(self.cells, state, self.penalty, checkpoint)) is not None:
+            state, names = move.state, names[move.kept]
+            found[move.kind] = found.get(move.kind, 0) + 1
+        again = recoded(self.cells, state, self.penalty, checkpoint)
+        if again is not None:
+            state, found["recoded"] = again, 1
+        if found:
+            return replace(state, still=False, turned=False), names, found
+        if not state.turned:
+            turned = turn(self.cells, state, self.penalty, checkpoint)
+            if turned is not None:
+                state, number = turned
+                return replace(state, still=False, turned=True), names, {"turned": number}
+        return replace(state, moves_over=True, turned=True), names, {}
+
+    def _told(
+        self, before: FabState, after: FabState, names: Names, settling: bool, moves: dict[str, int]
+    ) -> SweepInfo:
+        same = len(names) == before.n_features and bool((names == np.arange(len(names))).all())
+        old = before.mu if same else before.mu[names]
+        change = float(np.abs(after.mu - old).mean()) if after.mu.size else 0.0
+        return SweepInfo(
+            None, None if same else {FEATURES: names}, change=change, settling=settling, moves=moves or None
+        )
+
+    def posterior(self, state: FabState) -> Posterior:
+        """Return E[z], weights, shares, baseline, noise and bound."""
+        fit = state.fit
+        return posterior_of(state.mu.T, fit.weights, state.shares, fit.bias, fit.precision, bound=state.bound)
+
+
+def by_share(state: FabState, names: Names) -> tuple[FabState, Names]:
+    """Return the state with its features by share, largest first, and their names in that order."""
+    order = order_by_size(state.mu.sum(axis=1))
+    if is_identity(order, state.n_features):
+        return state, names
+    fit = replace(state.fit, weights=state.fit.weights[order])
+    return replace(state, mu=np.ascontiguousarray(state.mu[order]), fit=fit), names[order]
+
+
+def alive_features(mu: Floats) -> NDArray[np.bool_]:
+    """Return which features have an object, and are not in all of them (less one), shape (K,) of bool."""
+    totals = mu.sum(axis=1)
+    return np.asarray((totals >= 1.0) & (totals <= mu.shape[1] - 1.0))

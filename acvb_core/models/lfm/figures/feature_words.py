@@ -1,0 +1,132 @@
+"""How features, shares and values of a table are written in figures, and in which order columns stand."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from acvb_core.views.labels import MOST_CHARACTERS
+from acvb_core.views.theme import MUTED, Figure, base_layout, escape
+
+#: Names of columns or objects as they come: a list, or the array of a table.
+Names = Sequence[object] | NDArray[Any]
+#: In the columns' own units, or in standard deviations of each column.
+Units = Literal["sd", "table"]
+#: Columns up to which they are clustered; the distances of more would take long.
+MOST_CLUSTERED = 1000
+
+
+def feature_word(number: int) -> str:
+    """Return "1 feature", "2 features"."""
+    return f"{number:,} {'feature' if number == 1 else 'features'}"
+
+
+def value_text(value: float) -> str:
+    """Return a value with four significant digits, whole from ten thousand on; empty for NaN."""
+    if not math.isfinite(value):
+        return ""
+    return f"{value:z,.0f}" if 1e4 <= abs(value) < 1e9 else f"{value:z,.4g}"
+
+
+def short(value: float) -> str:
+    """Return a value with three significant digits and its sign; empty for NaN."""
+    if not math.isfinite(value):
+        return ""
+    return f"{value:+,.0f}" if 1e3 <= abs(value) < 1e9 else f"{value:+.3g}" if value else "0"
+
+
+def axis_names(names: Sequence[str], limit: int = MOST_CHARACTERS) -> list[str]:
+    """Return names for an axis, escaped; long ones lose their end, or their middle where only the end differs.
+
+    Parameters
+    ----------
+    names : sequence of str
+    limit : int
+        Most characters.
+    """
+    plain = [" ".join(name.split()) for name in names]
+    starts = Counter(name[: limit - 1] for name in plain if len(name) > limit)
+    ends = limit // 2
+    return [
+        escape(f"{name[: limit - 1 - ends]}…{name[-ends:]}")
+        if len(name) > limit and starts[name[: limit - 1]] > 1
+        else escape(name, limit)
+        for name in plain
+    ]
+
+
+def similar_order(vectors: ArrayLike) -> NDArray[np.int64]:
+    """Return the order of vectors in which similar ones stand side by side.
+
+    Parameters
+    ----------
+    vectors : array, shape (n, m)
+        Up to `MOST_CLUSTERED` are clustered by the correlation about 0 (signs do not matter, for a column that
+        falls with others belongs to them); more are sorted by the entry that is largest.
+
+    Returns
+    -------
+    int64 array, shape (n,)
+    """
+    rows = np.nan_to_num(np.asarray(vectors, dtype=np.float64))
+    n = len(rows)
+    if n < 3 or rows.shape[1] == 0:
+        return np.arange(n)
+    if n > MOST_CLUSTERED:
+        top = np.abs(rows).argmax(axis=1)
+        size = rows[np.arange(n), top]
+        return np.lexsort((-np.abs(size), size < 0, top)).astype(np.int64)
+    from scipy.cluster.hierarchy import leaves_list, linkage, optimal_leaf_ordering
+    from scipy.spatial.distance import squareform
+
+    length = np.sqrt((rows**2).sum(axis=1))
+    unit = rows / np.where(length > 0, length, 1.0)[:, None]
+    distance = np.clip(1.0 - np.abs(unit @ unit.T), 0.0, 1.0)
+    np.fill_diagonal(distance, 0.0)
+    apart = squareform((distance + distance.T) / 2, checks=False)
+    tree = linkage(apart, "average")
+    # The best order of the leaves takes cubic time.
+    return leaves_list(optimal_leaf_ordering(tree, apart) if n <= 150 else tree).astype(np.int64)
+
+
+def title(text: str) -> Figure:
+    """Return a title at the upper left, escaped by the caller."""
+    return {
+        "text": text, "x": 0, "xref": "container", "y": 1, "yref": "container", "yanchor": "top", "xanchor": "left",
+        "pad": {"t": 8}, "font": {"size": 13},
+    }  # fmt: skip
+
+
+def light(text: str) -> str:
+    """Return HTML that stands behind a title, lighter than it."""
+    return f'<span style="font-size:12px;font-weight:normal;color:{MUTED}">{text}</span>'
+
+
+def axis_title(text: str) -> Figure:
+    """Return the title of an axis."""
+    return {"text": text, "font": {"size": 12, "color": MUTED}, "standoff": 5}
+
+
+def nothing_figure(text: str, *, height: int = 160, heading: str = "") -> Figure:
+    """Return a figure that says why there is nothing to see; it has an empty trace, as one without any is refused."""
+    return {
+        "data": [{"type": "scatter", "x": [], "y": [], "showlegend": False, "hoverinfo": "skip", "uid": "nothing"}],
+        "layout": base_layout(
+            height,
+            margin={"l": 12, "r": 12, "t": 36 if heading else 12, "b": 12},
+            title=title(heading),
+            xaxis={"visible": False, "range": [0, 1]},
+            yaxis={"visible": False, "range": [0, 1]},
+            annotations=[
+                {
+                    "text": text, "showarrow": False, "x": 0.5, "y": 0.5, "xref": "paper", "yref": "paper",
+                    "font": {"size": 13, "color": MUTED},
+                }
+            ],
+        ),
+    }  # fmt: skip

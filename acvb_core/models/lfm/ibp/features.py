@@ -1,0 +1,133 @@
+"""Draws of the features that objects have, and moves of whole features."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from acvb_core.core.protocols import Checkpoint, no_checkpoint
+from acvb_core.models.lfm.cells import Cells
+from acvb_core.models.lfm.ibp.kernels import BIRTHS, Bits, Floats, visit
+from acvb_core.models.lfm.ibp.weights import WeightPosterior, Widths
+
+#: Operations of the kernel, about 30 ms of them, between two checkpoints.
+_PIECE = 3e7
+
+
+def draw_features(
+    cells: Cells,
+    z: Bits,
+    found: WeightPosterior,
+    widths: Widths,
+    alpha: float,
+    most: int,
+    rng: np.random.Generator,
+    checkpoint: Checkpoint = no_checkpoint,
+) -> tuple[Bits, WeightPosterior, int]:
+    """Visit every object, in a fresh random order.
+
+    Parameters
+    ----------
+    cells : Cells
+    z : ndarray of int8, shape (N, K)
+    found : WeightPosterior
+        Given z and `widths`.
+    widths : Widths
+    alpha : float
+    most : int
+        Limit of the features alive.
+
+    Returns
+    -------
+    z : ndarray of int8, shape (N, K')
+        Every feature has an object.
+    found : WeightPosterior
+        Given the new z.
+    changed : int
+        Number of entries that changed.
+    """
+    n, n_columns = cells.values.shape
+    observed = np.ones_like(cells.values) if cells.observed is None else cells.observed
+    objects = rng.permutation(n)
+    width = z.shape[1] + 1
+    slots = np.concatenate([np.ones((n, 1), dtype=np.int8), z], axis=1)
+    size, cov, mean = slots.sum(axis=0, dtype=np.float64), found.cov, found.mean
+    at = changed = 0
+    while at < n:
+        # Always room for features to be born; the kernel comes back when it may be used up.
+        room = min(max(width + width // 2, width + 2 * BIRTHS), most + 1)
+        slots, size = _wide(slots, (n, room)), _wide(size, (room,))
+        cov, mean = _wide(cov, (room, room, n_columns)), _wide(mean, (room, n_columns))
+        length = max(1, int(_PIECE / (room * (room + 6) * n_columns)))
+        done = 1
+        while at < n and done:
+            chunk = objects[at : at + length]
+            done, width, moved = visit(
+                chunk, slots, size, cov, mean, width, cells.values, observed, widths.noise, widths.weights,
+                alpha, most, rng.random((len(chunk), room + 1)),
+            )  # fmt: skip
+            at += done
+            changed += moved
+            checkpoint()
+    return slots[:, 1:width].copy(), WeightPosterior(cov[:width, :width], mean[:width]), changed
+
+
+def _wide(array: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    """Return the array at the front of a larger one of zeros, or its front."""
+    out = np.zeros(shape, dtype=array.dtype)
+    keep = tuple(slice(0, min(have, want)) for have, want in zip(array.shape, shape, strict=True))
+    out[keep] = array[keep]
+    return out
+
+
+def turned(z: Bits, drawn: Floats, bias_variance: float, rng: np.random.Generator) -> tuple[Bits, Floats]:
+    """Let features change sides: who had one has not, its weights change sign, the baseline takes them up.
+
+    The data are explained as before, so the priors alone decide; entries that change one at a time do not get there.
+
+    Parameters
+    ----------
+    z : ndarray of int8, shape (N, K)
+    drawn : ndarray, shape (K + 1, D)
+        Weights, the baseline's first.
+    bias_variance : float
+
+    Returns
+    -------
+    tuple of ndarray
+        The same two afterwards.
+    """
+    z, drawn = z.copy(), drawn.copy()
+    size = z.sum(axis=0, dtype=np.float64)
+    uniforms = rng.random(len(size))
+    for k in range(len(size)):
+        if size[k] == len(z):
+            continue
+        moved = drawn[0] + drawn[k + 1]
+        log_odds = math.log(size[k] / (len(z) - size[k]))
+        log_odds -= 0.5 * float((moved**2 - drawn[0] ** 2).sum()) / bias_variance
+        if uniforms[k] < math.exp(min(log_odds, 0.0)):
+            z[:, k] = 1 - z[:, k]
+            drawn[0] = moved
+            drawn[k + 1] *= -1.0
+    return z, drawn
+
+
+def log_joint(
+    cells: Cells, z: Bits, known: tuple[Floats, Floats], found: WeightPosterior, widths: Widths, alpha: float
+) -> float:
+    """Return log p(X, Z) with the weights integrated out, up to what does not depend on Z, in nats.
+
+    Identical features are counted as if they were not (the factor of their orders is left out).
+    """
+    n, size = len(z), z.sum(axis=0, dtype=np.float64)
+    prior = len(size) * math.log(alpha)
+    prior += float((gammaln(size) + gammaln(n - size + 1.0) - gammaln(n + 1.0)).sum())
+    likelihood = float(np.linalg.slogdet(found.cov.transpose(2, 0, 1))[1].sum())
+    likelihood += float((found.mean * known[1] / widths.noise).sum())
+    likelihood -= cells.n_columns * float(np.log(widths.prior(len(size))).sum())
+    return prior + 0.5 * likelihood

@@ -1,0 +1,256 @@
+"""MEIBP: features of non-negative weights, chosen by submodular maximisation of a lower bound."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, Unaveraged, no_checkpoint
+from acvb_core.models.lfm.cells import Cells, Floats
+from acvb_core.models.lfm.half_normal import moments
+from acvb_core.models.lfm.ibp.ibp import AXES, by_size
+from acvb_core.models.lfm.meibp.kernels import Bits
+from acvb_core.models.lfm.meibp.state import (
+    Meibp,
+    improved,
+    known_sums,
+    lower_bound,
+    residual,
+)
+
+#: A new feature, or doing without one, is tried once the bound rises by less than this for each object in a sweep.
+CALM = 1e-2
+#: Objects around which a new feature is tried, and rounds in which it finds the others.
+TRIES, ROUNDS = 6, 5
+#: Times that the best of them is taken although it is no gain yet.
+DEPTH = 3
+#: Sweeps that may try a new feature in vain, around other objects each time, before one is left out.
+ATTEMPTS = 3
+#: Sweeps in which the other features make good for one that is left out.
+RECOVERY = 3
+
+
+@dataclass(frozen=True, eq=False)
+class MeibpState:
+    """A state, how good it is, and what was tried in vain since it last changed by a move.
+
+    Attributes
+    ----------
+    found : Meibp
+    bound : float
+        Lower bound in nats.
+    births, deaths : int
+        Sweeps that tried a new feature, or to do without one, and were not better for it.
+    """
+
+    found: Meibp
+    bound: float
+    births: int = 0
+    deaths: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class SubmodularIbp(Unaveraged):
+    """MEIBP bound to the cells of a table (an `Inference`).
+
+    Attributes
+    ----------
+    cells : Cells
+    k_max : int
+        Number of features of the model, most of which nobody may have (the truncation of the Indian buffet
+        process); 0 takes the smaller of the numbers of objects and columns.
+    alpha : float
+        To start from; the best value is learned.
+    noise : "columns" or "one"
+        Whether every column has a noise variance of its own.
+
+    Notes
+    -----
+    Weights are not negative, and have a half-normal prior; q makes them independent, each normal and cut off at
+    zero. Z is a point, and so are the baselines, which may have any sign: without them standardised cells, half of
+    which are negative, could not be explained. A baseline is what a column has where no feature is on, and takes no
+    part in the choice of features but as a shift, so that this stays submodular maximisation.
+
+    A run begins without features. Each sweep raises the bound by all steps in turn; once that has become slow it
+    tries a feature around objects that are explained badly, alone or with one for all other objects (the two sides
+    of what would be one feature if weights had signs); and when none is worth it, to do without a feature. What
+    was tried is kept only where the bound is higher, so it never falls, at whatever number of features.
+
+    References
+    ----------
+    Reed and Ghahramani, ICML 2013. They have neither baselines nor missing cells, and begin with random features.
+    """
+
+    cells: Cells
+    k_max: int = 0
+    alpha: float = 1.0
+    noise: str = "columns"
+
+    @property
+    def most(self) -> int:
+        """Number of features of the model."""
+        return self.k_max or min(self.cells.values.shape)
+
+    def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> MeibpState:
+        """Return the state without features."""
+        n, n_columns = self.cells.values.shape
+        none = np.empty((0, n_columns))
+        z = np.zeros((n, 0), dtype=np.int8)
+        start = Meibp(
+            z,
+            none,
+            none,
+            np.zeros(n_columns),
+            self.cells.variance,
+            self.cells.mean_variance,
+            self.alpha,
+            self.cells.variance,
+        )
+        return self._judged(self._improved(start, checkpoint)[0])
+
+    def sweep(
+        self, state: MeibpState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
+    ) -> tuple[MeibpState, SweepInfo]:
+        """Improve the state; where that has become slow, try another number of features."""
+        better, changed = self._improved(state.found, checkpoint)
+        new = replace(self._judged(better), births=state.births, deaths=state.deaths)
+        if new.bound - state.bound < CALM * self.cells.n_objects:
+            new = self._moved(new, rng, checkpoint)
+        before, now = state.found.n_features, new.found.n_features
+        if now != before:
+            new = replace(new, births=0, deaths=0)
+        over = new.births >= ATTEMPTS and new.deaths >= now
+        moves = {"dropped": before - now} if now < before else None
+        change = self._change(state.found, new.found, changed)
+        return new, SweepInfo(None, None, change=change, settling=now != before or not over, moves=moves)
+
+    def posterior(self, state: MeibpState) -> Posterior:
+        """Return Z, the moments of the weights and the rest, the most frequent feature first."""
+        found = state.found
+        order = by_size(found.z)
+        first, second = moments(found.parent[order], found.spread[order])
+        z = np.ascontiguousarray(found.z[:, order], dtype=np.float64)
+        arrays = {
+            "objects": z,
+            "weights": first,
+            "pi": z.mean(axis=0),
+            "bias": found.bias,
+            "precision": 1.0 / found.noise,
+            "weight_variance": second,
+            "bound": np.array([state.bound]),
+        }
+        hyper = {
+            "noise": float(np.sqrt(found.noise).mean()),
+            "alpha": found.alpha,
+            "weight_sd": math.sqrt(found.prior),
+        }
+        axes = AXES | {"bound": (None,)}
+        return Posterior(arrays, axes, ("objects",), ("bound",), hyper=hyper, normalised=False)
+
+    def _improved(self, found: Meibp, checkpoint: Checkpoint) -> tuple[Meibp, int]:
+        return improved(self.cells, found, self.most, self.noise == "one", checkpoint)
+
+    def _judged(self, found: Meibp) -> MeibpState:
+        return MeibpState(found, lower_bound(self.cells, found, self.most))
+
+    def _change(self, before: Meibp, now: Meibp, changed: int) -> float:
+        """Return the mean over entries of |new - old|; a feature more or less changes those that have it."""
+        more = now.n_features - before.n_features
+        if more > 0:
+            changed += int(now.z[:, -more:].sum())
+        return changed / (self.cells.n_objects * max(now.n_features, before.n_features, 1))
+
+    def _moved(self, state: MeibpState, rng: np.random.Generator, checkpoint: Checkpoint) -> MeibpState:
+        """Try a new feature, or when that was in vain, to do without one; return the better state."""
+        found = state.found
+        if state.births < ATTEMPTS:
+            tried = self._with_more(state, rng, checkpoint)
+            return tried or replace(state, births=state.births + 1)
+        if state.deaths >= found.n_features:
+            return state
+        # Those that fewest have come first.
+        tried_found = found.without(int(by_size(found.z)[-1 - state.deaths]))
+        for _ in range(RECOVERY):
+            tried_found, _ = self._improved(tried_found, checkpoint)
+        other = self._judged(tried_found)
+        return other if other.bound > state.bound else replace(state, deaths=state.deaths + 1)
+
+    def _with_more(
+        self, state: MeibpState, rng: np.random.Generator, checkpoint: Checkpoint
+    ) -> MeibpState | None:
+        """Return a better state with features more, up to `DEPTH` steps away, if one is found.
+
+        The first of several features that belong together may not be worth it by itself.
+        """
+        now = state
+        for _ in range(DEPTH):
+            grown = [
+                self._judged(self._improved(each, checkpoint)[0]) for each in self._candidates(now.found, rng)
+            ]
+            if not grown:
+                return None
+            now = max(grown, key=lambda each: each.bound)
+            if now.bound > state.bound:
+                return now
+        return None
+
+    def _candidates(self, found: Meibp, rng: np.random.Generator) -> Iterator[Meibp]:
+        """Give states with a feature more, or two, around objects that are explained badly."""
+        first, _ = moments(found.parent, found.spread)
+        error = residual(self.cells, found, first)
+        badness = np.einsum("nd,nd,d->n", error, error, 1.0 / found.noise)
+        room = self.most - found.n_features
+        tries = min(TRIES, int(np.count_nonzero(badness)))
+        for n in rng.choice(len(error), tries, replace=False, p=badness / badness.sum()) if tries else ():
+            for both in (False, True)[:room]:
+                grown = self._grown(found, error, int(n), both)
+                if grown is not None:
+                    yield grown
+
+    def _grown(self, found: Meibp, error: Floats, n: int, both: bool) -> Meibp | None:
+        """Return the state with a feature for objects that are off in the same way as object n, baselines adapted.
+
+        With `both`, the other objects get a feature, too, for the columns in which they lie higher.
+        """
+        cells = self.cells
+        low = error.sum(axis=0) / cells.per_column
+        weights = error[n] - low if both else np.maximum(error[n], 0.0)
+        if cells.observed is not None:
+            weights = weights * cells.observed[n]
+        own = self._nearer(error, weights, found.noise, 0.0)
+        for _ in range(ROUNDS):
+            if not own.any() or own.all():
+                return None
+            inside = known_sums(cells, own[:, None])[0]
+            outside = cells.per_column - inside
+            sums = own.astype(np.float64) @ error
+            weights = sums / np.maximum(inside, 1.0) - (error.sum(axis=0) - sums) / np.maximum(outside, 1.0)
+            weights = np.where(
+                (inside > 0) & (outside > 0), weights if both else np.maximum(weights, 0.0), 0.0
+            )
+            low = (error.sum(axis=0) - inside * weights) / cells.per_column
+            rest = error - low if cells.observed is None else error - low * cells.observed
+            own = self._nearer(rest, weights, found.noise, math.log(own.sum() / (len(own) - own.sum())))
+        if not own.any() or own.all():
+            return None
+        z = np.stack([own, 1 - own], axis=1)[:, : 1 + both]
+        parent = np.maximum(np.stack([weights, -weights])[: 1 + both], 0.0)
+        spread = 1.0 / (known_sums(cells, z) / found.noise + 1.0 / found.prior)
+        parent = np.concatenate([found.parent, parent])
+        return replace(
+            found,
+            z=np.concatenate([found.z, z], axis=1),
+            parent=parent,
+            spread=np.concatenate([found.spread, spread]),
+            bias=found.bias + low + np.minimum(weights, 0.0),
+            prior=max(found.prior, float((parent**2).mean())),
+        )
+
+    def _nearer(self, error: Floats, weights: Floats, noise: Floats, log_odds: float) -> Bits:
+        """Return which objects are rather off by `weights` than by nothing, shape (N,)."""
+        half = 0.5 * weights**2 / noise
+        size = half.sum() if self.cells.observed is None else self.cells.observed @ half
+        return np.asarray(error @ (weights / noise) - size + log_odds > 0.0, dtype=np.int8)

@@ -1,0 +1,92 @@
+"""The files of a run on a relation or network: all that the Blocks page shows."""
+
+from __future__ import annotations
+
+from acvb_core.engine.result import Result
+from acvb_core.models.irm.evaluate.node_layout import too_large
+from acvb_core.models.irm.figures.arrangement import Arrangement, Window
+from acvb_core.models.irm.figures.block_png import block_png
+from acvb_core.models.irm.figures.blocks import block_figure
+from acvb_core.store import export
+from acvb_core.store.known_labels import known_labels, with_known_labels
+from acvb_core.views.theme import to_html
+from pages.ui.irm.block_clusters import cluster_table
+from pages.ui.irm.block_network import groups_figure, nodes_figure
+from pages.ui.shared.picking import Key, Offer
+
+CSV, HTML = "text/csv", "text/html"
+
+
+def offers(key: Key, result: Result, arrangement: Arrangement, window: Window | None) -> list[Offer]:
+    """Return the files; the pairs of the link prediction stand below their tables."""
+    title = f"{result.problem.data.name}: {result.problem.label}"
+
+    def soft(domain: str) -> str:
+        return export.csv_text(export.responsibilities_frame(result, domain))
+
+    def page() -> str:
+        return to_html(block_figure(arrangement, window=window, height=900), title)
+
+    def picture() -> bytes:
+        return block_png(arrangement, title=title, window=window)
+
+    def rows() -> str:
+        return export.csv_text(with_known_labels(result))
+
+    if "cols" in result.posterior.n_clusters():
+        found = [
+            Offer("Row clusters", "rows.csv", CSV, rows),
+            Offer("Column clusters", "columns.csv", CSV, lambda: export.csv_text(result.columns)),
+            Offer("Responsibilities of the rows", "responsibilities-rows.csv", CSV, lambda: soft("rows")),
+            Offer(
+                "Responsibilities of the columns", "responsibilities-columns.csv", CSV, lambda: soft("cols")
+            ),
+        ]
+    else:
+        found = [
+            Offer("Nodes and their clusters", "nodes.csv", CSV, rows),
+            Offer("Responsibilities", "responsibilities.csv", CSV, lambda: soft("rows")),
+            Offer(
+                "Clusters", "clusters.csv", CSV, lambda: export.csv_text(cluster_table(result, arrangement))
+            ),
+        ]
+    found.append(Offer("Block strengths", "blocks.csv", CSV, lambda: export.csv_text(result.blocks)))
+    if result.problem.data.attributes:
+        found.append(
+            Offer(
+                "Agreement with known labels",
+                "agreement.csv",
+                CSV,
+                lambda: export.csv_text(known_labels(result)),
+            )
+        )
+    found += [
+        Offer("Matrix, interactive", "matrix.html", HTML, page),
+        Offer("Matrix, picture", "matrix.png", "image/png", picture),
+        *_graphs(key, result, title),
+        Offer("The run", "run.json", "application/json", lambda: export.run_json(result)),
+    ]
+    return found
+
+
+def _graphs(key: Key, result: Result, title: str) -> list[Offer]:
+    if "cols" in result.posterior.n_clusters():
+        return []
+    found = [
+        Offer(
+            "Groups, interactive",
+            "groups.html",
+            HTML,
+            lambda: to_html(groups_figure(key, None, result), title),
+        )
+    ]
+    if too_large(result.problem.data) is None:
+        found.append(
+            Offer(
+                "Nodes, interactive",
+                "nodes.html",
+                HTML,
+                lambda: to_html(nodes_figure(key, None, result), title),
+            )
+        )
+    return found

@@ -1,0 +1,84 @@
+"""How the clusters of a run agree with labels that are known beforehand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from acvb_core.engine.result import Result
+from acvb_core.evaluate.agreement import LabelAgreement, attribute_agreement
+from acvb_core.models.irm.figures.known_labels import label_figure
+from acvb_core.views.theme import STILL_CONFIG
+from pages.ui.irm.known_labels import labels_upload
+from pages.ui.shared.failures import contain_failure
+from pages.ui.shared.picking import choose_one
+from pages.ui.shared.workspace import Workspace
+
+STILL: dict[str, Any] = dict(STILL_CONFIG)
+
+
+@contain_failure("part of the page")
+def agreement_section(workspace: Workspace, result: Result) -> None:
+    """Draw how well the clusters of the row objects go with what is known of them, and where to bring more."""
+    relation = result.problem.data
+    st.subheader("Known labels", anchor=False)
+    if not relation.attributes:
+        of = "nodes" if relation.network is not None else "row objects"
+        st.caption(
+            f"Nothing is known of the {of} beforehand. With a table of labels (department, party, species), this page "
+            "shows how well the clusters agree with them. Runs never see them."
+        )
+        labels_upload(workspace, relation, "blocks")
+        return
+    domain = clustering(result)
+    table, found = agreements(result, domain)
+    st.dataframe(
+        table,
+        hide_index=True,
+        column_order=("attribute", "ari", "nmi", "labels", "known", "unknown"),
+        key="label_scores",
+        column_config={
+            "attribute": st.column_config.TextColumn("Attribute", width="medium"),
+            "labels": st.column_config.NumberColumn("Labels", width="small"),
+            "known": st.column_config.NumberColumn("Objects with a label"),
+            "unknown": st.column_config.NumberColumn("Without"),
+            "ari": st.column_config.NumberColumn(
+                "ARI",
+                format="%.3f",
+                help="Adjusted Rand index. 1: the same groups. 0: what chance would give.",
+            ),
+            "nmi": st.column_config.NumberColumn(
+                "NMI",
+                format="%.3f",
+                help="Normalised mutual information. 1: the same groups. 0: nothing in common.",
+            ),
+        },
+    )
+    names = list(found)
+    attribute = names[0]
+    if len(names) > 1:
+        attribute = choose_one("Attribute", names, str, "label_attribute", width=320)
+    st.plotly_chart(
+        label_figure(found[attribute], attribute), key="label_chart", theme=None, config=STILL,
+        alt="How many objects of each cluster have each label.",
+    )  # fmt: skip
+    with st.expander("More labels from a file", icon=":material/upload:", key="more_labels"):
+        labels_upload(workspace, relation, "blocks")
+
+
+def clustering(result: Result) -> str:
+    """Draw the choice of a clustering where the labelled objects have two, and return it."""
+    if result.problem.data.network is None or "cols" not in result.posterior.n_clusters():
+        return "rows"
+    sides = {"rows": "Row clusters", "cols": "Column clusters"}
+    return st.segmented_control(
+        "Clusters", list(sides), format_func=sides.get, default="rows", required=True, key="label_domain",
+        label_visibility="collapsed",
+    )  # fmt: skip
+
+
+def agreements(result: Result, domain: str = "rows") -> tuple[Any, dict[str, LabelAgreement]]:
+    """Return the scores of every attribute, and the tables behind them."""
+    n_clusters = result.posterior.n_clusters()[domain]
+    return attribute_agreement(result.labels(domain), result.problem.data.attributes, n_clusters)

@@ -1,0 +1,136 @@
+"""Link prediction: pairs that are probably linked and are not, or not known to be, and links hardly to be expected."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from acvb_core.data.relation import Relation
+from acvb_core.engine.result import Result
+from acvb_core.models.irm.evaluate.links import likely_links, surprising_links
+from acvb_core.store import export
+from pages.ui.shared import format as say
+from pages.ui.shared.failures import contain_failure
+from pages.ui.shared.picking import Key, Offer, download
+
+MOST_PAIRS = 10_000
+USUAL = 20
+#: Pairs that are looked at without being asked: a second or two.
+QUICK = 100_000_000
+LIKELY, SURPRISING = "Most likely missing links", "Most surprising links"
+_ORDER = (
+    "row", "column", "probability", "block_probability", "row_cluster", "column_cluster", "row_links", "column_links",
+)  # fmt: skip
+AMONG = {"unlinked": "pairs without a link", "missing": "unknown pairs"}
+
+
+@st.fragment
+def link_prediction(key: Key, result: Result) -> None:
+    """Draw the tables of single pairs that stand out, as long as is asked for, and their files."""
+    st.subheader("Link prediction", anchor=False)
+    relation = result.problem.data
+    n_unknown = relation.n_unknown
+    among = "unlinked"
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="link_controls"):
+        number = st.number_input(
+            "Pairs", 1, MOST_PAIRS, USUAL, key="link_number", persist_state="session", width=160,
+            help="So many in each table.",
+        )  # fmt: skip
+        if n_unknown:
+            among = st.segmented_control(
+                "Missing links among", list(AMONG), format_func=AMONG.get, default="unlinked", required=True,
+                key="link_among", persist_state="session",
+                help=f"{say.count(n_unknown, 'pair is', 'pairs are')} unknown: the data say neither that they are "
+                "linked nor that they are not.",
+            )  # fmt: skip
+    likely, surprising = st.tabs([LIKELY, SURPRISING])
+    with likely:
+        with contain_failure("table"):
+            if among == "missing" or not_too_many(key, result):
+                show_pairs(likely_table(key, int(number), among, result), result, "likely")
+        st.caption(
+            "By the probability of a link, the mean over the clusters of both ends. Pairs of a dense block are all "
+            "about equally likely: a run tells which blocks lack links, and hardly which pair of a block does."
+        )
+    with surprising:
+        with contain_failure("table"):
+            show_pairs(surprising_table(key, int(number), result), result, "surprising")
+        st.caption(
+            "Links that the clusters explain least: errors perhaps, or the most telling ones. Where the pair is far "
+            "less probable than its block, one of the two objects stands between clusters."
+        )
+
+
+def not_too_many(key: Key, result: Result) -> bool:
+    """Whether all pairs are to be looked at: at once where that is quick, else when the user says so."""
+    rows, columns = result.problem.data.shape
+    asked = f"link_all_{key[0]}"
+    if rows * columns <= QUICK or st.session_state.get(asked):
+        return True
+    st.caption(f"There are {rows * columns:,} pairs to look at, which takes a while.")
+
+    def look() -> None:
+        st.session_state[asked] = True
+
+    st.button("Look at all of them", icon=":material/search:", key="link_look", on_click=look)
+    return False
+
+
+@st.cache_resource(show_spinner="Looking at all pairs", max_entries=8)
+def likely_table(key: Key, number: int, among: str, _result: Result) -> pd.DataFrame:
+    """Return the pairs without an observed link that are most likely to be links."""
+    posterior = _result.posterior
+    strengths = _result.problem.model.strengths(posterior)  # type: ignore[attr-defined]
+    return likely_links(_result.problem.data, posterior, strengths, number, among=among)  # type: ignore[arg-type]
+
+
+@st.cache_resource(show_spinner=False, max_entries=8)
+def surprising_table(key: Key, number: int, _result: Result) -> pd.DataFrame:
+    """Return the links of least probability."""
+    posterior = _result.posterior
+    strengths = _result.problem.model.strengths(posterior)  # type: ignore[attr-defined]
+    return surprising_links(_result.problem.data, posterior, strengths, number)
+
+
+def show_pairs(table: pd.DataFrame, result: Result, key: str) -> None:
+    """Draw a table of pairs, and the button that gives it away."""
+    if table.empty:
+        st.info(
+            "There is no such pair: every pair is linked."
+            if key == "likely"
+            else "There is no link in these data.",
+            icon=":material/link_off:",
+        )
+        return
+    first, second = ends(result.problem.data)
+    top = max(float(table["probability"].max()), 1e-9)
+    st.dataframe(
+        table,
+        hide_index=True,
+        column_order=_ORDER,
+        key=f"links_{key}",
+        height=min(420, 38 + 35 * len(table)),
+        column_config={
+            "row": st.column_config.TextColumn(first, width="medium"),
+            "column": st.column_config.TextColumn(second, width="medium"),
+            "row_cluster": st.column_config.NumberColumn("Cluster", width="small", help=f"Of: {first}."),
+            "column_cluster": st.column_config.NumberColumn("Cluster", width="small", help=f"Of: {second}."),
+            "probability": st.column_config.ProgressColumn(
+                "Probability of a link", min_value=0.0, max_value=top, format="%.4f"
+            ),
+            "block_probability": st.column_config.NumberColumn(
+                "Of its block", format="%.4f", help="Link probability of the block of the two clusters."
+            ),
+            "row_links": st.column_config.NumberColumn("Links", width="small", help=f"Of: {first}."),
+            "column_links": st.column_config.NumberColumn("Links", width="small", help=f"Of: {second}."),
+        },
+    )
+    label = f"{say.count(len(table), 'pair')} as CSV"
+    download(result, Offer(label, f"{key}-links.csv", "text/csv", lambda: export.csv_text(table)))
+
+
+def ends(relation: Relation) -> tuple[str, str]:
+    """Return what the two ends of a link are called, in the program's own words."""
+    if relation.network is None:
+        return "Row object", "Column object"
+    return ("From", "To") if relation.network.directed else ("Node", "Other node")

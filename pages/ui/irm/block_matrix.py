@@ -1,0 +1,91 @@
+"""The matrix of a relation, sorted by cluster and as it was read; a part of it can be enlarged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from acvb_core.data.relation import Relation
+from acvb_core.engine.job import Job
+from acvb_core.engine.result import Result
+from acvb_core.models.irm.figures.arrangement import Arrangement, Window, arranged, as_read
+from acvb_core.models.irm.figures.blocks import block_figure
+from acvb_core.views.theme import CHART_CONFIG, STILL_CONFIG, Figure
+from pages.ui.shared.failures import contain_failure
+from pages.ui.shared.picking import Key
+
+CHART: dict[str, Any] = {
+    **CHART_CONFIG,
+    "modeBarButtonsToRemove": ["lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],
+}
+STILL: dict[str, Any] = dict(STILL_CONFIG)
+
+
+@st.cache_resource(show_spinner=False, max_entries=8)
+def sorted_relation(key: Key, _result: Result) -> Arrangement:
+    """Return a run's relation sorted by its clusters."""
+    return arranged(_result)
+
+
+@st.cache_resource(show_spinner=False, max_entries=4)
+def unsorted_figure(key: str, height: int, _relation: Relation) -> Figure:
+    """Return the picture of a relation as it was read."""
+    return block_figure(as_read(_relation), height=height)
+
+
+def enlarged_part(job: Job, arrangement: Arrangement) -> Window | None:
+    """Return the part of the matrix that is enlarged, None where all of it is shown."""
+    kept: tuple[str, Window] | None = st.session_state.get("blocks_window")
+    window = kept[1] if kept and kept[0] == job.id else None
+    if window and (window[1] > arrangement.rows.n or window[3] > arrangement.columns.n):
+        return None
+    return window
+
+
+def matrices(job: Job, arrangement: Arrangement) -> None:
+    """Draw the matrix sorted and as it was read."""
+    turn = st.session_state.setdefault("blocks_turn", 0)
+    key = f"blocks_sorted_{turn}"
+    window = enlarged_part(job, arrangement)
+
+    def enlarge() -> None:
+        boxes = st.session_state[key].selection.box
+        part = arrangement.selected(boxes[0]) if boxes else None
+        if part is not None:
+            st.session_state["blocks_window"] = (job.id, part)
+            # A new key is a new chart: the box that was drawn on the old one is gone.
+            st.session_state["blocks_turn"] = turn + 1
+
+    def reset() -> None:
+        st.session_state["blocks_window"] = None
+        st.session_state["blocks_turn"] = turn + 1
+
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="zoom"):
+        if window:
+            st.button("Show everything", icon=":material/zoom_out_map:", key="blocks_reset", on_click=reset)
+            down, across = ("Rows", "columns") if arrangement.relation.network is None else ("Down", "across")
+            st.text(
+                f"{down} {window[0] + 1:,} to {window[1]:,} of {arrangement.rows.n:,}, {across} {window[2] + 1:,} to "
+                f"{window[3]:,} of {arrangement.columns.n:,}, in sorted order",
+                width="content",
+            )
+        else:
+            st.caption("Draw a box in the sorted matrix to enlarge it; point at a block for its numbers.")
+    figure = block_figure(arrangement, window=window)
+    with st.container(key="matrices"):
+        with st.container(key="matrix_sorted"):
+            st.subheader("Sorted by cluster", anchor=False)
+            st.plotly_chart(
+                figure, key=key, theme=None, config=CHART, on_select=enlarge, selection_mode="box",
+                alt="The links, with the objects sorted by cluster; lines are the clusters' borders.",
+            )  # fmt: skip
+        with st.container(key="matrix_read"):
+            st.subheader("As it was read", anchor=False)
+            with contain_failure():
+                relation = arrangement.relation
+                height = int(figure["layout"]["height"])
+                st.plotly_chart(
+                    unsorted_figure(relation.fingerprint + relation.name, height, relation), key="blocks_unsorted",
+                    theme=None, config=STILL, alt="The same links, with the objects in the order of the file.",
+                )  # fmt: skip

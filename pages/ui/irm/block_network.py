@@ -1,0 +1,79 @@
+"""A network's clusters as a graph: the groups and what links them, or every node by itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from acvb_core.engine.result import Result
+from acvb_core.models.irm.evaluate.group_graph import GroupGraph, group_graph
+from acvb_core.models.irm.figures.group_graph import group_graph_figure
+from acvb_core.models.irm.figures.node_link import node_link_figure, too_large
+from acvb_core.views.theme import STILL_CONFIG, Figure
+from pages.ui.shared.failures import contain_failure
+from pages.ui.shared.picking import Key
+
+STILL: dict[str, Any] = dict(STILL_CONFIG)
+VIEWS = {"groups": "Groups", "nodes": "Single nodes"}
+
+
+@contain_failure()
+def network_view(key: Key, result: Result) -> None:
+    """Draw the graph of the groups, or of the nodes where they are not too many."""
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="network_controls"):
+        shown = st.segmented_control(
+            "Show", list(VIEWS), format_func=VIEWS.get, default="groups", required=True, key="network_shown"
+        )
+        n_clusters = result.posterior.n_clusters()["rows"]
+        chosen = st.selectbox(
+            "Highlight",
+            range(n_clusters + 1),
+            format_func=lambda k: f"cluster {k}" if k else "nothing",
+            key=f"network_highlight_{n_clusters}",
+            width=180,
+        )
+    selected = chosen or None
+    reason = too_large(result.problem.data) if shown == "nodes" else None
+    if reason:
+        st.info(reason, icon=":material/hub:")
+        return
+    with st.container(key=f"network_{shown}"):
+        st.plotly_chart(
+            groups_figure(key, selected, result) if shown == "groups" else nodes_figure(key, selected, result),
+            key=f"network_chart_{shown}", theme=None, config=STILL,
+            alt="The clusters as discs, joined where there are more links than expected."
+            if shown == "groups" else "The nodes as dots in the colours of their clusters, joined by their links.",
+        )  # fmt: skip
+    if shown == "groups":
+        st.caption(
+            "A disc is a cluster, its area the number of its nodes. Point at discs and lines for their numbers."
+        )
+    else:
+        st.caption(
+            "Nodes of a cluster stand together. Point at a node for its name, cluster and number of links."
+        )
+
+
+@st.cache_resource(show_spinner=False, max_entries=8)
+def graph_of(key: Key, _result: Result) -> GroupGraph:
+    """Return the graph of a run's clusters."""
+    return group_graph(_result.problem.data, _result.posterior, _result.blocks)
+
+
+@st.cache_resource(show_spinner=False, max_entries=16)
+def groups_figure(key: Key, selected: int | None, _result: Result) -> Figure:
+    """Return the picture of the groups."""
+    return group_graph_figure(
+        graph_of(key, _result),
+        kind=_result.problem.data.row_kind,
+        selected=selected,
+    )
+
+
+@st.cache_resource(show_spinner=False, max_entries=8)
+def nodes_figure(key: Key, selected: int | None, _result: Result) -> Figure:
+    """Return the picture of the nodes."""
+    return node_link_figure(
+        _result.problem.data, _result.posterior, graph_of(key, _result), selected=selected
+    )

@@ -1,0 +1,52 @@
+"""What runs on relations are compared by: their blocks on one scale."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from acvb_core.engine.result import Result
+from acvb_core.models.irm.figures.arrangement import arranged
+from acvb_core.models.irm.figures.blocks import block_figures
+from acvb_core.views.theme import STILL_CONFIG, Figure
+from pages.ui.shared.failures import contain_failure
+from pages.ui.shared.picking import Key
+
+STILL: dict[str, Any] = dict(STILL_CONFIG)
+# As many panels side by side as there is room for.
+_STYLE = """
+<style>
+.st-key-compare_matrices { display: grid; gap: 1rem 1.5rem; align-items: start; }
+.st-key-compare_matrices { grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 1fr)); }
+.st-key-compare_matrices > div { width: 100% !important; min-width: 0; }
+</style>
+"""
+
+
+@st.cache_resource(show_spinner=False, max_entries=8)
+def matrices_of(keys: tuple[Key, ...], _results: Sequence[Result]) -> list[Figure]:
+    """Return the sorted matrix of each run, all on one colour scale."""
+    return block_figures([arranged(result) for result in _results])
+
+
+@contain_failure()
+def blocks(keys: tuple[Key, ...], results: Sequence[Result], labels: Sequence[str]) -> None:
+    """Draw the blocks of some runs beside each other."""
+    st.html(_STYLE)
+    st.subheader("Blocks on one scale", anchor=False)
+    with st.container(key="compare_matrices"):
+        for number, (figure, label) in enumerate(zip(matrices_of(keys, results), labels, strict=True)):
+            with st.container(gap="xsmall", key=f"compare_matrix_{number}"):
+                st.text(label)
+                st.plotly_chart(
+                    figure,
+                    key=f"compare_matrix_chart_{number}",
+                    theme=None,
+                    config=STILL,
+                    alt=f"The relation sorted by the clusters of {label}.",
+                )
+    st.caption(
+        "Clusters are numbered by size in each run: cluster 1 of one run need not be cluster 1 of another."
+    )

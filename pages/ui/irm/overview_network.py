@@ -1,0 +1,53 @@
+"""A network at a glance: its size, whether it hangs together, its picture, degrees and first links."""
+
+from __future__ import annotations
+
+import streamlit as st
+from scipy.sparse.csgraph import connected_components
+
+from acvb_core.data.relation import Relation
+from pages.ui.irm.known_labels import known_tab
+from pages.ui.irm.overview_relation import degree_tab, links_tab, picture_tab
+from pages.ui.shared import format as say
+from pages.ui.shared.glance import Glance
+
+
+def network_glance(network: Relation) -> Glance:
+    """Return what the Data page shows of a network."""
+    n_nodes = network.shape[0]
+    kind = network.network
+    assert kind is not None
+    known, every = network.n_known, _pairs(network)
+    figures = [
+        ("Nodes", f"{n_nodes:,}"),
+        ("Links", f"{network.n_links:,}"),
+        ("Density", say.percent(network.n_links / known if known else 0.0)),
+        ("Components", f"{components(network.fingerprint, network):,}"),
+    ]
+    if known < every:
+        figures.append(("Unknown pairs", say.percent(1 - known / every)))
+    return Glance(
+        tuple(figures),
+        {
+            "Picture": lambda: picture_tab(network),
+            "Degrees": lambda: degree_tab(network),
+            "First links": lambda: links_tab(network),
+            "Known labels": lambda: known_tab(network),
+        },
+        said=kind.text.capitalize() + ("" if kind.self_links else ", without self-links"),
+    )
+
+
+def _pairs(network: Relation) -> int:
+    """Return how many pairs a network of so many nodes has."""
+    n, kind = network.shape[0], network.network
+    assert kind is not None
+    apart = n * (n - 1) if kind.directed else n * (n - 1) // 2
+    return apart + (n if kind.self_links else 0)
+
+
+@st.cache_data(max_entries=8, show_spinner=False)
+def components(fingerprint: str, _network: Relation) -> int:
+    """Return into how many parts a network falls, whatever the direction of its links."""
+    found: int = connected_components(_network.ones, directed=False, return_labels=False)
+    return found

@@ -1,0 +1,79 @@
+"""A relation at a glance: its size, its picture, degrees and first links."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from acvb_core.data.relation import Relation
+from acvb_core.models.irm.evaluate.sides import links_of
+from acvb_core.models.irm.figures.overview import degree_histograms, thumbnail
+from acvb_core.views.theme import STILL_CONFIG, Figure
+from pages.ui.irm.known_labels import known_tab
+from pages.ui.shared import format as say
+from pages.ui.shared.glance import Glance
+
+FIRST_LINKS = 50
+_PLAIN = dict(STILL_CONFIG)
+
+
+def relation_glance(relation: Relation) -> Glance:
+    """Return what the Data page shows of a relation."""
+    rows, columns = relation.shape
+    return Glance(
+        (
+            ("Rows", f"{rows:,}"),
+            ("Columns", f"{columns:,}"),
+            ("Links", f"{relation.n_ones:,}"),
+            ("Density", say.percent(relation.density)),
+            ("Missing", say.percent(relation.n_missing / (rows * columns))),
+        ),
+        {
+            "Picture": lambda: picture_tab(relation),
+            "Degrees": lambda: degree_tab(relation),
+            "First links": lambda: links_tab(relation),
+            "Known labels": lambda: known_tab(relation),
+        },
+    )
+
+
+def picture_tab(relation: Relation) -> None:
+    """Draw the relation as it was read."""
+    st.plotly_chart(_thumbnail(relation.fingerprint, relation), config=_PLAIN, key="thumbnail", theme=None)
+    st.caption("Dark: links. Grey: unknown. Objects stand in the order they were read.")
+
+
+def degree_tab(relation: Relation) -> None:
+    """Draw how many objects have how many links."""
+    st.plotly_chart(_degrees(relation.fingerprint, relation), config=_PLAIN, key="degrees", theme=None)
+    st.caption("How many objects have how many links; each range is twice as wide as the one before.")
+
+
+def links_tab(relation: Relation) -> None:
+    """Draw the first links."""
+    st.dataframe(first_links(relation), hide_index=True, key="first_links", height=300)
+    if relation.n_links > FIRST_LINKS:
+        st.caption(f"The first {FIRST_LINKS} of {relation.n_links:,}.")
+
+
+def first_links(relation: Relation) -> pd.DataFrame:
+    """Return the first links, one a line."""
+    rows, columns = (ends[:FIRST_LINKS] for ends in links_of(relation))
+    row_kind, column_kind = relation.row_kind, relation.column_kind
+    if column_kind == row_kind:
+        column_kind += " (column)" if relation.network is None else " linked to"
+    return pd.DataFrame(
+        {row_kind: relation.row_labels[rows], column_kind: relation.column_labels[columns]},
+        dtype=str,
+    )
+
+
+# The relation itself is left out of the key: it is known by its fingerprint, and hashing it would only sample it.
+@st.cache_data(max_entries=8, show_spinner=False)
+def _thumbnail(fingerprint: str, _relation: Relation) -> Figure:
+    return thumbnail(_relation, height=340)
+
+
+@st.cache_data(max_entries=8, show_spinner=False)
+def _degrees(fingerprint: str, _relation: Relation) -> Figure:
+    return degree_histograms(_relation, height=340)

@@ -1,0 +1,127 @@
+"""Reading relations and networks: their formats, columns and objects."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, ClassVar
+
+import streamlit as st
+
+from acvb_core.data.relation import Relation
+from acvb_core.data.relations.layout import COLUMN_FORMATS, GRAPH_FORMATS, Layout
+from acvb_core.data.relations.readers import inspect_source, load_relation
+from acvb_core.data.report import ReadReport
+from pages.ui.irm.sides import SIDES, keep_guess, sides_choice
+from pages.ui.upload.reading import Reader, column_choice, column_places, guess_prefix
+from pages.ui.upload.upload_files import Brought
+
+
+class RelationReader(Reader):
+    """Edge lists, matrices, sparse files and graph files."""
+
+    model = "irm"
+    brought = "A relation or network"
+    kind = "relation"
+    delimiters: ClassVar[dict[str, str]] = {
+        ",": "comma",
+        ";": "semicolon",
+        "\t": "tab",
+        "|": "bar |",
+        " ": "space",
+    }
+    unit = "line"
+    at_once = SIDES
+    column_formats = COLUMN_FORMATS
+
+    def inspect(self, file: Brought, looking: dict[str, Any]) -> Layout:
+        """Propose how to read a file."""
+        return inspect_source(file, file.name, **looking)
+
+    def columns(self, layout: Layout, prefix: str) -> dict[str, Any]:
+        """Draw which column means what, and the threshold."""
+        choice = partial(column_choice, layout, guess_prefix(prefix, layout))
+        places = column_places(layout)
+        loading: dict[str, Any] = {}
+        if layout.text_column is not None:
+            st.warning(
+                "A column holds long texts. To find topics in them, choose Texts above. To read links, choose their "
+                "columns here.",
+                icon=":material/help:",
+            )
+        if layout.format == "edges":
+            loading["row_column"] = choice("Row objects", places, layout.row_column)
+            loading["column_column"] = choice("Column objects", places, layout.column_column)
+            none = "none: every line is a link"
+            loading["value_column"] = choice("Values", places, layout.value_column, none)
+        elif layout.format == "matrix":
+            loading["row_column"] = choice("Row labels", [0], layout.row_column, "none")
+        if layout.format != "edges" or loading.get("value_column") is not False:
+            threshold = st.number_input(
+                "Threshold",
+                0.0,
+                value=None,
+                format="%g",
+                placeholder="0",
+                key=f"{guess_prefix(prefix, layout)}_threshold",
+                persist_state="session",
+                help="A number above it is a link. Words such as yes and no, and missing marks, are understood.",
+            )
+            # The 0 that is shown counts: typed columns of other values than 0 and 1 are not read without it.
+            loading["threshold"] = 0.0 if threshold is None and layout.container != "text" else threshold
+        return loading | sides_choice(prefix)
+
+    def options(self, layout: Layout, prefix: str) -> dict[str, Any]:
+        """Draw what the file cannot show by itself: objects without links, and what silence means."""
+        loading: dict[str, Any] = {}
+        if layout.format == "edges":
+            missing = st.toggle(
+                "Pairs not listed are unknown",
+                key=f"{prefix}_unlisted",
+                persist_state="session",
+                help="Off: a pair that the file does not list is known not to be linked.",
+            )
+            loading["unlisted"] = "missing" if missing else "zero"
+            rows, columns = st.columns(2, vertical_alignment="bottom")
+            n_rows = rows.number_input(
+                "Rows", 1, value=None, placeholder="as found", key=f"{prefix}_n_rows", persist_state="session"
+            )
+            n_columns = columns.number_input(
+                "Columns",
+                1,
+                value=None,
+                placeholder="as found",
+                key=f"{prefix}_n_columns",
+                persist_state="session",
+            )
+            if n_rows and n_columns:
+                loading["shape"] = (int(n_rows), int(n_columns))
+            st.caption("With a size given, labels are indices from 0: objects without links are counted too.")
+        if layout.format in GRAPH_FORMATS:
+            weight = st.text_input(
+                "Value of the links",
+                key=f"{prefix}_weight",
+                placeholder="weight or value, where there is one",
+                persist_state="session",
+                help="Name of the attribute that is held against the threshold.",
+            )
+            return loading | ({"value_column": weight.strip()} if weight.strip() else {})
+        for side in ("row", "column"):
+            nodes = st.file_uploader(
+                f"List of all {side} objects",
+                key=f"{prefix}_{side}_nodes",
+                help="One label a line. Gives every object its place, those without links too.",
+            )
+            if nodes is not None:
+                loading[f"{side}_nodes"] = nodes.getvalue()
+        return loading
+
+    def load(
+        self, file: Brought, name: str | None, looking: dict[str, Any], loading: dict[str, Any], draft: None
+    ) -> tuple[Relation, ReadReport]:
+        """Read a file."""
+        loaded = load_relation(file, filename=file.name, name=name, **looking, **loading)
+        return loaded.relation, loaded.report
+
+    def after(self, data: Relation, report: ReadReport, loading: dict[str, Any], prefix: str) -> None:
+        """Keep what was recognised of the two sides, to show it beside what is chosen."""
+        keep_guess(data, report, loading, prefix)

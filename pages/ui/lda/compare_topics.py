@@ -1,0 +1,176 @@
+"""What runs on texts are compared by: which topic of one is which of the other, and which come back everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from acvb_core.evaluate.alignment import Alignment, align_topics
+from acvb_core.evaluate.ranking import top_words
+from acvb_core.evaluate.stability import Stability, stability
+from acvb_core.models.lda.figures.topic_pairs import moved_figure, similarity_figure
+from acvb_core.views.labels import plain_name
+from acvb_core.views.theme import STILL_CONFIG
+from pages.ui.lda.topic_view import TopicView, names_of
+from pages.ui.shared import format as say
+from pages.ui.shared.failures import contain_failure
+from pages.ui.shared.picking import Key
+
+STILL: dict[str, Any] = dict(STILL_CONFIG)
+#: From here on topics count as the same: about half of their top words are, and more of the frequent ones.
+ALIKE = 0.6
+_WORDS = 8
+
+
+@st.cache_resource(show_spinner=False, max_entries=16)
+def aligned(keys: tuple[Key, Key], _one: TopicView, _other: TopicView) -> Alignment:
+    """Return the topics of two runs in pairs."""
+    one, other = _one.topics, _other.topics
+    return align_topics(
+        one.word_probability, other.word_probability, share=one.share, other_share=other.share
+    )
+
+
+@st.cache_resource(show_spinner=False, max_entries=8)
+def stable(keys: tuple[Key, ...], reference: int, _views: Sequence[TopicView]) -> Stability:
+    """Return how alike one run's topics are to their partners in the others."""
+    return stability([view.topics.word_probability for view in _views], reference)
+
+
+def same_words(views: Sequence[TopicView]) -> bool:
+    """Whether topics of these runs are distributions over one vocabulary."""
+    first = views[0].corpus.vocabulary
+    return all(np.array_equal(view.corpus.vocabulary, first) for view in views[1:])
+
+
+@contain_failure()
+def alignment(keys: tuple[Key, Key], pair: tuple[TopicView, TopicView], runs: tuple[str, str]) -> None:
+    """Draw the topics of two runs in pairs: how alike they are, and which moved."""
+    found = aligned(keys, *pair)
+    names = [names_of(view) for view in pair]
+    moved = int((found.distance > 1 - ALIKE).sum())
+    lone = [
+        f"{len(topics)} of {run}"
+        for topics, run in zip((found.unmatched_one, found.unmatched_other), runs, strict=True)
+        if len(topics)
+    ]
+    without = f" Without a partner: {' and '.join(lone)}." if lone else ""
+    st.caption(
+        f"Each topic of {runs[0]} is paired with one of {runs[1]}, so that the pairs lie closest in all. "
+        f"{len(found.one) - moved} of {say.count(len(found.one), 'pair')} are the same topic, with a similarity of "
+        f"{ALIKE:g} or more; {moved} moved.{without}"
+    )
+    alike, far, words = st.tabs(["Similarity", "Which moved", "Pairs in words"])
+    with alike:
+        st.plotly_chart(
+            similarity_figure(
+                found.distances, found.one, found.other, runs, labels=names[0], other_labels=names[1]
+            ),
+            key="topic_similarity", theme=None, config=STILL,
+        )  # fmt: skip
+        st.caption("Framed: the pairs. Dark outside the frames: a topic that was split or merged.")
+    with far:
+        st.plotly_chart(moved_figure(found.table(), *names), key="topic_moved", theme=None, config=STILL)
+        st.caption(
+            "Jensen-Shannon distance: 0 the same words, 1 none in common. Those that moved most come first."
+        )
+    with words:
+        st.dataframe(
+            pairs_frame(found, pair),
+            hide_index=True,
+            key="topic_pairs",
+            column_config={"Similarity": _bar(), "Share": _percent(), "Its share": _percent()},
+        )
+
+
+def pairs_frame(found: Alignment, pair: tuple[TopicView, TopicView]) -> pd.DataFrame:
+    """Return the pairs with their words, those that moved most first."""
+    table = found.table()
+    names, words = [_names(view) for view in pair], [_words(view) for view in pair]
+    one, other = table["topic"] - 1, table["other_topic"] - 1
+    return pd.DataFrame(
+        {
+            "Similarity": 1.0 - table["distance"],
+            "Topic": [names[0][topic] for topic in one],
+            "Words": [words[0][topic] for topic in one],
+            "Pairs with": [names[1][topic] for topic in other],
+            "Its words": [words[1][topic] for topic in other],
+            "Share": table["share"],
+            "Its share": table["other_share"],
+        }
+    )
+
+
+def among(views: Sequence[TopicView], reference: int) -> list[int]:
+    """Return the runs that a run's topics are looked for in, itself among them.
+
+    Those of its method from other seeds, where there are any: what comes back there does not hang on the start alone.
+    Otherwise all.
+    """
+    settings = [view.result.problem.settings for view in views]
+    mine = settings[reference]
+    seeds = [
+        number
+        for number, one in enumerate(settings)
+        if number == reference or (one.method == mine.method and one.seed != mine.seed)
+    ]
+    return seeds if len(seeds) > 1 else list(range(len(views)))
+
+
+@contain_failure("table")
+def returning(keys: Sequence[Key], views: Sequence[TopicView], runs: Sequence[str], reference: int) -> None:
+    """Draw which topics of one run come back in others."""
+    st.subheader("Which topics come back", anchor=False)
+    chosen = among(views, reference)
+    some = [views[number] for number in chosen]
+    found = stable(tuple(keys[number] for number in chosen), chosen.index(reference), some)
+    others = ", ".join(runs[number] for number in chosen if number != reference)
+    back = int((found.minimum >= ALIKE).sum())
+    st.caption(
+        f"The topics of {runs[reference]}, looked for in {others}: {back} of {say.count(len(found.mean), 'topic')} "
+        f"come back everywhere with a similarity of {ALIKE:g} or more; {found.overall:.2f} on average. Rely less on "
+        "those that do not: they depend on where a run starts, or on the method."
+    )
+    st.dataframe(
+        stability_frame(found, views[reference]),
+        hide_index=True,
+        key="topic_stability",
+        height=min(420, 38 + 35 * len(found.mean)),
+        column_config={"Least similar": _bar(), "On average": _bar(), "Share": _percent()},
+    )
+
+
+def stability_frame(found: Stability, view: TopicView) -> pd.DataFrame:
+    """Return the topics of a run with how well they come back, largest first."""
+    return pd.DataFrame(
+        {
+            "Topic": _names(view),
+            "Least similar": found.minimum,
+            "On average": found.mean,
+            "Share": view.topics.share,
+            "Words": _words(view),
+        }
+    )
+
+
+def _names(view: TopicView) -> list[str]:
+    names = names_of(view)
+    return [plain_name(topic, names) for topic in range(1, view.n_topics + 1)]
+
+
+def _words(view: TopicView) -> list[str]:
+    """Return the most probable words of each topic, in one line."""
+    tops = top_words(view.topics.word_probability, _WORDS)
+    return [", ".join(view.corpus.vocabulary[top].tolist()) for top in tops]
+
+
+def _bar() -> Any:
+    return st.column_config.ProgressColumn(min_value=0.0, max_value=1.0, format="%.2f", width="small")
+
+
+def _percent() -> Any:
+    return st.column_config.NumberColumn(format="percent", width="small")

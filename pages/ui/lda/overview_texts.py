@@ -1,0 +1,132 @@
+"""A corpus at a glance: its size, lengths of documents, frequent words, first documents."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from acvb_core.data.corpus import Corpus
+from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.models.lda.figures.corpus_figures import (
+    document_lengths_figure,
+    frequent_words_figure,
+    zipf_figure,
+)
+from acvb_core.views.theme import STILL_CONFIG, Figure
+from pages.ui.shared import format as say
+from pages.ui.shared.glance import Glance
+
+FIRST_DOCUMENTS = 50
+FREQUENT = 25
+#: Documents of a corpus on disk that are looked at.
+SAMPLED = 2_000
+_CHARACTERS = 500
+_WORDS = 12
+_PLAIN = dict(STILL_CONFIG)
+
+
+def corpus_glance(corpus: Corpus | DiskCorpus) -> Glance:
+    """Return what the Data page shows of a corpus."""
+    if isinstance(corpus, DiskCorpus):
+        return _disk_glance(corpus)
+    lengths = corpus.lengths
+    used = lengths[lengths > 0]
+    return Glance(
+        (
+            ("Documents", f"{corpus.n_documents:,}"),
+            ("Different words", f"{corpus.n_words:,}"),
+            ("Tokens", f"{corpus.n_tokens:,}"),
+            ("Median length", f"{np.median(used):,.0f}"),
+            ("Empty documents", f"{len(lengths) - len(used):,}"),
+        ),
+        {
+            "Lengths": lambda: _chart("lengths", corpus),
+            "Frequent words": lambda: _chart("frequent", corpus),
+            "Zipf plot": lambda: _chart("zipf", corpus),
+            "First documents": lambda: _documents(corpus),
+        },
+    )
+
+
+def _disk_glance(corpus: DiskCorpus) -> Glance:
+    """Return what is shown of a corpus on disk: its sizes and words, and some of its documents."""
+    some = _some(corpus.fingerprint, str(corpus.folder), corpus)
+    median = np.median(some.lengths) if some.n_documents else 0
+    about = "" if some.n_documents == corpus.n_documents else "about "
+    return Glance(
+        (
+            ("Documents", f"{corpus.n_documents:,}"),
+            ("Different words", f"{corpus.n_words:,}"),
+            ("Tokens", f"{corpus.n_tokens:,}"),
+            ("Median length", f"{about}{median:,.0f}"),
+            ("On disk", say.size(corpus.bytes_on_disk)),
+        ),
+        {
+            "Lengths": lambda: _chart("lengths", some),
+            "Frequent words": lambda: _chart("frequent", corpus),
+            "Zipf plot": lambda: _chart("zipf", corpus),
+            "Some documents": lambda: _documents(some, corpus.n_documents),
+        },
+        f"Kept on disk, for methods that stream. Lengths and documents are those of {some.n_documents:,} drawn at "
+        f"random."
+        if about
+        else "Kept on disk, for methods that stream.",
+    )
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _some(fingerprint: str, folder: str, _corpus: DiskCorpus) -> Corpus:
+    return _corpus.sample(SAMPLED)
+
+
+def _chart(name: str, corpus: Corpus | DiskCorpus) -> None:
+    figure = _figure(name, corpus.fingerprint, corpus.vocabulary[:FREQUENT].tolist(), corpus)
+    st.plotly_chart(figure, config=_PLAIN, key=f"corpus_{name}", theme=None)
+
+
+def _documents(corpus: Corpus, n_all: int | None = None) -> None:
+    st.dataframe(
+        first_documents(corpus),
+        hide_index=True,
+        key="first_documents",
+        height=380,
+        column_config={"Text": st.column_config.TextColumn(width="large")},
+    )
+    shown = min(corpus.n_documents, FIRST_DOCUMENTS)
+    if n_all is not None and n_all > shown:
+        st.caption(f"{shown} of {n_all:,}, drawn at random.")
+    elif corpus.n_documents > shown:
+        st.caption(f"The first {shown} of {corpus.n_documents:,}.")
+
+
+def first_documents(corpus: Corpus) -> pd.DataFrame:
+    """Return the first documents, one a line: name, label, length, and text or most frequent words."""
+    n = min(FIRST_DOCUMENTS, corpus.n_documents)
+    frame: dict[str, list[object]] = {"Document": corpus.documents[:n].tolist()}
+    if corpus.labels is not None:
+        frame["Label"] = corpus.labels[:n].tolist()
+    frame["Tokens"] = corpus.lengths[:n].tolist()
+    if corpus.texts is not None:
+        frame["Text"] = [" ".join(text[:_CHARACTERS].split()) for text in corpus.texts[:n]]
+    else:
+        frame["Most frequent words"] = [_frequent(corpus, at) for at in range(n)]
+    return pd.DataFrame(frame)
+
+
+def _frequent(corpus: Corpus, document: int) -> str:
+    counts = corpus.counts
+    begin, end = int(counts.indptr[document]), int(counts.indptr[document + 1])
+    order = np.argsort(-counts.data[begin:end], kind="stable")[:_WORDS]
+    return ", ".join(corpus.vocabulary[counts.indices[begin:end][order]].tolist())
+
+
+# The corpus itself is left out of the key; counts are known by their fingerprint, words by a few of them.
+@st.cache_data(max_entries=12, show_spinner=False)
+def _figure(name: str, fingerprint: str, words: list[str], _corpus: Corpus | DiskCorpus) -> Figure:
+    if name == "lengths":
+        assert isinstance(_corpus, Corpus)
+        return document_lengths_figure(_corpus.lengths, height=380)
+    if name == "frequent":
+        return frequent_words_figure(_corpus, FREQUENT)
+    return zipf_figure(_corpus.frequencies, _corpus.vocabulary, height=380)

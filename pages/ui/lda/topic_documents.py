@@ -1,0 +1,191 @@
+"""Documents of a topic, and one of them opened: its topics, and its words tinted by topic."""
+
+from __future__ import annotations
+
+import html
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from acvb_core.models.lda.evaluate.topic_documents import DocumentOrder, top_documents
+from acvb_core.store.topic_names import Names
+from pages.ui.lda.topic_overview import choose
+from pages.ui.lda.topic_text import Spans, share_bars, tinted_words
+from pages.ui.lda.topic_view import TopicView, shown_of
+from pages.ui.shared import format as say
+from pages.ui.shared.failures import contain_failure
+
+OPENED = "topics_document"
+MOST_LISTED = 100
+_BY: dict[DocumentOrder, str] = {"share": "Share of the topic", "tokens": "Words of the topic"}
+
+
+@contain_failure("part of the page")
+def documents(view: TopicView, names: Names, topic: int) -> None:
+    """Draw the documents of the chosen topic, or those whose names were searched for, and the one that is open."""
+    about = _about(view)
+    if about:
+        st.caption(about)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="document_filters"):
+        by = st.segmented_control(
+            "Order by", list(_BY), format_func=_BY.get, default="share", required=True, key="documents_by",
+            help="Short documents are quickly of one topic alone; long ones lead by words.",
+        )  # fmt: skip
+        wanted = st.text_input(
+            "Any document", key="documents_search", placeholder="part of its name", width=240
+        )
+    listed = document_list(view, topic, by, wanted.strip())
+    with st.container(key="document_panels"):
+        with st.container(key="document_list", gap="xsmall"):
+            _table(view, listed, topic, f"{topic}_{by}_{wanted}")
+            _caption(view, listed, topic, wanted.strip(), names)
+        with st.container(key="document_open", gap="xsmall"):
+            opened = _opened(view, listed, topic, wanted.strip())
+            if opened is not None:
+                document(view, names, topic, opened)
+
+
+def _about(view: TopicView) -> str:
+    """Return which documents these are, and where their topics are from, as far as that is not plain."""
+    said = []
+    if view.partly:
+        problem = view.result.problem
+        on_disk = problem.model_row.on_disk(problem.data)
+        why = "drawn at random" if on_disk else "those that no run had held out"
+        said.append(f"Shown are {shown_of(view)}, {why}.")
+    if view.inferred:
+        said.append(
+            "The run kept the topics of words only: those of the documents here are inferred from them, as they would "
+            "be for new documents."
+        )
+    return " ".join(said)
+
+
+def document_list(view: TopicView, topic: int, by: DocumentOrder, wanted: str) -> pd.DataFrame:
+    """Return the documents to list: document (0-based), share and tokens of the topic (from 1), length.
+
+    The ones with most of the topic, among those whose name has the text that is wanted.
+    """
+    lengths = view.corpus.lengths
+    if not wanted:
+        return top_documents(view.topics.document_share, lengths, topic - 1, MOST_LISTED, by=by)
+    low = wanted.lower()
+    found = np.array(
+        [i for i, name in enumerate(view.corpus.documents) if low in name.lower()], dtype=np.int64
+    )
+    if not len(found):
+        return pd.DataFrame({"document": found, "share": [], "tokens": [], "length": found})
+    best = top_documents(
+        view.topics.document_share[found], lengths[found], topic - 1, MOST_LISTED, by=by, min_length=0
+    )
+    best = best.assign(document=found[best["document"]])
+    # The one of that very name first.
+    other = [str(view.corpus.documents[number]).lower() != low for number in best["document"]]
+    return best.iloc[np.argsort(other, kind="stable")].reset_index(drop=True)
+
+
+def _table(view: TopicView, listed: pd.DataFrame, topic: int, state: str) -> None:
+    numbers = listed["document"].tolist()
+    shown = pd.DataFrame(
+        {
+            "name": view.corpus.documents[numbers],
+            "share": listed["share"].to_numpy(),
+            "tokens": listed["tokens"].to_numpy(dtype=np.float64),
+            "length": listed["length"].to_numpy(),
+            "label": "" if view.corpus.labels is None else view.corpus.labels[numbers],
+            "beginning": [view.beginning(number) for number in numbers],
+        }
+    )
+    # Another list is another table: what was clicked in the old one is not clicked in it.
+    key = f"documents_{view.run}_{state}"
+
+    def clicked() -> None:
+        cells = st.session_state[key].selection.cells
+        if cells and cells[0][0] < len(numbers):
+            st.session_state[OPENED] = (view.run, topic, numbers[cells[0][0]])
+
+    st.dataframe(
+        shown if view.corpus.labels is not None else shown.drop(columns="label"),
+        hide_index=True,
+        key=key,
+        on_select=clicked,
+        selection_mode="single-cell",
+        height=min(560, 38 + 35 * max(len(shown), 1)),
+        column_config={
+            "name": st.column_config.TextColumn("Document", width=125),
+            "share": st.column_config.NumberColumn(f"Topic {topic}", format="percent", width=70),
+            "tokens": st.column_config.NumberColumn(
+                "Words of it", format="%.0f", width=78, help="Expected number of its words of the topic."
+            ),
+            "length": st.column_config.NumberColumn("All words", format="localized", width=72),
+            "label": st.column_config.TextColumn("Label", width=85),
+            "beginning": st.column_config.TextColumn("Begins", width="large"),
+        },
+    )
+
+
+def _caption(view: TopicView, listed: pd.DataFrame, topic: int, wanted: str, names: Names) -> None:
+    if not len(listed):
+        among = " among those shown" if view.partly else ""
+        st.caption(f"No document{among} has that in its name.")
+        return
+    more = f" The first {MOST_LISTED} are listed." if len(listed) == MOST_LISTED else ""
+    st.caption(f"Click a document to open it.{more}")
+
+
+def _opened(view: TopicView, listed: pd.DataFrame, topic: int, wanted: str) -> int | None:
+    """Return the document (0-based) to show: the one clicked while this topic was chosen, else the first listed."""
+    run, for_topic, document = st.session_state.get(OPENED, (None, None, None))
+    if run == view.run and for_topic == topic and document is not None and (
+        not wanted or document in listed["document"].to_numpy()
+    ):  # fmt: skip
+        return int(document)
+    return int(listed["document"].iloc[0]) if len(listed) else None
+
+
+@contain_failure("document")
+def document(view: TopicView, names: Names, topic: int, number: int) -> None:
+    """Draw one document."""
+    corpus = view.corpus
+    facts = [say.count(int(corpus.lengths[number]), "word")]
+    if corpus.labels is not None:
+        facts.append(f"label {corpus.labels[number]}")
+    st.html(f"<div class='document-name'>{html.escape(str(corpus.documents[number]))}</div>")
+    st.text(" · ".join(facts))
+
+    def go_to(chosen: int) -> None:
+        st.session_state[OPENED] = (view.run, chosen, number)
+        choose(chosen)
+
+    shares, (text, spans) = view.topics.document_share[number], _text(view, number)
+    share_bars(view, names, shares, key=f"document_topics_{view.run}_{number}_{topic}", choose=go_to)
+    tinted_words(view, names, topic, text, spans, shares)
+    if corpus.texts is None:
+        st.caption("The text is not known: the document's words, the most frequent first.")
+    elif corpus.tokeniser is None or not corpus.tokeniser.cuts_texts:
+        st.caption("How the text was cut into words is not known, so that they cannot be tinted.")
+    else:
+        st.caption("The stronger the colour, the more probable the topic. Point at a word for its topic.")
+
+
+def _text(view: TopicView, number: int) -> tuple[str, Spans]:
+    """Return a document's text, or its words where the text is not known, and where words stand in it."""
+    corpus = view.corpus
+    if corpus.texts is None:
+        return _listed(view, number)
+    text = corpus.texts[number]
+    cut = corpus.tokeniser
+    return text, [] if cut is None or not cut.cuts_texts else cut.spans(text, view.index)
+
+
+def _listed(view: TopicView, number: int) -> tuple[str, list[tuple[int, int, int]]]:
+    """Return a document's words as a text, the most frequent first, and where each stands in it."""
+    parts, spans, at = [], [], 0
+    for word, times in zip(*view.words_of(number), strict=True):
+        name = str(view.corpus.vocabulary[word])
+        part = name if times == 1 else f"{name} ({times:,})"
+        spans.append((at, at + len(name), int(word)))
+        parts.append(part)
+        at += len(part) + 2
+    return ", ".join(parts), spans

@@ -1,0 +1,214 @@
+"""Reading texts and word counts: their formats and columns, and a tokeniser that shows at once what it does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
+
+import streamlit as st
+
+from acvb_core.core.errors import AcvbError, DataError
+from acvb_core.data.corpora.disk_estimate import head_texts
+from acvb_core.data.corpora.disk_writer import read_to_disk
+from acvb_core.data.corpora.readers import inspect_corpus, load_corpus, read_texts
+from acvb_core.data.corpora.reading import ROLES, CorpusLayout
+from acvb_core.data.corpora.texts import Texts, corpus_of_texts
+from acvb_core.data.corpora.tokeniser import Tokeniser
+from acvb_core.data.corpus import Corpus
+from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.data.report import ReadReport
+from pages.ui.lda.tokeniser import tokeniser_form, tokeniser_preview
+from pages.ui.shared import services
+from pages.ui.upload.reading import Reader, column_choice, column_places, guess_prefix
+from pages.ui.upload.upload_files import Brought, rewound
+from pages.ui.upload.upload_parts import part_of
+from pages.ui.upload.upload_where import choose_where
+
+_READ = "texts_read"
+
+
+@dataclass(frozen=True)
+class Draft:
+    """Texts that were read, and how they would be cut; of texts to be kept on disk only the first, if any."""
+
+    texts: Texts | None
+    tokeniser: Tokeniser
+    first: bool = False
+
+    def __repr__(self) -> str:
+        """Say what decides the corpus beside the file."""
+        return repr(self.tokeniser)
+
+
+class TextReader(Reader):
+    """Tables, lines and archives of texts; word counts in three forms; either in files of columns."""
+
+    model = "lda"
+    brought = "Texts"
+    kind = "corpus"
+    delimiters: ClassVar[dict[str, str]] = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar |"}
+    unit = "record"
+    column_formats = tuple(ROLES)
+
+    def inspect(self, file: Brought, looking: dict[str, Any]) -> CorpusLayout:
+        """Propose how to read a file."""
+        return inspect_corpus(file, file.name, **looking)
+
+    def options(self, layout: CorpusLayout, prefix: str) -> dict[str, Any]:
+        """Return nothing: there is no more to choose."""
+        return {}
+
+    def columns(self, layout: CorpusLayout, prefix: str) -> dict[str, Any]:
+        """Draw which column means what, and the list of words that counts may need."""
+        choice = partial(column_choice, layout, guess_prefix(prefix, layout))
+        places = column_places(layout)
+        if layout.format == "table":
+            return {
+                "text_column": choice("Texts", places, layout.text_column),
+                "name_column": choice(
+                    "Names of the documents", places, layout.name_column, "none: numbered"
+                ),
+                "label_column": choice(
+                    "Labels", places, layout.label_column, "none",
+                    "Known groups, to look at beside the topics. No run ever sees them.",
+                ),
+            }  # fmt: skip
+        if layout.has_texts:
+            return {}
+        loading: dict[str, Any] = {}
+        if layout.format == "counts":
+            loading["document_column"] = choice("Documents", places, layout.document_column)
+            loading["word_column"] = choice("Words", places, layout.word_column)
+            none = "none: each line is one token"
+            loading["count_column"] = choice("Counts", places, layout.count_column, none)
+        words = st.file_uploader(
+            "List of words (optional)",
+            key=f"{prefix}_vocabulary",
+            help="One word a line: what the numbers in the file stand for.",
+        )
+        if words is not None:
+            loading["vocabulary"] = words.getvalue()
+        return loading
+
+    def place(
+        self,
+        file: Brought,
+        layout: CorpusLayout,
+        looking: dict[str, Any],
+        loading: dict[str, Any],
+        prefix: str,
+    ) -> dict[str, Any]:
+        """Draw the choice between memory and disk."""
+        return {"where": choose_where(file, layout, looking, loading, prefix)}
+
+    def can_skip(self, loading: dict[str, Any]) -> bool:
+        """Whether broken lines can be left out: where texts are read to disk."""
+        return loading["where"] == "disk"
+
+    def way_round(self, loading: dict[str, Any], error: AcvbError) -> str:
+        """Say that lines which stop the reading into memory can be left out on disk."""
+        if loading.get("where") == "memory" and isinstance(error, DataError) and error.line is not None:
+            return "Where the texts are kept on disk, you can go on without such lines."
+        return ""
+
+    @contextmanager
+    def reading(self, loading: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """Draw how far the reading to disk is."""
+        if loading["where"] == "memory":
+            with super().reading(loading) as nothing:
+                yield nothing
+            return
+        bar = st.progress(0.0, text="Reading to disk")
+
+        def tell(share: float) -> None:
+            bar.progress(min(share, 1.0), text=f"Reading to disk: {share:.0%}")
+
+        try:
+            yield {"progress": tell}
+        finally:
+            bar.empty()
+
+    def draft(
+        self,
+        file: Brought,
+        layout: CorpusLayout,
+        looking: dict[str, Any],
+        loading: dict[str, Any],
+        prefix: str,
+    ) -> Draft | None:
+        """Read the texts, once for each way to read them, and draw how they are cut."""
+        if not layout.has_texts:
+            return None
+        key = repr((prefix, looking, loading))
+        known = st.session_state.get(_READ)
+        if known is None or known[0] != key:
+            self.forget()  # two large ones need not be held at once
+            with st.spinner("Reading"):
+                known = key, _texts_to_cut(file, layout, looking, loading)
+            st.session_state[_READ] = known
+        draft = Draft(known[1], tokeniser_form(prefix), loading["where"] == "disk")
+        if draft.texts is not None:
+            draft.texts.cut.select(draft.tokeniser)  # a pattern that takes too long is a fault of the draft
+        return draft
+
+    def preview(self, draft: Draft | None) -> None:
+        """Draw what the tokeniser keeps and drops."""
+        if draft is None:
+            return
+        if draft.first:
+            of = (
+                ""
+                if draft.texts is None
+                else f" Below is what becomes of the first {len(draft.texts.texts):,}."
+            )
+            st.caption(
+                "The texts are read and cut while they are written to disk; what is kept and dropped of all of them is "
+                f"said in the read report.{of}"
+            )
+        if draft.texts is not None:
+            tokeniser_preview(draft.texts.cut.select(draft.tokeniser).preview)
+
+    def forget(self) -> None:
+        """Let go of the texts."""
+        st.session_state.pop(_READ, None)
+
+    def load(
+        self,
+        file: Brought,
+        name: str | None,
+        looking: dict[str, Any],
+        loading: dict[str, Any],
+        draft: Draft | None,
+    ) -> tuple[Corpus | DiskCorpus, ReadReport]:
+        """Cut the texts that were read, or read the counts, or read either to disk."""
+        loading = dict(loading)
+        if loading.pop("where") == "disk":
+            tokeniser = None if draft is None else draft.tokeniser
+            folder = services.store().new_stream_folder()
+            written = read_to_disk(
+                file, folder, filename=file.name, name=name, tokeniser=tokeniser, **looking, **loading
+            )
+            return written.corpus, written.report
+        if draft is not None and draft.texts is not None:
+            loaded = corpus_of_texts(draft.texts, draft.tokeniser, name=name)
+        else:
+            loaded = load_corpus(file, filename=file.name, name=name, **looking, **loading)
+        return loaded.corpus, loaded.report
+
+
+def _texts_to_cut(
+    file: Brought, layout: CorpusLayout, looking: dict[str, Any], loading: dict[str, Any]
+) -> Texts | None:
+    """Return the texts of a file, or the first of those that stay on disk; None where these cannot be read."""
+    columns = {name: value for name, value in loading.items() if name != "where"}
+    if loading["where"] == "memory":
+        return read_texts(rewound(file), filename=file.name, **looking, **columns)
+    try:
+        chosen = layout.with_columns(columns)
+        encoding = looking.get("encoding")
+        return head_texts(rewound(file), chosen, filename=file.name, encoding=encoding, **part_of(looking))
+    except AcvbError:
+        return None  # what is wrong is said when the file is read

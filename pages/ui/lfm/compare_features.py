@@ -1,0 +1,107 @@
+"""What runs on tables are compared by: which feature of one is which of the other, and what they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from acvb_core.models.lda.figures.topic_pairs import similarity_figure
+from acvb_core.models.lfm.feature_match import FeatureMatch, match_features
+from acvb_core.views.theme import STILL_CONFIG
+from pages.ui.lfm.feature_view import FeatureView
+from pages.ui.shared import format as say
+from pages.ui.shared.failures import contain_failure
+from pages.ui.shared.picking import Key
+
+#: From here on features count as the same.
+ALIKE = 0.8
+_STILL: dict[str, Any] = dict(STILL_CONFIG)
+
+
+@st.cache_resource(show_spinner=False, max_entries=16)
+def matched(keys: tuple[Key, Key], _one: FeatureView, _other: FeatureView) -> FeatureMatch:
+    """Return the features of two runs in pairs."""
+    return match_features(_one.objects, _other.objects)
+
+
+def same_objects(views: Sequence[FeatureView]) -> bool:
+    """Whether the features of these runs are had by the same objects."""
+    first = views[0].data.rows
+    return all(np.array_equal(view.data.rows, first) for view in views[1:])
+
+
+@contain_failure()
+def pairs(keys: tuple[Key, Key], both: tuple[FeatureView, FeatureView], runs: tuple[str, str]) -> None:
+    """Draw the features of two runs in pairs: how alike they are, and what they mean."""
+    without = [run for run, view in zip(runs, both, strict=True) if not view.n_features]
+    if without:
+        st.caption(f"{say.together(without)} found no feature: there is nothing to pair.")
+        return
+    found = matched(keys, *both)
+    back = int((found.alike >= ALIKE).sum())
+    lone = [
+        f"{len(features)} of {run}"
+        for features, run in zip((found.unmatched_one, found.unmatched_other), runs, strict=True)
+        if len(features)
+    ]
+    rest = f" Without a partner: {' and '.join(lone)}." if lone else ""
+    st.caption(
+        f"Each feature of {runs[0]} is paired with one of {runs[1]}, so that the objects that have them go together "
+        f"most. {back} of {say.count(len(found.one), 'pair')} are the same feature, with a correlation of {ALIKE:g} or "
+        f"more, or of -{ALIKE:g} or less, where one is the contrary of the other.{rest}"
+    )
+    alike, listed = st.tabs(["How alike", "Pairs"])
+    with alike:
+        st.plotly_chart(_figure(found, runs), key="feature_similarity", theme=None, config=_STILL)
+        st.caption("Framed: the pairs. Dark outside the frames: a feature that was split or merged.")
+    with listed:
+        st.dataframe(
+            pairs_frame(found, both),
+            hide_index=True,
+            key="feature_pairs",
+            column_config={
+                "Alike": st.column_config.ProgressColumn(min_value=0.0, max_value=1.0, format="%.2f", width="small"),
+                "Correlation": st.column_config.NumberColumn(format="%.2f", width="small"),
+                "Share": st.column_config.NumberColumn(format="percent", width="small"),
+                "Its share": st.column_config.NumberColumn(format="percent", width="small"),
+            },
+        )  # fmt: skip
+
+
+def _figure(found: FeatureMatch, runs: tuple[str, str]) -> dict[str, Any]:
+    """Return the heat map of topics, told of features."""
+    figure = similarity_figure(1.0 - np.abs(found.correlations), found.one, found.other, runs)
+    (trace,) = figure["data"]
+    trace["hovertemplate"] = (
+        trace["hovertemplate"]
+        .replace("topic %{", "feature %{")
+        .replace("similarity %{z:.3f}", "correlation, without its sign, %{z:.3f}")
+    )
+    trace["colorbar"]["title"]["text"] = "size of the correlation"
+    trace["uid"] = "feature-similarity"
+    for axis in ("xaxis", "yaxis"):
+        title = figure["layout"][axis]["title"]
+        title["text"] = title["text"].replace("topics of", "features of", 1)
+    return figure
+
+
+def pairs_frame(found: FeatureMatch, both: tuple[FeatureView, FeatureView]) -> pd.DataFrame:
+    """Return the pairs with the columns in which they weigh most, those least alike first."""
+    table = found.table()
+    one, other = both
+    return pd.DataFrame(
+        {
+            "Alike": table["correlation"].abs(),
+            "Feature": table["feature"],
+            "Weighs most in": [", ".join(one.strongest(k)) for k in table["feature"]],
+            "Pairs with": table["other_feature"],
+            "Which weighs most in": [", ".join(other.strongest(k)) for k in table["other_feature"]],
+            "Correlation": table["correlation"],
+            "Share": one.shares[table["feature"] - 1],
+            "Its share": other.shares[table["other_feature"] - 1],
+        }
+    )

@@ -1,0 +1,252 @@
+"""The upper part of the Features page: the list of features, and one of them: what it weighs, and who has it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from acvb_core.models.lfm.figures.feature_images import feature_image_figure
+from acvb_core.models.lfm.figures.feature_weights import feature_profile_figure, feature_weights_figure
+from acvb_core.models.lfm.figures.feature_words import Units
+from acvb_core.models.lfm.figures.pictures import image_uri, largest, two_sided
+from acvb_core.views.labels import ink_on
+from acvb_core.views.theme import STILL_CONFIG, Figure, cluster_colour
+from pages.ui.lfm.feature_view import FeatureView
+from pages.ui.lfm.picture_row import picture_row
+from pages.ui.shared import format as say
+from pages.ui.shared.failures import contain_failure
+from pages.ui.shared.picking import choose_one
+
+CHOSEN = "features_feature"
+#: Objects listed, and shown as pictures; columns that have a bar, and up to which all of them are drawn below.
+MOST_LISTED, PICTURES, USUAL_BARS, MOST_PROFILE = 50, 12, 20, 5_000
+_TURN = "features_turn"
+_STILL: dict[str, Any] = dict(STILL_CONFIG)
+_UNITS: dict[Units, str] = {"table": "the columns' units", "sd": "standard deviations"}
+
+
+def choose(feature: int) -> None:
+    """Make a feature (from 1) the chosen one, from a callback."""
+    st.session_state[CHOSEN] = feature
+    forget_clicks()
+
+
+def forget_clicks() -> None:
+    """Have what can be clicked drawn anew: what was clicked there is not what is chosen any more."""
+    st.session_state[_TURN] = st.session_state.get(_TURN, 0) + 1
+
+
+def turn() -> int:
+    """Return how often clicks were forgotten: part of the key of what can be clicked."""
+    return int(st.session_state.get(_TURN, 0))
+
+
+def settings(view: FeatureView) -> tuple[int, Units]:
+    """Draw what is chosen for the whole page; return the feature (from 1) and the units of weights."""
+    n = view.n_features
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="feature_settings"):
+        feature = choose_one(
+            "Feature", range(1, n + 1), lambda number: f"feature {number}", CHOSEN, width=160,
+            on_change=forget_clicks,
+        )  # fmt: skip
+        for step, icon, text in (
+            (-1, "chevron_left", "Feature before"),
+            (1, "chevron_right", "Next feature"),
+        ):
+            st.button(
+                text, icon=f":material/{icon}:", help=text, key=f"feature_step_{step}", on_click=choose,
+                args=((feature - 1 + step) % n + 1,), disabled=n == 1,
+            )  # fmt: skip
+        units: Units = "table"
+        if view.sd is not None:
+            units = st.segmented_control(
+                "Weights in", list(_UNITS), format_func=_UNITS.get, default="table", required=True,
+                key="features_units", persist_state="session",
+                help="A weight is what a feature adds to a column. In standard deviations of the column, weights of "
+                "columns in different units can be held against each other.",
+            )  # fmt: skip
+    return int(feature), units
+
+
+def overview(view: FeatureView, feature: int, units: Units) -> None:
+    """Draw the list of features beside the one that is chosen."""
+    with st.container(key="feature_panels"):
+        with st.container(key="feature_list", gap="xsmall"):
+            st.subheader(f"{say.count(view.n_features, 'feature')}", anchor=False)
+            st.caption("The most frequent first. Click one to see it.")
+            _list(view, units)
+        with st.container(key="feature_detail", gap="xsmall"):
+            _head(view, feature)
+            _weights(view, feature, units)
+    _carriers(view, feature)
+
+
+def feature_frame(view: FeatureView, units: Units) -> pd.DataFrame:
+    """Return a line for each feature: number, picture where there are some, share, objects, strongest columns."""
+    numbers = range(1, view.n_features + 1)
+    frame = pd.DataFrame({"feature": list(numbers), "share": view.shares, "objects": view.counts})
+    image = view.data.image
+    if image is not None:
+        weights = view.weights if units == "sd" else view.own_weights
+        end = largest(weights)
+        frame.insert(
+            1, "picture", [image_uri(two_sided(image.picture(w, fill=0.0), end), 80) for w in weights]
+        )
+    frame["columns"] = [", ".join(view.strongest(k, own=units == "table")) for k in numbers]
+    return frame
+
+
+@contain_failure("table")
+def _list(view: FeatureView, units: Units) -> None:
+    frame = feature_frame(view, units)
+    key = f"feature_table_{view.run}_{turn()}"
+
+    def clicked() -> None:
+        cells = st.session_state[key].selection.cells
+        if cells and cells[0][0] < len(frame):
+            st.session_state[CHOSEN] = cells[0][0] + 1
+
+    pictures = "picture" in frame
+    high = 56 if pictures else 35
+    st.dataframe(
+        frame.assign(objects=frame["objects"].round()),
+        hide_index=True,
+        key=key,
+        on_select=clicked,
+        selection_mode="single-cell",
+        row_height=high,
+        height=min(560, 38 + high * len(frame)),
+        column_config={
+            "feature": st.column_config.NumberColumn("Feature", width=62),
+            "picture": st.column_config.ImageColumn("Weights", width=64),
+            "share": st.column_config.ProgressColumn(
+                "Share", min_value=0.0, max_value=1.0, format="percent", width=95,
+                help="Of the objects that have the feature.",
+            ),
+            "objects": st.column_config.NumberColumn("Objects", format="localized", width=70),
+            "columns": st.column_config.TextColumn("Strongest columns", width="large"),
+        },
+    )  # fmt: skip
+
+
+@contain_failure("part of the page")
+def _head(view: FeatureView, feature: int) -> None:
+    """Draw the feature's number and figures."""
+    colour = cluster_colour(feature)
+    st.html(
+        f"<div class='feature-head'><span style='background:{colour};color:{ink_on(colour)}'>{feature}</span>"
+        f"<strong>Feature {feature}</strong></div>",
+        width="content",
+    )
+    share, n = float(view.shares[feature - 1]), float(view.counts[feature - 1])
+    st.caption(
+        f"{say.percent(share)} of the objects have it: {n:,.0f} of {view.data.n_rows:,}, expected. Having it adds the "
+        "weights below to the columns."
+    )
+
+
+@contain_failure()
+def _weights(view: FeatureView, feature: int, units: Units) -> None:
+    st.plotly_chart(
+        weights_figure(view, feature, units), key="feature_weights", theme=None, config=_STILL,
+        alt=f"What feature {feature} adds to the columns.",
+    )  # fmt: skip
+    if view.data.image is None and USUAL_BARS < view.data.n_columns <= MOST_PROFILE:
+        figure = feature_profile_figure(
+            view.weights[feature - 1], view.data.columns, feature, sd=view.sd, units=units
+        )
+        st.plotly_chart(
+            _retitled(figure, feature, "All columns"), key="feature_profile", theme=None, config=_STILL
+        )
+
+
+def weights_figure(view: FeatureView, feature: int, units: Units) -> Figure:
+    """Return the weights of a feature (from 1) as a picture where the columns are pixels, else as bars."""
+    at, table = feature - 1, view.data
+    if table.image is None:
+        bars = feature_weights_figure(
+            view.weights[at], table.columns, feature, sd=view.sd, units=units, n=USUAL_BARS
+        )
+        return _retitled(bars, feature, "Strongest columns")
+    weights = view.weights if units == "sd" else view.own_weights
+    picture = feature_image_figure(
+        weights[at], table.image, feature, columns=table.columns, limit=largest(weights), units=units
+    )
+    return _retitled(picture, feature, "Weights of the pixels")
+
+
+def _retitled(figure: Figure, feature: int, title: str) -> Figure:
+    """Return a figure with another title, for the feature's number stands above it already."""
+    told = figure["layout"]["title"]
+    told["text"] = told["text"].replace(f"<b>Feature {feature}</b>", f"<b>{title}</b>")
+    return figure
+
+
+def carrier_frame(view: FeatureView, feature: int) -> pd.DataFrame:
+    """Return the objects that carry a feature most, by name, with their known group where there are any."""
+    found = view.carriers(feature, MOST_LISTED)
+    numbers = found["object"].tolist()
+    frame = pd.DataFrame({"object": view.data.rows[numbers], "probability": found["probability"]})
+    if found["strength"].notna().any():
+        frame["strength"] = found["strength"]
+    if view.data.labels is not None:
+        frame["group"] = view.data.labels[numbers]
+    return frame
+
+
+@contain_failure("part of the page")
+def _carriers(view: FeatureView, feature: int) -> None:
+    """Draw the objects that carry the feature most, and how frequent it is in each known group."""
+    st.subheader("Who has it", anchor=False)
+    if view.data.image is not None:
+        found = view.carriers(feature, PICTURES)
+        groups = [""] * len(found) if view.data.labels is None else view.data.labels[found["object"].tolist()]
+        texts = [
+            f"{p:.2f}{f' · {group}' if group else ''}"
+            for p, group in zip(found["probability"], groups, strict=True)
+        ]
+        picture_row(view.data, found["object"].tolist(), texts)
+    with st.container(key="carrier_panels"):
+        with st.container(gap="xsmall"):
+            listed = carrier_frame(view, feature)
+            st.dataframe(
+                listed,
+                hide_index=True,
+                key="feature_carriers",
+                height=min(320, 38 + 35 * len(listed)),
+                column_config={
+                    "object": st.column_config.TextColumn("Object", width="medium"),
+                    "probability": st.column_config.ProgressColumn(
+                        "Probability", min_value=0.0, max_value=1.0, format="%.2f", width="small"
+                    ),
+                    "strength": st.column_config.NumberColumn(
+                        "Shows", format="%.2f", width="small",
+                        help="How strongly it shows in the object's known cells: 1 as much as its weights say, 0 not "
+                        "at all.",
+                    ),
+                    "group": st.column_config.TextColumn("Known group", width="small"),
+                },
+            )  # fmt: skip
+            st.caption(f"Those that carry feature {feature} most; at most {MOST_LISTED}.")
+        if view.data.labels is not None:
+            with st.container(gap="xsmall"):
+                groups = view.by_group(feature)
+                st.dataframe(
+                    groups,
+                    hide_index=True,
+                    key="feature_groups",
+                    height=min(320, 38 + 35 * len(groups)),
+                    column_config={
+                        "group": st.column_config.TextColumn("Known group", width="medium"),
+                        "share": st.column_config.ProgressColumn(
+                            f"Have feature {feature}", min_value=0.0, max_value=1.0, format="percent",
+                            width="medium",
+                        ),
+                        "objects": st.column_config.NumberColumn("Objects", format="localized", width="small"),
+                    },
+                )  # fmt: skip
+                st.caption(
+                    "Share of each known group's objects that have it. The run did not see the groups."
+                )

@@ -1,0 +1,151 @@
+"""A table of numbers at a glance: its size, first rows, distributions, correlations, and what is missing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from acvb_core.data.table import Table
+from acvb_core.models.lfm.figures.correlation_map import correlation_figure
+from acvb_core.models.lfm.figures.missing_map import missing_map_figure
+from acvb_core.models.lfm.figures.table_figures import distributions_figure, missing_share_figure
+from acvb_core.views.theme import STILL_CONFIG, Figure
+from pages.ui.lfm.picture_row import extent, picture_row
+from pages.ui.shared import format as say
+from pages.ui.shared.glance import Glance
+
+FIRST_ROWS, FIRST_COLUMNS, FIRST_PICTURES = 50, 100, 40
+#: Rows up to which all are looked at for correlations; of more, as many evenly spaced ones.
+MOST_ROWS = 20_000
+#: Characters of a name up to which its column is as wide as it.
+LONG_NAME = 24
+_PLAIN: dict[str, Any] = dict(STILL_CONFIG)
+
+
+def table_glance(table: Table) -> Glance:
+    """Return what the Data page shows of a table."""
+    rows, columns = table.shape
+    figures = [
+        ("Rows", f"{rows:,}"),
+        ("Columns", f"{columns:,}"),
+        ("Missing", say.percent(table.share_missing)),
+    ]
+    if table.labels is not None:
+        figures.append(("Known groups", f"{len(set(table.labels.tolist()) - {''}):,}"))
+    if table.image is not None:
+        figures.append(("Pictures", f"{table.image.height} × {table.image.width}"))
+    tabs = {"First rows": lambda: rows_tab(table)}
+    if table.image is not None:
+        tabs = {"Pictures": lambda: pictures_tab(table)} | tabs
+    tabs |= {
+        "Distributions": lambda: chart("distributions", table),
+        "Missing cells": lambda: missing_tab(table),
+        "Correlations": lambda: correlation_tab(table),
+    }
+    said = (
+        "Columns are standardised for the runs; what they find is shown in the columns' own units."
+        if table.standardise
+        else "Columns are taken as they are, not standardised."
+    )
+    return Glance(tuple(figures), tabs, said)
+
+
+def rows_tab(table: Table) -> None:
+    """Draw the first rows."""
+    high = 38 + 35 * min(table.n_rows, FIRST_ROWS)
+    frame = first_rows(table)
+    st.dataframe(
+        frame,
+        key="first_rows_of_table",
+        height=min(380, high),
+        placeholder="–",
+        column_config=_narrow(frame),
+    )
+    shown = [
+        f"{part:,} of {whole:,} {what}"
+        for part, whole, what in (
+            (FIRST_ROWS, table.n_rows, "rows"),
+            (FIRST_COLUMNS, table.n_columns, "columns"),
+        )
+        if whole > part
+    ]
+    said = [f"The first {' and '.join(shown)}."] if shown else []
+    said += ["Cells with a dash are missing."] if table.n_missing else []
+    if said:
+        st.caption(" ".join(said))
+
+
+def first_rows(table: Table) -> pd.DataFrame:
+    """Return the first rows and columns, by name; known groups first where there are some."""
+    names = [str(name) for name in table.columns[:FIRST_COLUMNS]]
+    frame = pd.DataFrame(
+        table.values[:FIRST_ROWS, :FIRST_COLUMNS],
+        columns=names,
+        index=pd.Index(table.rows[:FIRST_ROWS], name="row"),
+    )
+    if table.labels is not None:
+        heading = "known group"
+        while heading in names:
+            heading += "*"
+        frame.insert(0, heading, table.labels[:FIRST_ROWS])
+    return frame
+
+
+def _narrow(frame: pd.DataFrame) -> dict[str, Any]:
+    """Return the widths of columns with long names, which leave no room for the others."""
+    found = {name: 160 for name in frame.columns if len(name) > LONG_NAME}
+    if any(len(str(name)) > LONG_NAME for name in frame.index):
+        found["_index"] = 160
+    return {name: st.column_config.Column(width=width) for name, width in found.items()}
+
+
+def pictures_tab(table: Table) -> None:
+    """Draw the first rows as pictures, all in the same tones."""
+    image = table.image
+    assert image is not None
+    shown = min(FIRST_PICTURES, table.n_rows)
+    picture_row(table, range(shown))
+    low, high = extent(table)
+    st.caption(
+        f"The first {shown} of {table.n_rows:,} rows as pictures of {image.height} × {image.width} pixels, white for "
+        f"{low:.3g} to dark for {high:.3g}."
+    )
+
+
+def missing_tab(table: Table) -> None:
+    """Draw where cells are missing, and how many by column and row."""
+    if not table.n_missing:
+        st.caption("No cell is missing.")
+        return
+    for name in ("missing_map", "missing_columns", "missing_rows"):
+        chart(name, table)
+
+
+def correlation_tab(table: Table) -> None:
+    """Draw the correlations of the columns."""
+    chart("correlations", table)
+    if table.n_rows > MOST_ROWS:
+        st.caption(f"Of {MOST_ROWS:,} rows, evenly spaced in the table.")
+
+
+def chart(name: str, table: Table) -> None:
+    """Draw one figure of a table, made once."""
+    figure = _figure(name, table.fingerprint, [str(column) for column in table.columns[:200]], table)
+    st.plotly_chart(figure, config=_PLAIN, key=f"table_{name}", theme=None)
+
+
+# The table itself is left out of the key; values are known by their fingerprint, columns by their names.
+@st.cache_data(max_entries=12, show_spinner=False)
+def _figure(name: str, fingerprint: str, columns: list[str], _table: Table) -> Figure:
+    if name == "distributions":
+        return distributions_figure(_table)
+    if name == "missing_map":
+        return missing_map_figure(_table, height=380)
+    if name == "missing_columns":
+        return missing_share_figure(_table, "columns")
+    if name == "missing_rows":
+        return missing_share_figure(_table, "rows")
+    step = max(1, -(-_table.n_rows // MOST_ROWS))
+    return correlation_figure(_table.values[::step], _table.columns)

@@ -1,0 +1,47 @@
+"""Rows of a table as small pictures, side by side."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+
+import numpy as np
+import streamlit as st
+
+from acvb_core.data.table import Table
+from acvb_core.models.lfm.figures.pictures import image_uri, tones
+
+
+def extent(table: Table) -> tuple[float, float]:
+    """Return the smallest and largest value of a table of pixels and its background: the ends of its tones."""
+    background = [] if table.image is None else table.image.background.tolist()
+    values = [float(np.nanmin(table.values)), float(np.nanmax(table.values)), *background]
+    return float(np.nanmin(values)), float(np.nanmax(values))
+
+
+def picture_row(table: Table, rows: Sequence[int], captions: Sequence[str] | None = None) -> None:
+    """Draw some rows (0-based) of a table of pixels, all in the same tones.
+
+    Parameters
+    ----------
+    table : Table
+        With an image.
+    rows : sequence of int
+    captions : sequence of str, optional
+        Below each picture, shown as they are.
+    """
+    image = table.image
+    assert image is not None
+    low, high = extent(table)
+    told = [""] * len(rows) if captions is None else captions
+    pieces = []
+    for row, text in zip(rows, told, strict=True):
+        uri = image_uri(tones(image.picture(table.values[row]), low, high), 90)
+        # The pictures are the program's own PNGs; what a user calls them is escaped.
+        name = html.escape(str(table.rows[row]), quote=True)
+        below = f"<div style='font-size:0.75rem;color:#52606D'>{html.escape(text)}</div>" if text else ""
+        pieces.append(
+            f"<div style='width:72px;overflow:hidden'><img src='{uri}' alt='{name}' title='{name}' width='72' "
+            f"style='border:1px solid #D9E0E6;display:block'>{below}</div>"
+        )
+    st.html(f"<div style='display:flex;flex-wrap:wrap;gap:10px'>{''.join(pieces)}</div>")

@@ -1,0 +1,241 @@
+"""Reading tables of numbers: what each column is, what becomes of categories and constants, and a report at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import streamlit as st
+
+from acvb_core.core.errors import AcvbError
+from acvb_core.data.report import ReadReport
+from acvb_core.data.table import Table
+from acvb_core.data.tables.layout import TableLayout
+from acvb_core.data.tables.readers import inspect_table, load_table
+from pages.ui.lfm.overview_table import rows_tab
+from pages.ui.upload.reading import Reader, column_choice, column_places, guess_prefix
+from pages.ui.upload.upload_files import Brought, rewound
+
+_READ = "table_read"
+#: Places in the list of columns that stand for no column: the readers know better than a default.
+_AUTO, _NONE = -2, -1
+_CATEGORIES = {
+    "refuse": "refuse them",
+    "one-hot": "code each category as 0 and 1",
+    "leave-out": "leave them out",
+}
+_CONSTANTS = {"refuse": "refuse them", "leave-out": "leave them out"}
+#: Columns that are named in a sentence.
+_NAMED = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Draft:
+    """A table as it would be loaded, and what reading it found."""
+
+    table: Table
+    report: ReadReport
+
+    def __repr__(self) -> str:
+        """Return a constant: what decides the table is told with the choices."""
+        return "table"
+
+
+class TableReader(Reader):
+    """Delimited text, files of columns, and those of NumPy and SciPy."""
+
+    model = "lfm"
+    brought = "A table of numbers"
+    kind = "table"
+    asks_format = False
+    delimiters: ClassVar[dict[str, str]] = {
+        ",": "comma",
+        ";": "semicolon",
+        "\t": "tab",
+        "|": "bar |",
+        " ": "space",
+    }
+    unit = "line"
+    looks_at: ClassVar[dict[str, Any]] = {"decimal": None, "missing": ""}
+
+    def inspect(self, file: Brought, looking: dict[str, Any]) -> TableLayout:
+        """Propose how to read a file."""
+        return inspect_table(file, file.name, **_told(looking))
+
+    def look(self, prefix: str) -> None:
+        """Draw the decimal sign and the signs for missing cells."""
+        st.selectbox(
+            "Decimal sign",
+            [None, ".", ","],
+            format_func=lambda sign: {None: "recognise it", ".": "point", ",": "comma"}[sign],
+            key=f"{prefix}_decimal",
+            persist_state="session",
+        )
+        st.text_input(
+            "More signs for a missing cell",
+            key=f"{prefix}_missing",
+            placeholder="-999; unknown",
+            persist_state="session",
+            help="Blank, NA, N/A, NaN, null, none, ?, - and a point are known. Put a semicolon between several.",
+        )
+
+    def options(self, layout: TableLayout, prefix: str) -> dict[str, Any]:
+        """Draw which columns are not to be read, and which numbers are categories."""
+        if not layout.column_names:
+            return {}
+        columns = column_places(layout)
+        own = guess_prefix(prefix, layout)
+        return {
+            "leave_out": _several(layout, columns, "Columns to leave out", f"{own}_leave_out"),
+            "category_columns": _several(
+                layout, columns, "Columns whose numbers are categories", f"{own}_category_columns"
+            ),
+        }
+
+    def columns(self, layout: TableLayout, prefix: str) -> dict[str, Any]:
+        """Draw what names and groups the rows, and what becomes of the columns."""
+        own = guess_prefix(prefix, layout)
+        loading: dict[str, Any] = {}
+        if layout.column_names:
+            loading |= _rows(layout, own)
+            loading["categories"] = _policy(
+                "Columns of text", _CATEGORIES, f"{own}_categories", _CATEGORIES_HELP
+            )
+            if loading["categories"] == "refuse":
+                _say_text(layout, loading)
+        loading["constants"] = _policy("Constant columns", _CONSTANTS, f"{own}_constants", _CONSTANTS_HELP)
+        image = st.text_input(
+            "Pictures, height x width",
+            key=f"{own}_image",
+            placeholder="no pictures" if layout.column_names else "as the array has them",
+            persist_state="session",
+            help="Such as 8x8: the columns are the pixels of a picture, row by row. Features are then shown as "
+            "pictures.",
+        )
+        loading["image"] = image.strip() or None
+        loading["standardise"] = st.toggle(
+            "Standardise the columns",
+            True,
+            key=f"{own}_standardise",
+            persist_state="session",
+            help="Runs work on columns of mean 0 and standard deviation 1, so that units do not matter. What they "
+            "find is shown in the columns' own units. Off: where all columns are in one unit and their sizes matter.",
+        )
+        return loading
+
+    def draft(
+        self,
+        file: Brought,
+        layout: TableLayout,
+        looking: dict[str, Any],
+        loading: dict[str, Any],
+        prefix: str,
+    ) -> Draft:
+        """Read the table, once for each way to read it."""
+        key = repr((prefix, looking, loading))
+        known = st.session_state.get(_READ)
+        if known is None or known[0] != key:
+            self.forget()  # two large ones need not be held at once
+            with st.spinner("Reading"):
+                known = key, _read(file, looking, loading)
+            st.session_state[_READ] = known
+        found: Draft | AcvbError = known[1]
+        if isinstance(found, AcvbError):
+            raise found
+        return found
+
+    def preview(self, draft: Draft | None) -> None:
+        """Draw the report and the first rows of the table as it would be loaded."""
+        if draft is None:
+            return
+        st.markdown(f"**Read so, it is a table of {draft.table.size_text}**")
+        with st.container(gap="xsmall", key="table_report"):
+            for line in draft.report.lines():
+                st.text(f"• {line}")
+        rows_tab(draft.table)
+
+    def forget(self) -> None:
+        """Let go of the table."""
+        st.session_state.pop(_READ, None)
+
+    def load(
+        self, file: Brought, name: str | None, looking: dict[str, Any], loading: dict[str, Any], draft: Draft
+    ) -> tuple[Table, ReadReport]:
+        """Return the table that was read, under its name."""
+        return replace(draft.table, name=name or draft.table.name), draft.report
+
+
+_CATEGORIES_HELP = (
+    "Names, grades, colours. Coded, each category becomes a column “name=category” of 1 and 0. Columns of yes and no, "
+    "or true and false, are numbers in any case."
+)
+_CONSTANTS_HELP = (
+    "A column with one and the same value says nothing, and cannot be standardised. Constant pixels of pictures that "
+    "are left out are their background."
+)
+
+
+def _told(looking: dict[str, Any]) -> dict[str, Any]:
+    """Return what the readers are told of a file: format is always recognised, signs stand in one line."""
+    rest = {name: value for name, value in looking.items() if name not in ("format", "missing")}
+    return rest | {"missing": [sign for part in looking["missing"].split(";") if (sign := part.strip())]}
+
+
+def _read(file: Brought, looking: dict[str, Any], loading: dict[str, Any]) -> Draft | AcvbError:
+    """Return the table, or why it cannot be read so: that, too, is found out only once."""
+    try:
+        loaded = load_table(rewound(file), filename=file.name, **_told(looking), **loading)
+    except AcvbError as error:
+        return error
+    return Draft(loaded.table, loaded.report)
+
+
+def _rows(layout: TableLayout, own: str) -> dict[str, Any]:
+    """Draw which column names the rows, and which tells their known group."""
+    places = column_places(layout)
+    guess = (
+        "none found" if layout.row_column is None else layout.column_names[layout.row_column] or "the first"
+    )
+    names = {_AUTO: f"recognise them ({guess})", _NONE: "none: numbered"}
+    chosen = st.selectbox(
+        "Names of the rows",
+        [_AUTO, _NONE, *places],
+        format_func=lambda place: names.get(place) or layout.column_names[place],
+        key=f"{own}_row_labels",
+        persist_state="session",
+    )
+    groups = column_choice(
+        layout, own, "Known groups", places, None, "none",
+        "A class or kind of each row, to look at beside the features. No run ever sees it.",
+    )  # fmt: skip
+    row = {_AUTO: None, _NONE: False}.get(chosen, chosen)
+    return {"row_labels": row, "label_column": None if groups is False else groups}
+
+
+def _policy(label: str, names: dict[str, str], key: str, help: str) -> str:
+    chosen = st.selectbox(
+        label, list(names), format_func=names.get, key=key, persist_state="session", help=help
+    )
+    return str(chosen)
+
+
+def _several(layout: TableLayout, places: Sequence[int], label: str, key: str) -> tuple[int, ...]:
+    chosen = st.multiselect(
+        label, places, format_func=lambda place: layout.column_names[place], key=key, persist_state="session"
+    )
+    return tuple(chosen)
+
+
+def _say_text(layout: TableLayout, loading: dict[str, Any]) -> None:
+    """Say which columns look like text, where they would be refused."""
+    row = layout.row_column if loading["row_labels"] is None else loading["row_labels"]
+    apart = {at for at in (row, loading["label_column"]) if at is not None and at is not False}
+    text = [
+        name
+        for place, (name, kind) in enumerate(zip(layout.column_names, layout.kinds, strict=True))
+        if kind == "text" and place not in apart
+    ]
+    if text:
+        more = f" and {len(text) - _NAMED:,} more" if len(text) > _NAMED else ""
+        st.text(f"Columns that hold text: {', '.join(text[:_NAMED])}{more}.")
