@@ -12,8 +12,8 @@ from acvb_core.data.samples import SAMPLES  # noqa: E402
 from pages.ui.shared.models import FACES  # noqa: E402
 from pages.ui.shared.overview import forget_held_out, overview  # noqa: E402
 from pages.ui.shared.workspace import Dataset, Workspace, current  # noqa: E402
+from pages.ui.upload.form import READERS, Reading, files_of, show_layout, upload_form, uploaded_file  # noqa: E402
 from pages.ui.upload.problem import show_error  # noqa: E402
-from pages.ui.upload.upload import READERS, Reading, files_of, show_layout, upload_form, uploaded_file  # noqa: E402
 
 # In the order of the models, so that samples of one kind stand together.
 ORDER = sorted(SAMPLES, key=lambda name: list(FACES).index(SAMPLES[name].model))

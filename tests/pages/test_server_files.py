@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from acvb_core.core.errors import DataError
 from pages.ui.shared.workspace import Workspace
-from pages.ui.upload.upload_files import MOST_LISTED, rewound, server_files
+from pages.ui.upload.files import MOST_LISTED, rewound, server_files
 from tests.pages.session import WORKSPACE, Open, keys, texts
 
 TABLE = "a,b\n1,2\n3,4\n5,6\n"

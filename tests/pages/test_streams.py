@@ -18,14 +18,13 @@ from acvb_core.registry import methods_for
 from acvb_core.store.trained import load_model, save_model
 from acvb_core.views.comparison_table import comparison_table, same_documents
 from acvb_core.views.convergence import live_figure
-from pages.ui.lda import topic_files
+from pages.ui.lda import storage_choice, topic_files
 from pages.ui.lda.start_from import FILE
 from pages.ui.lda.topic_view import view_of
 from pages.ui.running.live import curves
 from pages.ui.shared import services
 from pages.ui.shared.picking import answer
 from pages.ui.shared.workspace import Dataset, Workspace
-from pages.ui.upload import upload_where
 from tests.pages.session import SECONDS, WORKSPACE, Open, jobs_of, keys, press, texts, until
 
 WORDS = (["cat", "dog", "fur", "pet", "paw"], ["sea", "ship", "wind", "sail", "salt"])
@@ -139,7 +138,7 @@ def test_texts_are_read_to_disk_and_found_again(open_app: Open) -> None:
 def test_what_does_not_fit_into_memory_is_kept_on_disk(
     open_app: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(upload_where, "available_memory", lambda: 1000)
+    monkeypatch.setattr(storage_choice, "available_memory", lambda: 1000)
     app = upload(open_app("data"), "texts.txt", lines())
     assert "1 kB is free" in texts(app)
     press(app, "load")

@@ -12,8 +12,8 @@ from acvb_core.data.relations.layout import COLUMN_FORMATS, GRAPH_FORMATS, Layou
 from acvb_core.data.relations.readers import inspect_source, load_relation
 from acvb_core.data.report import ReadReport
 from pages.ui.irm.sides import SIDES, keep_guess, sides_choice
-from pages.ui.upload.reading import Reader, column_choice, column_places, guess_prefix
-from pages.ui.upload.upload_files import Brought
+from pages.ui.upload.files import Brought
+from pages.ui.upload.reader import Reader, column_choice, column_places, guess_prefix
 
 
 class RelationReader(Reader):

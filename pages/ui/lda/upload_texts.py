@@ -20,12 +20,12 @@ from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.data.report import ReadReport
+from pages.ui.lda.storage_choice import choose_where
 from pages.ui.lda.tokeniser import tokeniser_form, tokeniser_preview
 from pages.ui.shared import services
-from pages.ui.upload.reading import Reader, column_choice, column_places, guess_prefix
-from pages.ui.upload.upload_files import Brought, rewound
-from pages.ui.upload.upload_parts import part_of
-from pages.ui.upload.upload_where import choose_where
+from pages.ui.upload.files import Brought, rewound
+from pages.ui.upload.parts import part_of
+from pages.ui.upload.reader import Reader, column_choice, column_places, guess_prefix
 
 _READ = "texts_read"
 

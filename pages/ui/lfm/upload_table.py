@@ -14,8 +14,8 @@ from acvb_core.data.table import Table
 from acvb_core.data.tables.layout import TableLayout
 from acvb_core.data.tables.readers import inspect_table, load_table
 from pages.ui.lfm.overview_table import rows_tab
-from pages.ui.upload.reading import Reader, column_choice, column_places, guess_prefix
-from pages.ui.upload.upload_files import Brought, rewound
+from pages.ui.upload.files import Brought, rewound
+from pages.ui.upload.reader import Reader, column_choice, column_places, guess_prefix
 
 _READ = "table_read"
 #: Places in the list of columns that stand for no column: the readers know better than a default.

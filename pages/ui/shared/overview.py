@@ -14,12 +14,12 @@ from acvb_core.registry import model_row
 from pages.ui.irm.overview_network import network_glance
 from pages.ui.irm.overview_relation import relation_glance
 from pages.ui.lda.overview_texts import corpus_glance
+from pages.ui.lda.storage_choice import batch_memory, need_text
 from pages.ui.lfm.overview_table import table_glance
 from pages.ui.shared import format as say
 from pages.ui.shared.glance import Glance
 from pages.ui.shared.models import FACES
 from pages.ui.shared.workspace import HELDOUT, HELDOUT_DOCUMENTS, Dataset, Workspace
-from pages.ui.upload.upload_where import batch_memory, need_text
 
 GLANCES: dict[str, Callable[[Any], Glance]] = {
     "irm": relation_glance,

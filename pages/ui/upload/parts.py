@@ -9,7 +9,7 @@ import streamlit as st
 
 from acvb_core.data.sources.columnar import FileChoices, inspect_choices
 from acvb_core.data.sources.frames import FrameChoices
-from pages.ui.upload.upload_files import Brought, rewound
+from pages.ui.upload.files import Brought, rewound
 
 _KEPT = "upload_choices"
 

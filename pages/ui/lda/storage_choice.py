@@ -14,8 +14,8 @@ from acvb_core.data.sources.text_lines import MAX_TEXT_BYTES
 from acvb_core.engine.free_memory import available_memory
 from acvb_core.registry import method_row, model_row
 from pages.ui.shared import format as say
-from pages.ui.upload.upload_files import Brought, rewound
-from pages.ui.upload.upload_parts import part_of
+from pages.ui.upload.files import Brought, rewound
+from pages.ui.upload.parts import part_of
 
 Where = Literal["memory", "disk"]
 #: Runs that the memory of batch methods is told for.

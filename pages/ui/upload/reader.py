@@ -12,7 +12,7 @@ import streamlit as st
 from acvb_core.core.errors import AcvbError
 from acvb_core.data.report import ReadReport
 from acvb_core.data.sources.formats import Kind
-from pages.ui.upload.upload_files import Brought
+from pages.ui.upload.files import Brought
 
 #: No column. False would equal the first column's position, and None a choice that was not made.
 _NONE = -1

@@ -21,9 +21,9 @@ from pages.ui.lda.upload_texts import TextReader
 from pages.ui.lfm.upload_table import TableReader
 from pages.ui.shared.overview import forget_held_out
 from pages.ui.shared.workspace import Dataset, Workspace
-from pages.ui.upload.reading import Reader
-from pages.ui.upload.upload_files import Brought, brought_file, identity, rewound
-from pages.ui.upload.upload_parts import choices_of, choose_part, part_prefix
+from pages.ui.upload.files import Brought, brought_file, identity, rewound
+from pages.ui.upload.parts import choices_of, choose_part, part_prefix
+from pages.ui.upload.reader import Reader
 
 READERS: dict[str, Reader] = {
     reader.model: reader for reader in (RelationReader(), TextReader(), TableReader())
