@@ -10,7 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acvb_core.core import averaging
-from acvb_core.core.averaging import BURN_IN_CAP, SETTLED, Averaged, AveragedState, SampleMean, match_clusters
+from acvb_core.core.averaging import (
+    BURN_IN_CAP,
+    BURN_IN_TOLERANCE,
+    AveragedInference,
+    AveragedState,
+    SampleMean,
+    match_clusters,
+)
 from acvb_core.core.clusters import renormalise
 from acvb_core.core.protocols import Posterior, SweepInfo
 from tests.engine.fakes import DOMAINS, Script, Scripted, small_problem, soft
@@ -27,7 +34,7 @@ def states_of(inference: Any, sweeps: int, seed: int = 0) -> list[tuple[Any, Swe
 
 
 def scripted_means(scripts: list[Script], burn_in: int) -> list[AveragedState]:
-    method = Averaged(Scripted(scripts), burn_in)
+    method = AveragedInference(Scripted(scripts), burn_in)
     return [state for state, _ in states_of(method, len(scripts) - 1)]
 
 
@@ -94,7 +101,7 @@ def test_without_the_alignment_the_mean_is_wrong(
 
 def test_posterior_is_the_mean_and_what_follows_from_the_sample_is_left_out(rng: np.random.Generator) -> None:
     scripts = [Script(**q) for q in history(rng, 5)]
-    method = Averaged(Scripted(scripts), 2)
+    method = AveragedInference(Scripted(scripts), 2)
     for sweep, (state, _) in enumerate(states_of(method, 5)):
         posterior, current = method.posterior(state), method.current(state)
         np.testing.assert_array_equal(current["rows"], scripts[sweep].rows)
@@ -153,7 +160,7 @@ def moving(step: float) -> list[Script]:
 
 
 def test_automatic_burn_in_ends_when_settled() -> None:
-    shaking, calm = moving(10 * SETTLED), moving(SETTLED / 2)
+    shaking, calm = moving(10 * BURN_IN_TOLERANCE), moving(BURN_IN_TOLERANCE / 2)
     scripts = [*shaking[:7], *[Script(shaking[6].rows, shaking[6].cols)], *calm[:3]]
     assert [state.samples for state in scripted_means(scripts, 0)][:8] == [0] * 7 + [1]
     assert scripted_means(calm, 0)[1].samples == 1
@@ -172,7 +179,7 @@ def test_automatic_burn_in_waits_for_moves_to_end(rng: np.random.Generator) -> N
 
 
 def test_automatic_burn_in_ends_at_its_cap() -> None:
-    scripts = moving(2 * SETTLED)
+    scripts = moving(2 * BURN_IN_TOLERANCE)
     samples = [state.samples for state in scripted_means(scripts, 0)]
     assert samples == [max(n - BURN_IN_CAP, 0) for n in range(len(scripts))]
     settling = [Script(s.rows, s.cols, settling=True) for s in scripts]
@@ -189,7 +196,7 @@ def test_burn_in_begins_again_after_a_move(rng: np.random.Generator, burn_in: in
         assert samples == [0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 2, 3]
     else:  # it has settled at once
         assert samples == [0, 1, 2, 3, 4, 1, 2, 3, 4, 5, 6, 7]
-    shaken = moving(2 * SETTLED)
+    shaken = moving(2 * BURN_IN_TOLERANCE)
     moved = [Script(s.rows, s.cols, moves={"split": 1} if n == 60 else None) for n, s in enumerate(shaken)]
     assert not any(state.samples for state in scripted_means(moved, 0))
 
@@ -200,7 +207,7 @@ def assert_lemmas(before: AveragedState, after: AveragedState, info: SweepInfo) 
     assert after.change is not None
     assert after.change <= 2.0 / s * (1 + 1e-14)  # exact, but for the last bits of the sums
     after_sweep = Posterior(after.mean, {name: (None, name) for name in DOMAINS}, averaged=DOMAINS)
-    old = averaging.aligned(before.mean, info.order, after_sweep)
+    old = averaging.align_arrays(before.mean, info.order, after_sweep)
     changes = []
     for name in DOMAINS:
         difference = after.mean[name] - old[name]
@@ -231,14 +238,14 @@ def test_lemma_bounds_are_met_by_the_worst_there_can_be() -> None:
     one, other = (np.tile(row, (5, 1)) for row in ([1.0, 0.0], [0.0, 1.0]))
     for s in (2, 3, 10, 50):
         scripts = [Script(one, one)] * (s + 1) + [Script(other, other)]
-        states = states_of(Averaged(Scripted(scripts), 1), s + 1)
+        states = states_of(AveragedInference(Scripted(scripts), 1), s + 1)
         scaled = assert_lemmas(states[-2][0], states[-1][0], states[-1][1])
         assert scaled == pytest.approx(2.0)
 
 
 def test_lemmas_hold_where_the_inner_method_alternates_for_ever() -> None:
     one, other = (np.tile(row, (5, 1)) for row in ([1.0, 0.0], [0.0, 1.0]))
-    states = states_of(Averaged(Scripted([Script(q, q) for q in (one, other) * 40]), 1), 79)
+    states = states_of(AveragedInference(Scripted([Script(q, q) for q in (one, other) * 40]), 1), 79)
     for (before, _), (after, info) in zip(states[2:-1], states[3:], strict=True):
         assert_lemmas(before, after, info)
     np.testing.assert_allclose(states[-1][0].mean["rows"], 0.5)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acvb_core.core.averaging import Averaged, blend
+from acvb_core.core.averaging import AveragedInference, blend
 from acvb_core.core.protocols import (
     Checkpoint,
     Posterior,
@@ -85,8 +85,8 @@ def test_topics_that_change_places_are_followed_in_every_mean(seed: int) -> None
         place = place[order]
         places.append(place)
         scripts.append((q[:, place], order))
-    plain = states_of(Averaged(ScriptedTopics([(q, None) for q in true]), 2), 7)
-    moved = states_of(Averaged(ScriptedTopics(scripts), 2), 7)
+    plain = states_of(AveragedInference(ScriptedTopics([(q, None) for q in true]), 2), 7)
+    moved = states_of(AveragedInference(ScriptedTopics(scripts), 2), 7)
     for sweep in range(3, 8):
         (one, q), (other, turned) = plain[sweep - 1], moved[sweep - 1]
         mean = np.mean(true[3 : sweep + 1], axis=0)

@@ -119,14 +119,14 @@ def test_python_example_runs(
 
 
 def test_constants_named_in_the_text() -> None:
-    from acvb_core.core.averaging import BURN_IN_CAP, SETTLED
+    from acvb_core.core.averaging import BURN_IN_CAP, BURN_IN_TOLERANCE
     from acvb_core.data.split import MAX_ENTRIES
     from acvb_core.engine.stopping import worst_case_sweeps
     from acvb_core.models.irm.moves.moves import MOVES_EVERY, MOVES_FROM
 
     flat = " ".join(TEXT.split())
     assert f"{worst_case_sweeps(1e-5):,} sweeps for 1e-5" in flat
-    assert f"less than {SETTLED:.0e}".replace("e-0", "e-") in flat
+    assert f"less than {BURN_IN_TOLERANCE:.0e}".replace("e-0", "e-") in flat
     assert f"latest after {BURN_IN_CAP} sweeps" in flat
     assert f"After {MOVES_FROM} sweeps, and every {MOVES_EVERY} until" in flat
     assert f"At most {MAX_ENTRIES // 1_000_000} million entries" in flat

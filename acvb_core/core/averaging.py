@@ -29,7 +29,7 @@ from acvb_core.core.protocols import (
 )
 
 #: Burn-in is over when the responsibilities move less than this in a sweep (mean over objects of the L1 norm).
-SETTLED = 1e-3
+BURN_IN_TOLERANCE = 1e-3
 #: … or after this many sweeps, settled or not.
 BURN_IN_CAP = 100
 
@@ -87,7 +87,7 @@ class _RunningMean:
 
 
 @dataclass(frozen=True)
-class Averaged(_RunningMean):
+class AveragedInference(_RunningMean):
     """ACVB: any `Inference`, answered by the running mean of its responsibilities after burn-in.
 
     Attributes
@@ -122,9 +122,9 @@ class Averaged(_RunningMean):
             if not self._burn_in_over(state, swept, posterior, info):
                 return swept, info
             return self._first(swept, new), info
-        old = aligned(state.mean, info.order, posterior)
+        old = align_arrays(state.mean, info.order, posterior)
         before = self.inner.posterior(state.inner).n_clusters()
-        if any(old[name].shape != new[name].shape for name in new) or _dropped(before, info.order):
+        if any(old[name].shape != new[name].shape for name in new) or _drops_clusters(before, info.order):
             return self._first(swept, new), info
         samples = state.samples + 1
         mean = {name: old[name] + (new[name] - old[name]) / samples for name in new}
@@ -170,12 +170,12 @@ class Averaged(_RunningMean):
         if swept.sweeps > BURN_IN_CAP:
             return True
         if info.change is not None:
-            return info.change < SETTLED
-        old = aligned(averaged_arrays(self.inner.posterior(state.inner)), info.order, posterior)
-        return mean_l1_change(averaged_arrays(posterior), old) < SETTLED
+            return info.change < BURN_IN_TOLERANCE
+        old = align_arrays(averaged_arrays(self.inner.posterior(state.inner)), info.order, posterior)
+        return mean_l1_change(averaged_arrays(posterior), old) < BURN_IN_TOLERANCE
 
 
-def aligned(
+def align_arrays(
     arrays: Mapping[str, Array], order: Mapping[str, Array] | None, posterior: Posterior
 ) -> dict[str, Array]:
     """Return averaged arrays in the order of clusters after a sweep.
@@ -202,7 +202,7 @@ def averaged_arrays(posterior: Posterior) -> dict[str, Array]:
     return {name: posterior.arrays[name] for name in posterior.averaged}
 
 
-def _dropped(before: Mapping[str, int], order: Mapping[str, Array] | None) -> bool:
+def _drops_clusters(before: Mapping[str, int], order: Mapping[str, Array] | None) -> bool:
     return order is not None and any(len(order[domain]) < before[domain] for domain in order)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from acvb_core.core.averaging import aligned, averaged_arrays
+from acvb_core.core.averaging import align_arrays, averaged_arrays
 from acvb_core.core.clusters import mean_l1_change
 from acvb_core.core.protocols import Checkpoint, Posterior, Responsibilities, SweepInfo, no_checkpoint
 from acvb_core.engine.compilation import compile_for
@@ -219,7 +219,7 @@ class _Runner:
         if change is None:
             before = inference.current(last.state)
             change = mean_l1_change(
-                averaged_arrays(current), aligned(averaged_arrays(before), info.order, current)
+                averaged_arrays(current), align_arrays(averaged_arrays(before), info.order, current)
             )
         due = sweep % self.schedule.bound == 0
         bound, loo = None, info.pseudo_loo

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from acvb_core.core.averaging import Averaged
+from acvb_core.core.averaging import AveragedInference
 from acvb_core.models.lda.gibbs import GibbsLda
 from tests.reference.lda_cases import LdaCase, random_case
 from tests.reference.lda_enumeration import joint_table, posterior, posterior_counts, token_marginals
@@ -28,7 +28,9 @@ def test_frequencies_and_averages(name: str) -> None:
     """How often each assignment is drawn, and the averaged counts, which are the exact expectations."""
     case: LdaCase = CASES[name]
     table = joint_table(case.triplets, case.alpha, case.beta)
-    chain = Averaged(GibbsLda(entries_of(case.triplets), case.size, hyper_of(case)), BURN_IN, track=False)
+    chain = AveragedInference(
+        GibbsLda(entries_of(case.triplets), case.size, hyper_of(case)), BURN_IN, track=False
+    )
     state = chain.init(np.random.default_rng(0))
     drawn = np.empty((SWEEPS, len(table.tokens.words)), dtype=np.int64)
     loo = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from acvb_core.core.averaging import Averaged
+from acvb_core.core.averaging import AveragedInference
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.problem import pose
@@ -18,7 +18,7 @@ CORPUS = Corpus.build(np.array([[1, 2], [3, 0]]))
 def test_alpha_is_shared_out_or_given_and_never_next_to_nothing(method: str) -> None:
     for given, expected in ((0.0, 5.0 / 4), (0.3, 0.3)):
         inference = pose(CORPUS, method, {"k": 4, "alpha": given}).inference
-        start = (inference.inner if isinstance(inference, Averaged) else inference).start
+        start = (inference.inner if isinstance(inference, AveragedInference) else inference).start
         np.testing.assert_allclose(start.alpha, expected)
     with pytest.raises(ParameterError, match=r"0, for 5 / k, or at least 0\.0001"):
         pose(CORPUS, method, {"alpha": 1e-30})

@@ -14,7 +14,7 @@ from acvb_core.engine.run import run
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.models.lfm.cells import Cells
 from acvb_core.models.lfm.fab.fab import Fab
-from acvb_core.models.lfm.fab.moves import INDIFFERENT, _candidates, find_move, turn
+from acvb_core.models.lfm.fab.moves import INDIFFERENT, _candidates, find_move, flip_features
 from acvb_core.models.lfm.state import FabState
 from tests.reference.dense_lfm import Features, predictive_moments
 
@@ -132,7 +132,7 @@ def test_a_turn_leaves_every_prediction_as_it_is(mode: str, missing: float) -> N
     cells = Cells.of(with_holes(TRUTH.table, missing))
     fab, state = at_truth(mode, cells)
     common = started(fab, np.vstack([1.0 - state.mu[:2], state.mu[2:]]))
-    found = turn(cells, common, fab.penalty)
+    found = flip_features(cells, common, fab.penalty)
     assert found is not None
     turned, number = found
     assert number == 2
@@ -163,17 +163,17 @@ def test_the_side_taken_is_the_rarer_or_where_that_hardly_matters_the_positive(
     state = started(fab, np.where(has, 0.999, 0.001)[None])
     gain = 1.5 * np.log(state.shares / (1.0 - state.shares))
     assert (np.abs(gain) > INDIFFERENT).all() == (abs(share - 0.5) > 0.35)
-    turned = turn(cells, state, fab.penalty)
+    turned = flip_features(cells, state, fab.penalty)
     assert (turned is not None) == expected
     if turned is not None:
         assert turned[0].mu == pytest.approx(1.0 - state.mu)
-        assert turn(cells, turned[0], fab.penalty) is None
+        assert flip_features(cells, turned[0], fab.penalty) is None
 
 
 def test_em_has_no_rarer_side() -> None:
     fab, state = at_truth("dof")
     signs = np.sign(state.fit.weights.sum(axis=1))
-    turned = turn(
+    turned = flip_features(
         CELLS, started(fab, np.where(signs[:, None] > 0, 1.0 - state.mu, state.mu)), PENALTIES["em"]
     )
     assert turned is not None

@@ -159,7 +159,7 @@ def test_conjugate_gradients_lead_to_the_exact_fit(name: str, monkeypatch: pytes
     cells, mu = cells_of(x), state.objects.T.copy()
     wanted = fit_weights(cells, mu)
     monkeypatch.setattr(least_squares, "_EXACT_UP_TO", 0)
-    monkeypatch.setattr(least_squares, "_by_column", None)
+    monkeypatch.setattr(least_squares, "_solve_by_column", None)
     for start in (None, fit_of(x, state)):
         found = fit_weights(cells, mu, start)
         assert found.squared_error == pytest.approx(wanted.squared_error, abs=1e-4)

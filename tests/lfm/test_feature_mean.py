@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, Unaveraged, no_checkpoint
-from acvb_core.models.lfm.feature_mean import FeatureMean, match_features
+from acvb_core.models.lfm.feature_mean import FeatureMean, place_features
 from acvb_core.models.lfm.ibp.ibp import AXES
 
 N, D = 40, 5
@@ -134,13 +134,13 @@ def test_change_is_that_of_the_mean() -> None:
 
 def test_features_that_hardly_agree_are_not_the_same() -> None:
     rng = np.random.default_rng(3)
-    matched = match_features(Z, (rng.random((N, 2)) < 0.5).astype(float))
+    matched = place_features(Z, (rng.random((N, 2)) < 0.5).astype(float))
     np.testing.assert_array_equal(matched.place, [3, 4])
     assert matched.width == 5
     near = Z[:, [1]].copy()
     near[1] = 1.0
-    assert match_features(Z, near).place.tolist() == [1]
-    assert match_features(Z, np.ones((N, 1))).width == 4  # what all objects have correlates with nothing
+    assert place_features(Z, near).place.tolist() == [1]
+    assert place_features(Z, np.ones((N, 1))).width == 4  # what all objects have correlates with nothing
 
 
 def test_names_of_features_do_not_add_up_without_end() -> None:

@@ -22,7 +22,7 @@ from acvb_core.models.lfm.ibp.ibp import (
     WEIGHT_PRIOR,
     IbpGibbs,
     IbpState,
-    upright,
+    choose_sides,
 )
 from acvb_core.models.lfm.ibp.weights import Widths, draw_weights, moments, weight_posterior
 
@@ -278,7 +278,7 @@ def test_units_make_no_difference_where_the_table_is_not_standardised() -> None:
 def test_features_are_shown_upright() -> None:
     z = np.array([[1.0, 1.0, 1.0], [0.0, 1.0, 0.0], [0.0, 1.0, 1.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0]])
     weights = np.array([[0.5, 0.5], [-2.0, 1.0], [-1.0, -1.0], [3.0, -1.0]])
-    shown, turned = upright(z, weights)
+    shown, turned = choose_sides(z, weights)
     np.testing.assert_array_equal(shown[:, 0], 1.0 - z[:, 0])
     np.testing.assert_array_equal(shown[:, 1:], z[:, 1:])  # the second is too common to be turned
     np.testing.assert_allclose(turned[0] + shown @ turned[1:], weights[0] + z @ weights[1:])

@@ -17,11 +17,11 @@ from acvb_core.data.synthetic_mixtures import block_images, planted_features
 from acvb_core.data.table import Table
 from acvb_core.models.lfm.cells import Cells
 from acvb_core.models.lfm.half_normal import divergence, moments
-from acvb_core.models.lfm.meibp.kernels import climb, double_greedy, improve, value
+from acvb_core.models.lfm.meibp.kernels import climb, double_greedy, improve_set, value
 from acvb_core.models.lfm.meibp.meibp import MeibpState, SubmodularIbp
 from acvb_core.models.lfm.meibp.state import (
     Meibp,
-    choose,
+    choose_all,
     learn_rest,
     learn_weights,
     log_prior,
@@ -100,7 +100,7 @@ def test_choice_is_worth_a_third_of_the_best_and_no_less_than_before(size: int) 
         least = (worth.max() - worth.min()) / 3.0
         assert direct_value(u, q, found) - worth.min() >= least - 1e-9
         now = rng.integers(0, 2, size).astype(np.int8)
-        differ = improve(u, q, now.copy(), found)
+        differ = improve_set(u, q, now.copy(), found)
         reached = direct_value(u, q, found)
         assert differ == (found != now).sum()
         assert value(u, q, found) == pytest.approx(reached)
@@ -142,7 +142,7 @@ def test_choice_for_one_object_against_the_bound_of_every_set(missing: float) ->
         one = Cells(x[:1], None if cells.observed is None else cells.observed[:1], np.ones(5))
         alone = replace(state, z=state.z[:1])
         every = [data_terms(one, replace(alone, z=z[None])) for z in subsets(4)]
-        chosen, changed = choose(one, alone, MOST)
+        chosen, changed = choose_all(one, alone, MOST)
         reached = data_terms(one, chosen)
         assert reached >= every[-1] - 1e-9  # the set before: all of them
         assert reached >= min(every) + (max(every) - min(every)) / 3.0
@@ -180,7 +180,7 @@ def test_bound_of_one_feature_is_below_the_evidence_and_is_what_quadrature_says(
         logs.append(sum(parts) + log_prior(np.array([z.sum()]), 3, state.alpha, 1))
     evidence = logsumexp(logs)
     for _ in range(50):
-        state = learn_weights(cells, choose(cells, state, 1)[0])
+        state = learn_weights(cells, choose_all(cells, state, 1)[0])
         if not state.n_features:
             break
         assert lower_bound(cells, state, 1) < evidence
@@ -240,7 +240,7 @@ def test_complete_table_is_one_with_every_cell_known() -> None:
 
 
 def step_by_step(cells: Cells, state: Meibp) -> list[Meibp]:
-    chosen, _ = choose(cells, state, MOST)
+    chosen, _ = choose_all(cells, state, MOST)
     learned = learn_weights(cells, chosen)
     return [chosen, learned, learn_rest(cells, learned, MOST)]
 

@@ -14,7 +14,7 @@ from acvb_core.models.lfm import model as under_test
 from acvb_core.models.lfm.cells import Cells
 from acvb_core.models.lfm.fab.fab import Fab
 from acvb_core.models.lfm.model import LfmModel
-from acvb_core.models.lfm.state import posterior_of
+from acvb_core.models.lfm.state import build_posterior
 from tests.reference import dense_lfm as dense
 from tests.reference.dense_lfm import Features
 from tests.reference.lfm_cases import random_case
@@ -32,7 +32,7 @@ def problem(
     spread = np.random.default_rng(1).uniform(0.1, 0.6, (size, 4))
     table = Table.build(SHIFT + UNIT * x, columns=["a", "b", "share", "d"], standardise=standardise)
     unit = np.ones(4) if standardise else table.moments.sd
-    posterior = posterior_of(
+    posterior = build_posterior(
         state.objects,
         state.weights * unit,
         state.pi,

@@ -12,7 +12,7 @@ from acvb_core.data.synthetic_mixtures import PlantedFeatures, block_images, pla
 from acvb_core.models.lfm.cells import Cells
 from acvb_core.models.lfm.fab import fab
 from acvb_core.models.lfm.fab.fab import Fab
-from acvb_core.models.lfm.fab.recode import recoded
+from acvb_core.models.lfm.fab.recode import recode_pair
 from acvb_core.models.lfm.state import FabState, Penalty
 
 PENALTY = Penalty()
@@ -67,7 +67,7 @@ def mixed() -> FabState:
 
 def test_a_mixed_pair_is_told_apart(mixed: FabState) -> None:
     assert n_found(mixed) == 8
-    better = recoded(cells(), mixed, PENALTY)
+    better = recode_pair(cells(), mixed, PENALTY)
     assert better is not None
     assert better.bound > mixed.bound + 1000
     assert n_found(better) == 10
@@ -79,7 +79,7 @@ def test_missing_cells_are_left_out(mixed: FabState) -> None:
     """What stands in a missing cell is of no account."""
     given = cells(0.2)
     begun = mixed.with_activations(given, mixed.mu, PENALTY)
-    better = recoded(given, begun, PENALTY)
+    better = recode_pair(given, begun, PENALTY)
     assert better is not None
     assert n_found(better) == 10
 
@@ -88,13 +88,13 @@ def test_a_run_tells_of_it_and_ends_with_the_planted_features(mixed: FabState) -
     state, told = finished(cells())
     assert "recoded" in told
     assert (n_found(state), state.n_features) == (10, 10)
-    assert recoded(cells(), state, PENALTY) is None  # independent features stay as they are
+    assert recode_pair(cells(), state, PENALTY) is None  # independent features stay as they are
     assert state.bound > mixed.bound
 
 
 def test_one_feature_has_no_pair(mixed: FabState) -> None:
     one = mixed.with_activations(cells(), mixed.mu[:1], PENALTY)
-    assert recoded(cells(), one, PENALTY) is None
+    assert recode_pair(cells(), one, PENALTY) is None
 
 
 def test_it_does_not_turn_features_back() -> None:

@@ -9,7 +9,7 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Posterior
 from acvb_core.data.table import Table
 from acvb_core.models.lfm.reconstruction import Reconstruction, reconstruct, row_position
-from acvb_core.models.lfm.state import posterior_of
+from acvb_core.models.lfm.state import build_posterior
 
 
 def a_table(*, standardise: bool = True) -> Table:
@@ -21,7 +21,7 @@ def a_table(*, standardise: bool = True) -> Table:
 
 def a_posterior(n_features: int = 2) -> Posterior:
     rng = np.random.default_rng(4)
-    return posterior_of(
+    return build_posterior(
         rng.random((7, n_features)),
         rng.normal(size=(n_features, 3)),
         np.full(n_features, 0.5),

@@ -9,7 +9,7 @@ from acvb_core.data.synthetic_mixtures import planted_features
 from acvb_core.data.table import Table
 from acvb_core.models.lfm import start
 from acvb_core.models.lfm.cells import Cells
-from acvb_core.models.lfm.start import independent_start, principal_scores, random_start, standing_out
+from acvb_core.models.lfm.start import count_components, independent_start, principal_scores, random_start
 
 from .fab_cases import with_holes
 
@@ -51,7 +51,7 @@ def test_nothing_stands_out_of_noise() -> None:
         for shape in ((200, 20), (60, 60), (30, 100)):
             x = np.random.default_rng(seed).normal(size=shape)
             singular = np.linalg.svd(x - x.mean(axis=0), compute_uv=False)
-            assert standing_out(singular, shape) == 0
+            assert count_components(singular, shape) == 0
             assert principal_scores(Cells.of(Table.build(x))).shape[1] == 1
 
 

@@ -15,8 +15,8 @@ from scipy.optimize import approx_fprime, linear_sum_assignment, minimize_scalar
 from acvb_core.data.synthetic_mixtures import block_images
 from acvb_core.models.lfm.cells import Cells
 from acvb_core.models.lfm.vb.state import VbPrior, VbState, lower_bound
-from acvb_core.models.lfm.vb.steps import expected_errors, gains_of_turning, update_activations
-from acvb_core.models.lfm.vb.vb import DEAD, WARM, VariationalLfm, living, taken
+from acvb_core.models.lfm.vb.steps import expected_errors, flip_gains, update_activations
+from acvb_core.models.lfm.vb.vb import DEAD, WARM, VariationalLfm, live_features, take_features
 from acvb_core.models.lfm.vb.weights import Sums, update_weights, weight_variance
 from tests.reference import dense_lfm_vb as dense
 
@@ -216,7 +216,7 @@ def test_what_turning_gains_is_what_the_bound_gains(missing: bool) -> None:
     cells = cells_of(table(missing))
     method = VariationalLfm(cells, K)
     state = method._with_priors(state_of(13))
-    gains = gains_of_turning(
+    gains = flip_gains(
         cells, state.nu, Sums.of(cells, state.nu), state.variances, state.precision, method.prior.first
     )
     before, expected = bound(cells, state, method.prior), []
@@ -238,16 +238,16 @@ def test_feature_that_nobody_has_changes_nothing_when_it_is_dropped(missing: boo
     nu = state_of(15).nu
     nu[:, 0] = 0.0
     state = fitted(cells, method._with_priors(replace(state_of(15), nu=nu)))
-    fewer = taken(state, living(state.nu))
+    fewer = take_features(state, live_features(state.nu))
     assert fewer.means.shape == (1, D)
     assert bound(cells, fewer, method.prior) == pytest.approx(bound(cells, state, method.prior), abs=1e-9)
 
 
 def test_feature_of_less_than_an_object_lives_until_it_has_next_to_nothing() -> None:
     nu = np.array([[0.004, 0.01, 0.9], [0.004, 0.02, 0.8]])
-    assert living(nu).tolist() == [2, 1]
+    assert live_features(nu).tolist() == [2, 1]
     state = replace(state_of(17, 3), nu=nu)
-    fewer = taken(state, living(nu))
+    fewer = take_features(state, live_features(nu))
     for name in ("tau", "means", "variances"):
         np.testing.assert_array_equal(getattr(fewer, name), getattr(state, name)[[2, 1]])
     np.testing.assert_array_equal(fewer.nu, nu[:, [2, 1]])

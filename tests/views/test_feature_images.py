@@ -10,7 +10,15 @@ import pytest
 
 from acvb_core.data.tables.image import Image
 from acvb_core.models.lfm.figures.feature_images import feature_image_figure, feature_images_figure
-from acvb_core.models.lfm.figures.pictures import ABOVE, BELOW, EMPTY, MISSING, drawn_aspect, tones, two_sided
+from acvb_core.models.lfm.figures.pictures import (
+    ABOVE,
+    BELOW,
+    EMPTY,
+    MISSING,
+    diverging_colours,
+    picture_aspect,
+    tones,
+)
 from acvb_core.views.theme import INK, cluster_colour
 from tests.views.reading import numbers, pixels, trace
 
@@ -26,7 +34,7 @@ WEIGHTS = np.array([[2.0, -4.0, 0.0, 1.0, -1.0], [0.5, 0.5, 0.5, 0.5, 0.5]])
 
 
 def test_colours_go_both_ways_from_white() -> None:
-    found = two_sided([-2.0, -1.0, 0.0, 1.0, 9.0, np.nan], 2.0)
+    found = diverging_colours([-2.0, -1.0, 0.0, 1.0, 9.0, np.nan], 2.0)
     assert found[0].tolist() == list(BELOW)
     assert found[1].tolist() == [144, 178, 214]
     assert found[2].tolist() == [255, 255, 255]
@@ -65,8 +73,8 @@ def test_all_features_share_a_scale(image: Image) -> None:
     )
     baseline, first, second = (pixels(p, 2, 3) for p in figure["layout"]["images"])
     framed = np.array([[2.0, np.nan, -4.0], [0.0, 1.0, -1.0]])
-    assert (first == two_sided(framed, 4.0)).all()
-    assert (second == two_sided(np.where(np.isnan(framed), np.nan, 0.5), 4.0)).all()
+    assert (first == diverging_colours(framed, 4.0)).all()
+    assert (second == diverging_colours(np.where(np.isnan(framed), np.nan, 0.5), 4.0)).all()
     # The baseline has tones of its own, and shows what is left out as it was.
     assert (baseline == tones([[0.0, 5.0, 10.0], [5.0, 5.0, 5.0]], 0.0, 10.0)).all()
     features = trace(figure, "features")
@@ -110,9 +118,9 @@ def test_without_features_there_is_the_baseline(image: Image) -> None:
 
 
 def test_pictures_keep_their_shape_as_far_as_can_be_seen() -> None:
-    assert drawn_aspect(Image.whole(2, 3)) == pytest.approx(2 / 3)
-    assert drawn_aspect(Image.whole(1, 100)) == 0.25
-    assert drawn_aspect(Image.whole(100, 1)) == 4.0
+    assert picture_aspect(Image.whole(2, 3)) == pytest.approx(2 / 3)
+    assert picture_aspect(Image.whole(1, 100)) == 0.25
+    assert picture_aspect(Image.whole(100, 1)) == 4.0
 
 
 def test_many_large_pictures_stay_small() -> None:

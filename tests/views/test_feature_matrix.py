@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acvb_core.models.lfm.figures.feature_matrix import activation_order, binned, feature_matrix_figure
-from acvb_core.models.lfm.figures.known_strip import LABEL_COLOURS, strip_of
+from acvb_core.models.lfm.figures.feature_matrix import activation_order, bin_objects, feature_matrix_figure
+from acvb_core.models.lfm.figures.known_strip import LABEL_COLOURS, build_strip
 from acvb_core.models.lfm.figures.pictures import EMPTY, tones
 from acvb_core.views.theme import OTHERS_COLOUR, cluster_colour
 from tests.views.conftest import AWKWARD_WORDS, texts_of
@@ -68,7 +68,7 @@ def test_bins_hold_every_object_once() -> None:
     rng = np.random.default_rng(0)
     z = rng.random((1003, 4))
     order = rng.permutation(1003)
-    bins = binned(z, order, 3, 1003, 7)
+    bins = bin_objects(z, order, 3, 1003, 7)
     sizes = np.diff(bins.borders)
     assert bins.borders[[0, -1]].tolist() == [3, 1003]
     assert sizes.max() - sizes.min() <= 1
@@ -112,14 +112,14 @@ def test_known_labels_stand_beside_their_objects() -> None:
 
 def test_rare_labels_share_a_colour_and_bins_show_the_most_frequent() -> None:
     labels = np.array([f"l{i:02d}" for i in range(12) for _ in range(20 - i)], dtype=object)
-    strip = strip_of(labels, np.arange(len(labels) + 1))
+    strip = build_strip(labels, np.arange(len(labels) + 1))
     assert strip.names == [f"l{i:02d}" for i in range(10)]
     assert strip.others == 2
     assert strip.colours()[-1, 0].tolist() == [int(OTHERS_COLOUR[i : i + 2], 16) for i in (1, 3, 5)]
     assert "2 other labels" in [t["name"] for t in strip.legend()]
-    coarse = strip_of(np.array(["a", "b", "b", None, None, "a"], dtype=object), np.array([0, 3, 5, 6]))
+    coarse = build_strip(np.array(["a", "b", "b", None, None, "a"], dtype=object), np.array([0, 3, 5, 6]))
     assert [coarse.names[i] if i >= 0 else None for i in coarse.top] == ["b", None, "a"]
-    nobody = strip_of(np.array([None, None], dtype=object), np.array([0, 2]))
+    nobody = build_strip(np.array([None, None], dtype=object), np.array([0, 2]))
     assert nobody.top.tolist() == [-1]
     assert [t["name"] for t in nobody.legend()] == ["not known"]
 

@@ -7,8 +7,8 @@ import plotly.graph_objects as go
 import pytest
 
 from acvb_core.data.tables.image import Image
-from acvb_core.models.lfm.figures.object_steps import heading, object_steps
-from acvb_core.models.lfm.figures.pictures import EMPTY, MISSING, tones, two_sided
+from acvb_core.models.lfm.figures.object_steps import object_heading, object_steps
+from acvb_core.models.lfm.figures.pictures import EMPTY, MISSING, diverging_colours, tones
 from acvb_core.models.lfm.figures.reconstruction_bars import reconstruction_bars_figure
 from acvb_core.models.lfm.figures.reconstruction_images import reconstruction_images_figure
 from acvb_core.models.lfm.reconstruction import Reconstruction
@@ -60,11 +60,11 @@ def test_what_is_explained_is_of_the_known_cells_in_standard_deviations() -> Non
 
 
 def test_the_heading_tells_what_is_missing_and_where_features_mislead() -> None:
-    assert "1 of 4 cells missing" in heading(object_steps(made(), VALUE), "<b>x")
-    assert "&lt;b&gt;x" in heading(object_steps(made(), VALUE), "<b>x")
+    assert "1 of 4 cells missing" in object_heading(object_steps(made(), VALUE), "<b>x")
+    assert "&lt;b&gt;x" in object_heading(object_steps(made(), VALUE), "<b>x")
     away = object_steps(made(), BASELINE - 1.0)
-    assert "lead away" in heading(away, "x")
-    assert "missing" not in heading(away, "x")
+    assert "lead away" in object_heading(away, "x")
+    assert "missing" not in object_heading(away, "x")
 
 
 def image() -> Image:
@@ -96,9 +96,9 @@ def test_pictures_go_from_the_baseline_to_the_reconstruction() -> None:
     assert shown[0][1, 0].tolist() == list(MISSING)
     limit = max(np.abs(step.added).max() for step in steps.steps)
     for picture, step in zip(shown[6:], steps.steps, strict=False):
-        assert (picture == two_sided(framed(step.added), limit)).all()
-    left = two_sided(framed(np.nan_to_num(steps.residual), 0.0), limit)
-    left[1, 0], left[1, 2] = MISSING, two_sided(0.0, 1.0)
+        assert (picture == diverging_colours(framed(step.added), limit)).all()
+    left = diverging_colours(framed(np.nan_to_num(steps.residual), 0.0), limit)
+    left[1, 0], left[1, 2] = MISSING, diverging_colours(0.0, 1.0)
     assert (shown[-1] == left).all()
     frames = [shape["line"]["color"] for shape in figure["layout"]["shapes"]]
     assert frames[2:5] == [cluster_colour(2), cluster_colour(1), LINE]

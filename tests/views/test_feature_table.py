@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from acvb_core.data.table import Table
 from acvb_core.models.lfm.figures.correlation_map import MOST_CORRELATED, correlation_figure, correlations
-from acvb_core.models.lfm.figures.missing_map import missing_map_figure, shares
+from acvb_core.models.lfm.figures.missing_map import missing_map_figure, missing_shares
 from acvb_core.models.lfm.figures.pictures import MISSING
 from acvb_core.models.lfm.figures.table_figures import (
     distributions_figure,
@@ -84,7 +84,7 @@ def test_missing_cells_are_orange_where_they_are() -> None:
 
 def test_bins_of_a_large_table_hold_every_cell_once() -> None:
     missing = np.random.default_rng(0).random((1003, 17)) < 0.3
-    share, rows, columns = shares(missing, 10)
+    share, rows, columns = missing_shares(missing, 10)
     assert share.shape == (10, 10)
     assert (share * np.outer(np.diff(rows), np.diff(columns))).sum() == pytest.approx(missing.sum())
     part = missing[rows[3] : rows[4], columns[7] : columns[8]]

@@ -13,12 +13,12 @@ from acvb_core.models.lfm.figures.feature_words import (
     MOST_CLUSTERED,
     axis_names,
     nothing_figure,
-    short,
+    signed_text,
     similar_order,
     value_text,
 )
 from acvb_core.models.lfm.figures.pictures import largest, robust_end
-from acvb_core.models.lfm.figures.weight_map import pooled, weight_map_figure
+from acvb_core.models.lfm.figures.weight_map import pool_columns, weight_map_figure
 from acvb_core.views.labels import MOST_CHARACTERS
 from acvb_core.views.theme import cluster_colour, rgba
 from tests.views.conftest import AWKWARD_WORDS, texts_of
@@ -159,8 +159,8 @@ def test_one_extreme_weight_does_not_hide_the_others() -> None:
 
 def test_of_too_many_columns_the_largest_of_neighbours_are_drawn() -> None:
     values = np.array([[1.0, -3.0, 2.0, 0.5, 0.0, -0.1]])
-    assert pooled(values, 3).tolist() == [[-3.0, 2.0, -0.1]]
-    assert pooled(values, 6) is values
+    assert pool_columns(values, 3).tolist() == [[-3.0, 2.0, -0.1]]
+    assert pool_columns(values, 6) is values
     wide = weight_map_figure(np.random.default_rng(0).normal(size=(60, 20_000)), np.arange(20_000))
     assert len(json.dumps(wide)) < 600_000
 
@@ -208,4 +208,4 @@ def test_without_features_or_columns_the_figure_says_so() -> None:
 )
 def test_values_are_written_short(value: float, text: str, signed: str) -> None:
     assert value_text(value) == text
-    assert short(value) == signed
+    assert signed_text(value) == signed

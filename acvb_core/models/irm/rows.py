@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from acvb_core.core.averaging import Averaged, SampleMean
+from acvb_core.core.averaging import AveragedInference, SampleMean
 from acvb_core.core.parameters import Parameter
 from acvb_core.core.protocols import Inference, Model
 from acvb_core.core.rows import AUTO_BURN_IN, TOLERANCE, Method, ModelRow, Values, burn_in, max_sweeps
@@ -193,8 +193,8 @@ def _collapsed(data: Any, values: Values) -> CollapsedIrm:
     return CollapsedIrm(**_variational_settings(data, values), order=values.get("variance", "zeroth"))
 
 
-def _averaged(data: Any, values: Values) -> Averaged:
-    return Averaged(_collapsed(data, values), values["burn_in"])
+def _averaged(data: Any, values: Values) -> AveragedInference:
+    return AveragedInference(_collapsed(data, values), values["burn_in"])
 
 
 def _variational(data: Any, values: Values) -> VariationalIrm:
@@ -213,12 +213,12 @@ def _network_cvb(data: Any, values: Values) -> CollapsedNetwork:
     return CollapsedNetwork(**_variational_settings(data, values), order="paper")
 
 
-def _network_acvb0(data: Any, values: Values) -> Averaged:
-    return Averaged(_network_cvb0(data, values), values["burn_in"])
+def _network_acvb0(data: Any, values: Values) -> AveragedInference:
+    return AveragedInference(_network_cvb0(data, values), values["burn_in"])
 
 
-def _network_acvb(data: Any, values: Values) -> Averaged:
-    return Averaged(_network_cvb(data, values), values["burn_in"])
+def _network_acvb(data: Any, values: Values) -> AveragedInference:
+    return AveragedInference(_network_cvb(data, values), values["burn_in"])
 
 
 def _network_vb(data: Any, values: Values) -> VariationalNetwork:

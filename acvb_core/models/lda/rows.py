@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
-from acvb_core.core.averaging import Averaged
+from acvb_core.core.averaging import AveragedInference
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.parameters import Parameter
 from acvb_core.core.protocols import Model
@@ -138,8 +138,8 @@ def _collapsed(
 
 def _averaged(
     order: Literal["zeroth", "second"], data: Any, values: Values, trained: TrainedTopics | None = None
-) -> Averaged:
-    return Averaged(_collapsed(order, data, values, trained), values["burn_in"], values["track"])
+) -> AveragedInference:
+    return AveragedInference(_collapsed(order, data, values, trained), values["burn_in"], values["track"])
 
 
 def _variational(data: Any, values: Values) -> VariationalLda:
@@ -149,11 +149,11 @@ def _variational(data: Any, values: Values) -> VariationalLda:
     )
 
 
-def _gibbs(data: Any, values: Values) -> Averaged:
+def _gibbs(data: Any, values: Values) -> AveragedInference:
     learn_until = values["burn_in"] if values["hyper"] == "minka" else 0
     sampler = GibbsLda(Tokens.of(data), values["k"], _start(values), learn_until)
     # The topics of one chain keep their names: samples need no matching, unlike clusters that are born and die.
-    return Averaged(sampler, values["burn_in"], track=False)
+    return AveragedInference(sampler, values["burn_in"], track=False)
 
 
 _COLLAPSED = (*_SIZE, *_PRIOR, _SHRINK)

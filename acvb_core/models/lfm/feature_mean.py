@@ -25,7 +25,7 @@ _FORGET, _AND_SOME = 3, 20
 _PER_FEATURE = ("present", "weights", "squares")
 
 
-class Matched(NamedTuple):
+class FeaturePlaces(NamedTuple):
     """Places of a sample's features among those of a mean.
 
     Attributes
@@ -70,7 +70,7 @@ class FeatureMean(SampleMean):
         if state.samples == 0:
             return replace(swept, samples=1, mean=_sums(sample, _as_it_is(sample))), info
         samples = state.samples + 1
-        matched = match_features(state.mean["objects"], sample["objects"])
+        matched = place_features(state.mean["objects"], sample["objects"])
         old = _widened(state.mean, matched.width)
         new = _sums(sample, matched)
         mean = {name: old[name] + (new[name] - old[name]) / samples for name in new}
@@ -100,7 +100,7 @@ class FeatureMean(SampleMean):
         return replace(inner.with_arrays(arrays), hyper=hyper)
 
 
-def match_features(mean: Floats, sample: Floats) -> Matched:
+def place_features(mean: Floats, sample: Floats) -> FeaturePlaces:
     """Return the places of a sample's features among a mean's, by the largest sum of absolute correlations.
 
     Parameters
@@ -117,7 +117,7 @@ def match_features(mean: Floats, sample: Floats) -> Matched:
             place[j], over[j] = k, correlation[k, j] < 0.0
     new = place < 0
     place[new] = own + np.arange(new.sum())
-    return Matched(place, over, own + int(new.sum()))
+    return FeaturePlaces(place, over, own + int(new.sum()))
 
 
 def _unit(activations: Floats) -> Floats:
@@ -127,12 +127,12 @@ def _unit(activations: Floats) -> Floats:
     return centred / np.where(length > 1e-9, length, np.inf)
 
 
-def _as_it_is(sample: Posterior) -> Matched:
+def _as_it_is(sample: Posterior) -> FeaturePlaces:
     width = sample["objects"].shape[1]
-    return Matched(np.arange(width), np.zeros(width, dtype=bool), width)
+    return FeaturePlaces(np.arange(width), np.zeros(width, dtype=bool), width)
 
 
-def _sums(sample: Posterior, matched: Matched) -> dict[str, Floats]:
+def _sums(sample: Posterior, matched: FeaturePlaces) -> dict[str, Floats]:
     """Return what is averaged of a sample, its features at their places."""
     z, weights, place = sample["objects"], sample["weights"], matched.place
     objects = np.zeros((len(z), matched.width))

@@ -74,11 +74,11 @@ def fit_weights(
     squares = np.einsum("nd,nd->d", cells.values, cells.values)
     uncertain = mu - mu * mu
     if cells.observed is None:
-        theta, residual = _complete(z, uncertain, products)
+        theta, residual = _solve_complete(z, uncertain, products)
     elif z.shape[0] ** 2 * float(cells.n) < _EXACT_UP_TO:
-        theta, residual = _by_column(z, uncertain, products, cells.observed, checkpoint)
+        theta, residual = _solve_by_column(z, uncertain, products, cells.observed, checkpoint)
     else:
-        theta, residual = _by_gradients(z, uncertain, products, cells.observed, start, checkpoint)
+        theta, residual = _solve_by_gradients(z, uncertain, products, cells.observed, start, checkpoint)
     # E sum (x - z' theta)^2 = x'x - theta' (2 B - S theta), and S theta = B - residual.
     error = squares - np.einsum("kd,kd->d", theta, products + residual)
     error = np.maximum(error, 0.0)
@@ -95,14 +95,14 @@ def _products(z: Floats, values: Floats, checkpoint: Checkpoint) -> Floats:
     return total
 
 
-def _complete(z: Floats, uncertain: Floats, products: Floats) -> tuple[Floats, Floats]:
+def _solve_complete(z: Floats, uncertain: Floats, products: Floats) -> tuple[Floats, Floats]:
     """Solve for all columns at once: they share one matrix."""
     gram = z @ z.T
     gram[np.diag_indices(len(uncertain))] += uncertain.sum(axis=1)
-    return _solved(gram, products, z.shape[1])
+    return _solve(gram, products, z.shape[1])
 
 
-def _solved(gram: Floats, products: Floats, n_objects: int) -> tuple[Floats, Floats]:
+def _solve(gram: Floats, products: Floats, n_objects: int) -> tuple[Floats, Floats]:
     """Return the coefficients, and what they leave of the right-hand side (only the ridge's share of it)."""
     ridged = gram.copy()
     ridged[np.diag_indices(len(gram))] += RIDGE * n_objects
@@ -111,7 +111,7 @@ def _solved(gram: Floats, products: Floats, n_objects: int) -> tuple[Floats, Flo
     return theta, products - gram @ theta
 
 
-def _by_column(
+def _solve_by_column(
     z: Floats, uncertain: Floats, products: Floats, observed: Floats, checkpoint: Checkpoint
 ) -> tuple[Floats, Floats]:
     """Solve for each column over its own known cells; some columns are solved for at a time."""
@@ -134,7 +134,7 @@ def _by_column(
     return theta, residual
 
 
-def _by_gradients(
+def _solve_by_gradients(
     z: Floats,
     uncertain: Floats,
     products: Floats,

@@ -42,7 +42,7 @@ def independent_start(
     cells : Cells
         Missing cells are filled in from the principal components, in turn with these.
     k_max : int
-        Number of components; 0 for as many principal components as stand out (`standing_out`), one at least.
+        Number of components; 0 for as many principal components as stand out (`count_components`), one at least.
     rng : Generator
         FastICA begins at random.
 
@@ -83,7 +83,7 @@ def _upper_side(score: Floats, sample: Floats, seed: int) -> Floats:
     return np.asarray(mixture.predict_proba(score[:, None])[:, upper])
 
 
-def standing_out(singular: Floats, shape: tuple[int, int]) -> int:
+def count_components(singular: Floats, shape: tuple[int, int]) -> int:
     """Return how many singular values are above those of noise.
 
     Parameters
@@ -122,7 +122,7 @@ def principal_scores(cells: Cells, number: int = 0, checkpoint: Checkpoint = no_
     if cells.observed is not None:
         filled *= cells.observed
     for _ in range(_ROUNDS):
-        left, singular, n_components = _leading(filled, number, checkpoint)
+        left, singular, n_components = _leading_components(filled, number, checkpoint)
         if cells.observed is None:
             break
         noise = float(np.median(singular) ** 2)
@@ -138,7 +138,7 @@ def principal_scores(cells: Cells, number: int = 0, checkpoint: Checkpoint = no_
     return np.ascontiguousarray(left * np.sqrt(len(left)))
 
 
-def _leading(values: Floats, number: int, checkpoint: Checkpoint) -> tuple[Floats, Floats, int]:
+def _leading_components(values: Floats, number: int, checkpoint: Checkpoint) -> tuple[Floats, Floats, int]:
     """Return the leading left singular vectors (N, n), all singular values, largest first, and n."""
     tall = values.shape[0] >= values.shape[1]
     gram = np.zeros((min(values.shape),) * 2)
@@ -151,7 +151,7 @@ def _leading(values: Floats, number: int, checkpoint: Checkpoint) -> tuple[Float
         gram += values @ values.T
     squares, vectors = linalg.eigh(gram)
     singular = np.sqrt(np.maximum(squares[::-1], 0.0))
-    n_components = min(number or max(standing_out(singular, values.shape), 1), len(singular))
+    n_components = min(number or max(count_components(singular, values.shape), 1), len(singular))
     n_components = max(1, min(n_components, int((singular > 1e-9 * singular[0]).sum())))
     vectors = vectors[:, ::-1][:, :n_components]
     return (values @ vectors) / singular[:n_components] if tall else vectors, singular, n_components

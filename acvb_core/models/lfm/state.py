@@ -137,7 +137,7 @@ def lower_bound(cells: Cells, mu: Floats, fit: Fit, penalty: Penalty, shares: Fl
     return found
 
 
-def posterior_of(
+def build_posterior(
     objects: Array,
     weights: Array,
     pi: Array,

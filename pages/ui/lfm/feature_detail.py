@@ -10,7 +10,7 @@ import streamlit as st
 from acvb_core.models.lfm.figures.feature_images import feature_image_figure
 from acvb_core.models.lfm.figures.feature_weights import feature_profile_figure, feature_weights_figure
 from acvb_core.models.lfm.figures.feature_words import Units
-from acvb_core.models.lfm.figures.pictures import image_uri, largest, two_sided
+from acvb_core.models.lfm.figures.pictures import diverging_colours, image_uri, largest
 from acvb_core.views.labels import ink_on
 from acvb_core.views.theme import STILL_CONFIG, Figure, cluster_colour
 from pages.ui.lfm.feature_view import FeatureView
@@ -92,7 +92,7 @@ def feature_frame(view: FeatureView, units: Units) -> pd.DataFrame:
         weights = view.weights if units == "sd" else view.own_weights
         end = largest(weights)
         frame.insert(
-            1, "picture", [image_uri(two_sided(image.picture(w, fill=0.0), end), 80) for w in weights]
+            1, "picture", [image_uri(diverging_colours(image.picture(w, fill=0.0), end), 80) for w in weights]
         )
     frame["columns"] = [", ".join(view.strongest(k, own=units == "table")) for k in numbers]
     return frame

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from acvb_core.data.table import Table
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
-from acvb_core.models.lfm.figures.feature_words import short
+from acvb_core.models.lfm.figures.feature_words import signed_text
 from acvb_core.models.lfm.figures.object_steps import ObjectSteps, object_steps
 from acvb_core.models.lfm.reconstruction import reconstruct
 from pages.ui.shared.picking import Key, key_of
@@ -103,7 +103,7 @@ class FeatureView:
         weights = self.weights[feature - 1]
         shown = self.own_weights[feature - 1] if own else weights
         order = np.argsort(-np.abs(weights), kind="stable")[:n]
-        return [f"{self.data.columns[j]} {short(float(shown[j]))}" for j in order]
+        return [f"{self.data.columns[j]} {signed_text(float(shown[j]))}" for j in order]
 
     def strength(self, feature: int) -> Floats | None:
         """Return how strongly a feature (from 1) shows in each object: 1 as its weights say, 0 not at all, shape (N,).

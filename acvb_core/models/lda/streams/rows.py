@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from acvb_core.core.averaging import Averaged
+from acvb_core.core.averaging import AveragedInference
 from acvb_core.core.parameters import Parameter
 from acvb_core.core.rows import TOLERANCE, Method, Range, Values
 from acvb_core.models.lda.hyper import Concentrations
@@ -181,7 +181,7 @@ def _wrapped(method: StreamMethod, values: Values) -> Any:
     return AveragedStream(method, max(method.sweeps_of(values["burn_in_epochs"]), 1), track=False)
 
 
-class AveragedStream(Averaged):
+class AveragedStream(AveragedInference):
     """The running mean of a stream's topics over its windows."""
 
     def sweeps_of(self, epochs: float) -> int:

@@ -12,11 +12,11 @@ from acvb_core.core.clusters import is_identity, order_by_size
 from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, Unaveraged, no_checkpoint
 from acvb_core.models.lfm.activations import update_activations
 from acvb_core.models.lfm.cells import Cells, Floats
-from acvb_core.models.lfm.fab.moves import find_move, turn
-from acvb_core.models.lfm.fab.recode import recoded
+from acvb_core.models.lfm.fab.moves import find_move, flip_features
+from acvb_core.models.lfm.fab.recode import recode_pair
 from acvb_core.models.lfm.least_squares import fit_weights
 from acvb_core.models.lfm.start import independent_start, random_start
-from acvb_core.models.lfm.state import FEATURES, FabState, Penalty, lower_bound, posterior_of
+from acvb_core.models.lfm.state import FEATURES, FabState, Penalty, build_posterior, lower_bound
 
 Names = NDArray[np.int64]
 
@@ -93,7 +93,7 @@ class Fab(Unaveraged):
         risen = (swept.bound - state.bound) / self.cells.n_objects
         if self.merge and swept.still and state.still and not swept.moves_over and abs(risen) < self.tol:
             swept, names, found = self._moved(swept, names, checkpoint)
-            swept, names = by_share(swept, names)
+            swept, names = sort_by_share(swept, names)
             moves |= found
         settling = not swept.still or (self.merge and not swept.moves_over)
         return swept, self._told(state, swept, names, settling, moves)
@@ -113,7 +113,7 @@ class Fab(Unaveraged):
                 bias = fit.bias + fit.weights[~alive & always].sum(axis=0)
                 fit = replace(fit, weights=fit.weights[alive], bias=bias)
                 mu, shares, names = mu[alive], shares[alive], names[alive]
-        swept, names = by_share(replace(state, mu=mu, fit=fit), names)
+        swept, names = sort_by_share(replace(state, mu=mu, fit=fit), names)
         return swept.with_activations(cells, swept.mu, penalty, checkpoint, sweeps=state.sweeps + 1), names
 
     def _moved(
@@ -124,13 +124,13 @@ class Fab(Unaveraged):
         while (move := find_move(self.cells, state, self.penalty, checkpoint)) is not None:
             state, names = move.state, names[move.kept]
             found[move.kind] = found.get(move.kind, 0) + 1
-        again = recoded(self.cells, state, self.penalty, checkpoint)
+        again = recode_pair(self.cells, state, self.penalty, checkpoint)
         if again is not None:
             state, found["recoded"] = again, 1
         if found:
             return replace(state, still=False, turned=False), names, found
         if not state.turned:
-            turned = turn(self.cells, state, self.penalty, checkpoint)
+            turned = flip_features(self.cells, state, self.penalty, checkpoint)
             if turned is not None:
                 state, number = turned
                 return replace(state, still=False, turned=True), names, {"turned": number}
@@ -149,10 +149,12 @@ class Fab(Unaveraged):
     def posterior(self, state: FabState) -> Posterior:
         """Return E[z], weights, shares, baseline, noise and bound."""
         fit = state.fit
-        return posterior_of(state.mu.T, fit.weights, state.shares, fit.bias, fit.precision, bound=state.bound)
+        return build_posterior(
+            state.mu.T, fit.weights, state.shares, fit.bias, fit.precision, bound=state.bound
+        )
 
 
-def by_share(state: FabState, names: Names) -> tuple[FabState, Names]:
+def sort_by_share(state: FabState, names: Names) -> tuple[FabState, Names]:
     """Return the state with its features by share, largest first, and their names in that order."""
     order = order_by_size(state.mu.sum(axis=1))
     if is_identity(order, state.n_features):

@@ -44,13 +44,13 @@ def find_move(
     """Return the first move found that raises the bound after one sweep at the new number of features."""
     for mu, kept, kind in _candidates(state):
         begun = replace(state, fit=replace(state.fit, weights=state.fit.weights[kept]))
-        found = better(cells, begun, mu, penalty, checkpoint)
+        found = try_activations(cells, begun, mu, penalty, checkpoint)
         if found is not None:
             return Move(found, kept, kind)
     return None
 
 
-def better(
+def try_activations(
     cells: Cells, state: FabState, mu: Floats, penalty: Penalty, checkpoint: Checkpoint = no_checkpoint
 ) -> FabState | None:
     """Return the state one sweep after other E[z]; None where the bound does not rise, or a feature dies of it."""
@@ -103,7 +103,7 @@ def _pairs(state: FabState) -> list[tuple[int, int, bool]]:
     return [(int(first[i]), int(second[i]), bool(inner[first[i], second[i]] < 0)) for i in order]
 
 
-def turn(
+def flip_features(
     cells: Cells, state: FabState, penalty: Penalty, checkpoint: Checkpoint = no_checkpoint
 ) -> tuple[FabState, int] | None:
     """Return the state with features turned round that say the same more readably, and their number; None without any.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.models.lfm.activations import residuals, update_activations
 from acvb_core.models.lfm.cells import Cells, Floats
-from acvb_core.models.lfm.fab.moves import INDIFFERENT, better
+from acvb_core.models.lfm.fab.moves import INDIFFERENT, try_activations
 from acvb_core.models.lfm.least_squares import Fit, fit_weights
 from acvb_core.models.lfm.state import FabState, Penalty, lower_bound
 
@@ -23,7 +23,7 @@ _ROUNDS = 6
 _GAIN = 1.0
 
 
-def recoded(
+def recode_pair(
     cells: Cells, state: FabState, penalty: Penalty, checkpoint: Checkpoint = no_checkpoint
 ) -> FabState | None:
     """Return the first state found with a clearly higher bound and two features made anew; None where there is none.
@@ -39,12 +39,12 @@ def recoded(
         left = Cells(
             residuals(cells, state.mu[fixed], rest), cells.observed, cells.per_column, cells.noise_floor
         )
-        found = _best(left, state, pair, penalty, checkpoint)
+        found = _best_pair(left, state, pair, penalty, checkpoint)
         if found is None:
             continue
         mu = state.mu.copy()
         mu[pair] = found
-        tried = better(cells, state, mu, penalty, checkpoint)
+        tried = try_activations(cells, state, mu, penalty, checkpoint)
         # Less is what the other sides of both may be worth, which is no reason to show them.
         if tried is not None and tried.bound > state.bound + 2.0 * INDIFFERENT:
             return tried
@@ -66,7 +66,7 @@ def _pairs(state: FabState) -> Iterator[NDArray[np.int64]]:
         yield np.array([first[i], second[i]])
 
 
-def _best(
+def _best_pair(
     left: Cells, state: FabState, pair: NDArray[np.int64], penalty: Penalty, checkpoint: Checkpoint
 ) -> Floats | None:
     """Return the best new E[z] of two features on what the others leave, (2, N); None where the old is as good."""
@@ -74,14 +74,14 @@ def _best(
     best, found = lower_bound(left, old, fit_weights(left, old, checkpoint=checkpoint), penalty) + _GAIN, None
     u, v = state.fit.weights[pair]
     for weights in ((u - v, v), (u, v - u), (u + v, v), (u, u + v)):
-        mu = _settled(left, np.stack(weights), state, penalty, checkpoint)
+        mu = _fit_pair(left, np.stack(weights), state, penalty, checkpoint)
         bound = lower_bound(left, mu, fit_weights(left, mu, checkpoint=checkpoint), penalty)
         if bound > best:
             best, found = bound, mu
     return found
 
 
-def _settled(
+def _fit_pair(
     left: Cells, weights: Floats, state: FabState, penalty: Penalty, checkpoint: Checkpoint
 ) -> Floats:
     """Return E[z] of two features after some rounds from given weights, and from even chances, shape (2, N)."""

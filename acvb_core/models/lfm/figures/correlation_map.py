@@ -8,10 +8,10 @@ from numpy.typing import ArrayLike, NDArray
 from acvb_core.models.lfm.figures.feature_words import (
     Names,
     axis_names,
-    light,
+    figure_title,
     nothing_figure,
     similar_order,
-    title,
+    subtitle,
 )
 from acvb_core.models.lfm.figures.pictures import DIVERGING, colour_bar
 from acvb_core.views.labels import text_room
@@ -96,8 +96,8 @@ def correlation_figure(values: ArrayLike, columns: Names, *, height: int | None 
         height or min(900, max(320, _TOP + room + cell * n)),
         margin={"l": room, "r": 16, "t": _TOP, "b": room},
         plot_bgcolor=GRID,
-        title=title(
-            heading + light(" · similar columns side by side, over the rows in which both are known")
+        title=figure_title(
+            heading + subtitle(" · similar columns side by side, over the rows in which both are known")
         ),
         xaxis=axis | {"tickangle": -90, "constrain": "domain"},
         yaxis=axis | {"autorange": "reversed", "scaleanchor": "x", "constrain": "domain"},

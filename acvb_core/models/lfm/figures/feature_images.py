@@ -8,26 +8,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from acvb_core.models.lfm.figures.feature_weights import heading
+from acvb_core.models.lfm.figures.feature_weights import feature_heading
 from acvb_core.models.lfm.figures.feature_words import (
     Names,
     Units,
     axis_title,
     feature_word,
-    light,
-    title,
+    figure_title,
+    subtitle,
     value_text,
 )
 from acvb_core.models.lfm.figures.pictures import (
     DIVERGING,
     EMPTY,
     colour_bar,
-    drawn_aspect,
+    diverging_colours,
     largest,
-    placed,
+    layout_image,
+    picture_aspect,
     scale_bar,
     tones,
-    two_sided,
 )
 from acvb_core.views.theme import LINE, TEXT, Figure, b64, base_layout, cluster_colour, escape, percent
 
@@ -100,12 +100,12 @@ def feature_image_figure(
         "constrain": "domain",
     }
     bare |= {"showline": True, "mirror": True, "linecolor": LINE}
-    ratio = drawn_aspect(image) * image.width / image.height
+    ratio = picture_aspect(image) * image.width / image.height
     layout = base_layout(
         height,
         margin={"l": 10, "r": 10, "t": 38, "b": 10},
         plot_bgcolor="rgb" + str(EMPTY),
-        title=title(heading(feature, share)),
+        title=figure_title(feature_heading(feature, share)),
         xaxis=bare | {"range": [0.5, image.width + 0.5]},
         yaxis=bare | {"range": [image.height + 0.5, 0.5], "scaleanchor": "x", "scaleratio": ratio},
     )
@@ -148,7 +148,7 @@ def feature_images_figure(
     share = np.asarray(shares, dtype=np.float64).tolist()
     end = limit or largest(given)
     blank = (255, 255, 255)
-    tiles = [two_sided(image.picture(w, fill=np.nan), end) for w in given]
+    tiles = [diverging_colours(image.picture(w, fill=np.nan), end) for w in given]
     numbers = list(range(1, len(tiles) + 1))
     words = [f"<b>{k}</b> · {percent(s)}" for k, s in zip(numbers, share, strict=True)]
     hover = [
@@ -164,7 +164,7 @@ def feature_images_figure(
         hover.insert(
             0, f"<b>baseline</b>: an object without features<br>{value_text(low)} to {value_text(high)}"
         )
-    aspect = drawn_aspect(image)
+    aspect = picture_aspect(image)
     columns = across or (6 if len(tiles) <= 12 else 8 if len(tiles) <= 40 else 12)
     x = np.arange(len(tiles)) % columns * (1 + _GAP)
     y = np.arange(len(tiles)) // columns * (aspect + _WORDS)
@@ -173,7 +173,7 @@ def feature_images_figure(
     # Small pictures of many pixels need not be enlarged: the page holds all of them.
     crisp = max(64, min(400, 6000 // max(len(tiles), 1)))
     layout["images"] = [
-        placed(tile, a, b + _WORDS, 1, aspect, crisp)
+        layout_image(tile, a, b + _WORDS, 1, aspect, crisp)
         for tile, a, b in zip(tiles, x.tolist(), y.tolist(), strict=True)
     ]
     layout["shapes"] = [
@@ -214,8 +214,8 @@ def _grid_layout(width: float, height: float, what: str) -> Figure:
         margin={"l": 6, "r": 6, "t": 36, "b": 8},
         showlegend=False,
         hovermode="closest",
-        title=title(
-            f"<b>{what[0].upper()}{what[1:]}</b>" + light(" · number and share of the objects, one scale")
+        title=figure_title(
+            f"<b>{what[0].upper()}{what[1:]}</b>" + subtitle(" · number and share of the objects, one scale")
         ),
         xaxis=bare | {"range": [-0.02, width]},
         yaxis=bare | {"range": [height, 0], "scaleanchor": "x", "scaleratio": 1, "title": axis_title("")},

@@ -14,12 +14,12 @@ from acvb_core.models.lfm.figures.feature_words import (
     axis_names,
     axis_title,
     feature_word,
-    light,
+    figure_title,
     nothing_figure,
-    title,
+    subtitle,
 )
-from acvb_core.models.lfm.figures.known_strip import strip_of
-from acvb_core.models.lfm.figures.pictures import placed, tones
+from acvb_core.models.lfm.figures.known_strip import build_strip
+from acvb_core.models.lfm.figures.pictures import layout_image, tones
 from acvb_core.views.labels import text_room
 from acvb_core.views.theme import LINE, Figure, base_layout, cluster_colour, escape, percent
 
@@ -60,7 +60,7 @@ def activation_order(activations: ArrayLike, labels: ArrayLike | None = None) ->
 
 
 @dataclass(frozen=True, eq=False)
-class Bins:
+class ObjectBins:
     """Neighbours of the sorted matrix taken together.
 
     Attributes
@@ -76,14 +76,14 @@ class Bins:
     having: Floats
 
 
-def binned(activations: Floats, order: Order, low: int, high: int, most: int) -> Bins:
+def bin_objects(activations: Floats, order: Order, low: int, high: int, most: int) -> ObjectBins:
     """Return the sorted places low … high - 1 in at most `most` bins of equal size (give or take one)."""
     shown = activations[order[low:high]]
     n = min(high - low, most)
     borders = low + np.arange(n + 1, dtype=np.int64) * (high - low) // n
     first, sizes = borders[:-1] - low, np.diff(borders)[:, None]
     having = np.add.reduceat(shown >= 0.5, first, axis=0, dtype=np.float64)
-    return Bins(borders, np.add.reduceat(shown, first, axis=0) / sizes, having)
+    return ObjectBins(borders, np.add.reduceat(shown, first, axis=0) / sizes, having)
 
 
 def feature_matrix_figure(
@@ -117,8 +117,8 @@ def feature_matrix_figure(
         return nothing_figure("There are no features: the baseline alone describes every object.")
     places = activation_order(given, labels) if order is None else np.asarray(order, dtype=np.int64)
     low, high = window or (0, n)
-    picture = binned(given, places, low, high, _ROWS)
-    strip = None if labels is None else strip_of(np.asarray(labels)[places], picture.borders)
+    picture = bin_objects(given, places, low, high, _ROWS)
+    strip = None if labels is None else build_strip(np.asarray(labels)[places], picture.borders)
     left = 0.5 if strip is None else 0.5 - strip.room(k)
     named = high - low <= _NAMED
     names = [str(rows[i]) for i in places[low:high]] if named else []
@@ -130,7 +130,7 @@ def feature_matrix_figure(
         showlegend=strip is not None,
         legend={"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom", "font": {"size": 12},
                 "itemclick": False, "itemdoubleclick": False},
-        title=title(f"<b>{high - low:,} objects, {feature_word(k)}</b>" + light(" · dark: the object has it")),
+        title=figure_title(f"<b>{high - low:,} objects, {feature_word(k)}</b>" + subtitle(" · dark: the object has it")),
         xaxis={
             "range": [left, k + 0.5], "side": "top", "showgrid": False, "zeroline": False, "ticks": "",
             "tickangle": 0, "ticklabelstandoff": 12, "title": axis_title("feature"), "showline": True, "mirror": True,
@@ -144,11 +144,11 @@ def feature_matrix_figure(
                 "ticktext": axis_names(names)} if named else
                {"nticks": 8, "tickformat": ",d"}),
         },
-        images=[placed(tones(picture.mean, 0.0, 1.0), 0.5, low, k, high - low)],
+        images=[layout_image(tones(picture.mean, 0.0, 1.0), 0.5, low, k, high - low)],
         shapes=[_feature_colour(j) for j in range(1, k + 1)] if k <= 256 else [],
     )  # fmt: skip
     if strip is not None:
-        layout["images"].append(placed(strip.colours(), left, low, 0.8 * (0.5 - left), high - low))
+        layout["images"].append(layout_image(strip.colours(), left, low, 0.8 * (0.5 - left), high - low))
     return {"data": data, "layout": layout}
 
 
@@ -170,7 +170,7 @@ def _feature_colour(feature: int) -> Figure:
 def _hover(given: Floats, places: Order, rows: Names, low: int, high: int) -> Figure:
     """Return the invisible trace that tells object, feature and probability, of several objects their mean."""
     k = given.shape[1]
-    bins = binned(given, places, low, high, max(20, _TEXTS // k))
+    bins = bin_objects(given, places, low, high, max(20, _TEXTS // k))
     texts: list[Sequence[str]] = []
     ends = zip(bins.borders[:-1].tolist(), bins.borders[1:].tolist(), strict=True)
     for (first, end), mean, having in zip(

@@ -12,10 +12,10 @@ from acvb_core.models.lfm.figures.feature_words import (
     Units,
     axis_names,
     axis_title,
-    light,
+    figure_title,
     nothing_figure,
-    short,
-    title,
+    signed_text,
+    subtitle,
 )
 from acvb_core.views.labels import text_room
 from acvb_core.views.theme import (
@@ -82,14 +82,14 @@ def feature_weights_figure(
         Pixels; by default as many as the columns need.
     """
     own = np.asarray(weights, dtype=np.float64)
-    told = heading(feature, share)
+    told = feature_heading(feature, share)
     if not len(own):
         return nothing_figure("The table has no columns.", heading=told)
     kept = np.argsort(-np.abs(own), kind="stable")[: max(n, 1)]
     if order == "table":
         kept = np.sort(kept)
     if len(kept) < len(own):
-        told += light(f" · {len(kept)} largest of {len(own):,} columns")
+        told += subtitle(f" · {len(kept)} largest of {len(own):,} columns")
     shown = own[kept]
     written = own[kept] if sd is None or units == "sd" else (own * np.asarray(sd))[kept]
     names = [str(columns[j]) for j in kept]
@@ -104,7 +104,7 @@ def feature_weights_figure(
             "color": [colour if value >= 0 else rgba(colour, 0.4) for value in shown],
             "line": {"width": [0 if value >= 0 else 1 for value in shown], "color": colour},
         },
-        "text": [short(value) for value in written.tolist()],
+        "text": [signed_text(value) for value in written.tolist()],
         "textposition": "outside",
         "textfont": {"size": 11, "color": MUTED},
         "cliponaxis": False,
@@ -122,7 +122,7 @@ def feature_weights_figure(
         margin={"l": text_room(names, _FONT) + 12, "r": 14, "t": _TOP, "b": _BOTTOM},
         showlegend=False,
         bargap=0.22,
-        title=title(told),
+        title=figure_title(told),
         xaxis={
             "range": [low - pad if low < 0 else 0, high + pad if high > 0 else 0],
             "gridcolor": GRID, "zeroline": True, "zerolinecolor": LINE, "nticks": 6, "tickangle": 0,
@@ -157,7 +157,7 @@ def feature_profile_figure(
     """
     own = np.asarray(weights, dtype=np.float64)
     if not len(own):
-        return nothing_figure("The table has no columns.", heading=heading(feature, share))
+        return nothing_figure("The table has no columns.", heading=feature_heading(feature, share))
     shown = own if sd is None or units == "sd" else own * np.asarray(sd)
     kept = decimate(shown, _LINE_POINTS)
     colour = cluster_colour(feature)
@@ -180,7 +180,7 @@ def feature_profile_figure(
         margin={"l": 60, "r": 14, "t": _TOP, "b": _BOTTOM},
         showlegend=False,
         bargap=0.1,
-        title=title(heading(feature, share)),
+        title=figure_title(feature_heading(feature, share)),
         xaxis={
             "range": [0.4, len(own) + 0.6], "showgrid": False, "zeroline": False, "linecolor": LINE, "tickangle": 0,
             "title": axis_title("column, as in the table"), **_column_ticks([str(name) for name in columns]),
@@ -216,12 +216,14 @@ def _axis(standardised: bool, units: Units) -> str:
 
 def weight_hover(column: object, feature: int, weight: float, sd: float | None) -> str:
     """Return the text of one weight: in standard deviations and in the column's units."""
-    first = f"<b>{escape(column, 60)}</b><br>feature {feature}: {short(weight)}"
-    return first if sd is None else f"{first} standard deviations<br>{short(weight * sd)} in its own units"
+    first = f"<b>{escape(column, 60)}</b><br>feature {feature}: {signed_text(weight)}"
+    return (
+        first if sd is None else f"{first} standard deviations<br>{signed_text(weight * sd)} in its own units"
+    )
 
 
-def heading(feature: int, share: float | None) -> str:
+def feature_heading(feature: int, share: float | None) -> str:
     """Return "Feature 3 · 42 % of the objects", as HTML."""
     return f"<b>Feature {feature}</b>" + (
-        "" if share is None else light(f" · {percent(share)} of the objects")
+        "" if share is None else subtitle(f" · {percent(share)} of the objects")
     )

@@ -33,7 +33,7 @@ def value_text(value: float) -> str:
     return f"{value:z,.0f}" if 1e4 <= abs(value) < 1e9 else f"{value:z,.4g}"
 
 
-def short(value: float) -> str:
+def signed_text(value: float) -> str:
     """Return a value with three significant digits and its sign; empty for NaN."""
     if not math.isfinite(value):
         return ""
@@ -94,7 +94,7 @@ def similar_order(vectors: ArrayLike) -> NDArray[np.int64]:
     return leaves_list(optimal_leaf_ordering(tree, apart) if n <= 150 else tree).astype(np.int64)
 
 
-def title(text: str) -> Figure:
+def figure_title(text: str) -> Figure:
     """Return a title at the upper left, escaped by the caller."""
     return {
         "text": text, "x": 0, "xref": "container", "y": 1, "yref": "container", "yanchor": "top", "xanchor": "left",
@@ -102,7 +102,7 @@ def title(text: str) -> Figure:
     }  # fmt: skip
 
 
-def light(text: str) -> str:
+def subtitle(text: str) -> str:
     """Return HTML that stands behind a title, lighter than it."""
     return f'<span style="font-size:12px;font-weight:normal;color:{MUTED}">{text}</span>'
 
@@ -119,7 +119,7 @@ def nothing_figure(text: str, *, height: int = 160, heading: str = "") -> Figure
         "layout": base_layout(
             height,
             margin={"l": 12, "r": 12, "t": 36 if heading else 12, "b": 12},
-            title=title(heading),
+            title=figure_title(heading),
             xaxis={"visible": False, "range": [0, 1]},
             yaxis={"visible": False, "range": [0, 1]},
             annotations=[

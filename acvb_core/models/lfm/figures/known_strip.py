@@ -17,7 +17,7 @@ LABEL_COLOURS = (
 
 
 @dataclass(frozen=True, eq=False)
-class Strip:
+class LabelStrip:
     """The most frequent label of each bin of objects.
 
     Attributes
@@ -67,7 +67,7 @@ class Strip:
         ]  # fmt: skip
 
 
-def strip_of(labels: NDArray[np.object_], borders: NDArray[np.int64]) -> Strip:
+def build_strip(labels: NDArray[np.object_], borders: NDArray[np.int64]) -> LabelStrip:
     """Return the strip of labels in the order that is shown; a label's colour does not depend on the part shown.
 
     Parameters
@@ -92,4 +92,6 @@ def strip_of(labels: NDArray[np.object_], borders: NDArray[np.int64]) -> Strip:
     np.add.at(votes, (of[known], kind[known]), 1)
     top = np.where(votes.any(axis=1), votes.argmax(axis=1), -1)
     kept = rank[:coloured]
-    return Strip(names[kept].tolist(), counts[kept].tolist(), top.astype(np.int64), len(names) - coloured)
+    return LabelStrip(
+        names[kept].tolist(), counts[kept].tolist(), top.astype(np.int64), len(names) - coloured
+    )

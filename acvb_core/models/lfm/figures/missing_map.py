@@ -6,8 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.data.table import Table
-from acvb_core.models.lfm.figures.feature_words import axis_names, axis_title, light, nothing_figure, title
-from acvb_core.models.lfm.figures.pictures import MISSING, Colours, placed
+from acvb_core.models.lfm.figures.feature_words import (
+    axis_names,
+    axis_title,
+    figure_title,
+    nothing_figure,
+    subtitle,
+)
+from acvb_core.models.lfm.figures.pictures import MISSING, Colours, layout_image
 from acvb_core.views.labels import text_room
 from acvb_core.views.theme import INK, LINE, Figure, base_layout, escape, percent
 
@@ -35,8 +41,8 @@ def missing_map_figure(table: Table, *, height: int = 420) -> Figure:
         height,
         margin={"l": 70, "r": 14, "t": 38, "b": (text_room(names, 11) + 18 if named else 24) + 20, "pad": 0},
         showlegend=False,
-        title=title(
-            "<b>Missing cells</b>" + light(f" · {table.n_missing:,} ({percent(missing.mean())}), orange")
+        title=figure_title(
+            "<b>Missing cells</b>" + subtitle(f" · {table.n_missing:,} ({percent(missing.mean())}), orange")
         ),
         xaxis={
             "range": [0, d], "showgrid": False, "zeroline": False, "ticks": "", "showline": True, "mirror": True,
@@ -49,12 +55,14 @@ def missing_map_figure(table: Table, *, height: int = 420) -> Figure:
             "range": [n, 0], "showgrid": False, "zeroline": False, "ticks": "", "showline": True, "mirror": True,
             "linecolor": LINE, "tickformat": ",d", "nticks": 8, "title": axis_title("row, as in the table"),
         },
-        images=[placed(_colours(shares(missing, _PIXELS)[0]), 0, 0, d, n)],
+        images=[layout_image(_colours(missing_shares(missing, _PIXELS)[0]), 0, 0, d, n)],
     )  # fmt: skip
     return {"data": [_hover(table, missing)], "layout": layout}
 
 
-def shares(missing: NDArray[np.bool_], most: int) -> tuple[Floats, NDArray[np.int64], NDArray[np.int64]]:
+def missing_shares(
+    missing: NDArray[np.bool_], most: int
+) -> tuple[Floats, NDArray[np.int64], NDArray[np.int64]]:
     """Return the share missing in at most `most` bins a side, and the borders of the bins of rows and columns."""
     borders = [np.arange(min(size, most) + 1) * size // min(size, most) for size in missing.shape]
     across = np.add.reduceat(missing, borders[1][:-1], axis=1, dtype=np.float64)
@@ -69,7 +77,7 @@ def _colours(share: Floats) -> Colours:
 
 
 def _hover(table: Table, missing: NDArray[np.bool_]) -> Figure:
-    share, rows, columns = shares(missing, _HOVER)
+    share, rows, columns = missing_shares(missing, _HOVER)
     across = [_span(table.columns, a, b, "columns") for a, b in zip(columns[:-1], columns[1:], strict=True)]
     down = [_span(table.rows, a, b, "rows") for a, b in zip(rows[:-1], rows[1:], strict=True)]
     return {

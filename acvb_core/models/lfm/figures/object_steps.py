@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from acvb_core.models.lfm.figures.feature_words import light
+from acvb_core.models.lfm.figures.feature_words import subtitle
 from acvb_core.models.lfm.reconstruction import Reconstruction
 from acvb_core.views.theme import escape, percent
 
@@ -118,7 +118,7 @@ def object_steps(
     return ObjectSteps(values, made.baseline, tuple(steps), sd, scale is not None)
 
 
-def heading(made: ObjectSteps, name: str) -> str:
+def object_heading(made: ObjectSteps, name: str) -> str:
     """Return the object's name, how much of it the features explain and what is missing, as HTML."""
     explained = made.explained
     told = (
@@ -130,4 +130,4 @@ def heading(made: ObjectSteps, name: str) -> str:
         told = " · the features lead away from it"
     unknown = int(np.isnan(made.value).sum())
     told += f" · {unknown:,} of {len(made.value):,} cells missing" if unknown else ""
-    return f"<b>{escape(name, 40) or 'Object'}</b>{light(told)}"
+    return f"<b>{escape(name, 40) or 'Object'}</b>{subtitle(told)}"

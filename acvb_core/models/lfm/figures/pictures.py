@@ -47,7 +47,7 @@ def robust_end(values: ArrayLike) -> float:
     return quantile if 0 < 3 * quantile < largest(values) else largest(values)
 
 
-def two_sided(values: ArrayLike, limit: float, nothing: tuple[int, int, int] = EMPTY) -> Colours:
+def diverging_colours(values: ArrayLike, limit: float, nothing: tuple[int, int, int] = EMPTY) -> Colours:
     """Return colours of values between -limit and limit: blue, white at 0, red.
 
     Parameters
@@ -64,17 +64,17 @@ def two_sided(values: ArrayLike, limit: float, nothing: tuple[int, int, int] = E
     """
     share = np.clip(np.asarray(values, dtype=np.float64) / limit, -1.0, 1.0)[..., None]
     end = np.where(share < 0, np.array(BELOW, dtype=np.float64), np.array(ABOVE, dtype=np.float64))
-    return _filled(np.abs(share) * end + (1 - np.abs(share)) * np.array(ZERO), nothing)
+    return _fill_unknown(np.abs(share) * end + (1 - np.abs(share)) * np.array(ZERO), nothing)
 
 
 def tones(values: ArrayLike, low: float, high: float, nothing: tuple[int, int, int] = MISSING) -> Colours:
     """Return tones of values, white for `low` to dark for `high`, shape (..., 3)."""
     width = high - low if high > low else 1.0
     share = np.clip((np.asarray(values, dtype=np.float64) - low) / width, 0.0, 1.0)[..., None]
-    return _filled((1 - share) * 255 + share * np.array(INK), nothing)
+    return _fill_unknown((1 - share) * 255 + share * np.array(INK), nothing)
 
 
-def _filled(colours: Floats, nothing: tuple[int, int, int]) -> Colours:
+def _fill_unknown(colours: Floats, nothing: tuple[int, int, int]) -> Colours:
     unknown = np.isnan(colours).any(axis=-1)
     colours[unknown] = nothing
     return np.rint(colours).astype(np.uint8)
@@ -98,7 +98,9 @@ def image_uri(colours: Colours, least: int = _CRISP) -> str:
     return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
 
 
-def placed(colours: Colours, x: float, y: float, width: float, height: float, least: int = _CRISP) -> Figure:
+def layout_image(
+    colours: Colours, x: float, y: float, width: float, height: float, least: int = _CRISP
+) -> Figure:
     """Return a picture for `layout.images` whose upper left corner is at (x, y); the y axis points downwards."""
     return {
         "source": image_uri(colours, least), "xref": "x", "yref": "y", "x": x, "y": y, "sizex": width,
@@ -135,6 +137,6 @@ def colour_bar(title: str) -> Figure:
     }  # fmt: skip
 
 
-def drawn_aspect(image: Image) -> float:
+def picture_aspect(image: Image) -> float:
     """Return height / width of a pixel picture as it is drawn: true, unless it would be too long to see."""
     return min(max(image.height / image.width, 0.25), 4.0)

@@ -9,13 +9,13 @@ from acvb_core.models.lfm.figures.feature_words import (
     Names,
     axis_names,
     axis_title,
-    light,
+    figure_title,
     nothing_figure,
-    short,
-    title,
+    signed_text,
+    subtitle,
     value_text,
 )
-from acvb_core.models.lfm.figures.object_steps import ObjectSteps, Step, heading
+from acvb_core.models.lfm.figures.object_steps import ObjectSteps, Step, object_heading
 from acvb_core.views.labels import text_room
 from acvb_core.views.theme import (
     GRID,
@@ -52,7 +52,7 @@ def reconstruction_bars_figure(
     height : int, optional
     """
     if not len(made.baseline):
-        return nothing_figure("The table has no columns.", heading=heading(made, name))
+        return nothing_figure("The table has no columns.", heading=object_heading(made, name))
     value = (made.value - made.baseline) / made.scale
     reached = (made.reconstruction - made.baseline) / made.scale
     far = np.fmax(np.abs(value), np.abs(reached))
@@ -74,15 +74,15 @@ def reconstruction_bars_figure(
     low, high = float(np.nanmin(ends)), float(np.nanmax(ends))
     pad = 0.05 * (high - low) or 1.0
     unit = "standard deviations" if made.standardised else "the table's own units"
-    told = heading(made, name)
+    told = object_heading(made, name)
     if len(kept) < len(far):
-        told += light(f" · {len(kept)} of {len(far):,} columns: the furthest from the baseline")
+        told += subtitle(f" · {len(kept)} of {len(far):,} columns: the furthest from the baseline")
     layout = base_layout(
         height or _TOP + _BOTTOM + _ROW * max(len(kept), 4),
         margin={"l": text_room(names, 12) + 12, "r": 84, "t": _TOP, "b": _BOTTOM},
         barmode="relative",
         bargap=0.3,
-        title=title(told),
+        title=figure_title(told),
         legend={"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom", "font": {"size": 11},
                 "traceorder": "normal"},
         xaxis={
@@ -126,7 +126,7 @@ def _bars(step: Step, made: ObjectSteps, kept: NDArray[np.int64], names: list[st
             "line": {"width": 0.7, "color": "white"},
         },
         "hovertext": [
-            f"<b>{escape(name, 60)}</b><br>{step.name}{chance} adds {short(float(step.added[j]))}"
+            f"<b>{escape(name, 60)}</b><br>{step.name}{chance} adds {signed_text(float(step.added[j]))}"
             for name, j in zip(names, kept, strict=True)
         ],
         "hovertemplate": "%{hovertext}<extra></extra>",

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.models.lfm.figures.feature_words import short, title, value_text
-from acvb_core.models.lfm.figures.object_steps import ObjectSteps, Step, heading
+from acvb_core.models.lfm.figures.feature_words import figure_title, signed_text, value_text
+from acvb_core.models.lfm.figures.object_steps import ObjectSteps, Step, object_heading
 from acvb_core.models.lfm.figures.pictures import (
     ABOVE,
     BELOW,
     EMPTY,
     MISSING,
     Colours,
-    drawn_aspect,
+    diverging_colours,
     largest,
-    placed,
+    layout_image,
+    picture_aspect,
     tones,
-    two_sided,
 )
 from acvb_core.views.theme import LINE, MUTED, TEXT, Figure, base_layout, cluster_colour, percent
 
@@ -46,13 +46,13 @@ def reconstruction_images_figure(made: ObjectSteps, image: Image, *, name: str =
     """
     low, high = _extent(made, image)
     limit = largest(np.concatenate([*(step.added for step in made.steps), np.nan_to_num(made.residual)]))
-    aspect = drawn_aspect(image)
+    aspect = picture_aspect(image)
     second = aspect + _GAP + _WORDS
     tiles = [*_upper(made, image, low, high), *_lower(made, image, limit, second)]
     slots = max(len(made.steps) + 3, 6)
-    layout = _pictures_layout(slots, aspect, heading(made, name))
+    layout = _pictures_layout(slots, aspect, object_heading(made, name))
     crisp = max(80, min(400, 4000 // slots))
-    layout["images"] = [placed(t.colours, t.x, t.y + _WORDS, 1, aspect, crisp) for t in tiles]
+    layout["images"] = [layout_image(t.colours, t.x, t.y + _WORDS, 1, aspect, crisp) for t in tiles]
     layout["shapes"] = [
         {
             "type": "rect", "x0": t.x, "x1": t.x + 1, "y0": t.y + _WORDS, "y1": t.y + _WORDS + aspect,
@@ -112,14 +112,12 @@ def _lower(made: ObjectSteps, image: Image, limit: float, y: float) -> list[_Til
     tiles = []
     for slot, step in enumerate(made.steps, 2):
         chance = f" ({percent(step.probability)})" if len(step.features) == 1 else ""
-        hover = (
-            f"<b>{step.name}</b>{chance} adds<br>{short(_least(step.added))} to {short(_most(step.added))}"
-        )
-        colours = two_sided(image.picture(step.added, fill=np.nan), limit)
+        hover = f"<b>{step.name}</b>{chance} adds<br>{signed_text(_least(step.added))} to {signed_text(_most(step.added))}"
+        colours = diverging_colours(image.picture(step.added, fill=np.nan), limit)
         tiles.append(_Tile(slot, y, colours, "", hover, _frame(step)))
     rest = image.picture(made.residual, fill=0.0)
-    colours = two_sided(rest, limit, MISSING)
-    hover = f"<b>left over</b>: object - reconstruction<br>{short(_least(rest))} to {short(_most(rest))}"
+    colours = diverging_colours(rest, limit, MISSING)
+    hover = f"<b>left over</b>: object - reconstruction<br>{signed_text(_least(rest))} to {signed_text(_most(rest))}"
     return [*tiles, _Tile(len(made.steps) + 2, y, colours, "left over", hover)]
 
 
@@ -171,7 +169,7 @@ def _pictures_layout(slots: int, aspect: float, told: str) -> Figure:
         margin={"l": 6, "r": 6, "t": 36, "b": 6},
         showlegend=False,
         hovermode="closest",
-        title=title(told),
+        title=figure_title(told),
         xaxis=bare | {"range": [-0.02, width]},
         yaxis=bare | {"range": [height, 0], "scaleanchor": "x", "scaleratio": 1},
     )
@@ -181,8 +179,8 @@ def _scale_note(low: float, high: float, limit: float, missing: bool, y: float) 
     """Return what the colours say, in the free place below the object and the baseline."""
     text = (
         f"<b>above:</b> white {value_text(low)} or less<br>to dark {value_text(high)} or more"
-        f'<br><b>here:</b> <span style="color:rgb{BELOW}">{short(-limit)}</span>'
-        f' to <span style="color:rgb{ABOVE}">{short(limit)}</span>'
+        f'<br><b>here:</b> <span style="color:rgb{BELOW}">{signed_text(-limit)}</span>'
+        f' to <span style="color:rgb{ABOVE}">{signed_text(limit)}</span>'
     )
     if missing:
         text += f'<br><span style="color:rgb{MISSING}">■</span> missing'

@@ -11,9 +11,9 @@ from acvb_core.data.table import Table
 from acvb_core.models.lfm.figures.feature_words import (
     axis_names,
     axis_title,
-    light,
+    figure_title,
     nothing_figure,
-    title,
+    subtitle,
     value_text,
 )
 from acvb_core.views.theme import GRID, LINE, MUTED, TEXT, Figure, base_layout, escape, percent
@@ -71,7 +71,7 @@ def missing_share_figure(table: Table, along: Along = "columns", *, height: int 
         margin={"l": 56, "r": 14, "t": _TOP, "b": 46},
         showlegend=False,
         bargap=0.15,
-        title=title(heading + light(f"{told} of a {along[:-1]}")),
+        title=figure_title(heading + subtitle(f"{told} of a {along[:-1]}")),
         xaxis={
             "range": [-0.6, _SHARES + 0.6], "showgrid": False, "zeroline": False, "linecolor": LINE, "tickangle": 0,
             "tickvals": ticks, "ticktext": ["none", *(f"≤ {_step(t)} %" for t in ticks[1:])],
@@ -130,7 +130,7 @@ def distributions_figure(table: Table, *, n: int = 36, columns: ArrayLike | None
         _TOP + round(rows * 1.45 * _TILE) + 8,
         margin={"l": 8, "r": 8, "t": _TOP, "b": 8},
         showlegend=False,
-        title=title(f"<b>Values of the columns</b>{light(told)}"),
+        title=figure_title(f"<b>Values of the columns</b>{subtitle(told)}"),
         xaxis={"visible": False, "range": [-0.02, _ACROSS * (1 + _GAP) - _GAP + 0.02]},
         yaxis={"visible": False, "range": [rows * 1.45, 0]},
     )

@@ -10,10 +10,10 @@ from acvb_core.models.lfm.figures.feature_words import (
     axis_names,
     axis_title,
     feature_word,
-    light,
+    figure_title,
     nothing_figure,
     similar_order,
-    title,
+    subtitle,
 )
 from acvb_core.models.lfm.figures.pictures import DIVERGING, colour_bar, largest, robust_end
 from acvb_core.views.labels import text_room
@@ -55,7 +55,7 @@ def weight_map_figure(
     if not n_features or not n_columns:
         return nothing_figure("There are no features: the baseline alone describes the table.")
     order = similar_order(given.T) if clustered else np.arange(n_columns)
-    shown = pooled(given[:, order], _DRAWN)
+    shown = pool_columns(given[:, order], _DRAWN)
     exact = shown.shape[1] == n_columns
     names = [str(columns[j]) for j in order]
     numbers = list(range(1, n_features + 1))
@@ -89,7 +89,7 @@ def weight_map_figure(
     layout = base_layout(
         height or max(200, _TOP + below + 24 + row * n_features),
         margin={"l": text_room(labels, 11) + 40, "r": 20, "t": _TOP, "b": below + 24},
-        title=title(f"<b>Weights of {feature_word(n_features)}</b>" + light(f" · {note}")),
+        title=figure_title(f"<b>Weights of {feature_word(n_features)}</b>" + subtitle(f" · {note}")),
         xaxis={
             "showgrid": False, "zeroline": False, "ticks": "", "ticklabelstandoff": 4, "tickangle": -90,
             "tickvals": list(range(n_columns)) if named else [], "tickfont": {"size": 11},
@@ -105,7 +105,7 @@ def weight_map_figure(
     return {"data": [trace], "layout": layout}
 
 
-def pooled(values: Floats, most: int) -> Floats:
+def pool_columns(values: Floats, most: int) -> Floats:
     """Return at most `most` columns, of each run of neighbours the value furthest from 0."""
     n = values.shape[1]
     if n <= most:

@@ -60,8 +60,8 @@ def draw_features(
     while at < n:
         # Always room for features to be born; the kernel comes back when it may be used up.
         room = min(max(width + width // 2, width + 2 * BIRTHS), most + 1)
-        slots, size = _wide(slots, (n, room)), _wide(size, (room,))
-        cov, mean = _wide(cov, (room, room, n_columns)), _wide(mean, (room, n_columns))
+        slots, size = _resize(slots, (n, room)), _resize(size, (room,))
+        cov, mean = _resize(cov, (room, room, n_columns)), _resize(mean, (room, n_columns))
         length = max(1, int(_PIECE / (room * (room + 6) * n_columns)))
         done = 1
         while at < n and done:
@@ -76,7 +76,7 @@ def draw_features(
     return slots[:, 1:width].copy(), WeightPosterior(cov[:width, :width], mean[:width]), changed
 
 
-def _wide(array: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+def _resize(array: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     """Return the array at the front of a larger one of zeros, or its front."""
     out = np.zeros(shape, dtype=array.dtype)
     keep = tuple(slice(0, min(have, want)) for have, want in zip(array.shape, shape, strict=True))
@@ -84,7 +84,9 @@ def _wide(array: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     return out
 
 
-def turned(z: Bits, drawn: Floats, bias_variance: float, rng: np.random.Generator) -> tuple[Bits, Floats]:
+def flip_features(
+    z: Bits, drawn: Floats, bias_variance: float, rng: np.random.Generator
+) -> tuple[Bits, Floats]:
     """Let features change sides: who had one has not, its weights change sign, the baseline takes them up.
 
     The data are explained as before, so the priors alone decide; entries that change one at a time do not get there.

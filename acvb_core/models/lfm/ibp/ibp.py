@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, Unaveraged, no_checkpoint
 from acvb_core.models.lfm.cells import Cells, Floats
-from acvb_core.models.lfm.ibp.features import draw_features, log_joint, turned
+from acvb_core.models.lfm.ibp.features import draw_features, flip_features, log_joint
 from acvb_core.models.lfm.ibp.kernels import Bits
 from acvb_core.models.lfm.ibp.weights import WeightPosterior, Widths, draw_weights, moments, weight_posterior
 from acvb_core.models.lfm.state import FEATURES
@@ -155,7 +155,7 @@ class IbpGibbs(Unaveraged):
 
     def posterior(self, state: IbpState) -> Posterior:
         """Return the sample, the most frequent feature first."""
-        z, weights = upright(state.z.astype(np.float64), state.weights)
+        z, weights = choose_sides(state.z.astype(np.float64), state.weights)
         share = z.mean(axis=0)
         order = by_size(z)
         arrays = {
@@ -192,7 +192,7 @@ class IbpGibbs(Unaveraged):
         self, state: IbpState, found: WeightPosterior, rng: np.random.Generator
     ) -> tuple[Bits, Widths]:
         """Draw the weights, the sides of the features, and all variances given them."""
-        z, drawn = turned(state.z, draw_weights(found, rng), state.widths.bias, rng)
+        z, drawn = flip_features(state.z, draw_weights(found, rng), state.widths.bias, rng)
         cells = self.cells
         error = cells.values - drawn[0] - z.astype(np.float64) @ drawn[1:]
         if cells.observed is not None:
@@ -249,7 +249,7 @@ def by_size(z: NDArray[Any]) -> NDArray[np.int64]:
     return np.argsort(-z.sum(axis=0, dtype=np.float64), kind="stable").astype(np.int64)
 
 
-def upright(z: Floats, weights: Floats) -> tuple[Floats, Floats]:
+def choose_sides(z: Floats, weights: Floats) -> tuple[Floats, Floats]:
     """Return features that about half the objects have from the side on which their large weights are positive.
 
     A feature and its opposite explain the data equally well, and are as probable where both are as frequent.

@@ -69,7 +69,7 @@ def choose_features(
         for k in range(n_features):
             others = size[k] - z[n, k]
             u[k] = worth[n, k] + math.log((others + prior) / (len(z) - others))
-        changed += improve(u, q, z[n], found)
+        changed += improve_set(u, q, z[n], found)
         for k in range(n_features):
             size[k] += found[k] - z[n, k]
             z[n, k] = found[k]
@@ -94,7 +94,7 @@ def overlaps(weights: Floats, known: Floats, precision: Floats, out: Floats) -> 
 
 
 @nb.njit(**OPTIONS)
-def improve(u: Floats, q: Floats, now: Bits, found: Bits) -> int:
+def improve_set(u: Floats, q: Floats, now: Bits, found: Bits) -> int:
     """Write a set of features that is worth at least as much as `now`; return how many entries differ.
 
     It is the better of two, both improved until no single feature can be added or left out at a profit: the present

@@ -15,8 +15,8 @@ from acvb_core.models.lfm.ibp.ibp import AXES, by_size
 from acvb_core.models.lfm.meibp.kernels import Bits
 from acvb_core.models.lfm.meibp.state import (
     Meibp,
-    improved,
-    known_sums,
+    improve_state,
+    known_counts,
     lower_bound,
     residual,
 )
@@ -151,7 +151,7 @@ class SubmodularIbp(Unaveraged):
         return Posterior(arrays, axes, ("objects",), ("bound",), hyper=hyper, normalised=False)
 
     def _improved(self, found: Meibp, checkpoint: Checkpoint) -> tuple[Meibp, int]:
-        return improved(self.cells, found, self.most, self.noise == "one", checkpoint)
+        return improve_state(self.cells, found, self.most, self.noise == "one", checkpoint)
 
     def _judged(self, found: Meibp) -> MeibpState:
         return MeibpState(found, lower_bound(self.cells, found, self.most))
@@ -224,7 +224,7 @@ class SubmodularIbp(Unaveraged):
         for _ in range(ROUNDS):
             if not own.any() or own.all():
                 return None
-            inside = known_sums(cells, own[:, None])[0]
+            inside = known_counts(cells, own[:, None])[0]
             outside = cells.per_column - inside
             sums = own.astype(np.float64) @ error
             weights = sums / np.maximum(inside, 1.0) - (error.sum(axis=0) - sums) / np.maximum(outside, 1.0)
@@ -238,7 +238,7 @@ class SubmodularIbp(Unaveraged):
             return None
         z = np.stack([own, 1 - own], axis=1)[:, : 1 + both]
         parent = np.maximum(np.stack([weights, -weights])[: 1 + both], 0.0)
-        spread = 1.0 / (known_sums(cells, z) / found.noise + 1.0 / found.prior)
+        spread = 1.0 / (known_counts(cells, z) / found.noise + 1.0 / found.prior)
         parent = np.concatenate([found.parent, parent])
         return replace(
             found,

@@ -93,7 +93,7 @@ def residual(cells: Cells, state: Meibp, first: Floats) -> Floats:
     return error
 
 
-def known_sums(cells: Cells, z: Bits) -> Floats:
+def known_counts(cells: Cells, z: Bits) -> Floats:
     """Return the number of known cells of each column among the objects of each feature, shape (K, D)."""
     if cells.observed is None:
         return np.repeat(z.sum(axis=0, dtype=np.float64)[:, None], cells.n_columns, axis=1)
@@ -106,7 +106,7 @@ def lower_bound(cells: Cells, state: Meibp, most: int) -> float:
     The log density of the noise's prior is counted, relative to its highest value.
     """
     first, second = moments(state.parent, state.spread)
-    errors = squares(cells, state, first, second)
+    errors = squared_errors(cells, state, first, second)
     found = -0.5 * float((cells.per_column * (_LOG_2PI + np.log(state.noise)) + errors / state.noise).sum())
     found += log_prior(state.z.sum(axis=0, dtype=np.float64), cells.n_objects, state.alpha, most)
     # The prior of the noise: as if there were more cells, of the columns' own variances; nothing where it is as they.
@@ -115,13 +115,15 @@ def lower_bound(cells: Cells, state: Meibp, most: int) -> float:
     return found - divergence(state.parent, state.spread, state.prior)
 
 
-def squares(cells: Cells, state: Meibp, first: Floats, second: Floats) -> Floats:
+def squared_errors(cells: Cells, state: Meibp, first: Floats, second: Floats) -> Floats:
     """Return the expected sum of squared errors of each column, shape (D,)."""
     error = residual(cells, state, first)
-    return np.asarray(np.einsum("nd,nd->d", error, error) + (known_sums(cells, state.z) * second).sum(axis=0))
+    return np.asarray(
+        np.einsum("nd,nd->d", error, error) + (known_counts(cells, state.z) * second).sum(axis=0)
+    )
 
 
-def choose(
+def choose_all(
     cells: Cells, state: Meibp, most: int, checkpoint: Checkpoint = no_checkpoint
 ) -> tuple[Meibp, int]:
     """Choose every object's features; return the state, without features nobody has, and how many entries changed."""
@@ -155,7 +157,7 @@ def learn_weights(cells: Cells, state: Meibp, checkpoint: Checkpoint = no_checkp
     first, _ = moments(state.parent, state.spread)
     error = residual(cells, state, first)
     parent, spread = state.parent.copy(), state.spread.copy()
-    counts = known_sums(cells, state.z)
+    counts = known_counts(cells, state.z)
     for k in range(state.n_features):
         own = np.flatnonzero(state.z[:, k])
         information = counts[k] / state.noise + 1.0 / state.prior
@@ -176,7 +178,7 @@ def learn_rest(cells: Cells, state: Meibp, most: int, one: bool = False) -> Meib
     first, second = moments(state.parent, state.spread)
     error = residual(cells, state, first)
     state = replace(state, bias=state.bias + error.sum(axis=0) / cells.per_column)
-    errors = squares(cells, state, first, second)
+    errors = squared_errors(cells, state, first, second)
     errors += PSEUDO * cells.per_column * state.scales
     noise = errors / cells.per_column
     if one:
@@ -202,8 +204,10 @@ def best_alpha(size: Floats, n: int, alpha: float, most: int) -> float:
     return math.exp(found) if loss(found) < loss(math.log(alpha)) else alpha
 
 
-def improved(cells: Cells, state: Meibp, most: int, one: bool, checkpoint: Checkpoint) -> tuple[Meibp, int]:
+def improve_state(
+    cells: Cells, state: Meibp, most: int, one: bool, checkpoint: Checkpoint
+) -> tuple[Meibp, int]:
     """Return the state after one round of all steps, none of which lowers the bound."""
-    state, changed = choose(cells, state, most, checkpoint)
+    state, changed = choose_all(cells, state, most, checkpoint)
     state = learn_weights(cells, state, checkpoint)
     return learn_rest(cells, state, most, one), changed

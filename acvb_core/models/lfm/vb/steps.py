@@ -118,7 +118,7 @@ def expected_errors(
     return found
 
 
-def gains_of_turning(
+def flip_gains(
     cells: Cells, nu: Floats, sums: Sums, variances: Floats, precision: Floats, alpha: float
 ) -> Floats:
     """Return what the bound gains when a feature stands for the objects that do not have it, shape (K,).

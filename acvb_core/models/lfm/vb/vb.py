@@ -10,9 +10,9 @@ import numpy as np
 from acvb_core.core.clusters import Order, is_identity
 from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, Unaveraged, no_checkpoint
 from acvb_core.models.lfm.cells import Cells, Floats
-from acvb_core.models.lfm.state import FEATURES, posterior_of
+from acvb_core.models.lfm.state import FEATURES, build_posterior
 from acvb_core.models.lfm.vb.state import VbPrior, VbState, lower_bound
-from acvb_core.models.lfm.vb.steps import expected_errors, gains_of_turning, update_activations
+from acvb_core.models.lfm.vb.steps import expected_errors, flip_gains, update_activations
 from acvb_core.models.lfm.vb.weights import Sums, update_weights, weight_variance
 
 #: Sweeps in which the noise, the shares and the prior of the weights stay where they begin. Were they learned from the
@@ -104,8 +104,8 @@ class VariationalLfm(Unaveraged):
         order = np.arange(nu.shape[1])
         if learn:
             swept = self._turned(swept, sums)
-            order = living(swept.nu)
-            swept = self._with_priors(taken(swept, order))
+            order = live_features(swept.nu)
+            swept = self._with_priors(take_features(swept, order))
             sums = Sums.of(cells, swept.nu, checkpoint)
         errors = self._errors(swept, sums, checkpoint)
         if learn:
@@ -115,7 +115,7 @@ class VariationalLfm(Unaveraged):
 
     def posterior(self, state: VbState) -> Posterior:
         """Return what the state says."""
-        return posterior_of(
+        return build_posterior(
             state.nu, state.means, state.pi, state.bias, state.precision,
             bound=state.bound, weight_variance=state.variances,
             hyper={"weight_sd": float(np.sqrt(state.variance))},
@@ -129,9 +129,7 @@ class VariationalLfm(Unaveraged):
 
     def _turned(self, state: VbState, sums: Sums) -> VbState:
         """Return the state with those features turned for which the bound gains by it."""
-        gains = gains_of_turning(
-            self.cells, state.nu, sums, state.variances, state.precision, self.prior.first
-        )
+        gains = flip_gains(self.cells, state.nu, sums, state.variances, state.precision, self.prior.first)
         turn = gains > 0.0
         if not turn.any():
             return state
@@ -171,14 +169,14 @@ class VariationalLfm(Unaveraged):
         )
 
 
-def living(nu: Floats) -> Order:
+def live_features(nu: Floats) -> Order:
     """Return the features that have not died, largest first."""
     mass = nu.sum(axis=0)
     order = np.argsort(-mass, kind="stable").astype(np.int64)
     return order[mass[order] >= DEAD]
 
 
-def taken(state: VbState, order: Order) -> VbState:
+def take_features(state: VbState, order: Order) -> VbState:
     """Return the state with its features in another order, or some of them only."""
     if is_identity(order, len(state.means)):
         return state
