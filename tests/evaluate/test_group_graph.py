@@ -9,8 +9,8 @@ import pytest
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Posterior
 from acvb_core.data.relation import Network, Relation
-from acvb_core.models.irm.evaluate.group_graph import GroupEdge, group_graph, group_positions, separated
-from acvb_core.models.irm.evaluate.node_layout import MOST_NODES, node_layout, too_large
+from acvb_core.models.irm.evaluate.group_graph import GroupEdge, group_graph, group_positions, separate_discs
+from acvb_core.models.irm.evaluate.node_layout import MOST_NODES, node_layout, why_too_large
 
 
 def blocks_of(ones: np.ndarray, entries: np.ndarray, *, upper: bool) -> pd.DataFrame:
@@ -145,11 +145,11 @@ def test_discs_do_not_overlap() -> None:
     rng = np.random.default_rng(0)
     place, radius = rng.random((12, 2)), rng.uniform(0.1, 1.0, 12)
     place[1] = place[0]
-    found = separated(place, radius, 0.2)
+    found = separate_discs(place, radius, 0.2)
     distance = np.sqrt(((found[:, None] - found[None]) ** 2).sum(axis=2)) + 1e9 * np.eye(12)
     assert (distance >= radius[:, None] + radius[None] + 0.2 - 1e-3).all()
     far = np.array([[0.0, 0.0], [9.0, 0.0]])
-    assert separated(far, np.ones(2)) == pytest.approx(far, abs=1e-5)
+    assert separate_discs(far, np.ones(2)) == pytest.approx(far, abs=1e-5)
 
 
 def planted(n: int = 120, *, directed: bool = False) -> tuple[Relation, np.ndarray]:
@@ -188,14 +188,14 @@ def test_linked_objects_lie_closer_together() -> None:
 def test_what_is_too_large_is_said() -> None:
     n = MOST_NODES + 1
     relation = Relation.build(np.zeros((n, n)), network=Network())
-    reason = too_large(relation)
+    reason = why_too_large(relation)
     assert reason is not None
     assert "1,001 objects" in reason
     with pytest.raises(ParameterError, match="1,001 objects"):
         node_layout(relation, np.zeros(n, dtype=int), np.zeros((1, 2)))
     dense = Relation.build(np.ones((250, 250)) - np.eye(250), network=Network())
-    assert "62,250 links" in (too_large(dense) or "")
-    assert too_large(planted()[0]) is None
+    assert "62,250 links" in (why_too_large(dense) or "")
+    assert why_too_large(planted()[0]) is None
     with pytest.raises(ParameterError, match="two sets"):
         node_layout(Relation.build(np.eye(3)), np.zeros(3, dtype=int), np.zeros((1, 2)))
 

@@ -82,7 +82,7 @@ def state_with(
         q[domain] = np.eye(width)[of] * sure + (1.0 - sure) / width
         if noise is not None:
             q[domain] = 0.7 * q[domain] + 0.3 * noise.dirichlet(np.full(width, 0.3), len(of))
-    hyper = Hyper.tied(alpha, 0.5, 0.5, layout.domains)
+    hyper = Hyper.single_prior(alpha, 0.5, 0.5, layout.domains)
     return tidy(IrmState(q, *block_counts(relation, q, layout), hyper, layout), relation, 0.0)[0]
 
 

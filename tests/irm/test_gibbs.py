@@ -60,7 +60,7 @@ def test_domain_step_keeps_labels_without_gaps_and_grows() -> None:
 
 def test_a_sweep_leaves_the_state_and_reports_moves() -> None:
     relation = planted_relation(40, 30, 2, 2, 0).relation
-    sampler = GibbsIrm(relation, Start(4, 4, "random"), Hyper.tied(1.0, 1.0, 1.0))
+    sampler = GibbsIrm(relation, Start(4, 4, "random"), Hyper.single_prior(1.0, 1.0, 1.0))
     state = sampler.init(np.random.default_rng(0))
     before = {domain: labels.copy() for domain, labels in state.labels.items()}
     after, info = sampler.sweep(state, np.random.default_rng(1))

@@ -123,7 +123,7 @@ def test_a_wild_step_is_held_back() -> None:
 def test_which_rule_climbs() -> None:
     ones, entries, _ = drawn_counts(1, 0.5, 2.0)
     mass = {"rows": np.full(8, 10.0), "cols": np.full(8, 12.0)}
-    tied = Hyper.tied(1.0, 0.1, 1.0)
+    tied = Hyper.single_prior(1.0, 0.1, 1.0)
     assert update_hyper(tied, "fixed", ones, entries, mass) is tied
     near = update_hyper(tied, "tied", ones, entries, mass, climb=False)
     there = update_hyper(tied, "tied", ones, entries, mass)

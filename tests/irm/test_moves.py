@@ -297,7 +297,7 @@ def test_moves_are_over_after_two_attempts_in_vain() -> None:
     assert not made
     assert once.moves.last_look
     assert once.moves.due == 20
-    assert len(once.moves.refused) > 0
+    assert len(once.moves.rejected) > 0
     twice, made = MOVES.after(replace(once, age=20), method, rng, no_checkpoint)
     assert not made
     assert twice.moves is None

@@ -14,7 +14,7 @@ from acvb_core.models.irm.hyper import Hyper, update_beta, update_concentration,
 from acvb_core.models.irm.layout import network_layout
 from acvb_core.models.irm.model import IrmModel
 from acvb_core.models.irm.moves.merge import merge_clusters, promising_merges
-from acvb_core.models.irm.moves.refused import Refused
+from acvb_core.models.irm.moves.rejected_moves import RejectedMoves
 from acvb_core.models.irm.moves.split import split_clusters
 from acvb_core.models.irm.network.gibbs import GibbsNetwork
 from acvb_core.models.irm.network.model import NetworkPass
@@ -394,7 +394,7 @@ def test_splitting_raises_the_whole_bound(kind: str, seed: int) -> None:
     case = torn_case(kind, seed)
     case = case._replace(q=sorted_by_size(0.98 * np.eye(2)[case.q.argmax(axis=1) % 2] + 0.01))
     found, split, _ = split_clusters(
-        state_of(case), relation_of(case.data), {}, Refused(), np.random.default_rng(0)
+        state_of(case), relation_of(case.data), {}, RejectedMoves(), np.random.default_rng(0)
     )
     assert found.q["rows"].shape == (18, 2 + split)
     np.testing.assert_allclose(found.q["rows"].sum(axis=1), 1.0)
@@ -412,7 +412,7 @@ def test_a_planted_pair_of_groups_is_split(kind: str) -> None:
     x = (rng.random((20, 20)) < np.where(z[:, None] == z, 0.95, 0.05)).astype(float)
     data = network(x, rng.random((20, 20)) > 0.1, *KINDS[kind])
     case = NetworkCase(data, np.ones((20, 1)), 0.5, 0.5, 1.0)
-    found, split, _ = split_clusters(state_of(case), relation_of(data), {}, Refused(), rng)
+    found, split, _ = split_clusters(state_of(case), relation_of(data), {}, RejectedMoves(), rng)
     assert split == 1
     halves = found.q["rows"].argmax(axis=1)
     assert (halves == z).all() or (halves == 1 - z).all()
@@ -481,7 +481,9 @@ def test_gibbs_posterior_counts_links_inside_its_sample(kind: str) -> None:
     case = random_network_case(4, kind, n=9, size=3)
     relation = relation_of(case.data)
     layout = network_layout(relation)
-    sampler = GibbsNetwork(relation, Start(3), Hyper.tied(1.0, 0.5, 0.5, layout.domains), "tied", layout)
+    sampler = GibbsNetwork(
+        relation, Start(3), Hyper.single_prior(1.0, 0.5, 0.5, layout.domains), "tied", layout
+    )
     rng = np.random.default_rng(0)
     state, _ = sampler.sweep(sampler.init(rng), rng)
     posterior = sampler.posterior(state)
@@ -536,7 +538,7 @@ def test_splits_never_lower_the_bound_where_clusters_stay_unsorted(kind: str) ->
         case = NetworkCase(data, q, 1.0, 1.0, float(rng.uniform(2, 12)))
         relation = relation_of(data)
         state, _ = tidy(state_of(case), relation, 0.0, keep_bound=True)
-        found, split, _ = split_clusters(state, relation, {}, Refused(), rng, largest_first=False)
+        found, split, _ = split_clusters(state, relation, {}, RejectedMoves(), rng, largest_first=False)
         found, _ = tidy(found, relation, 0.0, keep_bound=True)
         assert bound_of_state(found) >= bound_of_state(state) - 1e-9
         made += split

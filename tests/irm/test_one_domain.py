@@ -77,7 +77,7 @@ def test_gibbs_frequencies_match_the_exact_posterior(kind: str) -> None:
     sampler = GibbsNetwork(
         relation,
         Start(2, how="random"),
-        Hyper.tied(alpha, a, b, ("rows",)),
+        Hyper.single_prior(alpha, a, b, ("rows",)),
         "fixed",
         network_layout(relation),
     )
@@ -152,7 +152,7 @@ def test_turning_all_links_round_turns_the_blocks_and_leaves_the_clusters(method
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_sample_is_left_as_it_was(kind: str) -> None:
     relation, _ = network([20, 15], kind, 0)
-    hyper = Hyper.tied(1.0, 1.0, 1.0, ("rows",))
+    hyper = Hyper.single_prior(1.0, 1.0, 1.0, ("rows",))
     sampler = GibbsNetwork(relation, Start(4, how="random"), hyper, layout=network_layout(relation))
     state = sampler.init(np.random.default_rng(0))
     before = state.labels["rows"].copy()
@@ -171,7 +171,7 @@ def test_more_clusters_are_born_than_there_was_room_for(kind: str) -> None:
     relation = Relation.build(
         np.triu(links) if kind == "undirected" else links, network=Network(*KINDS[kind])
     )
-    hyper = Hyper.tied(1e3, 50.0, 50.0, ("rows",))
+    hyper = Hyper.single_prior(1e3, 50.0, 50.0, ("rows",))
     sampler = GibbsNetwork(relation, Start(1), hyper, "fixed", network_layout(relation))
     state = sampler.init(np.random.default_rng(0))
     state, info = sampler.sweep(state, np.random.default_rng(1))

@@ -15,7 +15,7 @@ from acvb_core.data.relation import Network, Relation
 from acvb_core.data.synthetic import planted_relation
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.models.irm.moves import split
-from acvb_core.models.irm.moves.refused import Refused
+from acvb_core.models.irm.moves.rejected_moves import RejectedMoves
 from acvb_core.models.irm.moves.split import _Side, cut_in_two, promising_splits, split_clusters
 from acvb_core.models.irm.moves.subspace import leading_vectors
 from acvb_core.models.irm.network.directions import Residuals
@@ -88,15 +88,15 @@ def test_leading_vectors_of_a_matrix_of_low_rank_need_no_iterations(rng: np.rand
 def test_groups_that_were_joined_are_cut_where_they_belong(kind: str, seed: int) -> None:
     relation, truth = small_relation(kind, seed, missing=0.1 * (seed % 2))
     state = state_with(relation, pairs_joined(truth), sure=1.0)
-    found, count, refused = split_clusters(state, relation, {}, Refused(), np.random.default_rng(seed))
+    found, count, rejected = split_clusters(state, relation, {}, RejectedMoves(), np.random.default_rng(seed))
     check_counts(found, relation)
     assert count > 0
     assert sum(q.shape[1] for q in found.q.values()) == sum(q.shape[1] for q in state.q.values()) + count
     for domain, labels in truth.items():
         assert agreement(labels, found.q[domain].argmax(axis=1))["ari"] > 0.94
     assert lower_bound(tidy(found, relation, 0.0)[0]) > lower_bound(state)
-    # Nothing is left to split but what was refused, and that is not looked at again.
-    assert split_clusters(found, relation, {}, refused, np.random.default_rng(9))[1] == 0
+    # Nothing is left to split but what was rejected, and that is not looked at again.
+    assert split_clusters(found, relation, {}, rejected, np.random.default_rng(9))[1] == 0
 
 
 @pytest.mark.parametrize("kind", RELATIONS)
@@ -207,7 +207,7 @@ def test_every_one_of_several_splits_raises_the_bound(monkeypatch: pytest.Monkey
             relation, truth = small_relation(kind, seed)
             state = state_with(relation, pairs_joined(truth), alpha=alpha)
             states[:] = [state]
-            split_clusters(state, relation, {}, Refused(), np.random.default_rng(seed))
+            split_clusters(state, relation, {}, RejectedMoves(), np.random.default_rng(seed))
             bounds = [lower_bound(tidy(step, relation, 0.0)[0]) for step in states]
             assert (np.diff(bounds) > 0).all()
             several += len(bounds) > 2
@@ -218,17 +218,19 @@ def test_splits_keep_to_the_most_there_may_be() -> None:
     for kind in ("undirected", "two domains"):
         relation, truth = small_relation(kind, 0)
         state = state_with(relation, {domain: 0 * labels for domain, labels in truth.items()})
-        freely, refused = state, Refused()
+        freely, rejected = state, RejectedMoves()
         for _ in range(3):
-            freely, _, refused = split_clusters(freely, relation, {}, refused, np.random.default_rng(0))
+            freely, _, rejected = split_clusters(freely, relation, {}, rejected, np.random.default_rng(0))
         for most in (1, 2, 3):
             found = state
             for _ in range(3):
                 limits = dict.fromkeys(state.q, most)
-                found, _, _ = split_clusters(found, relation, limits, Refused(), np.random.default_rng(0))
+                found, _, _ = split_clusters(
+                    found, relation, limits, RejectedMoves(), np.random.default_rng(0)
+                )
                 full = {d: m for d, m in limits.items() if found.q[d].shape[1] >= m}
                 on_trial = promising_splits(
-                    found, relation, limits, 9, -1e9, Refused(), np.random.default_rng(0)
+                    found, relation, limits, 9, -1e9, RejectedMoves(), np.random.default_rng(0)
                 )
                 assert all(tried.q[d].shape[1] <= m for tried, _, _ in on_trial for d, m in full.items())
             for domain, q in found.q.items():
@@ -248,7 +250,7 @@ def test_clusters_of_a_handful_of_members_are_left_alone(monkeypatch: pytest.Mon
         with monkeypatch.context() as patch:
             if fewest is not None:
                 patch.setattr(split, "_FEWEST", fewest)
-            found, count, _ = split_clusters(state, relation, {}, Refused(), rng)
+            found, count, _ = split_clusters(state, relation, {}, RejectedMoves(), rng)
         counts[size, fewest] = count
         assert found.q["rows"].shape[1] == 3 + count
     assert counts == {(5, None): 0, (6, None): 1, (5, 5): 1}
@@ -275,9 +277,9 @@ def test_a_refused_cluster_is_tried_again_only_when_its_members_have_changed(
     relation, truth = small_relation(kind, 1)
     state = state_with(relation, truth, sure=1.0)
     widths = {domain: q.shape[1] for domain, q in state.q.items()}
-    _, count, refused = split_clusters(state, relation, {}, Refused(), np.random.default_rng(0))
+    _, count, rejected = split_clusters(state, relation, {}, RejectedMoves(), np.random.default_rng(0))
     assert count == 0
-    assert len(tried) == len(refused) == sum(widths.values())
+    assert len(tried) == len(rejected) == sum(widths.values())
     # About the same members: one object of some thirty has left for another cluster.
     tried.clear()
     q = state.q["rows"].copy()
@@ -285,7 +287,7 @@ def test_a_refused_cluster_is_tried_again_only_when_its_members_have_changed(
     q[largest[0]] = np.eye(widths["rows"])[1]
     moved = replace(state, q={**state.q, "rows": q})
     moved = replace(moved, **counts_of(relation, moved))
-    split_clusters(moved, relation, {}, refused, np.random.default_rng(0))
+    split_clusters(moved, relation, {}, rejected, np.random.default_rng(0))
     assert ("rows", 0) not in tried
     # Half of the largest cluster has left for the smallest: those two are looked at again, and no other.
     tried.clear()
@@ -293,7 +295,7 @@ def test_a_refused_cluster_is_tried_again_only_when_its_members_have_changed(
     q[largest[::2]] = np.eye(widths["rows"])[smallest]
     moved = replace(state, q={**state.q, "rows": q})
     moved = replace(moved, **counts_of(relation, moved))
-    again = split_clusters(moved, relation, {}, refused, np.random.default_rng(0))[1]
+    again = split_clusters(moved, relation, {}, rejected, np.random.default_rng(0))[1]
     assert {("rows", 0), ("rows", smallest)} <= set(tried)
     assert {k for domain, k in tried if domain == "rows"} <= {0, smallest, widths["rows"]}
     assert again >= 1  # … and what had been joined by mistake is split
@@ -309,7 +311,9 @@ def test_splits_on_trial_are_the_least_losses_and_each_comes_once(tried: list[tu
     state = state_with(relation, truth, sure=1.0)
 
     def losses(n: int, worst: float) -> list[float]:
-        candidates = promising_splits(state, relation, {}, n, worst, Refused(), np.random.default_rng(0))
+        candidates = promising_splits(
+            state, relation, {}, n, worst, RejectedMoves(), np.random.default_rng(0)
+        )
         return [lower_bound(tidy(one, relation, 0.0)[0]) - lower_bound(state) for one, _, _ in candidates]
 
     every = losses(99, -1e9)
@@ -317,11 +321,11 @@ def test_splits_on_trial_are_the_least_losses_and_each_comes_once(tried: list[tu
     assert every == sorted(every, reverse=True)
     np.testing.assert_allclose(losses(3, -1e9), every[:3])
     np.testing.assert_allclose(losses(99, (every[2] + every[3]) / 2.0), every[:3])
-    # What is refused does not take a place.
+    # What is rejected does not take a place.
     _, what, members = next(
-        promising_splits(state, relation, {}, 1, -1e9, Refused(), np.random.default_rng(0))
+        promising_splits(state, relation, {}, 1, -1e9, RejectedMoves(), np.random.default_rng(0))
     )
-    known = Refused().and_also(what, members)
+    known = RejectedMoves().add(what, members)
     left = [m for _, _, m in promising_splits(state, relation, {}, 3, -1e9, known, np.random.default_rng(0))]
     assert len(left) == 3
     assert not any(np.array_equal(m, members) for m in left)
@@ -331,24 +335,24 @@ def test_refused_knows_what_is_about_the_same() -> None:
     def first(n: int) -> np.ndarray:
         return np.arange(200) < n
 
-    known = Refused().and_also("split rows", first(100))
-    assert known.knows("split rows", first(100))
-    assert known.knows("split rows", first(95))
-    assert known.knows("split rows", first(105))
-    assert not known.knows("split rows", first(94))
-    assert not known.knows("split rows", first(106))
-    assert not known.knows("split rows", ~first(100))
-    assert not known.knows("split cols", first(100))
-    assert not known.knows("merge rows", first(100))
+    known = RejectedMoves().add("split rows", first(100))
+    assert known.contains("split rows", first(100))
+    assert known.contains("split rows", first(95))
+    assert known.contains("split rows", first(105))
+    assert not known.contains("split rows", first(94))
+    assert not known.contains("split rows", first(106))
+    assert not known.contains("split rows", ~first(100))
+    assert not known.contains("split cols", first(100))
+    assert not known.contains("merge rows", first(100))
     # As many of other objects are not the same.
-    assert not known.knows("split rows", np.roll(first(100), 10))
+    assert not known.contains("split rows", np.roll(first(100), 10))
     # Adding makes a new list, and what is about the same takes the place of what was there.
-    more = known.and_also("split rows", first(97))
+    more = known.add("split rows", first(97))
     assert len(known) == len(more) == 1
-    assert more.knows("split rows", first(93))
-    assert not known.knows("split rows", first(93))
-    assert len(more.and_also("split cols", first(97))) == 2
-    assert not Refused().knows("split rows", first(100))
+    assert more.contains("split rows", first(93))
+    assert not known.contains("split rows", first(93))
+    assert len(more.add("split cols", first(97))) == 2
+    assert not RejectedMoves().contains("split rows", first(100))
 
 
 @pytest.mark.parametrize("kind", ["undirected", "two domains"])
@@ -369,7 +373,7 @@ def gaps_of_splits(relation: Relation, truth: dict[str, np.ndarray]) -> Gaps:
     """Return the gaps between checkpoints while clusters of joined groups are split."""
     state = state_with(relation, pairs_joined(truth))
     gaps = Gaps()
-    _, count, _ = split_clusters(state, relation, {}, Refused(), np.random.default_rng(0), gaps)
+    _, count, _ = split_clusters(state, relation, {}, RejectedMoves(), np.random.default_rng(0), gaps)
     assert count > 0
     gaps()
     return gaps

@@ -1,4 +1,4 @@
-"""Moves on trial: what only pays after some sweeps is found, and what does not pay is refused and not tried again."""
+"""Moves on trial: what only pays after some sweeps is found, and what does not pay is rejected and not tried again."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from acvb_core.engine.snapshot import Snapshot
 from acvb_core.models.irm.moves import moves, split
 from acvb_core.models.irm.moves.merge import merge_clusters, promising_merges
 from acvb_core.models.irm.moves.moves import MOVES_FROM, MoveMemory, Moves, _Trials
-from acvb_core.models.irm.moves.refused import Refused
+from acvb_core.models.irm.moves.rejected_moves import RejectedMoves
 from acvb_core.models.irm.moves.split import split_clusters
 from acvb_core.models.irm.state import IrmState, block_counts, lower_bound, tidy
 from tests.irm.moves_adapters import RELATIONS, mixed_network, small_relation, state_with
@@ -67,7 +67,7 @@ def test_a_trial_pays_where_nothing_pays_at_once(kind: str, seed: int) -> None:
     allowed = Moves(merge=kind == "merge", split=kind == "split")
     # Nothing pays at once.
     assert merge_clusters(state)[1] == 0
-    assert split_clusters(state, method.relation, {}, Refused(), np.random.default_rng(seed))[1] == 0
+    assert split_clusters(state, method.relation, {}, RejectedMoves(), np.random.default_rng(seed))[1] == 0
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(moves, "TRIALS", 0)
         assert not allowed.after(state, method, np.random.default_rng(seed), no_checkpoint)[1]

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from acvb_core.data.relation import Network, Relation
 from acvb_core.engine.result import Result
-from acvb_core.models.irm.figures.arrangement import arranged
+from acvb_core.models.irm.figures.arrangement import arrange_result
 from pages.ui.irm import block_links
 from pages.ui.irm.block_clusters import cluster_table
 from pages.ui.irm.block_files import offers
@@ -119,7 +119,7 @@ def test_two_clusterings_of_a_network_have_no_graph(open_app: Open) -> None:
 
 
 def test_clusters_are_told_one_by_one(found: Result) -> None:
-    table = cluster_table(found, arranged(found))
+    table = cluster_table(found, arrange_result(found))
     assert table["cluster"].tolist() == [1, 2]
     assert table["nodes"].tolist() == [4, 4]
     assert table["most_linked_to"].tolist() == [2, 1]
@@ -131,7 +131,7 @@ def test_clusters_are_told_one_by_one(found: Result) -> None:
 
 def test_one_cluster_has_no_other() -> None:
     alone = fitted(friends(), "vb", k_rows=1, split=False)
-    table = cluster_table(alone, arranged(alone))
+    table = cluster_table(alone, arrange_result(alone))
     assert table["most_linked_to"].isna().all()
 
 
@@ -233,7 +233,9 @@ def test_ends_of_a_link_have_names() -> None:
 
 
 def test_every_file_can_be_made(labelled: Result) -> None:
-    made = {offer.end: offer.make() for offer in offers(("x", 1, ""), labelled, arranged(labelled), None)}
+    made = {
+        offer.end: offer.make() for offer in offers(("x", 1, ""), labelled, arrange_result(labelled), None)
+    }
     nodes = pd.read_csv(io.StringIO(str(made["nodes.csv"])))
     assert nodes["known_house"].tolist() == ["west"] * 4 + ["east"] * 4
     assert len(pd.read_csv(io.StringIO(str(made["clusters.csv"])))) == 2

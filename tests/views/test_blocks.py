@@ -11,7 +11,7 @@ from PIL import Image
 from acvb_core.data.relation import Relation
 from acvb_core.data.synthetic import planted_relation
 from acvb_core.engine.result import Result
-from acvb_core.models.irm.figures.arrangement import Arrangement, arrange, arranged, as_read
+from acvb_core.models.irm.figures.arrangement import Arrangement, arrange, arrange_as_read, arrange_result
 from acvb_core.models.irm.figures.binning import bins_of, count_in_bins
 from acvb_core.models.irm.figures.block_png import block_png
 from acvb_core.models.irm.figures.blocks import block_figure, block_figures
@@ -75,7 +75,7 @@ def test_blocks_are_counted_by_label(large: Arrangement) -> None:
 
 
 def test_objects_stand_by_cluster_then_by_degree(survey: Result) -> None:
-    arrangement = arranged(survey)
+    arrangement = arrange_result(survey)
     labels = survey.labels("rows")[arrangement.rows.order]
     assert (np.diff(labels) >= 0).all()
     sizes = np.bincount(labels, minlength=survey.posterior.n_clusters()["rows"])
@@ -86,7 +86,7 @@ def test_objects_stand_by_cluster_then_by_degree(survey: Result) -> None:
 
 
 def test_borders_are_one_trace_at_cumulative_sizes(games: Result) -> None:
-    arrangement = arranged(games)
+    arrangement = arrange_result(games)
     figure = block_figure(arrangement)
     lines = [trace for trace in figure["data"] if trace.get("mode") == "lines"]
     assert len(lines) == 1
@@ -95,7 +95,7 @@ def test_borders_are_one_trace_at_cumulative_sizes(games: Result) -> None:
 
 
 def test_hover_tells_the_numbers_of_the_result(games: Result) -> None:
-    figure = block_figure(arranged(games))
+    figure = block_figure(arrange_result(games))
     hover = figure["data"][0]
     line = games.blocks.iloc[0]
     assert hover["x"][0] == 0
@@ -130,12 +130,12 @@ def test_small_relations_show_names_as_they_are(awkward: Relation) -> None:
 
 
 def test_missing_entries_have_a_tone_of_their_own(awkward: Relation) -> None:
-    raster = raster_of(as_read(awkward))
+    raster = raster_of(arrange_as_read(awkward))
     colours = palette(True)[paint(raster)]
     assert tuple(colours[0, 0]) == INK
     assert tuple(colours[0, 1]) == UNKNOWN
     assert tuple(colours[3, 0]) == (255, 255, 255)
-    names = [trace.get("name") for trace in block_figure(as_read(awkward))["data"]]
+    names = [trace.get("name") for trace in block_figure(arrange_as_read(awkward))["data"]]
     assert "unknown" in names
 
 
@@ -147,7 +147,7 @@ def test_one_unknown_entry_in_a_bin_can_be_seen(large: Arrangement) -> None:
 
 
 def test_a_relation_without_missing_entries_has_no_grey(women: Result) -> None:
-    assert "unknown" not in [trace.get("name") for trace in block_figure(arranged(women))["data"]]
+    assert "unknown" not in [trace.get("name") for trace in block_figure(arrange_result(women))["data"]]
 
 
 def test_several_matrices_share_one_scale() -> None:
@@ -174,13 +174,13 @@ def test_several_matrices_share_one_scale() -> None:
     ],
 )
 def test_a_box_is_cut_to_the_matrix(games: Result, box: dict[str, list[float]], window: object) -> None:
-    assert arranged(games).selected(box) == window
+    assert arrange_result(games).select_window(box) == window
 
 
 def test_the_picture_is_a_png_with_borders(games: Result) -> None:
     import io
 
-    arrangement = arranged(games)
+    arrangement = arrange_result(games)
     image = Image.open(io.BytesIO(block_png(arrangement, title="games <b>")))
     assert image.format == "PNG"
     assert min(image.size) > 1000
@@ -193,7 +193,7 @@ def test_the_picture_is_a_png_with_borders(games: Result) -> None:
 def test_degenerate_shapes_are_drawn(shape: tuple[int, int]) -> None:
     relation = Relation.build(np.zeros(shape))
     for arrangement in (
-        as_read(relation),
+        arrange_as_read(relation),
         arrange(relation, np.zeros(shape[0], dtype=int), np.zeros(shape[1], dtype=int), (1, 1), {}),
     ):
         assert block_figure(arrangement)["layout"]["images"]
@@ -201,4 +201,4 @@ def test_degenerate_shapes_are_drawn(shape: tuple[int, int]) -> None:
 
 
 def test_no_figure_has_a_transition(games: Result) -> None:
-    assert "transition" not in block_figure(arranged(games))["layout"]
+    assert "transition" not in block_figure(arrange_result(games))["layout"]

@@ -19,7 +19,7 @@ from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.agreement import label_agreement
 from acvb_core.models.irm.evaluate.group_graph import GroupGraph, group_graph
-from acvb_core.models.irm.figures.arrangement import arrange_network, arranged, as_read
+from acvb_core.models.irm.figures.arrangement import arrange_as_read, arrange_network, arrange_result
 from acvb_core.models.irm.figures.block_png import block_png
 from acvb_core.models.irm.figures.blocks import (
     block_figure,
@@ -75,7 +75,7 @@ def values(coded: dict[str, Any]) -> np.ndarray:
 
 def test_both_sides_stand_in_one_order(club: Result, circle: Result) -> None:
     for result in (club, circle):
-        arrangement = arranged(result)
+        arrangement = arrange_result(result)
         assert arrangement.one
         assert (arrangement.rows.order == arrangement.columns.order).all()
         assert (arrangement.rows.borders == arrangement.columns.borders).all()
@@ -83,7 +83,7 @@ def test_both_sides_stand_in_one_order(club: Result, circle: Result) -> None:
 
 
 def test_pairs_of_an_undirected_network_are_counted_once(club: Result) -> None:
-    arrangement = arranged(club)
+    arrangement = arrange_result(club)
     upper = np.triu_indices(len(arrangement.ones))
     assert (arrangement.ones == arrangement.ones.T).all()
     assert arrangement.ones[upper].sum() == 78
@@ -91,7 +91,7 @@ def test_pairs_of_an_undirected_network_are_counted_once(club: Result) -> None:
     mean = arrangement.posterior["mean"]
     assert (mean == mean.T).all()
     assert np.isfinite(mean).all()
-    whole = as_read(club.problem.data)
+    whole = arrange_as_read(club.problem.data)
     assert (whole.ones.tolist(), whole.observed.tolist()) == ([[78]], [[561]])
 
 
@@ -105,7 +105,7 @@ def test_self_links_of_an_undirected_network_are_counted_once() -> None:
 
 
 def test_links_of_a_directed_network_are_counted_by_direction(circle: Result) -> None:
-    arrangement = arranged(circle)
+    arrangement = arrange_result(circle)
     assert arrangement.ones.sum() == circle.problem.data.n_ones
     assert arrangement.observed.sum() == 300 * 300
     assert (arrangement.ones != arrangement.ones.T).any()
@@ -115,7 +115,7 @@ def test_links_of_a_directed_network_are_counted_by_direction(circle: Result) ->
 
 
 def test_a_diagonal_that_does_not_count_is_not_unknown(club: Result, circle: Result) -> None:
-    arrangement = arranged(club)
+    arrangement = arrange_result(club)
     raster = rasterise(
         arrangement.relation, arrangement.rows.position, arrangement.columns.position, arrangement.whole
     )
@@ -130,7 +130,7 @@ def test_a_diagonal_that_does_not_count_is_not_unknown(club: Result, circle: Res
     assert all("self-links do not count" in hover[i][i] for i in range(34))
     assert sum("self-links" in text for line in hover for text in line) == 34
     # Where self-links count, the diagonal is data.
-    assert "diagonal" not in [item.get("uid") for item in block_figure(arranged(circle))["data"]]
+    assert "diagonal" not in [item.get("uid") for item in block_figure(arrange_result(circle))["data"]]
 
 
 def test_what_is_unknown_off_the_diagonal_is_shown() -> None:
@@ -138,16 +138,16 @@ def test_what_is_unknown_off_the_diagonal_is_shown() -> None:
     missing[3, 40] = 1
     relation = Relation.build(np.zeros((90, 90)), missing, network=Network(directed=False))
     for size in (100, 30):
-        shown = as_read(relation)
+        shown = arrange_as_read(relation)
         raster = rasterise(relation, shown.rows.position, shown.columns.position, shown.whole, size)
         assert raster.missing.sum() == 2
         assert raster.cells.sum() == 90 * 89
-    assert "unknown" in [item.get("name") for item in block_figure(as_read(relation))["data"]]
+    assert "unknown" in [item.get("name") for item in block_figure(arrange_as_read(relation))["data"]]
 
 
 def test_two_clusterings_of_a_network_still_have_two_sides(club: Result) -> None:
     result = fit(club.problem.data, "vb", model="irm", k_rows=3, k_cols=3)
-    arrangement = arranged(result)
+    arrangement = arrange_result(result)
     assert not arrangement.one
     assert arrangement.ones.sum() == 156
     figure = block_figure(arrangement)
@@ -164,16 +164,20 @@ def test_blocks_are_named_by_what_joins_them(club: Result, circle: Result) -> No
     first = club.blocks.iloc[0]
     assert f"{first['ones']:,.1f} links in {first['entries']:,.1f} known pairs" in said[0][0]
     assert "cluster 1 → cluster 2" in strength_figure(circle)["data"][0]["hovertext"][0][1]
-    text = trace(block_figure(arranged(circle)), "hover")["text"]
+    text = trace(block_figure(arrange_result(circle)), "hover")["text"]
     assert "cluster 2 → cluster 1" in text[1][0]
 
 
 def test_every_other_figure_of_a_network_is_drawn(club: Result, circle: Result) -> None:
     for result in (club, circle):
         relation = result.problem.data
-        for figure in (thumbnail(relation), size_figure(result, "rows"), block_figure(as_read(relation))):
+        for figure in (
+            thumbnail(relation),
+            size_figure(result, "rows"),
+            block_figure(arrange_as_read(relation)),
+        ):
             go.Figure(figure)
-        image = Image.open(io.BytesIO(block_png(arranged(result), title="a network")))
+        image = Image.open(io.BytesIO(block_png(arrange_result(result), title="a network")))
         assert min(image.size) > 1000
     assert len(degree_histograms(club.problem.data)["data"]) == 1
     out, into = degree_histograms(circle.problem.data)["layout"]["annotations"]
@@ -183,7 +187,7 @@ def test_every_other_figure_of_a_network_is_drawn(club: Result, circle: Result) 
 
 def test_the_png_draws_the_diagonal_that_does_not_count() -> None:
     relation = Relation.build(np.zeros((100, 100)), network=Network())
-    image = np.asarray(Image.open(io.BytesIO(block_png(as_read(relation), title="x"))).convert("RGB"))
+    image = np.asarray(Image.open(io.BytesIO(block_png(arrange_as_read(relation), title="x"))).convert("RGB"))
     tone = [int(LINE[i : i + 2], 16) for i in (1, 3, 5)]
     rows = np.flatnonzero((image == tone).all(axis=2)[:, image.shape[1] // 2])
     # Between the frame's upper and lower line there is one more.
@@ -283,7 +287,7 @@ def test_names_are_shown_as_they_are() -> None:
     figures = [
         node_link_figure(relation, result.posterior, graph_of(result)),
         group_graph_figure(graph_of(result), kind=relation.row_kind),
-        block_figure(arranged(result)),
+        block_figure(arrange_result(result)),
         label_figure(label_agreement(result.labels("rows"), AWKWARD_WORDS), "<i>kind</i>"),
     ]
     for figure in figures:

@@ -67,7 +67,7 @@ class SamplingMethod(Unaveraged, ABC):
     def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> GibbsState:
         """Return the first sample."""
         q = self.start.responsibilities(self.relation, self.layout, rng, checkpoint)
-        labels = {domain: without_gaps(array.argmax(axis=1)) for domain, array in q.items()}
+        labels = {domain: close_gaps(array.argmax(axis=1)) for domain, array in q.items()}
         return GibbsState(labels, self.hyper)
 
     @abstractmethod
@@ -140,7 +140,7 @@ def one_hot(labels: Labels) -> Floats:
     return out
 
 
-def without_gaps(labels: Labels) -> Labels:
+def close_gaps(labels: Labels) -> Labels:
     """Return labels 0..K-1 of the same clusters, every number in use."""
     return np.unique(labels, return_inverse=True)[1].astype(np.int64)
 
@@ -181,8 +181,8 @@ def sample_domain(
     while at < len(objects):
         # Always room for a cluster to be born, by doubling; the kernel comes back when it has used it up.
         room = max(2 * width, 8)
-        size = grown(size, room, 0.0)
-        beta_ones, beta_zeros = grown(beta_ones, room, a), grown(beta_zeros, room, b)
+        size = extend_rows(size, room, 0.0)
+        beta_ones, beta_zeros = extend_rows(beta_ones, room, a), extend_rows(beta_zeros, room, b)
         end = min(at + chunk_length(room, beta_ones.shape[1]), len(objects))
         while at < end and width < room:
             at, width, changed = _sample_some(
@@ -202,10 +202,10 @@ def sample_domain(
             )
             moved += changed
         checkpoint()
-    return without_gaps(labels), moved
+    return close_gaps(labels), moved
 
 
-def grown(array: Floats, length: int, fill: float) -> Floats:
+def extend_rows(array: Floats, length: int, fill: float) -> Floats:
     """Return the array with its first axis made `length` long."""
     out = np.full((length, *array.shape[1:]), fill)
     keep = min(length, len(array))

@@ -33,7 +33,9 @@ class Hyper:
     b: Floats
 
     @classmethod
-    def tied(cls, alpha: float, a: float, b: float, domains: Iterable[str] = TWO_DOMAINS.domains) -> Hyper:
+    def single_prior(
+        cls, alpha: float, a: float, b: float, domains: Iterable[str] = TWO_DOMAINS.domains
+    ) -> Hyper:
         """One Beta prior for all blocks, one concentration to start every domain from."""
         return cls(dict.fromkeys(domains, alpha), np.full((1, 1), float(a)), np.full((1, 1), float(b)))
 

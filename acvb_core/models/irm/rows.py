@@ -177,7 +177,7 @@ def _settings(data: Any, values: Values) -> Values:
     return {
         "relation": data,
         "start": Start(values["k_rows"], k_cols, values["init"], values["smoothing"]),
-        "hyper": Hyper.tied(values["alpha"], values["a"], values["b"], layout.domains),
+        "hyper": Hyper.single_prior(values["alpha"], values["a"], values["b"], layout.domains),
         "hyper_rule": values["hyper"],
         "layout": layout,
     }

@@ -22,7 +22,7 @@ from acvb_core.models.irm.state import IrmState, block_counts, posterior_of, tid
 CLIMB_FROM = MOVES_FROM
 
 
-class Swept(NamedTuple):
+class SweepResult(NamedTuple):
     """A state after a sweep, with the pseudo leave-one-out where it is known, and the clusters' new order."""
 
     state: IrmState
@@ -82,7 +82,7 @@ class VariationalMethod(Unaveraged, ABC):
     ) -> tuple[IrmState, float | None]:
         """Return the state with new responsibilities and counts, and the pseudo leave-one-out where it falls out."""
 
-    def plain_sweep(self, state: IrmState, rng: np.random.Generator, checkpoint: Checkpoint) -> Swept:
+    def plain_sweep(self, state: IrmState, rng: np.random.Generator, checkpoint: Checkpoint) -> SweepResult:
         """Update the responsibilities, order and drop clusters, learn the hyper-parameters; no moves."""
         state, pseudo_loo = self.update(state, rng, checkpoint)
         state, order = tidy(state, self.relation, self.shrink, keep_bound=self.keep_bound)
@@ -91,7 +91,7 @@ class VariationalMethod(Unaveraged, ABC):
             state.hyper, self.hyper_rule, state.ones, state.entries, state.masses, distinct,
             climb=state.age >= CLIMB_FROM,
         )  # fmt: skip
-        return Swept(replace(state, hyper=learned, age=state.age + 1), pseudo_loo, order)
+        return SweepResult(replace(state, hyper=learned, age=state.age + 1), pseudo_loo, order)
 
     def sweep(
         self, state: IrmState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint

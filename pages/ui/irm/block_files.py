@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from acvb_core.engine.result import Result
-from acvb_core.models.irm.evaluate.node_layout import too_large
+from acvb_core.models.irm.evaluate.node_layout import why_too_large
 from acvb_core.models.irm.figures.arrangement import Arrangement, Window
 from acvb_core.models.irm.figures.block_png import block_png
 from acvb_core.models.irm.figures.blocks import block_figure
@@ -80,7 +80,7 @@ def _graphs(key: Key, result: Result, title: str) -> list[Offer]:
             lambda: to_html(groups_figure(key, None, result), title),
         )
     ]
-    if too_large(result.problem.data) is None:
+    if why_too_large(result.problem.data) is None:
         found.append(
             Offer(
                 "Nodes, interactive",

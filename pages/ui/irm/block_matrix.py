@@ -9,7 +9,7 @@ import streamlit as st
 from acvb_core.data.relation import Relation
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
-from acvb_core.models.irm.figures.arrangement import Arrangement, Window, arranged, as_read
+from acvb_core.models.irm.figures.arrangement import Arrangement, Window, arrange_as_read, arrange_result
 from acvb_core.models.irm.figures.blocks import block_figure
 from acvb_core.views.theme import CHART_CONFIG, STILL_CONFIG, Figure
 from pages.ui.shared.failures import contain_failure
@@ -25,13 +25,13 @@ STILL: dict[str, Any] = dict(STILL_CONFIG)
 @st.cache_resource(show_spinner=False, max_entries=8)
 def sorted_relation(key: Key, _result: Result) -> Arrangement:
     """Return a run's relation sorted by its clusters."""
-    return arranged(_result)
+    return arrange_result(_result)
 
 
 @st.cache_resource(show_spinner=False, max_entries=4)
 def unsorted_figure(key: str, height: int, _relation: Relation) -> Figure:
     """Return the picture of a relation as it was read."""
-    return block_figure(as_read(_relation), height=height)
+    return block_figure(arrange_as_read(_relation), height=height)
 
 
 def enlarged_part(job: Job, arrangement: Arrangement) -> Window | None:
@@ -51,7 +51,7 @@ def matrices(job: Job, arrangement: Arrangement) -> None:
 
     def enlarge() -> None:
         boxes = st.session_state[key].selection.box
-        part = arrangement.selected(boxes[0]) if boxes else None
+        part = arrangement.select_window(boxes[0]) if boxes else None
         if part is not None:
             st.session_state["blocks_window"] = (job.id, part)
             # A new key is a new chart: the box that was drawn on the old one is gone.

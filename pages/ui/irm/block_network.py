@@ -9,7 +9,7 @@ import streamlit as st
 from acvb_core.engine.result import Result
 from acvb_core.models.irm.evaluate.group_graph import GroupGraph, group_graph
 from acvb_core.models.irm.figures.group_graph import group_graph_figure
-from acvb_core.models.irm.figures.node_link import node_link_figure, too_large
+from acvb_core.models.irm.figures.node_link import node_link_figure, why_too_large
 from acvb_core.views.theme import STILL_CONFIG, Figure
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import Key
@@ -34,7 +34,7 @@ def network_view(key: Key, result: Result) -> None:
             width=180,
         )
     selected = chosen or None
-    reason = too_large(result.problem.data) if shown == "nodes" else None
+    reason = why_too_large(result.problem.data) if shown == "nodes" else None
     if reason:
         st.info(reason, icon=":material/hub:")
         return

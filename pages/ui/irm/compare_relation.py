@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from acvb_core.engine.result import Result
-from acvb_core.models.irm.figures.arrangement import arranged
+from acvb_core.models.irm.figures.arrangement import arrange_result
 from acvb_core.models.irm.figures.blocks import block_figures
 from acvb_core.views.theme import STILL_CONFIG, Figure
 from pages.ui.shared.failures import contain_failure
@@ -28,7 +28,7 @@ _STYLE = """
 @st.cache_resource(show_spinner=False, max_entries=8)
 def matrices_of(keys: tuple[Key, ...], _results: Sequence[Result]) -> list[Figure]:
     """Return the sorted matrix of each run, all on one colour scale."""
-    return block_figures([arranged(result) for result in _results])
+    return block_figures([arrange_result(result) for result in _results])
 
 
 @contain_failure()

@@ -215,7 +215,7 @@ def _laid_flat(place: Floats) -> Floats:
     return np.asarray(turned)
 
 
-def separated(place: Floats, radius: Floats, gap: float = 0.0, *, rounds: int = 300) -> Floats:
+def separate_discs(place: Floats, radius: Floats, gap: float = 0.0, *, rounds: int = 300) -> Floats:
     """Move discs apart until none overlaps, as little as that takes.
 
     Parameters

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.relation import Relation
-from acvb_core.models.irm.evaluate.group_graph import separated
+from acvb_core.models.irm.evaluate.group_graph import separate_discs
 from acvb_core.models.irm.evaluate.sides import links_of
 
 Floats = NDArray[np.float64]
@@ -22,7 +22,7 @@ _ROUNDS = 80
 _DISC = 0.62  # radius of the disc of a cluster with one object, in mean distances between neighbours
 
 
-def too_large(relation: Relation) -> str | None:
+def why_too_large(relation: Relation) -> str | None:
     """Return why a relation is not drawn object by object, None where it is not too large."""
     if relation.shape[0] <= MOST_NODES and relation.n_links <= MOST_LINKS:
         return None
@@ -61,7 +61,7 @@ def node_layout(relation: Relation, clusters: NDArray[np.int64], group_place: Fl
     """
     if relation.network is None:
         raise ParameterError("Objects are placed for networks, but this relation has two sets of objects.")
-    reason = too_large(relation)
+    reason = why_too_large(relation)
     if reason is not None:
         raise ParameterError(reason)
     n_clusters = len(group_place)
@@ -86,7 +86,7 @@ def _centres(place: Floats, radius: Floats) -> Floats:
     wished = radius[:, None] + radius[None]
     upper = np.triu_indices(len(place), 1)
     scale = float(np.median(wished[upper] / np.maximum(distance[upper], 1e-9)))
-    return separated(place * scale, radius, 1.5)
+    return separate_discs(place * scale, radius, 1.5)
 
 
 def _spirals(clusters: NDArray[np.int64], degree: NDArray[np.int64], members: NDArray[np.int64]) -> Floats:

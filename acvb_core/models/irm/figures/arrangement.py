@@ -114,7 +114,7 @@ class Arrangement:
         nothing = np.full(self.ones.shape, np.nan)
         return np.divide(self.ones, self.observed, out=nothing, where=self.observed > 0)
 
-    def selected(self, box: Mapping[str, Any]) -> Window | None:
+    def select_window(self, box: Mapping[str, Any]) -> Window | None:
         """Return the window that a box drawn in the figure encloses, None when it is hardly more than a click.
 
         Parameters
@@ -134,7 +134,7 @@ class Arrangement:
         return None if small else window
 
 
-def arranged(result: Result) -> Arrangement:
+def arrange_result(result: Result) -> Arrangement:
     """Return a run's relation sorted by its clusters; within a cluster, objects with most links come first.
 
     All entries are shown, the held-out ones included; the posterior is the run's, which did not see those.
@@ -217,7 +217,7 @@ def _ends(relation: Relation) -> tuple[str, str]:
     return ("from", "to") if directed else ("", "")
 
 
-def as_read(relation: Relation) -> Arrangement:
+def arrange_as_read(relation: Relation) -> Arrangement:
     """Return a relation in the order it was read, as one block."""
     n_rows, n_columns = relation.shape
     if relation.network is not None:

@@ -7,7 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.models.irm.figures.arrangement import Arrangement, Side, Window, arranged, as_read
+from acvb_core.models.irm.figures.arrangement import (
+    Arrangement,
+    Side,
+    Window,
+    arrange_as_read,
+    arrange_result,
+)
 from acvb_core.models.irm.figures.axis_labels import NAMED, AxisLabels, axis_labels, cluster_ticks
 from acvb_core.models.irm.figures.block_hover import block_hover, cell_hover
 from acvb_core.models.irm.figures.overview import degree_histograms, thumbnail
@@ -16,8 +22,8 @@ from acvb_core.models.irm.figures.strengths import size_figure, strength_figure
 from acvb_core.views.theme import BORDER, INK, LINE, MUTED, UNKNOWN, Figure, base_layout, cluster_colour, rgba
 
 __all__ = [
-    "arranged",
-    "as_read",
+    "arrange_as_read",
+    "arrange_result",
     "block_figure",
     "block_figures",
     "degree_histograms",
@@ -47,7 +53,7 @@ def block_figure(
     Parameters
     ----------
     arrangement : Arrangement
-        From `arranged(result)`, or `as_read(relation)` for the relation as it came.
+        From `arrange_result(result)`, or `arrange_as_read(relation)` for the relation as it came.
     window : (int, int, int, int), optional
         First row, end row, first column, end column to show, in sorted places; it is binned anew.
     size : int

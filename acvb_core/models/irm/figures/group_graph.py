@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.models.irm.evaluate.group_graph import GroupEdge, GroupGraph, separated
+from acvb_core.models.irm.evaluate.group_graph import GroupEdge, GroupGraph, separate_discs
 from acvb_core.views.labels import ink_on
 from acvb_core.views.theme import MUTED, TEXT, Figure, base_layout, cluster_colour, escape, percent, rgba
 
@@ -95,7 +95,7 @@ def _pixels(graph: GroupGraph, across: Floats, height: int) -> Floats:
     scale = float(np.min(room / np.maximum(extent, 1e-9)))
     scale = min(scale, 4 * _LARGEST)
     gap = _APART if len(used) <= 16 else _APART * 16 / len(used)
-    place[used] = separated(inside * scale, across[used] / 2, gap)
+    place[used] = separate_discs(inside * scale, across[used] / 2, gap)
     return place
 
 

@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 from acvb_core.core.protocols import Posterior
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.evaluate.group_graph import GroupGraph
-from acvb_core.models.irm.evaluate.node_layout import node_layout, too_large
+from acvb_core.models.irm.evaluate.node_layout import node_layout, why_too_large
 from acvb_core.models.irm.evaluate.sides import links_of
 from acvb_core.models.irm.figures.number_places import number_places
 from acvb_core.views.labels import ink_on, text_room
 from acvb_core.views.theme import MUTED, TEXT, Figure, b64, base_layout, cluster_colour, escape, rgba
 
-__all__ = ["SURE", "node_link_figure", "too_large"]
+__all__ = ["SURE", "node_link_figure", "why_too_large"]
 
 Floats = NDArray[np.float64]
 
@@ -50,7 +50,7 @@ def node_link_figure(
     Parameters
     ----------
     relation : Relation
-        A network that is not `too_large`.
+        A network that is not `why_too_large`.
     posterior : Posterior
         Of one clustering.
     graph : GroupGraph

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.evaluate.sides import mirrored
-from acvb_core.models.irm.figures.arrangement import as_read, degrees
+from acvb_core.models.irm.figures.arrangement import arrange_as_read, degrees
 from acvb_core.models.irm.figures.raster import data_uri, rasterise
 from acvb_core.views.theme import GRID, LINE, MUTED, Figure, base_layout, escape
 
@@ -15,7 +15,7 @@ from acvb_core.views.theme import GRID, LINE, MUTED, Figure, base_layout, escape
 def thumbnail(relation: Relation, *, size: int = 400, height: int = 300) -> Figure:
     """Return a small picture of the relation in the order it was read: dark for links, grey for unknown."""
     n_rows, n_columns = relation.shape
-    shown = as_read(relation)
+    shown = arrange_as_read(relation)
     raster = rasterise(relation, shown.rows.position, shown.columns.position, shown.whole, size)
     axis = {"showgrid": False, "zeroline": False, "showline": True, "mirror": True, "linecolor": LINE,
             "showticklabels": False, "fixedrange": True}  # fmt: skip

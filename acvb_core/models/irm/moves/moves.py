@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from acvb_core.core.protocols import Checkpoint
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.moves.merge import merge_clusters, promising_merges
-from acvb_core.models.irm.moves.refused import Refused
+from acvb_core.models.irm.moves.rejected_moves import RejectedMoves
 from acvb_core.models.irm.moves.split import promising_splits, split_clusters
 from acvb_core.models.irm.state import IrmState, lower_bound, tidy
 
@@ -27,7 +27,7 @@ MOVES_FROM = 15
 MOVES_EVERY = 5
 #: No more moves after this sweep, so that a run can settle.
 MOVES_UNTIL = 200
-#: How many of the refused merges, and of the refused splits, are tried with sweeps after them, how many sweeps, and
+#: How many of the rejected merges, and of the rejected splits, are tried with sweeps after them, how many sweeps, and
 #: what such a move may lose at once (nats): sweeps do not win back more.
 TRIALS, _TRIAL_SWEEPS, _WORST = 5, 5, -100.0
 #: A trial is given up when each sweep left would have to raise the bound by so many times more than the last did.
@@ -71,14 +71,14 @@ class MoveMemory:
     ----------
     due : int
         Age (sweeps) at which moves are tried next.
-    refused : Refused
+    rejected : RejectedMoves
         Clusters and pairs of clusters that were tried in vain.
     last_look : bool
         The last attempt found nothing; one more is made before moves are over.
     """
 
     due: int = MOVES_FROM
-    refused: Refused = Refused()  # noqa: RUF009 - never changed in place
+    rejected: RejectedMoves = RejectedMoves()  # noqa: RUF009 - never changed in place
     last_look: bool = False
 
 
@@ -118,30 +118,30 @@ class Moves:
         if memory is None or state.age < memory.due:
             return state, {}
         merged = split = 0
-        refused = memory.refused
+        rejected = memory.rejected
         trials = _Trials(method, rng, checkpoint)
         if self.merge:
             state, merged = merge_clusters(state, largest_first=not method.keep_bound, checkpoint=checkpoint)
         if not merged and self.split:
-            state, split, refused = split_clusters(
-                state, method.relation, self.most, refused, rng, checkpoint,
+            state, split, rejected = split_clusters(
+                state, method.relation, self.most, rejected, rng, checkpoint,
                 largest_first=not method.keep_bound,
             )  # fmt: skip
         if not merged and not split and self.merge:
             candidates = promising_merges(state, TRIALS, _WORST, checkpoint)
-            state, merged, refused = trials.best_of(state, candidates, refused)
+            state, merged, rejected = trials.best_of(state, candidates, rejected)
         if not merged and not split and self.split:
             candidates = promising_splits(
-                state, method.relation, self.most, TRIALS, _WORST, refused, rng, checkpoint,
+                state, method.relation, self.most, TRIALS, _WORST, rejected, rng, checkpoint,
                 largest_first=not method.keep_bound,
             )  # fmt: skip
-            state, split, refused = trials.best_of(state, candidates, refused)
+            state, split, rejected = trials.best_of(state, candidates, rejected)
         made = {name: count for name, count in (("merged", merged), ("split", split)) if count}
         if made:
             state, _ = tidy(state, method.relation, method.shrink, keep_bound=method.keep_bound)
         over = state.age >= MOVES_UNTIL or (not made and memory.last_look)
         due = state.age + MOVES_EVERY
-        return replace(state, moves=None if over else MoveMemory(due, refused, not made)), made
+        return replace(state, moves=None if over else MoveMemory(due, rejected, not made)), made
 
 
 #: Merges and splits.
@@ -156,11 +156,11 @@ class _Trials:
         self.least: float | None = None
 
     def best_of(
-        self, state: IrmState, candidates: Iterable[Candidate], refused: Refused
-    ) -> tuple[IrmState, int, Refused]:
-        """Return the first that has paid, or the state itself; 1 if one was kept; and the moves refused so far."""
+        self, state: IrmState, candidates: Iterable[Candidate], rejected: RejectedMoves
+    ) -> tuple[IrmState, int, RejectedMoves]:
+        """Return the first that has paid, or the state itself; 1 if one was kept; and the moves rejected so far."""
         for candidate, what, members in candidates:
-            if refused.knows(what, members):
+            if rejected.contains(what, members):
                 continue
             if self.least is None:
                 # Sweeps of CVB and CVB0 may lower the bound; a move may not.
@@ -175,9 +175,9 @@ class _Trials:
             # The order of the clusters is part of the bound: another one that is not kept is no gain.
             tried, _ = tidy(tried, method.relation, method.shrink, keep_bound=method.keep_bound)
             if lower_bound(tried) > self.least:
-                return replace(tried, age=state.age), 1, refused
-            refused = refused.and_also(what, members)
-        return state, 0, refused
+                return replace(tried, age=state.age), 1, rejected
+            rejected = rejected.add(what, members)
+        return state, 0, rejected
 
     def _swept(self, state: IrmState, least: float = -np.inf) -> IrmState:
         """Return the state after some sweeps, or after fewer where the bound will plainly not get to `least`."""

@@ -19,7 +19,7 @@ from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.domain import DomainPass
 from acvb_core.models.irm.kernels import Floats
-from acvb_core.models.irm.moves.refused import Refused
+from acvb_core.models.irm.moves.rejected_moves import RejectedMoves
 from acvb_core.models.irm.network.directions import Residuals
 from acvb_core.models.irm.network.model import NetworkPass
 from acvb_core.models.irm.state import (
@@ -42,12 +42,12 @@ def split_clusters(
     state: IrmState,
     relation: Relation,
     most: Mapping[str, int],
-    refused: Refused,
+    rejected: RejectedMoves,
     rng: np.random.Generator,
     checkpoint: Checkpoint = no_checkpoint,
     *,
     largest_first: bool = True,
-) -> tuple[IrmState, int, Refused]:
+) -> tuple[IrmState, int, RejectedMoves]:
     """Try to split every cluster of every domain once.
 
     Parameters
@@ -57,7 +57,7 @@ def split_clusters(
     relation : Relation
     most : mapping of str to int
         Clusters of each domain beyond which none is split; no limit for a domain that is not there.
-    refused : Refused
+    rejected : RejectedMoves
         Clusters that were tried before: about the same ones are not tried again.
     largest_first : bool
         Whether clusters are always put in order of size (the stick-breaking prior depends on it), or only where that
@@ -69,7 +69,7 @@ def split_clusters(
         Not sorted: new clusters stand last.
     split : int
         Number of clusters that were split.
-    refused : Refused
+    rejected : RejectedMoves
         With the clusters that were tried in vain now.
     """
     split = 0
@@ -77,14 +77,14 @@ def split_clusters(
         side = _Side(state, relation, domain, largest_first, checkpoint)
         for k in range(state.q[domain].shape[1]):
             about = f"split {domain}", state.q[domain][:, k] > 0.5
-            if refused.knows(*about) or _full(state, domain, most):
+            if rejected.contains(*about) or _full(state, domain, most):
                 continue
             found = side.best_split(state, k, rng, checkpoint)
             if found is None or found.gain <= _LEAST_GAIN:
-                refused = refused.and_also(*about)
+                rejected = rejected.add(*about)
             else:
                 state, split = side.with_counts(found.state, checkpoint), split + 1
-    return state, split, refused
+    return state, split, rejected
 
 
 def promising_splits(
@@ -93,7 +93,7 @@ def promising_splits(
     most: Mapping[str, int],
     n: int,
     worst: float,
-    refused: Refused,
+    rejected: RejectedMoves,
     rng: np.random.Generator,
     checkpoint: Checkpoint = no_checkpoint,
     *,
@@ -110,7 +110,7 @@ def promising_splits(
         side = _Side(state, relation, domain, largest_first, checkpoint)
         for k in range(state.q[domain].shape[1]):
             what, members = f"split on trial {domain}", state.q[domain][:, k] > 0.5
-            best = None if refused.knows(what, members) else side.best_split(state, k, rng, checkpoint)
+            best = None if rejected.contains(what, members) else side.best_split(state, k, rng, checkpoint)
             if best is not None and best.gain > worst:
                 found = heapq.nlargest(n, [*found, (best.gain, -len(found), best.state, what, members)])
     for _, _, tried, what, members in found:

@@ -9,7 +9,7 @@ import numba as nb
 import numpy as np
 
 from acvb_core.core.protocols import Checkpoint
-from acvb_core.models.irm.gibbs import GibbsState, Labels, SamplingMethod, grown, one_hot, without_gaps
+from acvb_core.models.irm.gibbs import GibbsState, Labels, SamplingMethod, close_gaps, extend_rows, one_hot
 from acvb_core.models.irm.kernels import OPTIONS, Floats, normalise
 from acvb_core.models.irm.network.kernels import Indices, bring, cluster_terms, refresh, shift
 from acvb_core.models.irm.network.model import NetworkPass
@@ -37,7 +37,7 @@ class GibbsNetwork(SamplingMethod):
         while at < len(objects):
             # Always room for a cluster to be born, by doubling; the kernel comes back when it has used it up.
             room = max(2 * width, 8)
-            q = {domain: grown(one_hot(labels).T, room, 0.0).T}
+            q = {domain: extend_rows(one_hot(labels).T, room, 0.0).T}
             ones, entries = block_counts(self.relation, q, self.layout, checkpoint)
             found = NetworkPass(self.relation, IrmState(q, ones, entries, state.hyper, self.layout))
             length = found.chunk_length(room, 6.0)
@@ -48,7 +48,7 @@ class GibbsNetwork(SamplingMethod):
                 )  # fmt: skip
                 moved += changed
                 checkpoint()
-            labels = without_gaps(labels)
+            labels = close_gaps(labels)
             width = int(labels.max()) + 1
         return {domain: labels}, moved
 

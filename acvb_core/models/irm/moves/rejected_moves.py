@@ -11,7 +11,7 @@ Members = NDArray[np.bool_]
 _ALIKE = 0.95
 
 
-class Refused:
+class RejectedMoves:
     """Sets of objects, each with what was tried with it; adding one makes a new list."""
 
     def __init__(self, tried: tuple[tuple[str, Members], ...] = ()) -> None:
@@ -20,14 +20,14 @@ class Refused:
     def __len__(self) -> int:
         return len(self._tried)
 
-    def knows(self, what: str, members: Members) -> bool:
+    def contains(self, what: str, members: Members) -> bool:
         """Whether the same was tried with about the same objects."""
         return any(what == kind and _alike(members, known) for kind, known in self._tried)
 
-    def and_also(self, what: str, members: Members) -> Refused:
+    def add(self, what: str, members: Members) -> RejectedMoves:
         """Return the list with one more; what it is about the same as is left out."""
         kept = tuple(one for one in self._tried if one[0] != what or not _alike(members, one[1]))
-        return Refused((*kept, (what, members)))
+        return RejectedMoves((*kept, (what, members)))
 
 
 def _alike(one: Members, other: Members) -> bool:
