@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from acvb_core.cli.printable import printable
 from acvb_core.engine.result import Result
-from acvb_core.models.lfm.text import feature_facts, feature_lines, held_out_cells
+from acvb_core.models.lfm import text as lfm_text
 from acvb_core.store.known_labels import known_labels
 
 #: Words of a topic that are shown.
@@ -120,5 +120,5 @@ TEXTS = {
     "irm": _IRM,
     "network": _IRM,
     "lda": ModelText(_lda_facts, _topics, _lda_held_out),
-    "lfm": ModelText(feature_facts, feature_lines, held_out_cells),
+    "lfm": ModelText(lfm_text.facts, lfm_text.lines, lfm_text.held_out),
 }

@@ -1,4 +1,4 @@
-"""What is printed for people about a run of latent features."""
+"""Text of a run of latent features, as the command line prints it."""
 
 from __future__ import annotations
 
@@ -8,53 +8,49 @@ from acvb_core.cli.printable import printable
 from acvb_core.data.table import Table
 from acvb_core.engine.result import Result
 
-#: Columns of a feature that are shown, and features.
+#: Columns shown for a feature, and features shown.
 TOP_COLUMNS, TOP_FEATURES = 5, 30
 _WIDEST = 30
 
 
-def feature_facts(result: Result) -> list[tuple[str, str]]:
-    """Return (name, text) of what is said of training and held-out cells, all on the standardised scale."""
-    last = result.snapshot
-    facts = []
-    if "train_log_likelihood" in last.extras:
-        facts.append(("training cells", f"{last.extras['train_log_likelihood']:.4f} nats each"))
-    score = last.heldout
-    if score is not None:
-        name, number = held_out_cells(result)
-        text = f"{score.log_likelihood:.4f} nats each, error {score.rmse:.3f} standard deviations, "
-        facts.append((name, f"{number}: {text}{score.explained:.1%} of the variance explained"))
-    return facts
+def facts(result: Result) -> list[tuple[str, str]]:
+    """Return (name, text) of the scores of training and held-out cells, all on the standardised scale."""
+    scored = []
+    if "train_log_likelihood" in result.snapshot.extras:
+        score = result.snapshot.extras["train_log_likelihood"]
+        scored.append(("training cells", f"{score:.4f} nats each"))
+    scores = result.snapshot.heldout
+    if scores is not None:
+        name, number = held_out(result)
+        text = f"{scores.log_likelihood:.4f} nats each, error {scores.rmse:.3f} standard deviations, "
+        scored.append((name, f"{number}: {text}{scores.explained:.1%} of the variance explained"))
+    return scored
 
 
-def held_out_cells(result: Result) -> tuple[str, str]:
+def held_out(result: Result) -> tuple[str, str]:
     """Return what was held out, and how much of it."""
     return "held-out cells", f"{result.problem.heldout.n:,}"
 
 
-def feature_lines(result: Result) -> str:
-    """Return a line for each feature: number, share of the objects, what it adds to the columns it changes most.
+def lines(result: Result) -> str:
+    """Return a line for each feature: number, share of the objects, the columns it changes most.
 
-    What it adds is in the columns' units, the column of which it changes the most standard deviations first.
+    Additions are in the columns' units; the column that changes by the most standard deviations comes first.
     """
     weights, table = result.posterior["weights"], result.problem.train
     if not len(weights):
         return "\nNo feature: every column is explained by its baseline and noise alone.\n"
     added = table.scale.undo_weights(weights)
-    lines = ["feature   share  adds most to"]
+    text = "\nfeature   share  adds most to\n"
     for k, share in enumerate(result.posterior["pi"][:TOP_FEATURES]):
-        lines.append(f"{k + 1:>7}  {share:>6.1%}  {_strongest(added[k], table)}")
+        order = np.argsort(-np.abs(added[k]) / table.moments.sd, kind="stable")[:TOP_COLUMNS]
+        strongest = ", ".join(f"{_column_name(table, d)} {added[k, d]:+.4g}" for d in order)
+        text += f"{k + 1:>7}  {share:>6.1%}  {strongest}\n"
     more = len(weights) - TOP_FEATURES
-    lines += [f"… and {more:,} more"] if more > 0 else []
-    return "\n" + "".join(f"{line}\n" for line in lines)
+    return text + (f"… and {more:,} more\n" if more > 0 else "")
 
 
-def _strongest(added: np.ndarray, table: Table) -> str:
-    sizes = np.abs(added) / table.moments.sd
-    order = np.argsort(-sizes, kind="stable")[:TOP_COLUMNS]
-    return ", ".join(f"{_short(str(table.columns[d]))} {added[d]:+.4g}" for d in order)
-
-
-def _short(name: str) -> str:
-    shown = printable(name)
-    return shown if len(shown) <= _WIDEST else f"{shown[: _WIDEST - 1]}…"
+def _column_name(table: Table, column: int) -> str:
+    """Return a column's name as it is printed, long ones cut."""
+    name = printable(str(table.columns[column]))
+    return name if len(name) <= _WIDEST else f"{name[: _WIDEST - 1]}…"
