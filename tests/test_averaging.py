@@ -94,7 +94,7 @@ def test_without_the_alignment_the_mean_is_wrong(
     expected = np.mean([q["rows"] for q in true[2:]], axis=0)[:, places[-1]["rows"]]
     right = scripted_means(scripts, 1)[-1]
     np.testing.assert_allclose(right.mean["rows"], expected, atol=1e-14)
-    monkeypatch.setattr(averaging, "aligned", lambda arrays, order, posterior: dict(arrays))
+    monkeypatch.setattr(averaging, "align_arrays", lambda arrays, order, posterior: dict(arrays))
     wrong = scripted_means(scripts, 1)[-1]
     assert np.abs(wrong.mean["rows"] - expected).max() > 0.1
 
