@@ -24,7 +24,7 @@ import numpy as np
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.threads import one_thread
-from acvb_core.models.lda.collapsed_state import counted
+from acvb_core.models.lda.collapsed_state import sum_counts
 from acvb_core.models.lda.kernels import OPTIONS, zeroth_order
 from acvb_core.models.lda.start import random_responsibilities
 from acvb_core.models.lda.state import Tokens
@@ -90,7 +90,7 @@ def floor(corpus: Corpus, k: int, kernel: Callable[..., object]) -> Callable[[],
     """Return a call of a kernel on a few documents, many times."""
     tokens = Tokens.of(corpus)
     q = random_responsibilities(len(tokens.words), k, np.random.default_rng(0))
-    counts = counted(tokens, q)
+    counts = sum_counts(tokens, q)
     means = (counts.by_document, counts.by_word, counts.totals)
     prior = (np.full(k, 0.1, np.float32), np.float32(0.1), 0.1 * tokens.n_words)
 

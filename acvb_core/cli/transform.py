@@ -13,7 +13,7 @@ from acvb_core.cli.source import Source, load
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
-from acvb_core.models.lda.transform import corpus_like, how_to_cut, nothing_known
+from acvb_core.models.lda.transform import as_corpus, no_known_word_error, require_tokeniser
 from acvb_core.registry import model_row
 from acvb_core.store.csv_text import csv_text
 from acvb_core.store.topic_model import SavedTopics, load_topics
@@ -27,7 +27,7 @@ def transform(arguments: argparse.Namespace) -> int:
     corpus: Corpus = source.data
     table = topics.transform(corpus)
     if not table["tokens"].any():
-        raise nothing_known(corpus.name)
+        raise no_known_word_error(corpus.name)
     score = topics.completion(corpus) if arguments.completion else None
     found = Transformed(topics.name, corpus, table, score)
     out = None if arguments.out is None else Path(arguments.out)
@@ -46,7 +46,7 @@ def transform(arguments: argparse.Namespace) -> int:
 def _documents(arguments: argparse.Namespace, topics: SavedTopics, kept: ExitStack) -> Source:
     """Load FILE; its texts, and those of a sample, are cut as the topics' own were."""
     source = load(
-        arguments, [model_row("lda")], kept, cutter=lambda: how_to_cut(topics.tokeniser, topics.name)
+        arguments, [model_row("lda")], kept, cutter=lambda: require_tokeniser(topics.tokeniser, topics.name)
     )
     if isinstance(source.data, DiskCorpus):
         return replace(source, data=source.data.in_memory())
@@ -56,5 +56,5 @@ def _documents(arguments: argparse.Namespace, topics: SavedTopics, kept: ExitSta
     sample = source.data
     if sample.texts is None or not arguments.file.startswith("sample:"):
         return source
-    cut = corpus_like(sample.texts, topics.tokeniser, topics.name)
+    cut = as_corpus(sample.texts, topics.tokeniser, topics.name)
     return Source(replace(cut, documents=sample.documents, name=sample.name), source.model)

@@ -180,7 +180,7 @@ _extended: WeakKeyDictionary[Any, tuple[list[str], Any]] = WeakKeyDictionary()
 
 def _with_words_of(start: Any, data: Any) -> Any:
     """Return data over a vocabulary that has all the words of trained topics, so that none of them is lost."""
-    words = start.unknown_to(data.vocabulary).tolist()
+    words = start.words_missing_from(data.vocabulary).tolist()
     if not words:
         return data
     known = _extended.get(data)

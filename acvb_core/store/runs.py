@@ -35,7 +35,7 @@ from acvb_core.store.run_rows import (
     save_dataset_row,
     save_row,
 )
-from acvb_core.store.streams import forgotten, new_folder
+from acvb_core.store.streams import find_unused_folders, new_folder
 from acvb_core.store.topic_names import TopicNames
 from acvb_core.store.trash import Trash, is_stale
 
@@ -291,6 +291,6 @@ class RunStore:
         for path in self.folder.glob("*/*.part"):
             if is_stale(path):
                 path.unlink(missing_ok=True)
-        for folder in forgotten(self.folder / STREAMS):
+        for folder in find_unused_folders(self.folder / STREAMS):
             if is_stale(folder):
                 shutil.rmtree(folder, ignore_errors=True)

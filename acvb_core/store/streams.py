@@ -126,7 +126,7 @@ def remove_unused(folder: Path, home: Path) -> None:
         return
     readers = DiskCorpus.find_readers(folder)
     for corpus in readers:
-        # Not at the end of the process: what is left then goes with the next start (`forgotten`).
+        # Not at the end of the process: what is left then goes with the next start (`find_unused_folders`).
         weakref.finalize(corpus, remove_unused, folder, home).atexit = False
     if not readers:
         shutil.rmtree(folder, ignore_errors=True)
@@ -162,7 +162,7 @@ def new_folder(home: Path) -> Path:
     return home / uuid.uuid4().hex
 
 
-def forgotten(home: Path) -> Iterator[Path]:
+def find_unused_folders(home: Path) -> Iterator[Path]:
     """Return the folders that no note tells of: of readings that were broken off, or never kept."""
     known = own_folders(home)
     if known is None:

@@ -15,7 +15,7 @@ from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.models.lda.online.streaming_lda import StreamingLda
-from acvb_core.models.lda.transform import corpus_like
+from acvb_core.models.lda.transform import as_corpus
 
 #: On forty letters this takes 2^40 steps.
 ENDLESS = r"(?:a+)+\b\d"
@@ -76,7 +76,7 @@ def streamed():
         lambda folder: load_corpus(FILE, tokeniser=TOKENISER),
         lambda folder: read_to_disk(FILE, folder / "disk", tokeniser=TOKENISER),
         lambda folder: read_to_disk(FILE, folder / "disk", tokeniser=TOKENISER, broken="skip"),
-        lambda folder: corpus_like(["a1", LONG], TOKENISER, "topics"),
+        lambda folder: as_corpus(["a1", LONG], TOKENISER, "topics"),
         lambda folder: streamed(),
         lambda folder: Tokeniser(token_pattern=ENDLESS, extra_stop_words=(LONG,)).drops("a1"),
     ],

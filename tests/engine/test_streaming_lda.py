@@ -21,9 +21,9 @@ from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from acvb_core.models.lda.online.pieces import cut
 from acvb_core.models.lda.online.streaming_lda import StreamingLda
-from acvb_core.models.lda.streams.growing import grown
+from acvb_core.models.lda.streams.growing import add_words
 from acvb_core.models.lda.trained import TrainedTopics, trained_topics
-from acvb_core.models.lda.transform import onto_vocabulary
+from acvb_core.models.lda.transform import map_onto_vocabulary
 from acvb_core.registry import method_row
 
 #: More documents than alpha is held fast for.
@@ -111,7 +111,7 @@ def test_texts_with_words_as_they_come_are_one_pass_over_the_vocabulary_in_that_
     model = StreamingLda("sdm", k=4, window=window).partial_fit(TEXTS)
     vocabulary = model.trained().vocabulary
     assert set(vocabulary) == set(CORPUS.vocabulary[CORPUS.frequencies > 0])
-    whole = Corpus.build(onto_vocabulary(CORPUS, vocabulary).counts, vocabulary=vocabulary)
+    whole = Corpus.build(map_onto_vocabulary(CORPUS, vocabulary).counts, vocabulary=vocabulary)
     assert_same(model, one_pass(whole))
 
 
@@ -197,7 +197,7 @@ def test_words_that_are_new_are_in_the_totals(method: str) -> None:
     row = method_row("lda", method)
     inference = row.build(CORPUS, row.values({"k": 4, "window": 100}))
     state, _ = inference.sweep(inference.init(np.random.default_rng(0)), np.random.default_rng(1))
-    longer = grown(state, np.full((3, 4), [0.5, 1.0, 2.0, 4.0], dtype=np.float32))
+    longer = add_words(state, np.full((3, 4), [0.5, 1.0, 2.0, 4.0], dtype=np.float32))
     assert longer.by_word.shape == (len(state.by_word) + 3, 4)
     np.testing.assert_allclose(longer.totals, longer.by_word.sum(axis=0, dtype=np.float64), rtol=1e-5)
 

@@ -7,11 +7,11 @@ from typing import Any, Literal
 import numpy as np
 
 from acvb_core.core.protocols import Posterior, Responsibilities
-from acvb_core.models.lda.collapsed_state import CollapsedState, Work, counted
+from acvb_core.models.lda.collapsed_state import CollapsedState, SweepBuffers, sum_counts
 from acvb_core.models.lda.cvb import CollapsedLda
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.model import LdaModel
-from acvb_core.models.lda.state import Counts, Tokens, posterior_of
+from acvb_core.models.lda.state import Counts, Tokens, build_posterior
 from acvb_core.models.lda.vb import VariationalLda, VariationalState
 from tests.reference.dense_lda import Statistics, Triplets, entropy, expected_counts
 from tests.reference.dense_stats import Array
@@ -42,10 +42,10 @@ def collapsed(case: LdaCase, order: Order, **options: Any) -> CollapsedLda:
 def state_of(case: LdaCase, order: Order, age: int = 0, learning: bool = False) -> CollapsedState:
     """Return a case's responsibilities as a state."""
     tokens, q = entries_of(case.triplets), np.ascontiguousarray(case.gamma, dtype=np.float32)
-    work = Work(q)
-    work.age = age
-    variances = counted(tokens, q, spread=True) if order == "second" else None
-    return CollapsedState(work, counted(tokens, q), variances, hyper_of(case), age, learning)
+    buffers = SweepBuffers(q)
+    buffers.age = age
+    variances = sum_counts(tokens, q, spread=True) if order == "second" else None
+    return CollapsedState(buffers, sum_counts(tokens, q), variances, hyper_of(case), age, learning)
 
 
 def counts_of(case: LdaCase) -> Counts:
@@ -76,7 +76,7 @@ def given_of(case: LdaCase) -> Responsibilities:
 
 def posterior_of_case(case: LdaCase) -> Posterior:
     """Return what a case's responsibilities say."""
-    return posterior_of(counts_of(case), hyper_of(case))
+    return build_posterior(counts_of(case), hyper_of(case))
 
 
 def assert_counts(found: Counts, wanted: Statistics, **slack: float) -> None:

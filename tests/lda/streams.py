@@ -10,7 +10,7 @@ import numpy as np
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.streams.scvb0 import StochasticCvb0
 from acvb_core.models.lda.streams.sdm import DivergenceMinimisation
-from acvb_core.models.lda.streams.source import InMemory, Source
+from acvb_core.models.lda.streams.source import InMemorySource, Source
 from acvb_core.models.lda.streams.state import Prior, StreamState
 from acvb_core.models.lda.streams.stream import StreamMethod
 from acvb_core.models.lda.streams.svb import StochasticVb
@@ -28,7 +28,7 @@ BETA = 0.25
 
 def stream(name: str, case: LdaCase, rule: str = "symmetric", **options: Any) -> StreamMethod:
     """Return a method on a case, all documents a window and in their order unless asked for otherwise."""
-    source: Source = InMemory(case.corpus)
+    source: Source = InMemorySource(case.corpus)
     start = Concentrations(np.asarray(case.alpha, dtype=np.float64), BETA)
     given = {"window": 100, "shuffle": False} | options
     return METHODS[name](source, case.size, start, RULES[rule], **given)

@@ -21,9 +21,9 @@ from acvb_core.models.lda.hyper import (
     LEARNED,
     LOW,
     Concentrations,
-    learn_now,
+    is_learning_due,
     minka_step,
-    still_moving,
+    should_keep_learning,
 )
 
 
@@ -113,7 +113,7 @@ def test_values_are_held_where_the_data_say_nothing() -> None:
 
 
 def test_when_they_are_learned() -> None:
-    due = [age for age in range(200) if learn_now(age)]
+    due = [age for age in range(200) if is_learning_due(age)]
     assert due == list(range(LEARN_FROM, 200, LEARN_EVERY))
     one = Concentrations(np.array([0.2, 0.3]), 0.1)
     near = Concentrations(one.alpha * (1 + LEARNED / 2), 0.1)
@@ -122,8 +122,8 @@ def test_when_they_are_learned() -> None:
         Concentrations(one.alpha, 0.1 * (1 + 2 * LEARNED)),
         Concentrations(one.alpha[::-1].copy(), 0.1),
     ):
-        assert still_moving(one, other, LEARN_UNTIL - 1)
-        assert not still_moving(one, other, LEARN_UNTIL)
-    assert not still_moving(one, near, 20)
+        assert should_keep_learning(one, other, LEARN_UNTIL - 1)
+        assert not should_keep_learning(one, other, LEARN_UNTIL)
+    assert not should_keep_learning(one, near, 20)
     # An average that begins by itself is of one model throughout.
     assert LEARN_UNTIL <= BURN_IN_CAP

@@ -40,7 +40,7 @@ def settled(case: LdaCase, order: Order) -> tuple[LdaCase, CollapsedState]:
     for _ in range(2000):
         state, info = inference.sweep(state, RNG)
         if info.change < 2e-6:
-            return with_gamma(case, state.work.q), state
+            return with_gamma(case, state.buffers.q), state
     raise AssertionError("it never settles")
 
 
@@ -63,7 +63,7 @@ def test_tokens_together_or_apart_have_the_same_fixed_points(seed: int, order: O
         assert info.change < 5e-5
         if turn == 0:
             assert info.pseudo_loo == pytest.approx(joined.pseudo_loo, rel=1e-6)
-    np.testing.assert_allclose(state.work.q, apart.gamma, atol=2e-4)
+    np.testing.assert_allclose(state.buffers.q, apart.gamma, atol=2e-4)
     np.testing.assert_allclose(state.counts.by_document, together.counts.by_document, atol=2e-3)
 
 
@@ -78,7 +78,7 @@ def test_a_fixed_point_of_the_tokens_is_not_that_of_pairs_taken_out_whole(order:
     wrong *= np.maximum(n.words[w] - whole, 0) + case.beta
     wrong /= case.triplets.shape[1] * case.beta + n.topics - whole
     wrong /= wrong.sum(axis=1, keepdims=True)
-    assert np.abs(wrong - state.work.q).max() > 0.02
+    assert np.abs(wrong - state.buffers.q).max() > 0.02
 
 
 def test_variational_bayes_of_tokens_together_or_apart() -> None:
@@ -188,7 +188,7 @@ def test_documents_without_tokens_and_words_that_never_occur_are_there() -> None
         model = LdaModel(documents)
         inference = type(method)(model.tokens, case.size, start, order="zeroth", learn=False, shrink=0.0)
         state = inference.init(np.random.default_rng(0))
-        state.work.q[...] = q
+        state.buffers.q[...] = q
         state, _ = inference.sweep(state, RNG)
         found.append(state)
     assert len(found[0].work.q) == len(tokens.words)

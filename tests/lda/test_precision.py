@@ -46,7 +46,7 @@ def test_counts_do_not_drift(order: Order, monkeypatch: pytest.MonkeyPatch) -> N
         moved += info.change
     assert moved > 3  # as far as each token going over to another topic once, and back half the way
     documents = np.repeat(np.arange(tokens.n_documents), np.diff(tokens.pointers))
-    q = state.work.q.astype(np.float64)
+    q = state.buffers.q.astype(np.float64)
     kinds = {"counts": q, "variances": q * (1 - q)}
     for name, rows in kinds.items():
         if name == "variances" and order == "zeroth":
@@ -72,7 +72,7 @@ def test_counts_are_added_up_anew_now_and_then(order: Order, monkeypatch: pytest
     state = inference.init(np.random.default_rng(0))
     for sweep in range(1, 9):
         state, _ = inference.sweep(state, np.random.default_rng(0))
-        fresh = cvb.counted(tokens, state.work.q)
+        fresh = cvb.sum_counts(tokens, state.buffers.q)
         assert (fresh.by_word.tobytes() == state.counts.by_word.tobytes()) == (sweep % 4 == 0)
 
 

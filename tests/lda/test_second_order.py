@@ -25,7 +25,7 @@ def test_first_pair_of_a_sweep_against_the_exact_update(seed: int) -> None:
     error = {}
     for order in ("zeroth", "second"):
         state, _ = collapsed(case, order).sweep(state_of(case, order), np.random.default_rng(0))
-        error[order] = np.abs(state.work.q[first] - exact).max()
+        error[order] = np.abs(state.buffers.q[first] - exact).max()
     assert error["zeroth"] > 2e-4
     assert error["second"] < 2e-3
     assert error["second"] < error["zeroth"] / 5

@@ -9,7 +9,7 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.data.synthetic_mixtures import planted_topics
 from acvb_core.models.lda import start
 from acvb_core.models.lda.hyper import Concentrations
-from acvb_core.models.lda.start import noisy_counts, random_responsibilities, warm_responsibilities
+from acvb_core.models.lda.start import draw_noisy_counts, random_responsibilities, warm_responsibilities
 from acvb_core.models.lda.state import Tokens
 from acvb_core.models.lda.topics import TABLE_WORDS, Topics, document_table, word_table
 from acvb_core.models.lda.transform import fold_in
@@ -58,7 +58,7 @@ def test_responsibilities_from_topics_trained_before() -> None:
 
 def test_start_of_variational_bayes() -> None:
     """Documents are even over the topics, which all but agree and do not take sides between frequent and rare words."""
-    counts = noisy_counts(Tokens.of(CORPUS), 6, np.random.default_rng(0))
+    counts = draw_noisy_counts(Tokens.of(CORPUS), 6, np.random.default_rng(0))
     np.testing.assert_allclose(counts.by_document, CORPUS.lengths[:, None] / np.full(6, 6.0))
     assert counts.by_word.mean() == pytest.approx(1.0, abs=0.02)
     assert counts.by_word.std() == pytest.approx(0.1, abs=0.02)

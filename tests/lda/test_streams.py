@@ -18,7 +18,7 @@ from acvb_core.engine.fitting import fit
 from acvb_core.engine.problem import pose
 from acvb_core.engine.run import StopRun, run
 from acvb_core.models.lda.kernels_prior import FROZEN
-from acvb_core.models.lda.streams.source import Feed, InMemory
+from acvb_core.models.lda.streams.source import DocumentFeed, InMemorySource
 from acvb_core.models.lda.streams.state import StreamState
 from acvb_core.registry import method_row
 from tests.contract.cases import arrays_in, bits_of
@@ -106,9 +106,9 @@ def test_every_document_comes_once_an_epoch_in_an_order_of_its_own(method: str, 
     disk = on_disk(CORPUS, tmp_path / "disk", 60)
     met: list[int] = []
 
-    class Watched(Feed):
-        def take(self, seed: int, begin: int, end: int) -> Any:
-            for piece in super().take(seed, begin, end):
+    class Watched(DocumentFeed):
+        def iterate(self, seed: int, begin: int, end: int) -> Any:
+            for piece in super().iterate(seed, begin, end):
                 shards.append(piece)
                 yield piece
 
@@ -123,12 +123,15 @@ def test_every_document_comes_once_an_epoch_in_an_order_of_its_own(method: str, 
             state, info = inference.sweep(state, np.random.default_rng(len(shards) + 100 * epoch))
             assert 0 < info.progress <= 1
         found = [_words(piece.shard, d) for piece in shards for d in piece.order]
-        assert sorted(found) == sorted(_words(InMemory(CORPUS).shard(0), d) for d in range(47))
+        assert sorted(found) == sorted(_words(InMemorySource(CORPUS).shard(0), d) for d in range(47))
         orders.append(found)
         met.append(len(found))
     assert orders[0] != orders[1]
     # … within a shard too.
-    one, other = (next(Feed(InMemory(CORPUS), True).take(seed, 0, 47)).order.tolist() for seed in (1, 2))
+    one, other = (
+        next(DocumentFeed(InMemorySource(CORPUS), True).iterate(seed, 0, 47)).order.tolist()
+        for seed in (1, 2)
+    )
     assert one != other
     assert sorted(one) == sorted(other) == list(range(47))
     assert met == [47, 47]

@@ -18,7 +18,7 @@ from acvb_core.data.synthetic import planted_relation
 from acvb_core.data.synthetic_mixtures import planted_topics
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
-from acvb_core.models.lda.transform import fold_in, onto_vocabulary, settled_counts
+from acvb_core.models.lda.transform import fold_in, infer_topic_counts, map_onto_vocabulary
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def test_counts_of_topics_that_a_document_leaves_are_not_below_zero(rng: np.rand
     phi = rng.dirichlet(np.full(30, 0.02), 10) + 1e-7
     counts = sparse.csr_array(rng.poisson(1.0, (200, 30)) * rng.integers(1, 1000, (200, 30)))
     alpha = np.full(10, 1e-5)
-    assert settled_counts(counts, phi / phi.sum(axis=1, keepdims=True), alpha).min() >= 0.0
+    assert infer_topic_counts(counts, phi / phi.sum(axis=1, keepdims=True), alpha).min() >= 0.0
     assert fold_in(counts, phi / phi.sum(axis=1, keepdims=True), alpha).min() > 0.0
 
 
@@ -78,7 +78,7 @@ def test_a_document_without_known_words_has_the_shares_of_the_prior(result: Resu
     other = Corpus.build(np.array([[3]]), vocabulary=["never-seen"])
     alpha = result.posterior["alpha"]
     np.testing.assert_allclose(shares(result, other)[0], alpha / alpha.sum())
-    assert onto_vocabulary(other, result.problem.data.vocabulary).unknown.tolist() == [3]
+    assert map_onto_vocabulary(other, result.problem.data.vocabulary).unknown.tolist() == [3]
 
 
 def test_topics_complete_new_documents_better_than_word_frequencies() -> None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acvb_core.data.corpora.tokeniser import Tokeniser
-from acvb_core.models.lda.figures.tinted import FAINTEST, STRONGEST, tint, tinted_html, word_topics
+from acvb_core.models.lda.figures.tinted import FAINTEST, STRONGEST, tint, tint_text, word_topics
 from acvb_core.views.labels import contrast
 from acvb_core.views.theme import TEXT, cluster_colour, rgba
 
@@ -40,7 +40,7 @@ class Reader(HTMLParser):
 
 
 def test_words_are_tinted_by_their_most_probable_topic() -> None:
-    markup = tinted_html("one two three", [(0, 3, 7), (4, 7, 8)], {7: [0.1, 0.9], 8: [0.75, 0.25]})
+    markup = tint_text("one two three", [(0, 3, 7), (4, 7, 8)], {7: [0.1, 0.9], 8: [0.75, 0.25]})
     first, second = Reader(markup).spans
     assert first["title"] == "topic 2 (0.90)"
     assert rgba(cluster_colour(2), FAINTEST + (STRONGEST - FAINTEST) * 0.9) in (first["style"] or "")
@@ -50,12 +50,12 @@ def test_words_are_tinted_by_their_most_probable_topic() -> None:
 
 def test_one_topic_can_be_asked_for() -> None:
     probabilities = {0: [0.3, 0.7], 1: [0.0, 1.0]}
-    spans = Reader(tinted_html("a b", [(0, 1, 0), (2, 3, 1)], probabilities, topic=1)).spans
+    spans = Reader(tint_text("a b", [(0, 1, 0), (2, 3, 1)], probabilities, topic=1)).spans
     assert [span["title"] for span in spans] == ["topic 1 (0.30)"]
 
 
 def test_words_that_are_not_known_are_plain() -> None:
-    reader = Reader(tinted_html("a b c", [(0, 1, 0), (2, 3, 1), (4, 5, 2)], {1: [1.0], 2: [float("nan")]}))
+    reader = Reader(tint_text("a b c", [(0, 1, 0), (2, 3, 1), (4, 5, 2)], {1: [1.0], 2: [float("nan")]}))
     assert len(reader.spans) == 1
     assert reader.text == "a b c"
 
@@ -63,7 +63,7 @@ def test_words_that_are_not_known_are_plain() -> None:
 def test_hostile_texts_and_names_are_text() -> None:
     text = '<script>alert("1")</script> & <img src=x onerror=alert(1)>\n%{x} $a$ =1+1 </div>'
     spans = Tokeniser(stop_words=()).spans(text, {"alert": 0, "img": 1, "div": 2})
-    markup = tinted_html(text, spans, {0: [1.0], 1: [1.0], 2: [1.0]}, labels=['"><script>x'])
+    markup = tint_text(text, spans, {0: [1.0], 1: [1.0], 2: [1.0]}, labels=['"><script>x'])
     reader = Reader(markup)
     assert {tag for tag, _ in reader.tags} == {"div", "span", "br"}
     assert reader.text == text
@@ -76,7 +76,7 @@ def test_hostile_texts_and_names_are_text() -> None:
 def test_no_character_is_lost(text: str, data: st.DataObject) -> None:
     cuts = sorted(set(data.draw(st.lists(st.integers(0, len(text)), max_size=12))))
     spans = [(a, b, i) for i, (a, b) in enumerate(zip(cuts[::2], cuts[1::2], strict=False))]
-    reader = Reader(tinted_html(text, spans, {i: [0.5, 0.5] for i in range(0, 12, 2)}))
+    reader = Reader(tint_text(text, spans, {i: [0.5, 0.5] for i in range(0, 12, 2)}))
     shown = text.replace("\r\n", "\n").replace("\r", "\n")
     # A break between \r and \n counts twice; html.unescape maps what HTML has no character for.
     if "\r" not in text:
@@ -84,14 +84,14 @@ def test_no_character_is_lost(text: str, data: st.DataObject) -> None:
 
 
 def test_line_breaks_are_kept() -> None:
-    markup = tinted_html("a\nb\r\n\r\nc", [], {})
+    markup = tint_text("a\nb\r\n\r\nc", [], {})
     assert markup.count("<br>") == 3
     assert "white-space:pre-wrap" in markup
 
 
 def test_scripts_of_either_direction_and_phrases() -> None:
     text = "كتاب العربية and 東京都知事選挙"
-    reader = Reader(tinted_html(text, [(0, 12, 0), (17, 24, 1)], {0: [1.0], 1: [1.0]}))
+    reader = Reader(tint_text(text, [(0, 12, 0), (17, 24, 1)], {0: [1.0], 1: [1.0]}))
     assert reader.text == text
     assert len(reader.spans) == 2
     assert reader.tags[0][1]["dir"] == "auto"
@@ -100,15 +100,15 @@ def test_scripts_of_either_direction_and_phrases() -> None:
 def test_long_texts_are_cut_between_words_and_say_so() -> None:
     text = "word " * 1000
     spans = [(5 * i, 5 * i + 4, 0) for i in range(1000)]
-    reader = Reader(tinted_html(text, spans, {0: [1.0]}, limit=102))
+    reader = Reader(tint_text(text, spans, {0: [1.0]}, limit=102))
     assert len(reader.spans) == 20
     assert "cut after 100 of 5,000 characters" in reader.text
     assert reader.text.count("word") == 20
-    assert "cut after" not in Reader(tinted_html(text, spans, {0: [1.0]})).text
+    assert "cut after" not in Reader(tint_text(text, spans, {0: [1.0]})).text
 
 
 def test_a_word_longer_than_the_limit_is_cut() -> None:
-    assert "cut after 10 of 60" in Reader(tinted_html("a" * 60, [(0, 60, 0)], {0: [1.0]}, limit=10)).text
+    assert "cut after 10 of 60" in Reader(tint_text("a" * 60, [(0, 60, 0)], {0: [1.0]}, limit=10)).text
 
 
 @pytest.mark.parametrize("topic", range(1, 17))

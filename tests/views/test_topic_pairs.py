@@ -11,8 +11,8 @@ import plotly.graph_objects as go
 import pytest
 
 from acvb_core.evaluate.alignment import align_topics
-from acvb_core.models.lda.figures.topic_choice import best_k, choose_k_figure, means
-from acvb_core.models.lda.figures.topic_pairs import moved_figure, similarity_figure
+from acvb_core.models.lda.figures.topic_choice import best_k, choose_k_figure, mean_by_k
+from acvb_core.models.lda.figures.topic_pairs import pair_distance_figure, similarity_figure
 from acvb_core.views.theme import cluster_colour
 
 RNG = np.random.default_rng(5)
@@ -68,7 +68,7 @@ def test_two_hundred_topics_a_side_stay_small() -> None:
 
 def test_one_topic_a_side_is_drawn() -> None:
     go.Figure(similarity_figure([[0.25]], [0], [0], ("a", "b")))
-    go.Figure(moved_figure(align_topics(PHI[:1], PHI[:1]).table()))
+    go.Figure(pair_distance_figure(align_topics(PHI[:1], PHI[:1]).table()))
 
 
 def test_what_moved_most_comes_first() -> None:
@@ -76,7 +76,7 @@ def test_what_moved_most_comes_first() -> None:
         [(1, 2, 0.1, 0.9, 0.5, 0.4), (2, 1, 0.6, 0.2, 0.3, 0.4), (3, 3, 0.3, 0.5, 0.2, 0.2)],
         columns=["topic", "other_topic", "distance", "overlap", "share", "other_share"],
     )
-    figure = moved_figure(table, ["<b>", None, None])
+    figure = pair_distance_figure(table, ["<b>", None, None])
     bar = figure["data"][0]
     assert bar["y"] == [0.6, 0.3, 0.1]
     assert bar["customdata"] == [2, 3, 1]
@@ -85,9 +85,12 @@ def test_what_moved_most_comes_first() -> None:
     assert "20 % of their top words" in bar["hovertext"][0]
     assert "30 % → 40 %" in bar["hovertext"][0]
     assert "1 · &lt;b&gt;" in bar["hovertext"][2]
-    assert moved_figure(table, most=2)["layout"]["title"]["text"].endswith("the 2 that moved most of 3 pairs")
+    assert pair_distance_figure(table, most=2)["layout"]["title"]["text"].endswith(
+        "the 2 that moved most of 3 pairs"
+    )
     assert (
-        "overlap" not in moved_figure(table[["topic", "other_topic", "distance"]])["data"][0]["hovertext"][0]
+        "overlap"
+        not in pair_distance_figure(table[["topic", "other_topic", "distance"]])["data"][0]["hovertext"][0]
     )
     go.Figure(figure)
 
@@ -165,7 +168,7 @@ def test_one_number_of_topics_has_no_best() -> None:
 def test_a_run_that_diverged_does_not_decide() -> None:
     table = grid()
     table.loc[2, "heldout_perplexity"] = float("inf")
-    assert means(table, "heldout_perplexity")[10] == 930.0
+    assert mean_by_k(table, "heldout_perplexity")[10] == 930.0
     json.dumps(choose_k_figure(table), allow_nan=False)
 
 

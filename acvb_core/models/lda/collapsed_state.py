@@ -16,7 +16,7 @@ class CollapsedState:
 
     Attributes
     ----------
-    work : Work
+    buffers : SweepBuffers
         The responsibilities, shared by all states of a run: they are those of the newest.
     counts : Counts
     variances : Counts or None
@@ -30,7 +30,7 @@ class CollapsedState:
         Mean over tokens of the L1 change of the responsibilities in the last sweep.
     """
 
-    work: Work
+    buffers: SweepBuffers
     counts: Counts
     variances: Counts | None
     hyper: Concentrations
@@ -39,7 +39,7 @@ class CollapsedState:
     change: float = 0.0
 
 
-class Work:
+class SweepBuffers:
     """The responsibilities of all pairs, and a sweep under way.
 
     A run holds one copy of the responsibilities, by far its largest array; each sweep writes over it. A sweep that
@@ -67,7 +67,7 @@ class Work:
         self.counts: Counts | None = None
         self.variances: Counts | None = None
 
-    def is_of(self, state: CollapsedState) -> bool:
+    def belongs_to(self, state: CollapsedState) -> bool:
         """Whether the responsibilities are those of this state: it was not swept, nor a sweep of it begun."""
         return self.age == state.age and self.at == 0
 
@@ -97,7 +97,7 @@ class Work:
         self.counts = self.variances = None
 
 
-def counted(
+def sum_counts(
     tokens: Tokens, q: Singles, checkpoint: Checkpoint = no_checkpoint, *, spread: bool = False
 ) -> Counts:
     """Return the expected counts of responsibilities, sums of c q; with `spread` their variances, of c q (1 - q)."""

@@ -9,13 +9,13 @@ import numpy as np
 
 from acvb_core.core.clusters import Order, renormalise
 from acvb_core.core.protocols import Checkpoint, Posterior, Responsibilities, SweepInfo, no_checkpoint
-from acvb_core.models.lda.collapsed_state import CollapsedState, Work, counted
-from acvb_core.models.lda.hyper import learn_now, minka_step, still_moving
+from acvb_core.models.lda.collapsed_state import CollapsedState, SweepBuffers, sum_counts
+from acvb_core.models.lda.hyper import is_learning_due, minka_step, should_keep_learning
 from acvb_core.models.lda.kernels import Singles, add_log_absences, zeroth_order
 from acvb_core.models.lda.kernels_second import second_order
 from acvb_core.models.lda.method import VariationalMethod, is_beginning
 from acvb_core.models.lda.start import random_responsibilities, warm_responsibilities
-from acvb_core.models.lda.state import TOPICS, Counts, apart_copy, posterior_of
+from acvb_core.models.lda.state import TOPICS, Counts, build_posterior, padded_copy
 
 #: Sweeps after which the counts are added up anew from the responsibilities, so that rounding cannot pile up.
 REBUILD_EVERY = 50
@@ -46,30 +46,32 @@ class CollapsedLda(VariationalMethod):
             q = random_responsibilities(len(self.tokens.words), self.n_topics, rng, checkpoint)
         else:
             q = warm_responsibilities(self.tokens, self.warm, self.start, checkpoint)
-        counts = counted(self.tokens, q, checkpoint)
+        counts = sum_counts(self.tokens, q, checkpoint)
         return CollapsedState(
-            Work(q), counts, self._variances(q, checkpoint), self.start, learning=self.learn
+            SweepBuffers(q), counts, self._variances(q, checkpoint), self.start, learning=self.learn
         )
 
     def sweep(
         self, state: CollapsedState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
     ) -> tuple[CollapsedState, SweepInfo]:
         """Update every pair, document by document; nothing is drawn, so `rng` is not used."""
-        work = state.work
-        counts, variances = work.begin(state)
-        while work.at < self.tokens.n_documents:
+        buffers = state.buffers
+        counts, variances = buffers.begin(state)
+        while buffers.at < self.tokens.n_documents:
             checkpoint()
-            end = self.tokens.chunk_end(work.at, work.q.shape[1], 1.0 if variances is None else 3.0)
-            moved, loo = self._pass(state, counts, variances, work.at, end)
-            work.moved += moved
-            work.loo += loo
-            work.at = end
-        change, loo = work.moved / self.tokens.n_tokens, work.loo
-        work.end()
+            end = self.tokens.chunk_end(buffers.at, buffers.q.shape[1], 1.0 if variances is None else 3.0)
+            moved, loo = self._pass(state, counts, variances, buffers.at, end)
+            buffers.moved += moved
+            buffers.loo += loo
+            buffers.at = end
+        change, loo = buffers.moved / self.tokens.n_tokens, buffers.loo
+        buffers.end()
         # From here on nothing may stop the sweep: the responsibilities belong to the new state.
-        swept = replace(state, counts=counts, variances=variances, age=work.age, change=change)
-        if work.age % REBUILD_EVERY == 0:
-            swept = replace(swept, counts=counted(self.tokens, work.q), variances=self._variances(work.q))
+        swept = replace(state, counts=counts, variances=variances, age=buffers.age, change=change)
+        if buffers.age % REBUILD_EVERY == 0:
+            swept = replace(
+                swept, counts=sum_counts(self.tokens, buffers.q), variances=self._variances(buffers.q)
+            )
         swept, order = self._drop(swept)
         swept = self._learn(swept)
         settling = swept.learning or is_beginning(swept.age, change, state.change)
@@ -77,17 +79,19 @@ class CollapsedLda(VariationalMethod):
 
     def posterior(self, state: CollapsedState) -> Posterior:
         """Return what the state says."""
-        return posterior_of(state.counts, state.hyper)
+        return build_posterior(state.counts, state.hyper)
 
     def responsibilities(self, state: CollapsedState) -> Responsibilities | None:
         """Return the responsibilities of all pairs; None once the state is being swept."""
-        return Responsibilities(state.work.q, self.tokens.counts) if state.work.is_of(state) else None
+        return (
+            Responsibilities(state.buffers.q, self.tokens.counts) if state.buffers.belongs_to(state) else None
+        )
 
     def _pass(
         self, state: CollapsedState, counts: Counts, variances: Counts | None, begin: int, end: int
     ) -> tuple[float, float]:
         tokens, hyper = self.tokens, state.hyper
-        data = (begin, end, tokens.pointers, tokens.words, tokens.counts, state.work.q)
+        data = (begin, end, tokens.pointers, tokens.words, tokens.counts, state.buffers.q)
         means = (counts.by_document, counts.by_word, counts.totals)
         prior = (hyper.alpha.astype(np.float32), np.float32(hyper.beta), tokens.n_words * hyper.beta)
         if variances is None:
@@ -96,7 +100,7 @@ class CollapsedLda(VariationalMethod):
         return second_order(*data, *means, *spreads, *prior)
 
     def _variances(self, q: np.ndarray, checkpoint: Checkpoint = no_checkpoint) -> Counts | None:
-        return counted(self.tokens, q, checkpoint, spread=True) if self.order == "second" else None
+        return sum_counts(self.tokens, q, checkpoint, spread=True) if self.order == "second" else None
 
     def _drop(self, state: CollapsedState) -> tuple[CollapsedState, dict[str, Order] | None]:
         """Drop the topics that hardly any token is of."""
@@ -104,25 +108,25 @@ class CollapsedLda(VariationalMethod):
         kept = np.flatnonzero(totals >= self.shrink * totals.sum())
         if len(kept) in (0, len(totals)):
             return state, None
-        work = state.work
-        work.q = apart_copy(renormalise(work.q[:, kept]))
+        buffers = state.buffers
+        buffers.q = padded_copy(renormalise(buffers.q[:, kept]))
         hyper = replace(state.hyper, alpha=state.hyper.alpha[kept])
-        counts = counted(self.tokens, work.q)
-        smaller = replace(state, counts=counts, variances=self._variances(work.q), hyper=hyper)
+        counts = sum_counts(self.tokens, buffers.q)
+        smaller = replace(state, counts=counts, variances=self._variances(buffers.q), hyper=hyper)
         return smaller, {TOPICS: kept.astype(np.int64)}
 
     def _learn(self, state: CollapsedState) -> CollapsedState:
-        if not state.learning or not learn_now(state.age):
+        if not state.learning or not is_learning_due(state.age):
             return state
-        absent = Counts.zeros(self.tokens, state.work.q.shape[1])
+        absent = Counts.zeros(self.tokens, state.buffers.q.shape[1])
         tokens = self.tokens
-        for begin, end in tokens.chunks(state.work.q.shape[1]):
+        for begin, end in tokens.chunks(state.buffers.q.shape[1]):
             add_log_absences(
-                begin, end, tokens.pointers, tokens.words, tokens.counts, state.work.q,
+                begin, end, tokens.pointers, tokens.words, tokens.counts, state.buffers.q,
                 absent.by_document, absent.by_word,
             )  # fmt: skip
         counts = state.counts
         hyper = minka_step(
             state.hyper, counts.by_document, counts.by_word, absent.by_document, absent.by_word
         )
-        return replace(state, hyper=hyper, learning=still_moving(state.hyper, hyper, state.age))
+        return replace(state, hyper=hyper, learning=should_keep_learning(state.hyper, hyper, state.age))

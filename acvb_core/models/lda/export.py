@@ -17,7 +17,7 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.engine.result import Result
 from acvb_core.models.lda.evaluate.pyldavis import pyldavis_data
-from acvb_core.models.lda.topics import topics_of, word_probability
+from acvb_core.models.lda.topics import build_topics, word_probability
 from acvb_core.models.lda.transform import fold_in
 from acvb_core.store.csv_text import csv_text
 from acvb_core.store.files import labels_bytes
@@ -35,7 +35,7 @@ def arrays(result: Result) -> dict[str, Any]:
     (`labels_bytes`). Of a corpus on disk the documents are a sample.
     """
     posterior, shown = result.posterior, _shown(result)
-    topics = topics_of(posterior)
+    topics = build_topics(posterior)
     return {
         "theta": topics.document_share,
         "phi": topics.word_probability,
@@ -63,7 +63,7 @@ def pyldavis_json(result: Result, n_words: int = 30) -> str:
         raise ParameterError(
             f"model {result.problem.settings.model!r} has no topics that pyLDAvis could draw."
         )
-    topics = topics_of(result.posterior)
+    topics = build_topics(result.posterior)
     shown = _shown(result)
     shares = topics.word_probability, topics.document_share
     # Not sorted anew: a topic has the number that it has everywhere.

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, no_checkpoint
 from acvb_core.core.special import log, log_single
-from acvb_core.models.lda.hyper import Concentrations, learn_now, minka_step
+from acvb_core.models.lda.hyper import Concentrations, is_learning_due, minka_step
 from acvb_core.models.lda.kernels import GAP, OPTIONS, Floats, Integers, Singles, chunk_pairs, workspace
 from acvb_core.models.lda.method import LdaMethod
-from acvb_core.models.lda.state import Counts, posterior_of
+from acvb_core.models.lda.state import Counts, build_posterior
 
 _ZERO, _ONE = np.float32(0), np.float32(1)
 _BLOCK = 16  # topics
@@ -85,7 +85,7 @@ class GibbsLda(LdaMethod):
         pointers, words = self._spread
         labels = rng.integers(self.n_topics, size=len(words), dtype=np.int32)
         counts = Counts.zeros(self.tokens, self.n_topics)
-        tally(pointers, words, labels, counts.by_document, counts.by_word, counts.totals)
+        count_labels(pointers, words, labels, counts.by_document, counts.by_word, counts.totals)
         return SampleState(labels, counts, self.start)
 
     def sweep(
@@ -101,24 +101,24 @@ class GibbsLda(LdaMethod):
             reach = pointers[begin] + chunk_pairs(self.n_topics, DRAW_NS)
             end = int(max(np.searchsorted(pointers, reach, side="right") - 1, begin + 1))
             uniforms = rng.random(int(pointers[end] - pointers[begin]), dtype=np.float32)
-            changed, gained = draw(
+            changed, gained = sample_labels(
                 begin, end, pointers, words, labels, counts.by_document, counts.by_word, counts.totals, alpha, beta,
                 self.tokens.n_words * hyper.beta, uniforms,
             )  # fmt: skip
             moved, loo, begin = moved + changed, loo + gained, end
         swept = SampleState(labels, counts, hyper, state.age + 1)
-        if swept.age <= self.learn_until and learn_now(swept.age):
+        if swept.age <= self.learn_until and is_learning_due(swept.age):
             swept = replace(swept, hyper=minka_step(hyper, counts.by_document, counts.by_word))
         return swept, SweepInfo(loo, None, change=2.0 * moved / self.tokens.n_tokens)
 
     def posterior(self, state: SampleState) -> Posterior:
         """Return what the sample says; it has no entropy, and means of samples are bounded as if they had none."""
-        found = posterior_of(state.counts, state.hyper, np.zeros(1))
+        found = build_posterior(state.counts, state.hyper, np.zeros(1))
         return replace(found, averaged=(*found.averaged, "entropy"), derived=())
 
 
 @nb.njit(**OPTIONS)
-def tally(
+def count_labels(
     pointers: Integers,
     words: Integers,
     labels: Integers,
@@ -135,7 +135,7 @@ def tally(
 
 
 @nb.njit(**OPTIONS)
-def draw(
+def sample_labels(
     begin: int,
     end: int,
     pointers: Integers,

@@ -101,12 +101,12 @@ def _gain(counts: NDArray[np.floating], absent: NDArray[np.floating] | None, con
     return np.asarray(np.bincount(columns, weights=terms, minlength=counts.shape[1]), dtype=np.float64)
 
 
-def learn_now(age: int) -> bool:
+def is_learning_due(age: int) -> bool:
     """Whether the hyper-parameters are due after so many sweeps."""
     return age >= LEARN_FROM and age % LEARN_EVERY == 0
 
 
-def still_moving(old: Concentrations, new: Concentrations, age: int) -> bool:
+def should_keep_learning(old: Concentrations, new: Concentrations, age: int) -> bool:
     """Whether learning should go on after a step."""
     return largest_change(old, new) > LEARNED and age < LEARN_UNTIL
 

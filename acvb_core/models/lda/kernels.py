@@ -6,9 +6,9 @@ precision; the totals of the topics are in double precision and are brought up t
 in single precision and changed at every token they drift by several per cent in 200 sweeps). Inside a
 document the totals are those of its start.
 
-Arrays that a loop reads and writes lie a kilobyte apart (`workspace`, `state.apart`): compiled loops ask first whether
-their arrays lie too close together to be taken several numbers at a time, and whether small arrays on the heap do is
-a matter of chance; the same run would not give the same bits twice.
+Arrays that a loop reads and writes lie a kilobyte from one another (`workspace`, `state.padded_zeros`). Compiled loops
+test first whether their arrays lie too close together for vector instructions; with small arrays on the heap that is a
+matter of chance, and the same run would not give the same bits twice.
 
 Constants are written in single precision throughout: one integer or double among them would have the compiler
 carry the whole loop in double precision, at less than half the speed.

@@ -19,19 +19,19 @@ from acvb_core.data.corpus_split import HeldOutWords
 from acvb_core.evaluate.completion import Completion
 from acvb_core.evaluate.heldout import WordScore, score_words
 from acvb_core.evaluate.products import pair_products
-from acvb_core.models.lda.collapsed_state import counted
+from acvb_core.models.lda.collapsed_state import sum_counts
 from acvb_core.models.lda.evidence import log_gamma_gain, trigamma_sum
 from acvb_core.models.lda.kernels import entropies, leave_one_out
 from acvb_core.models.lda.state import TOPICS, Counts, Tokens
 from acvb_core.models.lda.topics import (
     Topics,
+    build_topics,
     document_share,
     document_table,
-    topics_of,
     word_probability,
     word_table,
 )
-from acvb_core.models.lda.transform import completed, corpus_like, fold_in, settled_counts, transformed
+from acvb_core.models.lda.transform import as_corpus, completed, fold_in, infer_topic_counts, transformed
 
 _NO_RESPONSIBILITIES = np.zeros((0, 1), np.float32)
 
@@ -137,7 +137,7 @@ class LdaModel:
         """
         q, _ = responsibilities
         bound = self.lower_bound(posterior, responsibilities) if lower_bound is None else lower_bound
-        variances = counted(self.tokens, q, spread=True)
+        variances = sum_counts(self.tokens, q, spread=True)
         counts, alpha, beta = self._counts(posterior)
         all_beta = counts.by_word.shape[0] * posterior.hyper["beta"]
         total = trigamma_sum(counts.by_document, alpha, variances.by_document)
@@ -183,7 +183,7 @@ class LdaModel:
         return completed(self._documents(given), *self._known(posterior), observed=observed, seed=seed)
 
     def _documents(self, given: Corpus | Sequence[str]) -> Corpus:
-        return corpus_like(given, self.corpus.tokeniser, self.corpus.name)
+        return as_corpus(given, self.corpus.tokeniser, self.corpus.name)
 
     def _known(self, posterior: Posterior) -> tuple[NDArray[Any], Array, Array]:
         """Return what new documents are read with: words, their probabilities, concentrations."""
@@ -207,12 +207,12 @@ class LdaModel:
         """Return the posterior with the documents' counts: those that their words imply where it does not have them."""
         if "documents" in posterior.arrays:
             return posterior
-        counts = settled_counts(self.shown.counts, word_probability(posterior), posterior["alpha"])
+        counts = infer_topic_counts(self.shown.counts, word_probability(posterior), posterior["alpha"])
         return posterior.with_arrays({"documents": counts}, axes={"documents": (None, TOPICS)})
 
     def topics(self, posterior: Posterior) -> Topics:
         """Return the topics in probabilities."""
-        return topics_of(self.completed(posterior))
+        return build_topics(self.completed(posterior))
 
     def tables(self, posterior: Posterior) -> dict[str, pd.DataFrame]:
         """Return the frames `topics` and `documents` (see `topics.word_table`, `topics.document_table`)."""

@@ -8,8 +8,8 @@ import numpy as np
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.kernels import OPTIONS, Integers, Singles
-from acvb_core.models.lda.state import Counts, Tokens, apart
-from acvb_core.models.lda.transform import settle
+from acvb_core.models.lda.state import Counts, Tokens, padded_zeros
+from acvb_core.models.lda.transform import fold_in_documents
 
 _NUMBERS = 1 << 22  # drawn between two checkpoints
 
@@ -23,7 +23,7 @@ def random_responsibilities(
     -------
     ndarray of float32, shape (n_pairs, K)
     """
-    q = apart((n_pairs, n_topics), np.float32)
+    q = padded_zeros((n_pairs, n_topics), np.float32)
     rows = max(1, _NUMBERS // n_topics)
     for begin in range(0, n_pairs, rows):
         checkpoint()
@@ -47,22 +47,22 @@ def warm_responsibilities(
     """
     n_words, n_topics = by_word.shape
     phi = by_word.astype(np.float64) + given.beta
-    weights = apart((n_words, n_topics), np.float32)
+    weights = padded_zeros((n_words, n_topics), np.float32)
     weights[...] = phi / phi.sum(axis=0)
-    alpha = apart(given.alpha.shape, np.float32)
+    alpha = padded_zeros(given.alpha.shape, np.float32)
     alpha[...] = given.alpha
-    q = apart((len(tokens.words), n_topics), np.float32)
-    settled = apart((tokens.n_documents, n_topics), np.float32)
+    q = padded_zeros((len(tokens.words), n_topics), np.float32)
+    settled = padded_zeros((tokens.n_documents, n_topics), np.float32)
     for begin, end in tokens.chunks(n_topics, 20.0):
         checkpoint()
         data = (begin, end, tokens.pointers, tokens.words, tokens.counts)
-        settle(*data, weights, alpha, settled)
-        responsibilities_of(*data[:4], weights, alpha, settled, q)
+        fold_in_documents(*data, weights, alpha, settled)
+        write_responsibilities(*data[:4], weights, alpha, settled, q)
     return q
 
 
 @nb.njit(**OPTIONS)
-def responsibilities_of(
+def write_responsibilities(
     begin: int,
     end: int,
     pointers: Integers,
@@ -88,7 +88,7 @@ def responsibilities_of(
                 row[k] *= inverse
 
 
-def noisy_counts(tokens: Tokens, n_topics: int, rng: np.random.Generator) -> Counts:
+def draw_noisy_counts(tokens: Tokens, n_topics: int, rng: np.random.Generator) -> Counts:
     """Return counts of documents that are even over topics that all but agree, in double precision.
 
     Every word counts Gamma(100, 1/100), 1 give or take a tenth, in every topic (Hoffman, Blei and Bach, NIPS 23,

@@ -98,32 +98,32 @@ class Counts:
 
     def copy(self) -> Counts:
         """Return arrays of its own, to be written to."""
-        return Counts(apart_copy(self.by_document), apart_copy(self.by_word), self.totals.copy())
+        return Counts(padded_copy(self.by_document), padded_copy(self.by_word), self.totals.copy())
 
     @classmethod
     def zeros(cls, tokens: Tokens, n_topics: int) -> Counts:
         """Return nothing counted yet, in single precision."""
         return cls(
-            apart((tokens.n_documents, n_topics), np.float32),
-            apart((tokens.n_words, n_topics), np.float32),
+            padded_zeros((tokens.n_documents, n_topics), np.float32),
+            padded_zeros((tokens.n_words, n_topics), np.float32),
             np.zeros(n_topics),
         )
 
 
-def apart(shape: tuple[int, ...], dtype: Any = np.float64) -> Array:
+def padded_zeros(shape: tuple[int, ...], dtype: Any = np.float64) -> Array:
     """Return zeros with room on both sides, so that no other array lies close (see `kernels.py`)."""
     size = math.prod(shape)
     return np.zeros(size + 2 * GAP, dtype)[GAP : GAP + size].reshape(shape)
 
 
-def apart_copy(array: Array) -> Array:
+def padded_copy(array: Array) -> Array:
     """Return a copy with room on both sides."""
-    copy = apart(array.shape, array.dtype)
+    copy = padded_zeros(array.shape, array.dtype)
     copy[...] = array
     return copy
 
 
-def posterior_of(counts: Counts, hyper: Concentrations, entropy: Array | None = None) -> Posterior:
+def build_posterior(counts: Counts, hyper: Concentrations, entropy: Array | None = None) -> Posterior:
     """Return counts as a posterior.
 
     Parameters

@@ -33,7 +33,7 @@ class Topics:
     share: Array
 
 
-def topics_of(posterior: Posterior) -> Topics:
+def build_topics(posterior: Posterior) -> Topics:
     """Return the topics of a posterior (TNW07 eq. 19)."""
     totals = posterior.masses()["topics"]
     return Topics(

@@ -20,10 +20,10 @@ from acvb_core.evaluate.completion import Completion
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.kernels import Floats, Singles
 from acvb_core.models.lda.kernels_prior import PAPER
-from acvb_core.models.lda.state import TOPICS, apart
+from acvb_core.models.lda.state import TOPICS, padded_zeros
 from acvb_core.models.lda.streams.state import Prior, StreamState
 from acvb_core.models.lda.topics import word_probability, word_table
-from acvb_core.models.lda.transform import completed, corpus_like, transformed
+from acvb_core.models.lda.transform import as_corpus, completed, transformed
 
 if TYPE_CHECKING:
     from acvb_core.models.lda.streams.stream import StreamMethod
@@ -104,11 +104,11 @@ class TrainedTopics:
         given : Corpus or sequence of str
             Over any vocabulary; texts are cut as those of the topics were.
         """
-        return transformed(corpus_like(given, self.tokeniser, self.name), *self._known())
+        return transformed(as_corpus(given, self.tokeniser, self.name), *self._known())
 
     def completion(self, given: Corpus | Sequence[str], observed: float = 0.8, seed: int = 0) -> Completion:
         """Return how well the topics complete documents of which a share of the tokens is seen."""
-        corpus = corpus_like(given, self.tokeniser, self.name)
+        corpus = as_corpus(given, self.tokeniser, self.name)
         return completed(corpus, *self._known(), observed=observed, seed=seed)
 
     def _known(self) -> tuple[NDArray[Any], Array, Array]:
@@ -131,14 +131,14 @@ class TrainedTopics:
         place = {word: w for w, word in enumerate(self.vocabulary)}
         return np.array([place.get(word, -1) for word in vocabulary], dtype=np.int64)
 
-    def unknown_to(self, vocabulary: NDArray[Any]) -> NDArray[Any]:
+    def words_missing_from(self, vocabulary: NDArray[Any]) -> NDArray[Any]:
         """Return the words that another vocabulary does not have."""
         there = set(vocabulary)
         return np.array([word for word in self.vocabulary if word not in there], dtype=object)
 
     def by_word(self, places: NDArray[np.int64]) -> Singles:
         """Return the counts of words by their places, of new ones zero."""
-        found = apart((len(places), self.n_topics), np.float32)
+        found = padded_zeros((len(places), self.n_topics), np.float32)
         known = places >= 0
         found[known] = np.maximum(self.posterior["words"][places[known]], 0.0)
         return found

@@ -20,7 +20,7 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.evaluate.completion import Completion, document_completion
 from acvb_core.models.lda.kernels import OPTIONS, Floats, Integers, Singles, workspace
-from acvb_core.models.lda.state import Tokens, apart
+from acvb_core.models.lda.state import Tokens, padded_zeros
 
 #: A document is done when its tokens' topics move less than this (mean over tokens of the L1 norm) …
 SETTLED = 1e-4
@@ -29,7 +29,7 @@ MOST_PASSES = 200
 
 
 @dataclass(frozen=True, eq=False)
-class Mapped:
+class MappedCounts:
     """Counts of documents over the vocabulary of a model.
 
     Attributes
@@ -43,7 +43,7 @@ class Mapped:
     unknown: NDArray[np.int64]
 
 
-def onto_vocabulary(corpus: Corpus, vocabulary: NDArray[Any]) -> Mapped:
+def map_onto_vocabulary(corpus: Corpus, vocabulary: NDArray[Any]) -> MappedCounts:
     """Return a corpus's counts with the columns of another vocabulary."""
     place = {word: w for w, word in enumerate(vocabulary)}
     there = np.array([place.get(word, -1) for word in corpus.vocabulary], dtype=np.int64)
@@ -55,7 +55,7 @@ def onto_vocabulary(corpus: Corpus, vocabulary: NDArray[Any]) -> Mapped:
         shape=(corpus.n_documents, len(vocabulary)),
     )
     counts.sort_indices()
-    return Mapped(counts, unknown.astype(np.int64))
+    return MappedCounts(counts, unknown.astype(np.int64))
 
 
 def fold_in(counts: sparse.csr_array, word_probability: Array, alpha: Array) -> Floats:
@@ -75,20 +75,22 @@ def fold_in(counts: sparse.csr_array, word_probability: Array, alpha: Array) -> 
     ndarray, shape (D, K)
         Rows sum to one.
     """
-    theta = settled_counts(counts, word_probability, alpha).astype(np.float64) + alpha
+    theta = infer_topic_counts(counts, word_probability, alpha).astype(np.float64) + alpha
     return np.asarray(theta / theta.sum(axis=1, keepdims=True))
 
 
-def settled_counts(counts: sparse.csr_array, word_probability: Array, alpha: Array) -> Singles:
+def infer_topic_counts(counts: sparse.csr_array, word_probability: Array, alpha: Array) -> Singles:
     """Return the expected topic counts n_dk of documents whose topics are given (see `fold_in`), shape (D, K)."""
     tokens = Tokens.of(Corpus(counts, np.empty(0), np.empty(0)))
-    by_word = apart((len(word_probability[0]), len(alpha)), np.float32)
+    by_word = padded_zeros((len(word_probability[0]), len(alpha)), np.float32)
     by_word[...] = word_probability.T
-    concentration = apart(alpha.shape, np.float32)
+    concentration = padded_zeros(alpha.shape, np.float32)
     concentration[...] = alpha
-    by_document = apart((tokens.n_documents, len(alpha)), np.float32)
+    by_document = padded_zeros((tokens.n_documents, len(alpha)), np.float32)
     for begin, end in tokens.chunks(len(alpha), 20.0):
-        settle(begin, end, tokens.pointers, tokens.words, tokens.counts, by_word, concentration, by_document)
+        fold_in_documents(
+            begin, end, tokens.pointers, tokens.words, tokens.counts, by_word, concentration, by_document
+        )
     return by_document
 
 
@@ -106,7 +108,7 @@ def transformed(
     word_probability : ndarray, shape (K, V)
     alpha : ndarray, shape (K,)
     """
-    mapped = onto_vocabulary(corpus, vocabulary)
+    mapped = map_onto_vocabulary(corpus, vocabulary)
     theta = fold_in(mapped.counts, word_probability, alpha)
     frame = pd.DataFrame(theta, columns=[f"topic_{k + 1}" for k in range(theta.shape[1])])
     frame.insert(0, "unknown", mapped.unknown)
@@ -140,9 +142,9 @@ def completed(
     DataError
         No word of the corpus is in the vocabulary.
     """
-    mapped = onto_vocabulary(corpus, vocabulary)
+    mapped = map_onto_vocabulary(corpus, vocabulary)
     if not mapped.counts.nnz:
-        raise nothing_known(corpus.name)
+        raise no_known_word_error(corpus.name)
     known = Corpus.build(mapped.counts, vocabulary=vocabulary, documents=corpus.documents, name=corpus.name)
     return document_completion(
         known,
@@ -153,7 +155,7 @@ def completed(
     )
 
 
-def nothing_known(source: str) -> DataError:
+def no_known_word_error(source: str) -> DataError:
     """Return the error for documents that share no word with the topics."""
     return DataError(
         "no word of these documents is one of the topics' words",
@@ -163,7 +165,7 @@ def nothing_known(source: str) -> DataError:
     )
 
 
-def corpus_like(given: Corpus | Sequence[str], tokeniser: Tokeniser | None, name: str) -> Corpus:
+def as_corpus(given: Corpus | Sequence[str], tokeniser: Tokeniser | None, name: str) -> Corpus:
     """Return documents as a corpus; texts are cut as those that the topics were learned from.
 
     Parameters
@@ -190,7 +192,7 @@ def corpus_like(given: Corpus | Sequence[str], tokeniser: Tokeniser | None, name
             f"{given.name} is kept on disk; give what fits into memory: its in_memory(), or a sample of it."
         )
     documents, lists = plain_documents(given, "the documents")
-    free = how_to_cut(LISTS_OF_WORDS if lists and tokeniser is None else tokeniser, name)
+    free = require_tokeniser(LISTS_OF_WORDS if lists and tokeniser is None else tokeniser, name)
     selection = free.select(documents)
     texts = None if lists else documents
     return Corpus.build(
@@ -198,8 +200,8 @@ def corpus_like(given: Corpus | Sequence[str], tokeniser: Tokeniser | None, name
     )
 
 
-def how_to_cut(tokeniser: Tokeniser | None, name: str) -> Tokeniser:
-    """Return the tokeniser for texts beside those of a corpus; the arguments and errors are those of `corpus_like`."""
+def require_tokeniser(tokeniser: Tokeniser | None, name: str) -> Tokeniser:
+    """Return the tokeniser for texts beside those of a corpus; the arguments and errors are those of `as_corpus`."""
     if tokeniser is None:
         raise ParameterError(
             f"{name} was read as counts, so it is not known how to cut texts into its words; give word counts, or "
@@ -209,7 +211,7 @@ def how_to_cut(tokeniser: Tokeniser | None, name: str) -> Tokeniser:
 
 
 @nb.njit(**OPTIONS)
-def settle(
+def fold_in_documents(
     begin: int,
     end: int,
     pointers: Integers,

@@ -11,11 +11,11 @@ import numpy as np
 from acvb_core.core.clusters import Order, mean_l1_change, take
 from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, no_checkpoint
 from acvb_core.core.special import digamma, log
-from acvb_core.models.lda.hyper import Concentrations, learn_now, minka_step, still_moving
+from acvb_core.models.lda.hyper import Concentrations, is_learning_due, minka_step, should_keep_learning
 from acvb_core.models.lda.kernels import OPTIONS, Floats, Integers, Singles, workspace
 from acvb_core.models.lda.method import VariationalMethod, is_beginning
-from acvb_core.models.lda.start import noisy_counts
-from acvb_core.models.lda.state import TOPICS, Counts, apart, apart_copy, posterior_of
+from acvb_core.models.lda.start import draw_noisy_counts
+from acvb_core.models.lda.state import TOPICS, Counts, build_posterior, padded_copy, padded_zeros
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ class VariationalLda(VariationalMethod):
 
     def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> VariationalState:
         """Return the first state."""
-        counts = noisy_counts(self.tokens, self.n_topics, rng)
+        counts = draw_noisy_counts(self.tokens, self.n_topics, rng)
         return VariationalState(counts, None, self.start, learning=self.learn)
 
     def sweep(
@@ -75,14 +75,14 @@ class VariationalLda(VariationalMethod):
     ) -> tuple[VariationalState, SweepInfo]:
         """Update the documents with the topics fixed, then the topics; nothing is drawn."""
         tokens, hyper = self.tokens, state.hyper
-        log_words, words = apart(state.counts.by_word.shape), apart(state.counts.by_word.shape)
+        log_words, words = padded_zeros(state.counts.by_word.shape), padded_zeros(state.counts.by_word.shape)
         for begin in range(0, len(words), 4096):
             checkpoint()
             word_weights(
                 begin, min(begin + 4096, len(words)), state.counts.by_word, state.counts.totals, hyper.beta,
                 log_words, words,
             )  # fmt: skip
-        by_document, by_word = apart_copy(state.counts.by_document), apart(words.shape)
+        by_document, by_word = padded_copy(state.counts.by_document), padded_zeros(words.shape)
         entropy = 0.0
         for begin, end in tokens.chunks(len(hyper.alpha), 2.0 * self.inner):
             checkpoint()
@@ -102,7 +102,7 @@ class VariationalLda(VariationalMethod):
     def posterior(self, state: VariationalState) -> Posterior:
         """Return what the state says."""
         entropy = None if state.entropy is None else np.array([state.entropy])
-        return posterior_of(state.counts, state.hyper, entropy)
+        return build_posterior(state.counts, state.hyper, entropy)
 
     def _drop(self, state: VariationalState) -> tuple[VariationalState, dict[str, Order] | None]:
         """Drop the topics that hardly any token is of; what they held is shared out over the others."""
@@ -120,11 +120,11 @@ class VariationalLda(VariationalMethod):
         return replace(state, counts=counts, entropy=None, hyper=hyper), orders
 
     def _learn(self, state: VariationalState) -> VariationalState:
-        if not state.learning or not learn_now(state.age):
+        if not state.learning or not is_learning_due(state.age):
             return state
         # The counts as they are: the weighted form would raise another objective, and could lower this bound.
         hyper = minka_step(state.hyper, state.counts.by_document, state.counts.by_word)
-        return replace(state, hyper=hyper, learning=still_moving(state.hyper, hyper, state.age))
+        return replace(state, hyper=hyper, learning=should_keep_learning(state.hyper, hyper, state.age))
 
 
 def _shared_out(before: Floats, left: Floats) -> Floats:

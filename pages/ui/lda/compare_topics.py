@@ -12,7 +12,7 @@ import streamlit as st
 from acvb_core.evaluate.alignment import Alignment, align_topics
 from acvb_core.evaluate.ranking import top_words
 from acvb_core.evaluate.stability import Stability, stability
-from acvb_core.models.lda.figures.topic_pairs import moved_figure, similarity_figure
+from acvb_core.models.lda.figures.topic_pairs import pair_distance_figure, similarity_figure
 from acvb_core.views.labels import plain_name
 from acvb_core.views.theme import STILL_CONFIG
 from pages.ui.lda.topic_view import TopicView, names_of
@@ -74,7 +74,9 @@ def alignment(keys: tuple[Key, Key], pair: tuple[TopicView, TopicView], runs: tu
         )  # fmt: skip
         st.caption("Framed: the pairs. Dark outside the frames: a topic that was split or merged.")
     with far:
-        st.plotly_chart(moved_figure(found.table(), *names), key="topic_moved", theme=None, config=STILL)
+        st.plotly_chart(
+            pair_distance_figure(found.table(), *names), key="topic_moved", theme=None, config=STILL
+        )
         st.caption(
             "Jensen-Shannon distance: 0 the same words, 1 none in common. Those that moved most come first."
         )

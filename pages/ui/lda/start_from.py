@@ -102,7 +102,7 @@ def _say(trained: TrainedTopics, dataset: Dataset, able: Sequence[Method], unabl
     st.text(f"{trained.label}, {len(trained.vocabulary):,} words")  # the name is the user's
     vocabulary = dataset.data.vocabulary
     new = int((trained.places(vocabulary) < 0).sum())
-    gone = len(trained.unknown_to(vocabulary))
+    gone = len(trained.words_missing_from(vocabulary))
     said = [f"The new runs have {say.count(trained.n_topics, 'topic')}, as these."]
     if new:
         said.append(f"{say.count(new, 'word')} of the data in use {'is' if new == 1 else 'are'} new to them.")

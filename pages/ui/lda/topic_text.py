@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 from numpy.typing import ArrayLike
 
-from acvb_core.models.lda.figures.tinted import tinted_html, word_topics
+from acvb_core.models.lda.figures.tinted import tint_text, word_topics
 from acvb_core.models.lda.figures.topic_bars import document_topics_figure
 from acvb_core.store.topic_names import Names
 from acvb_core.views.labels import plain_name
@@ -67,4 +67,4 @@ def tinted_words(
     with st.container(height=420, border=True, key="document_text"):
         # Everything of the user's is escaped.
         chances = word_topics((word for _, _, word in spans), shares, view.topics.word_probability)
-        st.html(tinted_html(text, spans, chances, labels=names, topic=topic if alone else None))
+        st.html(tint_text(text, spans, chances, labels=names, topic=topic if alone else None))

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
-from acvb_core.models.lda.figures.topic_bars import lying_bars
+from acvb_core.models.lda.figures.topic_bars import horizontal_bars
 from acvb_core.views.theme import GRID, LINE, MUTED, Figure, base_layout, escape
 
 _COLOUR = "#0072B2"
@@ -107,7 +107,7 @@ def frequent_words_figure(corpus: Corpus | DiskCorpus, n: int = 30, *, height: i
         documents = np.bincount(corpus.counts.indices, minlength=corpus.n_words)[order].tolist()
         of = f"{corpus.n_documents:,} documents"
         hover = [f"{text}<br>in {docs:,} of {of}" for text, docs in zip(hover, documents, strict=True)]
-    return lying_bars(
+    return horizontal_bars(
         words,
         counts,
         hover,

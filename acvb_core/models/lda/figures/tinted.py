@@ -51,7 +51,7 @@ def word_topics(
     }
 
 
-def tinted_html(
+def tint_text(
     text: str,
     spans: Sequence[tuple[int, int, int]],
     probabilities: Mapping[int, ArrayLike],

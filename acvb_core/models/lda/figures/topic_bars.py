@@ -83,7 +83,7 @@ def topic_bars(
     data.append(_bar(inside, hover, colour, "in the topic", "topic", shown["word"]))
     data.append(_values(np.maximum(inside, whole), values))
     top = float(np.maximum(inside, whole).max(initial=0.0))
-    layout = _lying(
+    layout = _horizontal_layout(
         shown["word"].tolist(),
         top,
         text_room(values, 11),
@@ -120,7 +120,7 @@ def topic_shares_figure(share: ArrayLike, labels: Labels = None, *, height: int 
         Shares of the topics, in the order of their numbers.
     labels : sequence of str or None, optional
     """
-    return _standing(
+    return _vertical_bars(
         share, labels, title="Share of each topic in all words", uid="shares", height=height, percents=True
     )
 
@@ -138,7 +138,7 @@ def quality_figure(
     title : str
         What the numbers are.
     """
-    return _standing(values, labels, title=title, uid="quality", height=height, percents=False)
+    return _vertical_bars(values, labels, title=title, uid="quality", height=height, percents=False)
 
 
 def quality_table(share: ArrayLike, labels: Labels = None, **measures: ArrayLike) -> pd.DataFrame:
@@ -195,7 +195,7 @@ def document_topics_figure(
         colours.append(LINE)
     texts = [percent(x) for x in size]
     hover = [f"<b>{escape(name)}</b><br>{text}" for name, text in zip(raw, texts, strict=True)]
-    return lying_bars(
+    return horizontal_bars(
         raw,
         size,
         hover,
@@ -210,7 +210,7 @@ def document_topics_figure(
     )
 
 
-def lying_bars(
+def horizontal_bars(
     names: Sequence[str],
     values: ArrayLike,
     hover: list[str],
@@ -249,7 +249,7 @@ def lying_bars(
         The values are shares.
     """
     ends = np.asarray(values, dtype=np.float64)
-    layout = _lying(
+    layout = _horizontal_layout(
         names,
         float(ends.max(initial=0.0)),
         text_room(texts, 11),
@@ -301,7 +301,7 @@ def _values(ends: ArrayLike, texts: list[str]) -> Figure:
     }
 
 
-def _lying(
+def _horizontal_layout(
     names: Sequence[str],
     top: float,
     value_room: int,
@@ -336,7 +336,7 @@ def _lying(
     )  # fmt: skip
 
 
-def _standing(
+def _vertical_bars(
     given: ArrayLike, labels: Labels, *, title: str, uid: str, height: int, percents: bool
 ) -> Figure:
     values = np.asarray(given, dtype=np.float64)

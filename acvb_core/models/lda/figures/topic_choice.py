@@ -71,7 +71,7 @@ def choose_k_figure(table: pd.DataFrame, *, height: int = 320) -> Figure:
     return {"data": data, "layout": layout}
 
 
-def means(table: pd.DataFrame, measure: str) -> pd.Series:
+def mean_by_k(table: pd.DataFrame, measure: str) -> pd.Series:
     """Return the mean of a measure over the runs of each number of topics, those without a value left out."""
     values = table.assign(**{measure: table[measure].astype(float).replace([np.inf, -np.inf], np.nan)})
     return values.groupby("k")[measure].mean().dropna()
@@ -87,7 +87,7 @@ def best_k(table: pd.DataFrame, measure: str) -> int | None:
     measure : str
         A column of `MEASURES`.
     """
-    mean = means(table, measure)
+    mean = mean_by_k(table, measure)
     if len(mean) < 2:
         return None
     return int((mean * MEASURES[measure][1]).idxmax())
@@ -96,7 +96,7 @@ def best_k(table: pd.DataFrame, measure: str) -> int | None:
 def _traces(table: pd.DataFrame, name: str, suffix: str, best: int | None) -> list[Figure]:
     title, _, form = MEASURES[name]
     runs = table[np.isfinite(table[name].to_numpy(dtype=float))]
-    mean = means(table, name)
+    mean = mean_by_k(table, name)
     axes = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"}
     seeds = runs["seed"] if "seed" in runs else pd.Series("?", index=runs.index)
     traces: list[Figure] = [

@@ -24,7 +24,7 @@ _FEW = 14  # topics a side up to which the values are written into the cells
 _NAMED = 30  # topics a side up to which every one has its number, and its name
 _UPRIGHT = 14  # pairs from which their numbers stand upright
 _LONGEST = 22  # characters of a name
-#: Pairs that `moved_figure` shows, those that moved most.
+#: Pairs that `pair_distance_figure` shows, those that moved most.
 MOST_PAIRS = 40
 
 
@@ -111,7 +111,7 @@ def similarity_figure(
     return {"data": [trace], "layout": layout}
 
 
-def moved_figure(
+def pair_distance_figure(
     pairs: pd.DataFrame,
     labels: Labels = None,
     other_labels: Labels = None,

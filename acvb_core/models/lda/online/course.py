@@ -17,8 +17,8 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.engine.free_memory import refuse_too_large
 from acvb_core.engine.threads import one_thread
-from acvb_core.models.lda.streams.growing import Renumbered, Words, grown
-from acvb_core.models.lda.streams.source import Source, source_of
+from acvb_core.models.lda.streams.growing import GrowingVocabulary, RenumberedSource, add_words
+from acvb_core.models.lda.streams.source import Source, as_source
 from acvb_core.models.lda.streams.state import StreamState
 from acvb_core.models.lda.streams.stream import MOST_IN_WINDOW, StreamMethod
 from acvb_core.models.lda.trained import TrainedTopics
@@ -77,14 +77,14 @@ class Course:
         self._seed, self._expected, self._windows = seed, expected, 0
         self._check_memory = check_memory
         words = fixed if start is None else start.vocabulary
-        self.words = Words(() if words is None else words, fixed is not None)
+        self.words = GrowingVocabulary(() if words is None else words, fixed is not None)
         self.documents = self.unknown = 0
         self.method: StreamMethod | None = None
         self.state: StreamState | None = None
         self.rest()
         if start is not None:
             nothing = sparse.csr_array((0, len(self.words)), dtype=np.int32)
-            self.method = self._bound(source_of(Corpus(nothing, start.vocabulary, np.empty(0, dtype=object))))
+            self.method = self._bound(as_source(Corpus(nothing, start.vocabulary, np.empty(0, dtype=object))))
             self.state = self.method.init(self._rng(0))
             self.documents = round(start.documents)
 
@@ -97,7 +97,7 @@ class Course:
     def learn(self, corpus: Corpus | DiskCorpus, epoch: int) -> None:
         """Go through a piece of the stream, for the first time in epoch 0; an interrupt loses a window at most."""
         columns = self.words.columns(corpus.vocabulary)
-        source = Renumbered(source_of(corpus), columns, self.words.first(len(self.words)))
+        source = RenumberedSource(as_source(corpus), columns, self.words.first(len(self.words)))
         first = epoch == 0
         if first:
             self.unknown += source.unknown
@@ -142,7 +142,9 @@ class Course:
         if self.state is None:
             return method.init(self._rng(0))
         new = method.source.n_words - len(self.state.by_word)
-        return grown(self.state, method.start_rows(self._rng(self._windows, 1), new)) if new else self.state
+        return (
+            add_words(self.state, method.start_rows(self._rng(self._windows, 1), new)) if new else self.state
+        )
 
     def _rng(self, *place: int) -> np.random.Generator:
         return np.random.default_rng([self._seed, *place])

@@ -18,7 +18,7 @@ from acvb_core.data.names import unique_names
 from acvb_core.models.lda.online.course import Course, checked_row, checked_total, checked_values, values_of
 from acvb_core.models.lda.online.pieces import Documents, Piece, cut, pieces
 from acvb_core.models.lda.trained import TrainedTopics, checked_start
-from acvb_core.models.lda.transform import how_to_cut
+from acvb_core.models.lda.transform import require_tokeniser
 
 
 class StreamingLda:
@@ -192,7 +192,7 @@ class StreamingLda:
             return piece
         if self._tokeniser is None:
             # After documents that were counts, texts could be cut into other words than these.
-            self._tokeniser = how_to_cut(None if self.documents_seen else Tokeniser(), self.name)
+            self._tokeniser = require_tokeniser(None if self.documents_seen else Tokeniser(), self.name)
         return cut(piece, self._tokeniser)
 
     @property

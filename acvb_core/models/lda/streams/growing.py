@@ -13,12 +13,12 @@ from scipy import sparse
 
 from acvb_core.data.disk_corpus import Shard
 from acvb_core.models.lda.kernels import Singles
-from acvb_core.models.lda.state import apart
+from acvb_core.models.lda.state import padded_zeros
 from acvb_core.models.lda.streams.source import Source
 from acvb_core.models.lda.streams.state import Renewal, StreamState
 
 
-class Words:
+class GrowingVocabulary:
     """A vocabulary that grows by the words it meets, unless it is fixed.
 
     Parameters
@@ -51,7 +51,7 @@ class Words:
 
 
 @dataclass(frozen=True, eq=False)
-class Renumbered:
+class RenumberedSource:
     """Documents over another vocabulary (a `Source`).
 
     Attributes
@@ -120,7 +120,7 @@ class Renumbered:
         )
 
 
-def grown(state: StreamState, rows: Singles) -> StreamState:
+def add_words(state: StreamState, rows: Singles) -> StreamState:
     """Return a state with further words.
 
     Parameters
@@ -147,6 +147,6 @@ def grown(state: StreamState, rows: Singles) -> StreamState:
 def _longer(counts: Singles, rows: Singles) -> Singles:
     """Return counts with further rows."""
     n = len(counts)
-    found = apart((n + len(rows), counts.shape[1]), np.float32)
+    found = padded_zeros((n + len(rows), counts.shape[1]), np.float32)
     found[:n], found[n:] = counts, rows
     return found

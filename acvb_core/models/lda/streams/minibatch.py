@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from acvb_core.data.disk_corpus import Shard
 from acvb_core.models.lda.kernels import OPTIONS, Floats, Integers, Singles
-from acvb_core.models.lda.state import apart
-from acvb_core.models.lda.streams.state import Work
+from acvb_core.models.lda.state import padded_zeros
+from acvb_core.models.lda.streams.state import StreamBuffers
 from acvb_core.models.lda.streams.stream import StreamMethod
 
 #: The counts are multiplied out when what they are to be multiplied by is below this.
@@ -43,7 +43,7 @@ class Batch:
     def __init__(self, n_words: int, n_topics: int, dtype: Any = np.float32) -> None:
         self.slots = np.full(n_words, -1, dtype=np.int32)
         self.touched = np.empty(0, dtype=np.int32)
-        self.sums = self.cache = apart((0, n_topics), dtype)
+        self.sums = self.cache = padded_zeros((0, n_topics), dtype)
         self.totals = np.zeros(n_topics)
         self.n = self.documents = 0
         self.tokens = 0.0
@@ -56,7 +56,7 @@ class Batch:
             room = min(max(room, 2 * len(self.touched)), len(self.slots))
             touched, sums, cache = (
                 np.empty(room, np.int32),
-                *(apart((room, self.sums.shape[1]), self.sums.dtype) for _ in range(2)),
+                *(padded_zeros((room, self.sums.shape[1]), self.sums.dtype) for _ in range(2)),
             )
             for new, old in ((touched, self.touched), (sums, self.sums), (cache, self.cache)):
                 new[: self.n] = old[: self.n]
@@ -97,74 +97,74 @@ class MinibatchMethod(StreamMethod):
         return self.documents
 
     @abstractmethod
-    def infer(self, work: Work, batch: Batch, shard: Shard, order: NDArray[np.int64]) -> None:
+    def infer(self, buffers: StreamBuffers, batch: Batch, shard: Shard, order: NDArray[np.int64]) -> None:
         """Infer the topics of some documents of a minibatch, the corpus's as they are."""
 
     @abstractmethod
-    def weight(self, work: Work, batch: Batch) -> float:
+    def weight(self, buffers: StreamBuffers, batch: Batch) -> float:
         """Return how many times a minibatch the corpus is."""
 
-    def learn(self, work: Work, shard: Shard, order: NDArray[np.int64]) -> None:
+    def learn(self, buffers: StreamBuffers, shard: Shard, order: NDArray[np.int64]) -> None:
         """Go through some documents of a shard; the topics change whenever a minibatch is full."""
         done = 0
         while done < len(order):
-            batch = self._batch_of(work)
+            batch = self._batch_of(buffers)
             part = order[done : done + self.documents - batch.documents]
-            batch.admit(shard, part, work.sizes, work.counting)
-            self.infer(work, batch, shard, part)
+            batch.admit(shard, part, buffers.sizes, buffers.counting)
+            self.infer(buffers, batch, shard, part)
             batch.documents += len(part)
             done += len(part)
             if batch.documents == self.documents:
-                self._update(work, batch)
+                self._update(buffers, batch)
 
-    def flush(self, work: Work) -> None:
+    def flush(self, buffers: StreamBuffers) -> None:
         """Take in the last minibatch, and multiply the counts out."""
-        batch = self._batch_of(work)
+        batch = self._batch_of(buffers)
         if batch.documents:
-            self._update(work, batch)
-        _multiply(work)
+            self._update(buffers, batch)
+        _multiply(buffers)
 
-    def _batch_of(self, work: Work) -> Batch:
-        if work.batch is None:
-            n_words, n_topics = work.by_word.shape
-            work.batch = Batch(n_words, n_topics, work.by_word.dtype)
-        batch: Batch = work.batch
+    def _batch_of(self, buffers: StreamBuffers) -> Batch:
+        if buffers.batch is None:
+            n_words, n_topics = buffers.by_word.shape
+            buffers.batch = Batch(n_words, n_topics, buffers.by_word.dtype)
+        batch: Batch = buffers.batch
         return batch
 
     def step(self, batches: int) -> float:
         """Return the step of a minibatch, the first of them 1."""
         return float(min(self.scale / (self.offset + batches) ** self.power, 1.0))
 
-    def _update(self, work: Work, batch: Batch) -> None:
+    def _update(self, buffers: StreamBuffers, batch: Batch) -> None:
         """Move the counts towards what the minibatch says they are; one of empty documents says nothing."""
-        if work.counting:
-            work.documents += batch.documents
-            work.tokens += batch.tokens
+        if buffers.counting:
+            buffers.documents += batch.documents
+            buffers.tokens += batch.tokens
         if not batch.tokens:
             batch.clear()
             return
-        work.batches += 1
-        rho = self.step(work.batches)
-        worth = rho * self.weight(work, batch)
+        buffers.batches += 1
+        rho = self.step(buffers.batches)
+        worth = rho * self.weight(buffers, batch)
         keep = 1.0 - rho
-        work.totals *= keep
-        work.totals += worth * batch.totals
+        buffers.totals *= keep
+        buffers.totals += worth * batch.totals
         if keep < _SMALL:
-            work.by_word *= work.by_word.dtype.type(keep * work.scale)
-            work.scale = 1.0
+            buffers.by_word *= buffers.by_word.dtype.type(keep * buffers.scale)
+            buffers.scale = 1.0
         else:
-            work.scale *= keep
-        single = work.by_word.dtype.type
-        add_rows(work.by_word, batch.touched, batch.sums, batch.n, single(worth / work.scale))
-        if work.scale < _SMALL:
-            _multiply(work)
+            buffers.scale *= keep
+        single = buffers.by_word.dtype.type
+        add_rows(buffers.by_word, batch.touched, batch.sums, batch.n, single(worth / buffers.scale))
+        if buffers.scale < _SMALL:
+            _multiply(buffers)
         batch.clear()
 
 
-def _multiply(work: Work) -> None:
-    if work.scale != 1.0:
-        work.by_word *= work.by_word.dtype.type(work.scale)
-        work.scale = 1.0
+def _multiply(buffers: StreamBuffers) -> None:
+    if buffers.scale != 1.0:
+        buffers.by_word *= buffers.by_word.dtype.type(buffers.scale)
+        buffers.scale = 1.0
 
 
 @nb.njit(**OPTIONS)

@@ -14,7 +14,7 @@ from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.kernels_prior import FIXED, FROZEN, LEFT_TO_RIGHT, PAPER
 from acvb_core.models.lda.streams.scvb0 import StochasticCvb0
 from acvb_core.models.lda.streams.sdm import EARLY, DivergenceMinimisation
-from acvb_core.models.lda.streams.source import source_of
+from acvb_core.models.lda.streams.source import as_source
 from acvb_core.models.lda.streams.stream import MOST_IN_WINDOW, WINDOW_SHARE, StreamMethod
 from acvb_core.models.lda.streams.svb import StochasticVb
 
@@ -133,7 +133,7 @@ _TUNED_SCVB0 = (
 
 def _common(data: Any, values: Values, start: Concentrations) -> dict[str, Any]:
     return {
-        "source": source_of(data),
+        "source": as_source(data),
         "n_topics": values["k"],
         "start": start,
         "rule": _RULES[values["prior"]],

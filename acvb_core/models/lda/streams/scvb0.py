@@ -14,9 +14,9 @@ from acvb_core.core.special import log
 from acvb_core.data.disk_corpus import Shard
 from acvb_core.models.lda.kernels import OPTIONS, Floats, Integers, Singles, workspace
 from acvb_core.models.lda.kernels_prior import learn_alpha
-from acvb_core.models.lda.state import apart
+from acvb_core.models.lda.state import padded_zeros
 from acvb_core.models.lda.streams.minibatch import Batch, MinibatchMethod
-from acvb_core.models.lda.streams.state import Work
+from acvb_core.models.lda.streams.state import StreamBuffers
 
 _RATES = 1 << 14
 
@@ -56,27 +56,27 @@ class StochasticCvb0(MinibatchMethod):
 
     def start_rows(self, rng: np.random.Generator, n: int) -> NDArray[np.float32]:
         """Return uniform random numbers that add up to one for each word."""
-        found = apart((n, self.n_topics), np.float32)
+        found = padded_zeros((n, self.n_topics), np.float32)
         rng.random(out=found, dtype=np.float32)
         found *= np.float32(n / found.sum(dtype=np.float64))
         return found
 
-    def weight(self, work: Work, batch: Batch) -> float:
+    def weight(self, buffers: StreamBuffers, batch: Batch) -> float:
         """Return how many times its tokens the corpus has."""
-        more = max(self.expected / work.documents, 1.0) if self.expected else 1.0
-        return work.tokens * more / batch.tokens
+        more = max(self.expected / buffers.documents, 1.0) if self.expected else 1.0
+        return buffers.tokens * more / batch.tokens
 
-    def infer(self, work: Work, batch: Batch, shard: Shard, order: NDArray[np.int64]) -> None:
+    def infer(self, buffers: StreamBuffers, batch: Batch, shard: Shard, order: NDArray[np.int64]) -> None:
         """Add what some documents expect to the minibatch."""
-        prior = work.prior
+        prior = buffers.prior
         loo, seen, tokens = infer_documents(
-            order, shard.pointers, shard.words, shard.counts, work.by_word, np.float32(work.scale), work.totals,
-            batch.slots, batch.sums, batch.totals, np.float32(self.start.beta), self.all_beta, self.burn_in_passes,
-            (self.inner_scale, self.inner_offset, self.inner_power), self._rates,
+            order, shard.pointers, shard.words, shard.counts, buffers.by_word, np.float32(buffers.scale),
+            buffers.totals, batch.slots, batch.sums, batch.totals, np.float32(self.start.beta),
+            self.all_beta, self.burn_in_passes, (self.inner_scale, self.inner_offset, self.inner_power), self._rates,
             self.rule, prior.alpha, prior.gains, prior.sticks, prior.scalars,
         )  # fmt: skip
-        work.loo += loo
-        work.seen += seen
+        buffers.loo += loo
+        buffers.seen += seen
         batch.tokens += tokens
 
 

@@ -15,8 +15,8 @@ from acvb_core.core.special import log
 from acvb_core.data.disk_corpus import Shard
 from acvb_core.models.lda.kernels import OPTIONS, Floats, Integers, Singles, prefetch, workspace
 from acvb_core.models.lda.kernels_prior import learn_alpha
-from acvb_core.models.lda.state import apart
-from acvb_core.models.lda.streams.state import Renewal, StreamState, Work
+from acvb_core.models.lda.state import padded_zeros
+from acvb_core.models.lda.streams.state import Renewal, StreamBuffers, StreamState
 from acvb_core.models.lda.streams.stream import StreamMethod
 
 _AHEAD = 2
@@ -66,7 +66,7 @@ class DivergenceMinimisation(StreamMethod):
 
     def start_rows(self, rng: np.random.Generator, n: int) -> NDArray[np.float32]:
         """Return no counts: a word is not there before it is met."""
-        return apart((n, self.n_topics), np.float32)
+        return padded_zeros((n, self.n_topics), np.float32)
 
     def rescaled(self, by_word: Singles, old: Array, new: Array) -> Singles:
         """Return the counts of each word brought to its own number of tokens, less one where all are known."""
@@ -77,31 +77,31 @@ class DivergenceMinimisation(StreamMethod):
         )
         return by_word
 
-    def begin(self, work: Work, state: StreamState) -> None:
+    def begin(self, buffers: StreamBuffers, state: StreamState) -> None:
         """Begin to renew the counts when a pass begins that is not the first."""
-        if self.renew and state.epoch and work.renewal is None:
-            work.renewal = Renewal.begin(work.by_word)
+        if self.renew and state.epoch and buffers.renewal is None:
+            buffers.renewal = Renewal.begin(buffers.by_word)
 
-    def learn(self, work: Work, shard: Shard, order: NDArray[np.int64]) -> None:
+    def learn(self, buffers: StreamBuffers, shard: Shard, order: NDArray[np.int64]) -> None:
         """Update the topics by some documents of a shard."""
-        prior = work.prior
-        renewal = Renewal.none(work.by_word) if work.renewal is None else work.renewal
-        early = max(EARLY * self.n_topics - work.gone, 0) if self.early_passes else 0
+        prior = buffers.prior
+        renewal = Renewal.none(buffers.by_word) if buffers.renewal is None else buffers.renewal
+        early = max(EARLY * self.n_topics - buffers.gone, 0) if self.early_passes else 0
         loo, seen = update_documents(
-            order, shard.pointers, shard.words, shard.counts, work.by_word, work.totals, work.steps, work.sizes,
-            not self.known, work.counting, work.noise, np.float32(self.start.beta), self.all_beta, self.passes,
-            self.power, self._rates, early, self.early_passes, renewal.by_word, renewal.tokens,
+            order, shard.pointers, shard.words, shard.counts, buffers.by_word, buffers.totals, buffers.steps,
+            buffers.sizes, not self.known, buffers.counting, buffers.noise, np.float32(self.start.beta), self.all_beta,
+            self.passes, self.power, self._rates, early, self.early_passes, renewal.by_word, renewal.tokens,
             self.rule, prior.alpha, prior.gains, prior.sticks, prior.scalars,
         )  # fmt: skip
-        work.loo += loo
-        work.seen += seen
-        if work.counting:
-            work.documents += len(order)
+        buffers.loo += loo
+        buffers.seen += seen
+        if buffers.counting:
+            buffers.documents += len(order)
 
-    def flush(self, work: Work) -> None:
+    def flush(self, buffers: StreamBuffers) -> None:
         """Add up the tokens that the words were counted by."""
-        if work.counting:
-            work.tokens = float(work.sizes.sum())
+        if buffers.counting:
+            buffers.tokens = float(buffers.sizes.sum())
 
 
 @nb.njit(**OPTIONS)

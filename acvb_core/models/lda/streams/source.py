@@ -59,7 +59,7 @@ class Source(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class InMemory:
+class InMemorySource:
     """A corpus in memory as a `Source` of one shard."""
 
     corpus: Corpus
@@ -105,9 +105,9 @@ class InMemory:
         return Shard(tokens.pointers, tokens.words, tokens.counts)
 
 
-def source_of(data: Corpus | Source) -> Source:
+def as_source(data: Corpus | Source) -> Source:
     """Return what a stream of such data is read from."""
-    return InMemory(data) if isinstance(data, Corpus) else data
+    return InMemorySource(data) if isinstance(data, Corpus) else data
 
 
 class Piece(NamedTuple):
@@ -124,7 +124,7 @@ class Piece(NamedTuple):
     order: NDArray[np.int64]
 
 
-class Feed:
+class DocumentFeed:
     """Gives the documents of a source in the order of a pass, the shard that comes next being read ahead.
 
     With `shuffle` a pass takes the shards in an order drawn at random, and the documents of each shard too. What is
@@ -142,7 +142,7 @@ class Feed:
         self._coming: tuple[int, Future[Shard]] | None = None
         self._reader: ThreadPoolExecutor | None = None
 
-    def take(self, seed: int, begin: int, end: int) -> Iterator[Piece]:
+    def iterate(self, seed: int, begin: int, end: int) -> Iterator[Piece]:
         """Give the documents `begin` to `end` of the pass that a seed stands for."""
         sizes = np.array(self.source.shard_sizes, dtype=np.int64)
         shards = np.arange(len(sizes))

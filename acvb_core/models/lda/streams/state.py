@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from acvb_core.core.protocols import Posterior
 from acvb_core.models.lda.kernels import Floats, Singles
-from acvb_core.models.lda.state import TOPICS, apart, apart_copy
+from acvb_core.models.lda.state import TOPICS, padded_copy, padded_zeros
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,7 @@ class Prior:
     def copy(self) -> Prior:
         """Return arrays of its own, to be written to."""
         return Prior(
-            apart_copy(self.alpha), self.gains.copy(), apart_copy(self.sticks), apart_copy(self.scalars)
+            padded_copy(self.alpha), self.gains.copy(), padded_copy(self.sticks), padded_copy(self.scalars)
         )
 
 
@@ -96,9 +96,9 @@ class StreamState:
     gone: int = 0
     renewal: Renewal | None = None
 
-    def working_copy(self) -> Work:
+    def working_copy(self) -> StreamBuffers:
         """Return arrays of its own, to be written to."""
-        return Work(self)
+        return StreamBuffers(self)
 
     def posterior(self, beta: float) -> Posterior:
         """Return what the state says: of topics and words, not of documents."""
@@ -147,7 +147,7 @@ class Renewal:
     @classmethod
     def begin(cls, by_word: Singles) -> Renewal:
         """Return that of a pass of which nothing is done."""
-        return cls(apart(by_word.shape, by_word.dtype), np.zeros(len(by_word)))
+        return cls(padded_zeros(by_word.shape, by_word.dtype), np.zeros(len(by_word)))
 
     @classmethod
     def none(cls, by_word: Singles) -> Renewal:
@@ -156,10 +156,10 @@ class Renewal:
 
     def copy(self) -> Renewal:
         """Return arrays of its own, to be written to."""
-        return Renewal(apart_copy(self.by_word), self.tokens.copy())
+        return Renewal(padded_copy(self.by_word), self.tokens.copy())
 
 
-class Work:
+class StreamBuffers:
     """The arrays of a state while a window is gone through, and what it has summed up.
 
     Attributes
@@ -180,8 +180,8 @@ class Work:
 
     def __init__(self, state: StreamState) -> None:
         self._state = state
-        self.by_word = apart_copy(state.by_word)
-        self.totals = apart_copy(state.totals)
+        self.by_word = padded_copy(state.by_word)
+        self.totals = padded_copy(state.totals)
         self.steps, self.sizes = state.steps.copy(), state.sizes.copy()
         self.documents, self.tokens, self.batches = state.documents, state.tokens, state.batches
         self.prior = state.prior.copy()

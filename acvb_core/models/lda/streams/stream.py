@@ -16,9 +16,9 @@ from acvb_core.data.disk_corpus import Shard
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.kernels import OPTIONS, Singles, chunk_pairs
 from acvb_core.models.lda.kernels_prior import FLOOR
-from acvb_core.models.lda.state import TOPICS, apart
-from acvb_core.models.lda.streams.source import Feed, Source
-from acvb_core.models.lda.streams.state import Prior, StreamState, Work
+from acvb_core.models.lda.state import TOPICS, padded_zeros
+from acvb_core.models.lda.streams.source import DocumentFeed, Source
+from acvb_core.models.lda.streams.state import Prior, StreamBuffers, StreamState
 
 if TYPE_CHECKING:
     from acvb_core.models.lda.trained import TrainedTopics
@@ -97,9 +97,9 @@ class StreamMethod(Unaveraged, ABC):
         return self.source.n_words * self.start.beta
 
     @cached_property
-    def feed(self) -> Feed:
+    def feed(self) -> DocumentFeed:
         """Where the documents come from."""
-        return Feed(self.source, self.shuffle)
+        return DocumentFeed(self.source, self.shuffle)
 
     def sweeps_of(self, epochs: float) -> int:
         """Return how many windows it takes to go through the documents so often."""
@@ -123,13 +123,13 @@ class StreamMethod(Unaveraged, ABC):
         return by_word
 
     @abstractmethod
-    def learn(self, work: Work, shard: Shard, order: NDArray[np.int64]) -> None:
+    def learn(self, buffers: StreamBuffers, shard: Shard, order: NDArray[np.int64]) -> None:
         """Go through some documents of a shard, in this order."""
 
-    def begin(self, work: Work, state: StreamState) -> None:
+    def begin(self, buffers: StreamBuffers, state: StreamState) -> None:
         """Make ready for a window."""
 
-    def flush(self, work: Work) -> None:
+    def flush(self, buffers: StreamBuffers) -> None:
         """Bring what was put off into the counts: at the end of a window."""
 
     def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> StreamState:
@@ -154,22 +154,22 @@ class StreamMethod(Unaveraged, ABC):
         """Go through the next window; `rng` draws the order of a pass when one begins."""
         order = state.order if state.position else int(rng.integers(2**62))
         end = min(state.position + self.in_window, self.n_documents)
-        work = state.working_copy()
-        work.counting = not self.known and state.epoch == 0
-        self.begin(work, state)
-        for piece in self.feed.take(order, state.position, end):
+        buffers = state.working_copy()
+        buffers.counting = not self.known and state.epoch == 0
+        self.begin(buffers, state)
+        for piece in self.feed.iterate(order, state.position, end):
             for part in _parts(piece.shard, piece.order, self.n_topics):
                 checkpoint()
-                self.learn(work, piece.shard, part)
-                work.gone += len(part)
-        self.flush(work)
+                self.learn(buffers, piece.shard, part)
+                buffers.gone += len(part)
+        self.flush(buffers)
         over = end == self.n_documents
         epoch, position = (state.epoch + 1, 0) if over else (state.epoch, end)
-        swept = work.done(epoch, position, order)
+        swept = buffers.done(epoch, position, order)
         if self.piece:
-            swept = replace(swept, renewal=work.renewal)
+            swept = replace(swept, renewal=buffers.renewal)
         # The window's likelihood stands for that of all the tokens.
-        loo = work.loo * self.source.n_tokens / work.seen if work.seen else None
+        loo = buffers.loo * self.source.n_tokens / buffers.seen if buffers.seen else None
         change = l1_change(swept.by_word, state.by_word)
         progress = (end - state.position) / self.n_documents
         return swept, SweepInfo(loo, None, progress, change, effective={TOPICS: self._in_use(swept)})
@@ -180,7 +180,7 @@ class StreamMethod(Unaveraged, ABC):
 
     def noisy_rows(self, rng: np.random.Generator, sizes: Array) -> Singles:
         """Return rows of nearly even counts, 1 + 0.3 U(0, 1) each, that add up to these sizes."""
-        found = apart((len(sizes), self.n_topics), np.float32)
+        found = padded_zeros((len(sizes), self.n_topics), np.float32)
         for begin in range(0, len(sizes), _ROWS):
             part = found[begin : begin + _ROWS]
             rng.random(out=part, dtype=np.float32)

@@ -13,9 +13,9 @@ from acvb_core.core.special import digamma, log
 from acvb_core.data.disk_corpus import Shard
 from acvb_core.models.lda.kernels import OPTIONS, Floats, Integers, Singles, workspace
 from acvb_core.models.lda.kernels_prior import learn_alpha
-from acvb_core.models.lda.state import apart_copy
+from acvb_core.models.lda.state import padded_copy
 from acvb_core.models.lda.streams.minibatch import Batch, MinibatchMethod
-from acvb_core.models.lda.streams.state import Work
+from acvb_core.models.lda.streams.state import StreamBuffers
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,22 +43,22 @@ class StochasticVb(MinibatchMethod):
 
     def start_rows(self, rng: np.random.Generator, n: int) -> NDArray[np.float32]:
         """Return the same for `n` words."""
-        return apart_copy(rng.standard_gamma(100.0, (n, self.n_topics), dtype=np.float32) / 100)
+        return padded_copy(rng.standard_gamma(100.0, (n, self.n_topics), dtype=np.float32) / 100)
 
-    def weight(self, work: Work, batch: Batch) -> float:
+    def weight(self, buffers: StreamBuffers, batch: Batch) -> float:
         """Return how many times its documents the corpus has."""
-        return max(work.documents, self.expected) / batch.documents
+        return max(buffers.documents, self.expected) / batch.documents
 
-    def infer(self, work: Work, batch: Batch, shard: Shard, order: NDArray[np.int64]) -> None:
+    def infer(self, buffers: StreamBuffers, batch: Batch, shard: Shard, order: NDArray[np.int64]) -> None:
         """Add what some documents expect to the minibatch."""
-        prior = work.prior
+        prior = buffers.prior
         loo, seen, tokens = infer_documents(
-            order, shard.pointers, shard.words, shard.counts, work.by_word, np.float32(work.scale), work.totals,
-            batch.slots, batch.sums, batch.cache, batch.totals, np.float32(self.start.beta), self.all_beta,
-            self.inner, self.settled, self.rule, prior.alpha, prior.gains, prior.sticks, prior.scalars,
+            order, shard.pointers, shard.words, shard.counts, buffers.by_word, np.float32(buffers.scale),
+            buffers.totals, batch.slots, batch.sums, batch.cache, batch.totals, np.float32(self.start.beta),
+            self.all_beta, self.inner, self.settled, self.rule, prior.alpha, prior.gains, prior.sticks, prior.scalars,
         )  # fmt: skip
-        work.loo += loo
-        work.seen += seen
+        buffers.loo += loo
+        buffers.seen += seen
         batch.tokens += tokens
 
 
