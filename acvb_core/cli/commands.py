@@ -8,28 +8,24 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from acvb_core import TrainedTopics, load_model
 from acvb_core.cli.interrupt import stoppable
 from acvb_core.cli.output import comparison_json, comparison_text, result_json, result_text
-from acvb_core.cli.progress import Progress, ReadingProgress
+from acvb_core.cli.progress import Progress
 from acvb_core.cli.settings import given_values
 from acvb_core.cli.source import Source, chosen_models, load
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.rows import ModelRow
-from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.data.report import plural
 from acvb_core.engine import fitting
 from acvb_core.engine.problem import Problem, pose
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
 from acvb_core.engine.snapshot import Verdict
-from acvb_core.models.irm.export_links import write_links
-from acvb_core.models.lda.export import write_document_topics
-from acvb_core.models.lda.trained import TrainedTopics
 from acvb_core.registry import method_row, methods_of
 from acvb_core.store.csv_text import csv_text
 from acvb_core.store.export import write_run
 from acvb_core.store.leftovers import remove_leftovers
-from acvb_core.store.trained import load_model
 
 INTERRUPTED = 130
 #: Methods that are compared where none was typed; of models that do not have the first, so many of their own.
@@ -196,26 +192,15 @@ def _check_links(arguments: argparse.Namespace) -> None:
 
 
 def write(result: Result, arguments: argparse.Namespace, folder: Path) -> list[Path]:
-    """Write a run to a folder, of documents on disk the topics of all.
+    """Write a run to a folder, with the files that its model's flags ask for.
 
     Return what an earlier run had left there and was removed, lest it be taken for this.
     """
-    written = write_run(result, folder)
-    if isinstance(result.problem.data, DiskCorpus):
-        doing = ReadingProgress(
-            sys.stderr, "the topics of all documents", doing="writing", quiet=arguments.quiet
-        )
-        try:
-            write_document_topics(result, folder / "documents.csv", doing)
-        except KeyboardInterrupt:
-            shown = plural(len(result.documents), "document")
-            sys.stderr.write(f"acvb: {folder / 'documents.csv'} has the topics of a sample only, {shown}\n")
-            raise
-    if getattr(arguments, "links", None) is not None:
-        written += write_links(result, arguments.links, folder)
+    further = result.problem.model_row.part("text").write_further_files
+    files = [*write_run(result, folder), *further(result, folder, arguments)]
     # A file of such a name may be what was read: the table of an earlier run as data, or as known labels.
     read = [Path(value) for value in vars(arguments).values() if isinstance(value, str)]
-    return remove_leftovers(folder, [*written, *read])
+    return remove_leftovers(folder, [*files, *read])
 
 
 def _check_heldout(arguments: argparse.Namespace) -> None:

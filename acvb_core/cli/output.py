@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from acvb_core.cli.model_text import TEXTS
 from acvb_core.cli.printable import printable
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.report import plural
@@ -114,7 +113,7 @@ def _told(result: Result, lines: list[str]) -> list[str]:
 
 def result_text(result: Result, lines: list[str], out: Path | None, removed: Sequence[Path] = ()) -> str:
     """Return a run in some lines of text."""
-    last, own = result.snapshot, TEXTS[result.problem.settings.model]
+    last, own = result.snapshot, result.problem.model_row.part("text")
     facts = [
         ("how it ended", _ending(result)),
         *_race(result),
@@ -139,7 +138,7 @@ def result_text(result: Result, lines: list[str], out: Path | None, removed: Seq
     if removed:
         facts.append(("removed", f"{', '.join(path.name for path in removed)}: left there by an earlier run"))
     data = data_text(result.problem.data, _told(result, lines))
-    return f"{data}{result.problem.label}\n{listed(facts)}{own.found(result)}"
+    return f"{data}{result.problem.label}\n{listed(facts)}{own.lines(result)}"
 
 
 def comparison_text(
@@ -157,7 +156,7 @@ def comparison_text(
     )
     parts = [data_text(first.problem.data, _told(first, lines)), table, "\n"]
     if first.problem.heldout is not None:
-        parts.append("\n{}: {}\n".format(*TEXTS[first.problem.settings.model].held_out(first)))
+        parts.append("\n{}: {}\n".format(*first.problem.model_row.part("text").held_out(first)))
     if len(comparison.results) > 1:
         for name, objects in first.problem.model_row.clusterings.items():
             matrix = comparison.agreement(name).to_string(float_format=lambda x: f"{x:.2f}")

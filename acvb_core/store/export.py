@@ -19,7 +19,6 @@ import pandas as pd
 from acvb_core.engine.result import Result
 from acvb_core.store.csv_text import csv_text
 from acvb_core.store.known_labels import known_labels, with_known_labels
-from acvb_core.store.trained import MODEL, save_model
 
 
 def plain(value: Any) -> Any:
@@ -116,10 +115,8 @@ def write_run(result: Result, folder: Path) -> list[Path]:
         paths[-1].write_text(text, encoding="utf-8", newline="")
     paths.append(folder / "posterior.npz")
     np.savez_compressed(paths[-1], allow_pickle=False, **posterior_arrays(result))
-    if result.problem.settings.model == "lda":
-        paths.append(folder / MODEL)
-        save_model(result, paths[-1])
-    return paths
+    written: list[Path] = result.problem.model_row.part("export").files(result, folder)
+    return paths + written
 
 
 def posterior_arrays(result: Result) -> dict[str, Any]:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from acvb_core.cli import commands
 from tests.cli.support import Run
 
 
@@ -53,7 +52,7 @@ def test_an_end_while_documents_are_written_says_that_there_is_a_sample(
     def press(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(commands, "write_document_topics", press)
+    monkeypatch.setattr("acvb_core.models.lda.text.write_document_topics", press)
     out = tmp_path / "out"
     fit = ("fit", lines, "--method", "sdm", "--k", "2", "--epochs", "1", "--quiet", "--out", out)
     ended = run(*fit, "--on-disk", tmp_path / "kept")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,17 @@ from numpy.typing import NDArray
 from acvb_core.core.errors import ParameterError
 from acvb_core.engine.result import Result
 from acvb_core.store.files import labels_bytes
+from acvb_core.store.leftovers import has_heading
+
+#: Files that a run may leave, and how each is recognised: by the columns that it begins with.
+OWN_FILES = (
+    ("rows.csv", has_heading("object", "cluster", "probability", "entropy")),
+    ("columns.csv", has_heading("object", "cluster", "probability", "entropy")),
+    ("blocks.csv", has_heading("row_cluster", "column_cluster", "ones", "entries")),
+    ("agreement.csv", has_heading("attribute", "labels", "known", "unknown")),
+    ("links.csv", has_heading("pair", "row", "column", "row_cluster")),
+    ("surprising.csv", has_heading("row", "column", "row_cluster")),
+)
 
 
 def responsibilities_frame(result: Result, domain: str) -> pd.DataFrame:
@@ -85,3 +97,8 @@ def _blocks(result: Result, sides: tuple[str, ...]) -> dict[str, NDArray[np.floa
 def facts(result: Result) -> dict[str, Any]:
     """Return what run.json tells of this model's runs alone: nothing."""
     return {}
+
+
+def files(result: Result, folder: Path) -> list[Path]:
+    """Write nothing: tables and arrays hold all of the answer."""
+    return []

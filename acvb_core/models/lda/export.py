@@ -21,9 +21,17 @@ from acvb_core.models.lda.topics import build_topics, word_probability
 from acvb_core.models.lda.transform import fold_in
 from acvb_core.store.csv_text import csv_text
 from acvb_core.store.files import labels_bytes
+from acvb_core.store.leftovers import has_heading
+from acvb_core.store.trained import MODEL, is_model, save_model
 
 #: Documents whose topics are worked out at a time.
 CHUNK = 5_000
+#: Files that a run may leave, and how each is recognised.
+OWN_FILES = (
+    ("topics.csv", has_heading("topic", "rank", "word", "probability")),
+    ("documents.csv", has_heading("document", "topic_1")),
+    (MODEL, is_model),
+)
 
 
 def arrays(result: Result) -> dict[str, Any]:
@@ -81,6 +89,13 @@ def facts(result: Result) -> dict[str, Any]:
     """Return what run.json tells of the documents whose topics are given: how many of how many, and if of all."""
     shown, trained = _shown(result).n_documents, result.problem.train.n_documents
     return {"documents_shown": shown, "documents_trained": trained, "documents_are_a_sample": shown < trained}
+
+
+def files(result: Result, folder: Path) -> list[Path]:
+    """Write the topics to go on from; return their file."""
+    path = folder / MODEL
+    save_model(result, path)
+    return [path]
 
 
 def write_document_topics(

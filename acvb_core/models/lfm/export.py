@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from acvb_core.engine.result import Result
 from acvb_core.store.files import labels_bytes
+from acvb_core.store.leftovers import has_heading
+
+#: Files that a run may leave, and how each is recognised: by the columns that it begins with.
+OWN_FILES = (
+    ("columns.csv", has_heading("column", "baseline", "noise_sd")),
+    ("features.csv", has_heading("feature", "share", "objects")),
+    ("objects.csv", has_heading("object", "feature_1")),
+    ("objects.csv", has_heading("object")),  # of a run without features
+)
 
 
 def arrays(result: Result) -> dict[str, Any]:
@@ -40,3 +50,8 @@ def arrays(result: Result) -> dict[str, Any]:
 def facts(result: Result) -> dict[str, Any]:
     """Return what run.json tells of this model's runs alone: nothing."""
     return {}
+
+
+def files(result: Result, folder: Path) -> list[Path]:
+    """Write nothing: tables and arrays hold all of the answer."""
+    return []

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
+from pathlib import Path
+
 import numpy as np
 
 from acvb_core.cli.printable import printable
@@ -48,6 +51,11 @@ def lines(result: Result) -> str:
         text += f"{k + 1:>7}  {share:>6.1%}  {strongest}\n"
     more = len(weights) - TOP_FEATURES
     return text + (f"… and {more:,} more\n" if more > 0 else "")
+
+
+def write_further_files(result: Result, folder: Path, arguments: argparse.Namespace) -> list[Path]:
+    """Write nothing: no flag asks for more than `write_run` writes."""
+    return []
 
 
 def _column_name(table: Table, column: int) -> str:

@@ -1,0 +1,56 @@
+"""The command line's words for a run of the infinite relational model, of one domain or two."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from pathlib import Path
+from typing import Any
+
+from acvb_core.cli.printable import printable
+from acvb_core.engine.result import Result
+from acvb_core.models.irm.export_links import write_links
+from acvb_core.store.known_labels import known_labels
+
+
+def facts(result: Result) -> list[tuple[str, str]]:
+    """Return (name, text) of the agreement with known labels, and of the held-out scores."""
+    rows = [("known labels", _agreement_text(line)) for line in known_labels(result).itertuples()]
+    score = result.snapshot.heldout
+    if score is not None:
+        name, number = held_out(result)
+        text = (
+            f"{number}: {score.log_likelihood:.4f} nats each, skill {score.skill:.3f}, "
+            f"ROC AUC {score.roc_auc:.3f}, average precision {score.average_precision:.3f}"
+        )
+        rows.append((name, text))
+    return rows
+
+
+def _agreement_text(line: Any) -> str:
+    scores = f"adjusted Rand index {line.ari:.3f}, normalised mutual information {line.nmi:.3f}"
+    return (
+        f"{printable(line.attribute)}: {'nothing to compare with' if math.isnan(line.ari) else scores} "
+        f"({line.known:,} of {line.known + line.unknown:,} objects, {line.labels:,} labels)"
+    )
+
+
+def held_out(result: Result) -> tuple[str, str]:
+    """Return what was held out, and how much of it."""
+    number, network = f"{result.problem.heldout.n:,}", result.problem.data.network
+    if network is None:
+        return "held-out entries", number
+    if network.directed:
+        return "held-out pairs", f"{number} pairs, each in one direction"
+    return "held-out pairs", f"{number} pairs, each held out and scored once"
+
+
+def lines(result: Result) -> str:
+    """Return nothing: clusters have no words of their own."""
+    return ""
+
+
+def write_further_files(result: Result, folder: Path, arguments: argparse.Namespace) -> list[Path]:
+    """Write the pairs that stand out, where --links asks for them; return the files."""
+    number = getattr(arguments, "links", None)
+    return [] if number is None else write_links(result, number, folder)

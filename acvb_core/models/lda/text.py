@@ -1,0 +1,71 @@
+"""The command line's words for a run of latent Dirichlet allocation."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from acvb_core.cli.printable import printable
+from acvb_core.cli.progress import ReadingProgress
+from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.data.report import plural
+from acvb_core.engine.result import Result
+from acvb_core.models.lda.export import write_document_topics
+
+#: Words of a topic that are shown.
+TOP_WORDS = 8
+
+
+def facts(result: Result) -> list[tuple[str, str]]:
+    """Return (name, text) of the second-order bound, the perplexities and the held-out scores."""
+    extras, score, rows = result.snapshot.extras, result.snapshot.heldout, []
+    if "collapsed_bound" in extras:
+        rows.append(("bound to second order", f"{extras['collapsed_bound']:,.2f} nats"))
+    if "loo_perplexity" in extras:
+        rows.append(("leave-one-out perplexity", f"{extras['loo_perplexity']:,.1f}"))
+    if score is not None:
+        completion, each = (
+            ("completion ", "a word") if result.problem.settings.heldout_documents else ("", "each")
+        )
+        text = f"{completion}perplexity {score.perplexity:,.1f}, {score.log_likelihood:.4f} nats {each}"
+        rows.append((held_out(result)[0], text))
+    return rows
+
+
+def held_out(result: Result) -> tuple[str, str]:
+    """Return what was held out, and how much of it."""
+    heldout = result.problem.heldout
+    if heldout.seen is None:
+        return "held-out words", f"{heldout.n:,}"
+    documents = f"{heldout.seen.n_documents:,}"
+    return "held-out documents", f"{documents}, {heldout.n:,} words of them to be predicted"
+
+
+def lines(result: Result) -> str:
+    """Return a line for each topic: its number, its share of all words, its most probable words."""
+    masses = result.posterior.masses()["topics"]
+    table = result.topics[result.topics["rank"] <= TOP_WORDS]
+    words = table.groupby("topic", sort=True)["word"].agg(lambda column: ", ".join(map(printable, column)))
+    width = max(len(str(words.index.max())), len("topic"))
+    rows = [f"{'topic':>{width}}   share  most probable words"]
+    for topic, share in zip(words.index, masses / masses.sum(), strict=True):
+        rows.append(f"{topic:>{width}}  {share:>6.1%}  {words[topic]}")
+    return "\n" + "".join(f"{row}\n" for row in rows)
+
+
+def write_further_files(result: Result, folder: Path, arguments: argparse.Namespace) -> list[Path]:
+    """Write the topics of all documents of a corpus on disk, in place of those of the sample."""
+    if not isinstance(result.problem.data, DiskCorpus):
+        return []
+    path = folder / "documents.csv"
+    progress = ReadingProgress(
+        sys.stderr, "the topics of all documents", doing="writing", quiet=arguments.quiet
+    )
+    try:
+        write_document_topics(result, path, progress)
+    except KeyboardInterrupt:
+        shown = plural(len(result.documents), "document")
+        sys.stderr.write(f"acvb: {path} has the topics of a sample only, {shown}\n")
+        raise
+    return [path]
