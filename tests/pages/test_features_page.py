@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 from acvb_core.data.samples import load_sample
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
-from pages.ui.lfm import feature_view
+from acvb_core.models.lfm import answer
 from pages.ui.lfm.feature_detail import carrier_frame, feature_frame, weights_figure
 from pages.ui.lfm.feature_files import everything, offers
 from pages.ui.lfm.feature_parts import in_order, steps_frame
@@ -27,7 +27,7 @@ from tests.pages.tables import EVIL, N, fitted, opened, part, pictures, small_ta
 
 
 def view(result: Result) -> FeatureView:
-    return FeatureView("run", result, result.problem.data, result.problem.train)
+    return FeatureView(result.posterior, result.problem.data, result.problem.train, "run", result)
 
 
 def without_features() -> Result:
@@ -178,7 +178,7 @@ def test_weights_of_next_to_nothing_are_nothing() -> None:
 
 def test_groups_are_told_by_their_share() -> None:
     shown = view(fitted())
-    groups = shown.by_group(1).set_index("group")
+    groups = shown.group_shares(1).set_index("group")
     labels = shown.data.labels
     assert labels is not None
     assert set(groups.index) == {"both", "other"}  # the one that is not known is in none
@@ -256,7 +256,7 @@ def test_a_run_without_features_says_so(open_app: Open) -> None:
 
 def test_large_tables_ask_for_a_name(open_app: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pages.ui.lfm.feature_parts.MOST_IN_LIST", 10)
-    monkeypatch.setattr(feature_view, "MOST_CELLS", 10)
+    monkeypatch.setattr(answer, "MOST_CELLS", 10)
     app = part(opened(open_app, fitted()), "One object")
     app.text_input(key="features_object_name").set_value("object 9").run()
     table = frames(app, "column", "reconstruction")

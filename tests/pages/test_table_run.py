@@ -134,7 +134,9 @@ def test_features_of_two_runs_are_paired(open_app: Open) -> None:
 
 def test_pairs_tell_what_each_weighs() -> None:
     results = [fitted(), fitted("em")]
-    one, other = (FeatureView("x", found, found.problem.data, found.problem.train) for found in results)
+    one, other = (
+        FeatureView(found.posterior, found.problem.data, found.problem.train, "x", found) for found in results
+    )
     match = match_features(one.objects, other.objects)
     frame = pairs_frame(match, (one, other))
     assert len(frame) == 2

@@ -1,4 +1,4 @@
-"""What a run of latent features leaves beside its tables: as arrays."""
+"""The arrays of a run of latent features that are written beside its tables."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from acvb_core.engine.result import Result
+from acvb_core.models.lfm.answer import own_units
 from acvb_core.store.files import labels_bytes
 from acvb_core.store.leftovers import has_heading
 
@@ -24,31 +25,31 @@ def arrays(result: Result) -> dict[str, Any]:
     """Return the arrays of posterior.npz, features in the order of the tables.
 
     objects, shape (N, K): probability that an object has a feature; weights, shape (K, D): what a feature adds to each
-    column, and where the method has it weight_sd, its standard deviation; share, shape (K,): share of the objects that
-    have a feature; baseline and noise_sd, shape (D,): all in the columns' units; scale_mean and scale_sd, shape (D,):
-    (value - scale_mean) / scale_sd is what the method worked on (scale_sd is 1 where columns were not standardised);
+    column, and weight_sd, its standard deviation, from methods that have it; share, shape (K,): share of the objects
+    that have a feature; baseline and noise_sd, shape (D,): all in the columns' units; scale_mean and scale_sd, shape
+    (D,): the method worked on (value - scale_mean) / scale_sd (scale_sd is 1 for columns that were not standardised);
     object_names, column_names: names (`labels_bytes`).
     """
     posterior, table = result.posterior, result.problem.train
-    scale = table.scale
-    found = {
+    own, scale = own_units(table, posterior), table.scale
+    exported = {
         "objects": posterior["objects"],
-        "weights": scale.undo_weights(posterior["weights"]),
+        "weights": own.weights,
         "share": posterior["pi"],
-        "baseline": scale.undo(posterior["bias"]),
-        "noise_sd": scale.undo_weights(np.sqrt(1.0 / posterior["precision"])),
+        "baseline": own.baseline,
+        "noise_sd": own.noise_sd,
         "scale_mean": scale.mean,
         "scale_sd": scale.sd,
         "object_names": labels_bytes(table.rows),
         "column_names": labels_bytes(table.columns),
     }
     if "weight_variance" in posterior.arrays:
-        found["weight_sd"] = scale.undo_weights(np.sqrt(posterior["weight_variance"]))
-    return found
+        exported["weight_sd"] = scale.undo_weights(np.sqrt(posterior["weight_variance"]))
+    return exported
 
 
 def facts(result: Result) -> dict[str, Any]:
-    """Return what run.json tells of this model's runs alone: nothing."""
+    """Return the facts of run.json that only this model has: none."""
     return {}
 
 

@@ -12,11 +12,11 @@ from acvb_core.core.protocols import Array, Checkpoint, Posterior, Responsibilit
 from acvb_core.data.split import HeldOut
 from acvb_core.data.table import Table
 from acvb_core.evaluate.heldout import CellScore, score_cells
+from acvb_core.models.lfm.answer import result_tables
 from acvb_core.models.lfm.cells import Floats
 from acvb_core.models.lfm.kernels import cell_moments
 from acvb_core.models.lfm.reconstruction import Reconstruction, reconstruct
 from acvb_core.models.lfm.state import FEATURES
-from acvb_core.models.lfm.summary import result_tables
 
 _LOG_2PI = math.log(2.0 * math.pi)
 #: Products of a feature and a held-out cell that one kernel call takes.
@@ -142,7 +142,7 @@ class LfmModel:
         return posterior
 
     def tables(self, posterior: Posterior) -> dict[str, Any]:
-        """Return the frames `features`, `objects`, `columns` (see `summary.result_tables`)."""
+        """Return the frames `features`, `objects`, `columns` (see `answer.result_tables`)."""
         return result_tables(self.table, posterior)
 
     def reconstruction(self, posterior: Posterior, row: int | str) -> Reconstruction:

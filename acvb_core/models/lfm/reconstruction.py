@@ -1,4 +1,4 @@
-"""What the features make of one object: the baseline, and what each feature adds to it, in the user's units."""
+"""One object as a sum of features: the baseline, and what each feature adds to it, in the user's units."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Posterior
 from acvb_core.data.table import Table
 from acvb_core.models.lfm.cells import Floats
+
+#: Least probability of a feature that is a step of its own.
+LEAST_PROBABILITY = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,9 +24,9 @@ class Reconstruction:
     Attributes
     ----------
     row : int
-        Which object it is, from 0.
+        The object's position, from 0.
     baseline : float64 array, shape (D,)
-        What an object without features has.
+        Values of an object without features.
     activations : float64 array, shape (K,)
         Probability that the object has each feature, largest feature first.
     weights : float64 array, shape (K, D)
@@ -40,14 +44,12 @@ class Reconstruction:
     @property
     def contributions(self) -> Floats:
         """What each feature adds to this object: its probability times its weights, shape (K, D)."""
-        found: Floats = self.activations[:, None] * self.weights
-        return found
+        return np.asarray(self.activations[:, None] * self.weights)
 
     @property
     def total(self) -> Floats:
-        """The baseline and all contributions: what is expected of the object, shape (D,)."""
-        found: Floats = self.baseline + self.contributions.sum(axis=0)
-        return found
+        """Expected values of the object: the baseline and all contributions, shape (D,)."""
+        return np.asarray(self.baseline + self.contributions.sum(axis=0))
 
     def table(self, table: Table) -> pd.DataFrame:
         """Return a row a column: column, value (NaN where missing), baseline, feature_1 …, total, residual.
@@ -55,7 +57,7 @@ class Reconstruction:
         Parameters
         ----------
         table : Table
-            Where the object's values are taken from; cells that were held out in the fit may be known here.
+            Source of the object's values; cells that were held out in the fit may be known here.
         """
         features = {f"feature_{k + 1}": added for k, added in enumerate(self.contributions)}
         value, total = table.values[self.row], self.total
@@ -64,12 +66,12 @@ class Reconstruction:
 
 
 def reconstruct(table: Table, posterior: Posterior, row: int | str) -> Reconstruction:
-    """Return what the features make of one object.
+    """Return one object as a sum of features.
 
     Parameters
     ----------
     table : Table
-        The one that was fitted: what was held out is missing in it.
+        The fitted one: held-out cells are missing in it.
     posterior : Posterior
         On the scale that the method worked on.
     row : int or str
@@ -91,20 +93,14 @@ def reconstruct(table: Table, posterior: Posterior, row: int | str) -> Reconstru
 
 
 def row_position(table: Table, row: int | str) -> int:
-    """Return the position of an object, from 0.
-
-    Raises
-    ------
-    ParameterError
-        There is no such object.
-    """
+    """Return the position of an object, from 0; a ParameterError if there is no such object."""
     if isinstance(row, str):
-        found = np.flatnonzero(table.rows == row)
-        if not len(found):
+        places = np.flatnonzero(table.rows == row)
+        if not len(places):
             raise ParameterError(
                 f"there is no object {row!r} in {table.name}; its first is called {str(table.rows[0])!r}."
             )
-        return int(found[0])
+        return int(places[0])
     if isinstance(row, bool) or not isinstance(row, int | np.integer):
         raise ParameterError(f"an object is given by its position or its name, not by {row!r}.")
     if not 0 <= row < table.n_rows:
@@ -112,3 +108,104 @@ def row_position(table: Table, row: int | str) -> int:
             f"there is no object {row}; {table.name} has {table.n_rows:,}, counted from 0 to {table.n_rows - 1}."
         )
     return int(row)
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """Contribution of one feature to an object, or of several together.
+
+    Attributes
+    ----------
+    features : tuple of int
+        Numbers, from 1.
+    probability : float
+        That the object has the feature; NaN for several.
+    added : float64 array, shape (D,)
+        Probability times weight, in the table's units.
+    """
+
+    features: tuple[int, ...]
+    probability: float
+    added: Floats
+
+    @property
+    def name(self) -> str:
+        """Return "feature 3" or "5 others"."""
+        n = len(self.features)
+        return f"feature {self.features[0]}" if n == 1 else f"{n:,} others"
+
+
+@dataclass(frozen=True, eq=False)
+class ObjectSteps:
+    """An object of a table and the steps that lead to its reconstruction, all in the table's units.
+
+    Attributes
+    ----------
+    value : float64 array, shape (D,)
+        NaN where missing.
+    baseline : float64 array, shape (D,)
+    steps : tuple of Step
+        The largest first; the last one holds all that have no step of their own. They add up to
+        reconstruction - baseline.
+    scale : float64 array, shape (D,)
+        Unit of differences: the standard deviation of each column.
+    standardised : bool
+        False: the table is not, and the scale is 1.
+    """
+
+    value: Floats
+    baseline: Floats
+    steps: tuple[Step, ...]
+    scale: Floats
+    standardised: bool = True
+
+    @property
+    def reconstruction(self) -> Floats:
+        """Baseline and all steps."""
+        return self.baseline + sum((step.added for step in self.steps), np.zeros(len(self.baseline)))
+
+    @property
+    def residual(self) -> Floats:
+        """Value - reconstruction, NaN where the value is missing."""
+        return self.value - self.reconstruction
+
+    @property
+    def explained(self) -> float:
+        """Share of the squared distance from the baseline that the features explain in the known cells.
+
+        In standard deviations; NaN for an object that is the baseline or has no known cell.
+        """
+        before = np.nansum(((self.value - self.baseline) / self.scale) ** 2)
+        after = np.nansum((self.residual / self.scale) ** 2)
+        return float(1.0 - after / before) if before > 0 else float("nan")
+
+
+def object_steps(
+    parts: Reconstruction, value: ArrayLike, *, scale: ArrayLike | None = None, most: int = 6
+) -> ObjectSteps:
+    """Return the steps from the baseline to an object.
+
+    Parameters
+    ----------
+    parts : Reconstruction
+    value : array, shape (D,)
+        The object's cells in the table's units, NaN where missing.
+    scale : array, shape (D,), optional
+        Standard deviation of each column; None for a table that is not standardised. Steps are sorted by the length
+        of what they add, in this unit.
+    most : int
+        Most features with a step of their own. Those below a probability of 5 % have none either.
+    """
+    z, added = parts.activations, parts.contributions
+    sd = np.ones(len(parts.baseline)) if scale is None else np.asarray(scale, dtype=np.float64)
+    length = np.sqrt(((added / sd) ** 2).sum(axis=1))
+    order = np.lexsort((-length, z < LEAST_PROBABILITY))
+    n_own = min(int((z >= LEAST_PROBABILITY).sum()), max(most, 1))
+    # One feature more is shown, not called "1 others".
+    n_own += len(order) == n_own + 1
+    own, rest = order[:n_own], np.sort(order[n_own:])
+    steps = [Step((int(k) + 1,), float(z[k]), added[k]) for k in own]
+    if len(rest):
+        steps.append(Step(tuple(int(k) + 1 for k in rest), float("nan"), added[rest].sum(axis=0)))
+    values = np.asarray(value, dtype=np.float64)
+    return ObjectSteps(values, parts.baseline, tuple(steps), sd, scale is not None)

@@ -232,7 +232,7 @@ def _carriers(view: FeatureView, feature: int) -> None:
             st.caption(f"Those that carry feature {feature} most; at most {MOST_LISTED}.")
         if view.data.labels is not None:
             with st.container(gap="xsmall"):
-                groups = view.by_group(feature)
+                groups = view.group_shares(feature)
                 st.dataframe(
                     groups,
                     hide_index=True,

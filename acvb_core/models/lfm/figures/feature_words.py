@@ -10,8 +10,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from acvb_core.models.lfm.reconstruction import ObjectSteps
 from acvb_core.views.labels import MOST_CHARACTERS
-from acvb_core.views.theme import MUTED, Figure, base_layout, escape
+from acvb_core.views.theme import MUTED, Figure, base_layout, escape, percent
 
 #: Names of columns or objects as they come: a list, or the array of a table.
 Names = Sequence[object] | NDArray[Any]
@@ -130,3 +131,15 @@ def nothing_figure(text: str, *, height: int = 160, heading: str = "") -> Figure
             ],
         ),
     }  # fmt: skip
+
+
+def object_heading(steps: ObjectSteps, name: str) -> str:
+    """Return the object's name, how much of it the features explain and what is missing, as HTML."""
+    explained, text = steps.explained, ""
+    if explained < 0:
+        text = " · the features lead away from it"
+    elif not math.isnan(explained):
+        text = f" · the features explain {percent(explained)} of what sets it apart"
+    unknown = int(np.isnan(steps.value).sum())
+    text += f" · {unknown:,} of {len(steps.value):,} cells missing" if unknown else ""
+    return f"<b>{escape(name, 40) or 'Object'}</b>{subtitle(text)}"

@@ -11,11 +11,12 @@ from acvb_core.models.lfm.figures.feature_words import (
     axis_title,
     figure_title,
     nothing_figure,
+    object_heading,
     signed_text,
     subtitle,
     value_text,
 )
-from acvb_core.models.lfm.figures.object_steps import ObjectSteps, Step, object_heading
+from acvb_core.models.lfm.reconstruction import ObjectSteps, Step
 from acvb_core.views.labels import text_room
 from acvb_core.views.theme import (
     GRID,

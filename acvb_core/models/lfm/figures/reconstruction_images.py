@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.models.lfm.figures.feature_words import figure_title, signed_text, value_text
-from acvb_core.models.lfm.figures.object_steps import ObjectSteps, Step, object_heading
+from acvb_core.models.lfm.figures.feature_words import figure_title, object_heading, signed_text, value_text
 from acvb_core.models.lfm.figures.pictures import (
     ABOVE,
     BELOW,
@@ -22,6 +21,7 @@ from acvb_core.models.lfm.figures.pictures import (
     picture_aspect,
     tones,
 )
+from acvb_core.models.lfm.reconstruction import ObjectSteps, Step
 from acvb_core.views.theme import LINE, MUTED, TEXT, Figure, base_layout, cluster_colour, percent
 
 if TYPE_CHECKING:
