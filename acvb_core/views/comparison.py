@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from acvb_core.evaluate.agreement import contingency
 from acvb_core.views.theme import (
     GRID,
-    LINE,
     MUTED,
     OTHERS_COLOUR,
     TEXT,
     Figure,
     base_layout,
     cluster_colour,
+    colour_bar,
     escape,
     rgba,
 )
@@ -53,18 +53,11 @@ def agreement_figure(values: pd.DataFrame, measure: str, *, height: int | None =
         "texttemplate": "%{z:.2f}",
         "hovertext": [[f"{one}<br>{other}" for other in names] for one in names],
         "hovertemplate": "%{hovertext}<br>%{z:.4f}<extra></extra>",
-        "colorbar": {"thickness": 12, "tickfont": {"size": 11}, "outlinewidth": 1, "outlinecolor": LINE,
-                     "title": {"text": _MEASURES[measure], "side": "right", "font": {"size": 12}}},
+        "colorbar": colour_bar(_MEASURES[measure]),
         "uid": f"agreement-{measure}",
-    }  # fmt: skip
-    axis = {
-        "tickvals": list(range(n)),
-        "ticktext": names,
-        "showgrid": False,
-        "zeroline": False,
-        "ticks": "",
-        "ticklabelstandoff": 4,
     }
+    axis = {"tickvals": list(range(n)), "ticktext": names, "showgrid": False, "zeroline": False}
+    axis |= {"ticks": "", "ticklabelstandoff": 4}
     room = int(6.6 * longest) + 16
     layout = base_layout(
         height or max(240, 44 * n + room),
@@ -76,17 +69,17 @@ def agreement_figure(values: pd.DataFrame, measure: str, *, height: int | None =
 
 
 @dataclass(frozen=True, eq=False)
-class Flow:
+class ObjectFlow:
     """Two clusterings of the same objects, small clusters put together.
 
     Attributes
     ----------
     left, right : list of int
-        Numbers (from 1) of the clusters that stand for themselves; 0 for "others", at the end.
+        Numbers (from 1) of the clusters shown one by one; 0 for "others", at the end.
     objects : int64 array, shape (len(left), len(right))
-        Objects shared by each pair.
+        Objects in both clusters of a pair.
     folded : (int, int)
-        Number of clusters in each "others".
+        Clusters in each "others".
     """
 
     left: list[int]
@@ -95,19 +88,20 @@ class Flow:
     folded: tuple[int, int]
 
 
-def flow(one: NDArray[np.int64], other: NDArray[np.int64], *, most: int = MOST_CLUSTERS) -> Flow:
+def object_flow(one: NDArray[np.int64], other: NDArray[np.int64], *, most: int = MOST_CLUSTERS) -> ObjectFlow:
     """Return where the objects of each cluster of one labelling (numbered from 0) are in the other."""
     table = contingency(one, other)
-    left, left_folded = _kept(table.sum(axis=1), most)
-    right, right_folded = _kept(table.sum(axis=0), most)
+    left, left_folded = _group_small(table.sum(axis=1), most)
+    right, right_folded = _group_small(table.sum(axis=0), most)
     rows = np.array([left.index(k + 1) if k + 1 in left else len(left) - 1 for k in table.index])
     columns = np.array([right.index(k + 1) if k + 1 in right else len(right) - 1 for k in table.columns])
     objects = np.zeros((len(left), len(right)), dtype=np.int64)
     np.add.at(objects, (rows[:, None], columns[None, :]), table.to_numpy())
-    return Flow(left, right, objects, (left_folded, right_folded))
+    return ObjectFlow(left, right, objects, (left_folded, right_folded))
 
 
-def _kept(sizes: pd.Series, most: int) -> tuple[list[int], int]:
+def _group_small(sizes: pd.Series, most: int) -> tuple[list[int], int]:
+    """Return the numbers (from 1) of the largest clusters, 0 for "others", and how many these others are."""
     if len(sizes) <= most:
         return [int(k) + 1 for k in sizes.index], 0
     largest = sizes.sort_values(ascending=False, kind="stable").index[: most - 1]
@@ -129,11 +123,11 @@ def alluvial_figure(
     one, other : int64 arrays, shape (n,)
         Clusters of the same objects, numbered from 0.
     names : (str, str)
-        Of the two runs.
+        Names of the two runs.
     most : int
-        Clusters a side; the smallest beyond that share "others".
+        Clusters on each side; the smallest beyond that share "others".
     """
-    bands = flow(one, other, most=most)
+    bands = object_flow(one, other, most=most)
     room = height - _TOP - _BOTTOM
     n_most = max(len(bands.left), len(bands.right))
     scale = (room - (n_most - 1) * _PAD) / max(int(bands.objects.sum()), 1)
@@ -182,7 +176,7 @@ def alluvial_figure(
 
 
 def _middles(sizes: NDArray[np.int64], scale: float, room: int) -> list[float]:
-    """Return the middle of each node as a share of the height; the space left over is shared out between them."""
+    """Return the middle of each node as a share of the height; the space left over is divided between them."""
     heights = sizes * scale
     gap = (room - heights.sum()) / max(len(sizes) - 1, 1)
     middles = np.cumsum(heights + gap) - gap - heights / 2
@@ -210,11 +204,9 @@ def contingency_figure(
         "xgap": 1,
         "ygap": 1,
         "hovertemplate": "cluster %{y} and cluster %{x}: %{text} objects (%{z:.1%} of the first)<extra></extra>",
-        "colorbar": {"thickness": 12, "tickformat": ".0%", "tickfont": {"size": 11}, "outlinewidth": 1,
-                     "outlinecolor": LINE, "title": {"text": "share of the row", "side": "right",
-                                                     "font": {"size": 12}}},
+        "colorbar": colour_bar("share of the row", tickformat=".0%"),
         "uid": "contingency",
-    }  # fmt: skip
+    }
     axis = {"type": "category", "showgrid": False, "ticks": "", "tickangle": 0, "ticklabelstandoff": 4}
     title = {"font": {"size": 12, "color": MUTED}, "standoff": 6}
     layout = base_layout(

@@ -183,6 +183,19 @@ def base_layout(height: int, **more: Any) -> Figure:
     }
 
 
+def colour_bar(title: str = "", **more: Any) -> Figure:
+    """Return the look of a colour bar; its title stands at its right."""
+    heading = {"title": {"text": title, "side": "right", "font": {"size": 12}}} if title else {}
+    return {
+        "thickness": 12,
+        "tickfont": {"size": 11},
+        "outlinewidth": 1,
+        "outlinecolor": LINE,
+        **heading,
+        **more,
+    }
+
+
 def to_html(figure: Figure, title: str) -> str:
     """Return a page of its own that shows the figure without any other file or machine."""
     import plotly.graph_objects as go

@@ -6,10 +6,9 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from acvb_core.views.panels import tick_format
-from acvb_core.views.theme import BORDER, GRID, LINE, MUTED, Figure, base_layout, escape, rgba
+from acvb_core.views.axes import axis_title, level_line, panel_axes, panel_title, tick_format
+from acvb_core.views.theme import BORDER, MUTED, Figure, base_layout, escape, rgba
 
 _COLOUR = "#0072B2"
 _TOP, _BOTTOM = 40, 48  # pixels: above for a title, below for the numbers and the name of the axis
@@ -22,6 +21,8 @@ _WIDE = 3.0
 _MANY_DECADES = 150.0
 #: Columns of `Tuning.table` that are no parameters.
 _OTHERS = ("trial", "perplexity", "best", "cpu_seconds", "verdict")
+#: Words for the verdicts of trials without a perplexity.
+_ENDINGS = {"DIVERGED": "diverged", "FAILED": "failed"}
 
 
 def tuning_figure(
@@ -63,9 +64,10 @@ def tuning_figure(
         shapes=[],
         annotations=[],
     )
-    crosses = _crosses_at(known)
-    data = [*_progress(table), *_points(table, "trial", 1, "trial %{x}", crosses)]
-    _place(layout, 1, (0.0, 1.0), (1 - _TRIALS_HEIGHT / plot, 1.0), _title(table), "trial")
+    crosses = float(known.max()) if len(known) else 1.0  # as high as the worst trial with a perplexity
+    data = [_best_so_far(table), *_points(table, "trial", "", "trial %{x}", crosses)]
+    _add_axes(layout, "", (0.0, 1.0), (1 - _TRIALS_HEIGHT / plot, 1.0), "trial")
+    layout["annotations"].append(panel_title("Held-out perplexity (lower is better)", _note(table), 0.0, 1.0))
     # Room for ten. Not a range: one that changes at every refresh would throw away the user's zoom.
     layout["xaxis"] |= {"tickformat": "d", "autorange": True, "autorangeoptions": {"include": [0.5, 10.5]}}
     width = (1 - _BETWEEN * (per_row - 1)) / per_row
@@ -74,61 +76,65 @@ def tuning_figure(
         top = 1 - (_TRIALS_HEIGHT + _GAP + row * (_PANEL_HEIGHT + _GAP)) / plot
         left = column * (width + _BETWEEN)
         label = escape((labels or {}).get(name, name), 40)
+        number = str(at + 2)
         shown = table[table[name] > 0] if name in log else table
-        data += _points(shown, name, at + 2, f"trial %{{customdata}}<br>{label} %{{x:.4~g}}", crosses)
+        data += _points(shown, name, number, f"trial %{{customdata}}<br>{label} %{{x:.4~g}}", crosses)
         domain = (left, min(left + width, 1.0))
-        _place(layout, at + 2, domain, (max(top - _PANEL_HEIGHT / plot, 0.0), top), None, label)
-        layout[f"yaxis{at + 2}"] |= {"matches": "y"} | ({} if column == 0 else {"showticklabels": False})
+        _add_axes(layout, number, domain, (max(top - _PANEL_HEIGHT / plot, 0.0), top), label)
+        layout[f"yaxis{number}"] |= {"matches": "y"} | ({} if column == 0 else {"showticklabels": False})
         if name in log:
-            layout[f"xaxis{at + 2}"] |= {"type": "log", "nticks": 5, "tickformat": "~g"} | _decades(
-                shown[name]
-            )
+            scale = {"type": "log", "nticks": 5, "tickformat": "~g"}
+            layout[f"xaxis{number}"] |= scale | _decade_ticks(shown[name])
     if len(known):
         low, high = float(known.min()), float(known.max())
         scale = {"type": "log", "tickformat": ",~g"} if wide else {"tickformat": tick_format(low, high)}
-        for n in range(1, len(names) + 2):
-            layout[f"yaxis{n if n > 1 else ''}"] |= scale
-        _mark_default(layout, table, len(names) + 1)
+        numbers = ["", *(str(at + 2) for at in range(len(names)))]
+        defaults = float(table["perplexity"].iloc[0])
+        for number in numbers:
+            layout[f"yaxis{number}"] |= scale
+            if np.isfinite(defaults):
+                text = "" if number else "the defaults"
+                line = level_line(number, defaults, text, position="end")
+                layout["shapes"].append(line | {"layer": "below"})
     return {"data": data, "layout": layout}
 
 
-def _title(table: pd.DataFrame) -> str:
-    title = "Held-out perplexity (lower is better)"
+def _note(table: pd.DataFrame) -> str:
+    """Return the best perplexity, and how far below that of the defaults it is; "" before there is one."""
     best, first = table["best"].to_numpy(dtype=np.float64), table["perplexity"].to_numpy(dtype=np.float64)
     if not len(best) or not np.isfinite(best[-1]):
-        return f"<b>{title}</b>"
+        return ""
     note = f"best {best[-1]:,.1f}"
     if best[-1] == first[0]:
         note += ", that of the defaults"
     elif np.isfinite(first[0]):
         note += f", {1 - best[-1] / first[0]:.1%} below the defaults"
-    return f'<b>{title}</b><span style="font-size:11px">  {note}</span>'
+    return note
 
 
-def _decades(values: pd.Series) -> Figure:
-    """Return what labels powers of ten only, where narrow panels have no room for 2 and 5 between them as well."""
+def _decade_ticks(values: pd.Series) -> Figure:
+    """Return ticks at powers of ten only, if a narrow panel has no room for 2 and 5 between them as well."""
     many = len(values) > 0 and float(values.max()) > _MANY_DECADES * float(values.min())
     return {"dtick": 1} if many else {}
 
 
-def _crosses_at(known: NDArray[np.float64]) -> float:
-    """Return how high trials without a perplexity are drawn: as high as the worst that has one."""
-    return float(known.max()) if len(known) else 1.0
-
-
-def _progress(table: pd.DataFrame) -> list[Figure]:
+def _best_so_far(table: pd.DataFrame) -> Figure:
     """Return the best so far, as steps."""
     shown = table[np.isfinite(table["best"])]
-    return [
-        {
-            "type": "scatter", "mode": "lines", "x": shown["trial"].tolist(), "y": shown["best"].tolist(),
-            "line": {"color": _COLOUR, "width": 2, "shape": "hv"}, "uid": "best-so-far", "xaxis": "x", "yaxis": "y",
-            "hovertemplate": "after trial %{x}<br>best so far %{y:,.1f}<extra></extra>",
-        }
-    ]  # fmt: skip
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": shown["trial"].tolist(),
+        "y": shown["best"].tolist(),
+        "line": {"color": _COLOUR, "width": 2, "shape": "hv"},
+        "uid": "best-so-far",
+        "xaxis": "x",
+        "yaxis": "y",
+        "hovertemplate": "after trial %{x}<br>best so far %{y:,.1f}<extra></extra>",
+    }
 
 
-def _points(table: pd.DataFrame, column: str, n: int, hover: str, crosses: float) -> list[Figure]:
+def _points(table: pd.DataFrame, column: str, number: str, hover: str, crosses: float) -> list[Figure]:
     """Return the trials of a panel: points, the defaults, those without a perplexity, the best."""
     finite = np.isfinite(table["perplexity"].to_numpy(dtype=np.float64))
     first = table["trial"].to_numpy() == 1
@@ -144,67 +150,28 @@ def _points(table: pd.DataFrame, column: str, n: int, hover: str, crosses: float
         ("lost", ~finite, cross, f"{hover.split('<br>perplexity')[0]}<br>%{{text}}<extra></extra>"),
         ("best", best, ring, f"the best, {hover}"),
     )
-    traces = []
+    traces: list[Figure] = []
     for kind, chosen, marker, text in kinds:
         rows = table[chosen]
         y = rows["perplexity"].tolist() if kind != "lost" else [crosses] * len(rows)
-        traces.append(
-            {
-                "type": "scatter", "mode": "markers", "x": rows[column].tolist(), "y": y, "marker": marker,
-                "customdata": rows["trial"].tolist(), "text": [_ended(one) for one in rows["verdict"]],
-                "hovertemplate": text, "uid": f"{column}-{kind}", "xaxis": _axis("x", n), "yaxis": _axis("y", n),
-            }
-        )  # fmt: skip
+        points = {"x": rows[column].tolist(), "y": y, "xaxis": f"x{number}", "yaxis": f"y{number}"}
+        points |= {"type": "scatter", "mode": "markers", "marker": marker, "uid": f"{column}-{kind}"}
+        endings = [_ENDINGS.get(verdict, "no perplexity") for verdict in rows["verdict"]]
+        hovers = {"customdata": rows["trial"].tolist(), "text": endings, "hovertemplate": text}
+        traces.append(points | hovers)
     return traces
 
 
 def _best_row(table: pd.DataFrame) -> int:
+    """Return the place of the best trial, -1 if no trial has a perplexity."""
     values = table["perplexity"].to_numpy(dtype=np.float64)
     return int(np.nanargmin(values)) if np.isfinite(values).any() else -1
 
 
-def _ended(verdict: str) -> str:
-    return {"DIVERGED": "diverged", "FAILED": "failed"}.get(verdict, "no perplexity")
-
-
-def _axis(letter: str, n: int) -> str:
-    return f"{letter}{n if n > 1 else ''}"
-
-
-def _place(
-    layout: Figure, n: int, x: tuple[float, float], y: tuple[float, float], title: str | None, name: str
+def _add_axes(
+    layout: Figure, number: str, x: tuple[float, float], y: tuple[float, float], title: str
 ) -> None:
-    """Add the axes of a panel."""
-    suffix = str(n) if n > 1 else ""
-    layout[f"xaxis{suffix}"] = {
-        "domain": list(x), "anchor": _axis("y", n), "showgrid": False, "zeroline": False, "showline": True,
-        "linecolor": LINE, "ticks": "outside", "tickcolor": LINE, "ticklen": 4, "tickfont": {"size": 11}, "nticks": 6,
-        "title": {"text": name, "font": {"size": 12, "color": MUTED}, "standoff": 4},
-    }  # fmt: skip
-    layout[f"yaxis{suffix}"] = {
-        "domain": list(y), "anchor": _axis("x", n), "gridcolor": GRID, "zeroline": False, "nticks": 5,
-        "tickfont": {"size": 11},
-    }  # fmt: skip
-    if title is not None:
-        layout["annotations"].append(
-            {
-                "text": title, "font": {"size": 13}, "x": x[0], "y": y[1], "xref": "paper", "yref": "paper",
-                "xanchor": "left", "yanchor": "bottom", "yshift": 4, "showarrow": False,
-            }
-        )  # fmt: skip
-
-
-def _mark_default(layout: Figure, table: pd.DataFrame, n_panels: int) -> None:
-    """Draw a line at the perplexity of the defaults in every panel, and say what it is in the first."""
-    level = float(table["perplexity"].iloc[0])
-    if not np.isfinite(level):
-        return
-    for n in range(1, n_panels + 1):
-        line = {
-            "type": "line", "xref": f"{_axis('x', n)} domain", "x0": 0, "x1": 1, "yref": _axis("y", n), "y0": level,
-            "y1": level, "line": {"color": MUTED, "dash": "dash", "width": 1.2}, "layer": "below",
-        }  # fmt: skip
-        if n == 1:
-            line["label"] = {"text": "the defaults", "textposition": "end", "yanchor": "bottom",
-                             "font": {"size": 11, "color": MUTED}}  # fmt: skip
-        layout["shapes"].append(line)
+    """Add the axes of a panel to a layout."""
+    x_axis, y_axis = panel_axes(number, x, y)
+    layout[f"xaxis{number}"] = x_axis | {"title": axis_title(title)}
+    layout[f"yaxis{number}"] = y_axis | {"nticks": 5}

@@ -13,7 +13,7 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.data.samples import load_sample
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
-from acvb_core.views.comparison import agreement_figure, alluvial_figure, contingency_figure, flow
+from acvb_core.views.comparison import agreement_figure, alluvial_figure, contingency_figure, object_flow
 from acvb_core.views.comparison_table import agreement_tables, comparison_table
 
 CLUSTERS = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), min_size=1, max_size=200)
@@ -22,7 +22,7 @@ CLUSTERS = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), min_size=
 @given(CLUSTERS, st.integers(2, 40))
 def test_a_flow_loses_no_object(pairs: list[tuple[int, int]], most: int) -> None:
     one, other = (np.array(side) for side in zip(*pairs, strict=True))
-    bands = flow(one, other, most=most)
+    bands = object_flow(one, other, most=most)
     assert bands.objects.sum() == len(pairs)
     assert max(len(bands.left), len(bands.right)) <= most
     for k, n in zip(bands.left, bands.objects.sum(axis=1), strict=True):
@@ -32,7 +32,7 @@ def test_a_flow_loses_no_object(pairs: list[tuple[int, int]], most: int) -> None
 
 def test_the_largest_clusters_stand_for_themselves() -> None:
     one = np.repeat([0, 1, 2, 3], [5, 1, 9, 1])
-    bands = flow(one, np.zeros(16, dtype=int), most=3)
+    bands = object_flow(one, np.zeros(16, dtype=int), most=3)
     assert bands.left == [1, 3, 0]
     assert bands.objects.ravel().tolist() == [5, 9, 2]
     assert bands.folded == (2, 0)

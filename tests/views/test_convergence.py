@@ -11,8 +11,10 @@ import plotly.graph_objects as go
 import pytest
 
 from acvb_core.engine.result import Result
-from acvb_core.views.convergence import RunCurve, burn_in_end, live_figure
-from acvb_core.views.panels import panels_for, tick_format
+from acvb_core.views.axes import tick_format
+from acvb_core.views.convergence import live_figure
+from acvb_core.views.panels import panels_for
+from acvb_core.views.run_curve import RunCurve
 from tests.views.conftest import history_of, lda_history_of
 
 
@@ -98,7 +100,7 @@ def averaged() -> RunCurve:
 
 def test_the_end_of_the_burn_in_is_marked_once() -> None:
     run = averaged()
-    assert burn_in_end(run.history) == 1
+    assert run.burn_in_end == 1
     figure = live_figure([run])
     mark = trace(figure, "bound-burn-in")
     assert (mark["x"], mark["y"]) == ([2.0], [-8.0])
@@ -116,8 +118,8 @@ def test_change_is_that_of_q_first_and_of_the_mean_after() -> None:
 def test_the_tolerance_is_drawn_for_averaged_runs_only() -> None:
     assert [shape["y0"] for shape in live_figure([averaged()])["layout"]["shapes"]] == [1e-5]
     plain = RunCurve("r", "x", "vb", 0, history_of(change=[0.5, 0.1]), tolerance=1e-5)
-    assert live_figure([plain], tolerance=1e-5)["layout"]["shapes"] == []
-    assert "limit 2/s" not in str(live_figure([plain], tolerance=1e-5)["layout"]["annotations"])
+    assert live_figure([plain])["layout"]["shapes"] == []
+    assert "limit 2/s" not in str(live_figure([plain])["layout"]["annotations"])
     assert "limit 2/s" in str(live_figure([averaged()])["layout"]["annotations"])
 
 
@@ -179,6 +181,11 @@ def panel_keys(figure: dict) -> list[str]:
     return list(dict.fromkeys(t["uid"].split("-")[1] for t in figure["data"]))
 
 
+def run_to_come(model: str, **more: bool) -> RunCurve:
+    """Return a run that has no sweep yet."""
+    return RunCurve("r", "x", "vb", 0, history_of(lower_bound=[]), model=model, **more)
+
+
 @pytest.mark.parametrize(
     ("heldout", "keys", "domains"),
     [
@@ -191,8 +198,8 @@ def panel_keys(figure: dict) -> list[str]:
     ],
 )
 def test_the_irm_has_its_panels(heldout: bool, keys: str, domains: list[tuple[float, float]]) -> None:
-    panels = panels_for("irm", [], heldout=heldout)
-    assert [p.key for p in panels] == keys.split()
+    panels = panels_for([run_to_come("irm", heldout=heldout)], "irm")
+    assert [p.measure.key for p in panels] == keys.split()
     assert [p.x_domain for p in panels] == domains
 
 
@@ -241,16 +248,17 @@ def test_concentrations_are_shown_when_they_are_learned() -> None:
 @pytest.mark.parametrize("learns", [True, False])
 @pytest.mark.parametrize("model", ["irm", "lda"])
 def test_panels_do_not_overlap_and_keep_their_axes(model: str, learns: bool, heldout: bool) -> None:
-    panels = panels_for(model, [], heldout=heldout, learns=learns)
-    assert len({p.n for p in panels}) == len(panels)
-    assert panels[0].n == 1  # the axis that all others follow
+    panels = panels_for([run_to_come(model, heldout=heldout, learns=learns)], model)
+    assert len({p.number for p in panels}) == len(panels)
+    assert panels[0].number == ""  # the axis that all others follow
     for row in range(1 + max(p.row for p in panels)):
         ends = sorted(p.x_domain for p in panels if p.row == row)
         assert ends[0][0] == 0.0
         assert ends[-1][1] == 1.0
         assert all(one[1] < other[0] for one, other in zip(ends[:-1], ends[1:], strict=True))
-    everything = {p.key: p.n for p in panels_for(model, [], heldout=True, learns=True)}
-    assert all(everything[p.key] == p.n for p in panels)
+    every = panels_for([run_to_come(model, heldout=True, learns=True)], model)
+    numbers = {p.measure.key: p.number for p in every}
+    assert all(numbers[p.measure.key] == p.number for p in panels)
 
 
 def test_runs_of_two_models_share_a_figure() -> None:

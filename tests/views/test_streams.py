@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from acvb_core.engine.history import History
-from acvb_core.views.convergence import RunCurve, live_figure
-from acvb_core.views.curve_columns import Columns
+from acvb_core.views.convergence import live_figure
+from acvb_core.views.run_curve import RunCurve
 
 
 def history(n: int = 12, **columns: list[float]) -> History:
@@ -37,15 +37,15 @@ def history(n: int = 12, **columns: list[float]) -> History:
     return History.from_frame(pd.DataFrame(frame | columns))
 
 
-def stream(**more: object) -> RunCurve:
-    told = {"model": "lda", "streams": True, "n_documents": 300, "heldout": True, "learns": True}
-    return RunCurve("s", "SDM", "sdm", 0, history(), **(told | more))
+def stream(columns: History | None = None, **more: object) -> RunCurve:
+    usual = {"model": "lda", "streams": True, "n_documents": 300, "heldout": True, "learns": True}
+    return RunCurve("s", "SDM", "sdm", 0, history() if columns is None else columns, **(usual | more))
 
 
 def batch(**more: object) -> RunCurve:
-    told = {"model": "lda", "n_documents": 300, "heldout": True, "learns": True}
+    usual = {"model": "lda", "n_documents": 300, "heldout": True, "learns": True}
     own = history(lower_bound=list(np.linspace(-9, -1, 12)), passes=list(np.arange(1.0, 13)))
-    return RunCurve("b", "CVB0", "cvb0", 0, own, **(told | more))
+    return RunCurve("b", "CVB0", "cvb0", 0, own, **(usual | more))
 
 
 def titles(figure: dict) -> list[str]:
@@ -63,29 +63,29 @@ def axis_names(figure: dict) -> set[str]:
 
 
 def test_speed_is_documents_by_the_clock_without_diagnostics() -> None:
-    speed = Columns(history(), 300).column("documents_per_second")
+    speed = stream(history()).column("documents_per_second")
     assert speed == pytest.approx(np.full(12, 0.1 * 300 / 1.5))
 
 
 def test_speed_is_that_of_the_last_windows() -> None:
     wall = np.concatenate([2.0 * np.arange(1, 7), 12 + 100.0 * np.arange(1, 7)])
-    speed = Columns(history(wall_seconds=list(wall)), 300).column("documents_per_second")
+    speed = stream(history(wall_seconds=list(wall))).column("documents_per_second")
     assert speed[5] == pytest.approx(20)
     assert speed[-1] == pytest.approx(5 * 30 / (5 * 99.5))
 
 
 def test_time_that_stands_still_has_no_speed() -> None:
-    speed = Columns(history(wall_seconds=[0.0] * 12), 300).column("documents_per_second")
+    speed = stream(history(wall_seconds=[0.0] * 12)).column("documents_per_second")
     assert np.isnan(speed).all()
 
 
 def test_histories_without_passes_count_sweeps() -> None:
     old = History.from_frame(history().frame().drop(columns="passes"))
-    columns = Columns(old, 300)
-    assert (columns.column("passes") == np.arange(1, 13)).all()
-    assert (columns.column("documents_seen") == 300 * np.arange(1, 13)).all()
-    assert np.isnan(Columns(old).column("documents_seen")).all()
-    assert len(Columns(History(), 300).column("documents_per_second")) == 0
+    run = stream(old)
+    assert (run.column("passes") == np.arange(1, 13)).all()
+    assert (run.column("documents_seen") == 300 * np.arange(1, 13)).all()
+    assert np.isnan(stream(old, n_documents=None).column("documents_seen")).all()
+    assert len(stream(History()).column("documents_per_second")) == 0
 
 
 @pytest.mark.parametrize(

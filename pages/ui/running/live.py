@@ -9,7 +9,9 @@ import streamlit as st
 
 from acvb_core.engine.job import Inspection, Job
 from acvb_core.engine.standing import JUDGES
-from acvb_core.views.convergence import RunCurve, XAxis, live_figure
+from acvb_core.views.convergence import live_figure
+from acvb_core.views.panels import XAxis
+from acvb_core.views.run_curve import RunCurve
 from pages.ui.running.cards import cards
 from pages.ui.running.live_plot import live_plot
 from pages.ui.shared import format as say

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from acvb_core.engine.history import History
 from acvb_core.models.lfm.figures.feature_words import axis_title, feature_word, nothing_figure
-from acvb_core.views.panels import starting, tick_format, whole_ticks
+from acvb_core.views.axes import start_length, tick_format, whole_ticks
 from acvb_core.views.theme import GRID, LINE, TEXT, Figure, b64, base_layout, decimate, method_style, rgba
 
 Floats = NDArray[np.float64]
@@ -134,7 +134,7 @@ def _extent(curves: list[Floats]) -> Figure:
     """Return the view of the likelihoods: the first sweeps, which may lie far below, do not decide it."""
     parts = []
     for values in curves:
-        settled = values[starting(len(values)) :]
+        settled = values[start_length(len(values)) :]
         settled = settled[np.isfinite(settled)]
         parts.append(settled if len(settled) else values[np.isfinite(values)])
     if not parts:
