@@ -15,6 +15,7 @@ from acvb_core.engine.problem import Problem, pose
 from acvb_core.engine.run import run
 from acvb_core.engine.snapshot import Snapshot
 from acvb_core.evaluate.agreement import agreement
+from acvb_core.models.irm.moves import merge, moves
 from acvb_core.models.irm.moves.merge import merge_clusters
 from acvb_core.models.irm.moves.moves import (
     MOVES,
@@ -22,8 +23,6 @@ from acvb_core.models.irm.moves.moves import (
     MOVES_FROM,
     MOVES_UNTIL,
     MoveMemory,
-    merge,
-    moves,
 )
 from acvb_core.models.irm.state import IrmState, block_counts, lower_bound, tidy
 from tests.irm.adapters import counted, hyper_of, relation_of, state_of
