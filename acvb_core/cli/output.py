@@ -17,8 +17,8 @@ from acvb_core.engine.fitting import Comparison
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import MOTION, Verdict
 from acvb_core.evaluate.completion import Completion
-from acvb_core.store.export import plain, run_dict
-from acvb_core.store.known_labels import known_labels
+from acvb_core.store.export import run_dict, to_plain
+from acvb_core.store.known_labels import compare_known_labels
 
 _ENDED = {
     Verdict.CONVERGED: "converged",
@@ -93,7 +93,7 @@ def files_of(out: Path | None, removed: Sequence[Path]) -> dict[str, Any]:
 
 def as_json(value: dict[str, Any]) -> str:
     """Return values as one JSON object on one line."""
-    return json.dumps(plain(value), allow_nan=False) + "\n"
+    return json.dumps(to_plain(value), allow_nan=False) + "\n"
 
 
 def _summary(result: Result) -> dict[str, Any]:
@@ -172,7 +172,7 @@ def comparison_text(
 
 def _known(comparison: Comparison) -> str:
     """Return a table of how well each run's clusters agree with what is known of the objects; "" without any."""
-    tables = [known_labels(result).set_index("attribute") for result in comparison.results]
+    tables = [compare_known_labels(result).set_index("attribute") for result in comparison.results]
     if tables[0].empty:
         return ""
     columns = {

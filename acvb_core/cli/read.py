@@ -12,7 +12,7 @@ from acvb_core.cli.kept import holds_corpus, kept_in, origin_of
 from acvb_core.cli.printable import printable
 from acvb_core.cli.reading import READINGS, reader_options
 from acvb_core.core.errors import ParameterError
-from acvb_core.store.export import plain
+from acvb_core.store.export import to_plain
 
 
 def read(arguments: argparse.Namespace) -> int:
@@ -30,7 +30,7 @@ def read(arguments: argparse.Namespace) -> int:
     size = corpus.bytes_on_disk
     if arguments.json:
         told = {"data": corpus.identity(), "folder": str(folder), "bytes": size, "report": lines}
-        sys.stdout.write(json.dumps(plain(told), allow_nan=False) + "\n")
+        sys.stdout.write(json.dumps(to_plain(told), allow_nan=False) + "\n")
     else:
         sys.stdout.write(f"{printable(corpus.name)}: {corpus.size_text}\n")
         sys.stdout.write("".join(f"  {printable(line)}\n" for line in lines))

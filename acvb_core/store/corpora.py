@@ -16,7 +16,7 @@ from acvb_core.data.metadata import kind_of, string_values, typed_values
 from acvb_core.store.files import (
     DAMAGE,
     StoreError,
-    damaged,
+    damage_error,
     from_labels_bytes,
     from_text_bytes,
     labels_bytes,
@@ -95,4 +95,4 @@ def read_corpus(path: Path) -> Corpus:
     except ParameterError as error:
         raise StoreError(f"{path} holds a corpus that this version cannot cut into words: {error}") from error
     except (*DAMAGE, DataError) as error:
-        raise damaged(path) from error
+        raise damage_error(path) from error

@@ -7,8 +7,8 @@ import weakref
 from pathlib import Path
 from typing import Any
 
-from acvb_core.store.datasets import Kind, dataset_key, kind_called
-from acvb_core.store.files import StoreError, damaged
+from acvb_core.store.datasets import Kind, dataset_key, find_kind
+from acvb_core.store.files import StoreError, damage_error
 
 
 class DataFiles:
@@ -60,7 +60,7 @@ class DataFiles:
             (key,),
         ).fetchone()
         if not used:
-            found = kind_called(kind)
+            found = find_kind(kind)
             found.remove(self._file(found, key))
 
     def read(self, name: str, key: str) -> Any:
@@ -74,11 +74,11 @@ class DataFiles:
         known = self._datasets.get(key)
         if known is not None:
             return known
-        kind = kind_called(name)
+        kind = find_kind(name)
         path = self._file(kind, key)
         data = kind.read(path)
         if dataset_key(data) != key:
-            raise damaged(path, f"it is not the {kind.name} it was stored as")
+            raise damage_error(path, f"it is not the {kind.name} it was stored as")
         self._whole[key] = _stamp(path)
         self._datasets[key] = data
         return data

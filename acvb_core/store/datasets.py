@@ -93,7 +93,7 @@ def kind_of(data: Any) -> Kind:
     raise StoreError(f"a {type(data).__name__} cannot be stored; {known} can.")
 
 
-def kind_called(name: str) -> Kind:
+def find_kind(name: str) -> Kind:
     """Return the kind of this name.
 
     Raises

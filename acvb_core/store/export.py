@@ -18,17 +18,17 @@ import pandas as pd
 
 from acvb_core.engine.result import Result
 from acvb_core.store.csv_text import csv_text
-from acvb_core.store.known_labels import known_labels, with_known_labels
+from acvb_core.store.known_labels import add_known_labels, compare_known_labels
 
 
-def plain(value: Any) -> Any:
+def to_plain(value: Any) -> Any:
     """Return a value as JSON allows it: mappings, lists, text and numbers; None in place of NaN and infinity."""
     if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {str(key): to_plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
+        return [to_plain(item) for item in value]
     if isinstance(value, np.ndarray | np.generic):
-        return plain(value.tolist())
+        return to_plain(value.tolist())
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
     if value is None or isinstance(value, bool | int):
@@ -38,21 +38,21 @@ def plain(value: Any) -> Any:
 
 def run_json(result: Result) -> str:
     """Return the run as JSON: how it ended, its scores, its settings and the identity of its data."""
-    return json.dumps(plain(run_dict(result)), indent=2, allow_nan=False) + "\n"
+    return json.dumps(to_plain(run_dict(result)), indent=2, allow_nan=False) + "\n"
 
 
 def run_dict(result: Result) -> dict[str, Any]:
     """Return what run.json holds; `known_labels` is the agreement with them, where the data have any."""
-    known = known_labels(result).set_index("attribute").to_dict("index")
+    known = compare_known_labels(result).set_index("attribute").to_dict("index")
     told = result.problem.model_row.part("export").facts(result)
     return result.to_dict() | told | ({"known_labels": known} if known else {})
 
 
 def run_tables(result: Result) -> dict[str, pd.DataFrame]:
     """Return the tables of a run by the name of their file: the model's own, and what is known of the objects."""
-    tables, known = dict(result.tables), known_labels(result)
+    tables, known = dict(result.tables), compare_known_labels(result)
     if len(known):
-        tables |= {"rows": with_known_labels(result), "agreement": known}
+        tables |= {"rows": add_known_labels(result), "agreement": known}
     return tables
 
 

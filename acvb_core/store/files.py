@@ -31,7 +31,7 @@ class StoreError(AcvbError):
     """Something kept on disk that cannot be written, is not there or cannot be read; the message names it."""
 
 
-def damaged(path: Path, why: object = None) -> StoreError:
+def damage_error(path: Path, why: object = None) -> StoreError:
     """Return the error for a file whose contents are not what was written."""
     detail = f" ({why})" if why else ""
     return StoreError(f"{path} is damaged and cannot be read{detail}. Delete it, or put a copy back.")
@@ -83,12 +83,12 @@ def write_arrays(path: Path, arrays: Mapping[str, Any], *, version: int) -> None
     StoreError
         The disk is full, the folder is gone or may not be written to.
     """
-    with replacing(path) as file:
+    with replace_file(path) as file:
         savez(file, arrays, version=version)
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[BinaryIO]:
+def replace_file(path: Path) -> Iterator[BinaryIO]:
     """Give a file to write to, which takes the place of `path` when the block ends well.
 
     Readers see the old file or the new one, also after a power cut: the new one and its name are on the disk when
@@ -165,7 +165,7 @@ def read_npz(path: Path, names: Sequence[str] | None = None, stored: BinaryIO | 
     except OSError as error:
         raise StoreError(f"{path} cannot be read: {error.strerror or error}.") from error
     except (*DAMAGE, AttributeError) as error:  # a single array has no files
-        raise damaged(path) from error
+        raise damage_error(path) from error
 
 
 def read_arrays(
@@ -206,7 +206,7 @@ def check_version(path: Path, arrays: Arrays, newest: int, foreign: StoreError |
     try:
         found = int(arrays.pop("version"))
     except DAMAGE as error:
-        raise (foreign or damaged(path)) from error
+        raise (foreign or damage_error(path)) from error
     if found > newest:
         raise StoreError(
             f"{path} was written by a newer version of the program (format {found}, this one reads up to "

@@ -17,12 +17,12 @@ from acvb_core.engine.handle import Status
 from acvb_core.engine.job import Job
 from acvb_core.engine.problem import Problem
 from acvb_core.store.job_store import AbsentRun, JobStore
-from acvb_core.store.then_save import ThenSave
+from acvb_core.store.saving_executor import SavingExecutor
 
 _DAY = 24 * 3600.0
 
 
-class _Shelf:
+class _WorkspaceJobs:
     """The jobs of one workspace."""
 
     def __init__(self) -> None:
@@ -53,7 +53,7 @@ class JobBook:
 
     def __init__(self, executor: Executor, store: JobStore) -> None:
         self._executor, self._store = executor, store
-        self._shelves: dict[str, _Shelf] = {}
+        self._shelves: dict[str, _WorkspaceJobs] = {}
         self._lock = threading.Lock()
         self._at_work = self._waiting = 0  # submitted and not ended; those of them that wait for a place
         self._idle = threading.Condition()
@@ -210,23 +210,23 @@ class JobBook:
             tell(f"Run {job_id} could not be saved: {why}")
         return done
 
-    def _shelf(self, workspace: str) -> _Shelf:
+    def _shelf(self, workspace: str) -> _WorkspaceJobs:
         with self._lock:
-            shelf = self._shelves.setdefault(workspace, _Shelf())
+            shelf = self._shelves.setdefault(workspace, _WorkspaceJobs())
         with shelf.lock:
             if not shelf.restored:
                 self._restore(workspace, shelf)
                 shelf.restored = True
         return shelf
 
-    def _restore(self, workspace: str, shelf: _Shelf) -> None:
+    def _restore(self, workspace: str, shelf: _WorkspaceJobs) -> None:
         """Load every stored run; one that cannot be read does not hide the others."""
         for row in self._store.runs(workspace):
             self._load(workspace, shelf, row.job_id, row.settings)
         for row in self._store.trash(workspace):
             shelf.deleted[row.job_id] = AbsentRun(row.job_id, row.settings, "", time.time())
 
-    def _load(self, workspace: str, shelf: _Shelf, job_id: str, settings: Mapping[str, Any]) -> None:
+    def _load(self, workspace: str, shelf: _WorkspaceJobs, job_id: str, settings: Mapping[str, Any]) -> None:
         try:
             shelf.jobs[job_id] = self._store.load(job_id, self._saving(workspace, job_id))
         except Exception as error:
@@ -234,7 +234,7 @@ class JobBook:
 
     def _saving(self, workspace: str, job_id: str) -> Executor:
         ended = partial(self._ended, workspace, job_id)
-        return ThenSave(self._executor, partial(self._count, 1, 1), partial(self._count, 0, -1), ended)
+        return SavingExecutor(self._executor, partial(self._count, 1, 1), partial(self._count, 0, -1), ended)
 
     def _count(self, at_work: int, waiting: int) -> None:
         with self._idle:

@@ -9,7 +9,7 @@ from acvb_core.engine.result import Result
 from acvb_core.evaluate.agreement import attribute_agreement
 
 
-def known_labels(result: Result) -> pd.DataFrame:
+def compare_known_labels(result: Result) -> pd.DataFrame:
     """Return the agreement of the row objects' clusters with each attribute of the data.
 
     Returns
@@ -24,7 +24,7 @@ def known_labels(result: Result) -> pd.DataFrame:
     return table
 
 
-def with_known_labels(result: Result) -> pd.DataFrame:
+def add_known_labels(result: Result) -> pd.DataFrame:
     """Return the table of the row objects with a column `known_ATTRIBUTE` for each attribute, "" where unknown."""
     return result.rows.assign(
         **{f"known_{name}": values for name, values in result.problem.data.attributes.items()}

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from acvb_core.store.files import StoreError, sync_folder, write_arrays
-from acvb_core.store.results import VERSION, RunIdentity, named_arrays, read_identity
+from acvb_core.store.results import VERSION, RunIdentity, add_identity, read_identity
 from acvb_core.store.run_rows import (
     RUNS,
     SAVE,
@@ -28,7 +28,7 @@ from acvb_core.store.run_rows import (
     save_row,
     trash_path,
 )
-from acvb_core.store.schema import DamagedListError, check_whole, connected, prepare
+from acvb_core.store.schema import DamagedListError, check_whole, open_connection, prepare
 
 
 def open_list(folder: Path, path: Path) -> list[str]:
@@ -71,7 +71,7 @@ def _rebuild(folder: Path, path: Path) -> Path:
     fresh = path.with_name(f"{path.name}.{uuid.uuid4().hex}.new")
     try:
         prepare(fresh)
-        with connected(fresh, write=True) as connection:
+        with open_connection(fresh, write=True) as connection:
             for table, row in _salvage(path):
                 known = table == "datasets" or _is_filed(folder, row[0])
                 if known and all(isinstance(cell, str | float | int) for cell in row):
@@ -116,22 +116,22 @@ def _salvage(path: Path) -> Iterator[tuple[str, Row]]:
             prepare(copy)  # an older one has other columns
         for table in SELECT:
             for order in ("ASC", "DESC"):
-                with suppress(StoreError), connected(copy) as connection:
+                with suppress(StoreError), open_connection(copy) as connection:
                     for row in connection.execute(f"{SELECT[table]} ORDER BY rowid {order}"):
                         yield table, row
 
 
 def _reconcile(folder: Path, path: Path) -> bool:
     """Put into the list what the run files say; return whether anything was missing or wrong."""
-    with connected(path) as connection:
+    with open_connection(path) as connection:
         if next(_differences(folder, connection), None) is None:
             return False
-    with connected(path, write=True) as connection:
+    with open_connection(path, write=True) as connection:
         # Looked up again: another process may just have been saving a run.
         for file, run, unnamed in list(_differences(folder, connection)):
             if unnamed:
                 with suppress(StoreError):  # loading the run will say why
-                    write_arrays(file, named_arrays(file, run), version=VERSION)
+                    write_arrays(file, add_identity(file, run), version=VERSION)
             else:
                 save_row(connection, run)
     return True

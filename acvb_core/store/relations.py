@@ -16,7 +16,7 @@ from acvb_core.data.relations.patterns import as_pattern
 from acvb_core.store.files import (
     DAMAGE,
     Arrays,
-    damaged,
+    damage_error,
     from_labels_bytes,
     from_text_bytes,
     labels_bytes,
@@ -100,7 +100,7 @@ def read_relation(path: Path) -> Relation:
             attributes=attributes,
         )
     except (*DAMAGE, DataError) as error:
-        raise damaged(path) from error
+        raise damage_error(path) from error
 
 
 def _from_about(arrays: Arrays) -> tuple[Network | None, dict[str, NDArray[Any]]]:

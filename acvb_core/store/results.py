@@ -22,7 +22,7 @@ from acvb_core.store.files import (
     Arrays,
     StoreError,
     check_version,
-    damaged,
+    damage_error,
     from_text_bytes,
     read_arrays,
     read_npz,
@@ -133,11 +133,11 @@ def read_identity(path: Path) -> RunIdentity | None:
         if not all(isinstance(text, str) for text in texts) or not isinstance(run.created, int | float):
             raise ValueError("it does not say which run it holds")
     except DAMAGE as error:
-        raise damaged(path) from error
+        raise damage_error(path) from error
     return run
 
 
-def named_arrays(path: Path, run: RunIdentity) -> Arrays:
+def add_identity(path: Path, run: RunIdentity) -> Arrays:
     """Return the arrays of a file of version 1, with the name of the run it is taken for.
 
     Raises
@@ -153,13 +153,13 @@ def named_arrays(path: Path, run: RunIdentity) -> Arrays:
         told = [run.summary[name] for name in ("sweeps", "cpu_seconds")]
         same = about["settings"] == run.settings and [last["sweep"], last["cpu_seconds"]] == told
     except DAMAGE as error:
-        raise damaged(path) from error
+        raise damage_error(path) from error
     if not same:
-        raise swapped(path, run.job_id)
+        raise swap_error(path, run.job_id)
     return arrays | {"about": text_bytes(about | {"run": _own_fields(run)})}
 
 
-def swapped(path: Path, job_id: str) -> StoreError:
+def swap_error(path: Path, job_id: str) -> StoreError:
     """Return the error for a file that holds another run than its name says."""
     return StoreError(
         f"{path} holds another run than {job_id}. If files were renamed, give them their names back; otherwise put a "
@@ -225,7 +225,7 @@ def read_result(path: Path, data: Any) -> Result:
     except ParameterError as error:
         raise StoreError(f"{path} holds a run that this version cannot repeat: {error}") from error
     except (*DAMAGE, AttributeError) as error:
-        raise damaged(path) from error
+        raise damage_error(path) from error
     return Result(problem, History.from_frame(frame), snapshot, max_sweeps, standing)
 
 

@@ -16,7 +16,7 @@ from typing import TypeVar
 from acvb_core.store.files import StoreError
 from acvb_core.store.list_repair import open_list
 from acvb_core.store.run_rows import LIST, RUNS
-from acvb_core.store.schema import DamagedListError, connected
+from acvb_core.store.schema import DamagedListError, open_connection
 
 T = TypeVar("T")
 
@@ -94,11 +94,11 @@ class RunList:
             The list cannot be read.
         """
         try:
-            with connected(self._database) as connection:
+            with open_connection(self._database) as connection:
                 return question(connection)
         except DamagedListError:
             self._open()
-            with connected(self._database) as connection:
+            with open_connection(self._database) as connection:
                 return question(connection)
 
     @contextmanager
@@ -117,7 +117,7 @@ class RunList:
         if self.unwritable is not None:
             raise StoreError(self.unwritable)
         try:
-            with connected(self._database, write=True) as connection:
+            with open_connection(self._database, write=True) as connection:
                 yield connection
         except DamagedListError:
             self._open()

@@ -60,13 +60,13 @@ def save_dataset_row(connection: sqlite3.Connection, row: Row) -> None:
     connection.execute(SAVE["datasets"], row)
 
 
-def listed_run(connection: sqlite3.Connection, job_id: str) -> RunIdentity | None:
+def find_run(connection: sqlite3.Connection, job_id: str) -> RunIdentity | None:
     """Return what the list says of a run; None where it is not in it."""
     found = connection.execute(f"{SELECT['runs']} WHERE job_id = ?", (job_id,)).fetchone()
     return None if found is None else identity_of(found)
 
 
-def listed_runs(connection: sqlite3.Connection, workspace: str) -> list[RunIdentity]:
+def find_runs(connection: sqlite3.Connection, workspace: str) -> list[RunIdentity]:
     """Return what the list says of a workspace's runs, oldest first, and of runs that may be any workspace's."""
     found = connection.execute(
         f"{SELECT['runs']} WHERE workspace IN (?, ?) ORDER BY created, job_id", (workspace, UNKNOWN)

@@ -18,10 +18,10 @@ from acvb_core.store.datasets import KINDS, STREAMS, dataset_key, kind_of
 from acvb_core.store.files import StoreError, remove_file
 from acvb_core.store.results import (
     RunIdentity,
-    named_arrays,
+    add_identity,
     read_identity,
     read_result,
-    swapped,
+    swap_error,
     write_result,
 )
 from acvb_core.store.run_list import RunList
@@ -29,8 +29,8 @@ from acvb_core.store.run_rows import (
     RUNS,
     TRASH,
     UNKNOWN,
-    listed_run,
-    listed_runs,
+    find_run,
+    find_runs,
     run_path,
     save_dataset_row,
     save_row,
@@ -123,7 +123,7 @@ class RunStore:
         summary, settings = json.loads(json.dumps([result.summary(), result.problem.settings.to_dict()]))
         run = RunIdentity(job_id, workspace, float(created), kind.name, key, summary, settings)
         with self._list.writing() as connection:
-            before = listed_run(connection, job_id)
+            before = find_run(connection, job_id)
             self._data.keep(kind, key, data)
             try:
                 write_result(path, result, run)
@@ -146,7 +146,7 @@ class RunStore:
         return [run for run in self._listed(workspace) if run.job_id in deleted]
 
     def _listed(self, workspace: str) -> list[StoredRun]:
-        found = self._list.read(lambda connection: listed_runs(connection, workspace))
+        found = self._list.read(lambda connection: find_runs(connection, workspace))
         return [StoredRun(run.job_id, run.created, dict(run.summary), dict(run.settings)) for run in found]
 
     def load(self, job_id: str, executor: Executor) -> Job:
@@ -158,7 +158,7 @@ class RunStore:
             There is no such run, one of its files is gone or damaged, or its file holds another run.
         """
         path = run_path(self.folder, job_id)
-        listed = self._list.read(lambda connection: listed_run(connection, job_id))
+        listed = self._list.read(lambda connection: find_run(connection, job_id))
         if listed is None:
             raise StoreError(f"no run {job_id!r} is stored in {self.folder}.")
         run = read_identity(path)
@@ -168,10 +168,10 @@ class RunStore:
                     f"{path} is of an older version and does not say which data it is of, and the list of runs that "
                     "said so is gone. Put a copy of runs.sqlite3 back, and start the program again."
                 )
-            named_arrays(path, listed)
+            add_identity(path, listed)
             run = listed
         elif run.job_id != job_id:
-            raise swapped(path, job_id)
+            raise swap_error(path, job_id)
         result = read_result(path, self._data.read(run.kind, run.dataset))
         return Job.restored(result, executor, job_id=job_id, created=run.created)
 
@@ -185,7 +185,7 @@ class RunStore:
         StoreError
             Nothing can be deleted in this folder.
         """
-        if self._list.read(lambda connection: listed_run(connection, job_id)) is None:
+        if self._list.read(lambda connection: find_run(connection, job_id)) is None:
             return False
         with self._list.writing():
             there = self._trash.put(job_id)
@@ -216,7 +216,7 @@ class RunStore:
         An unknown one is no error.
         """
         with self._list.writing() as connection:
-            listed = listed_run(connection, job_id)
+            listed = find_run(connection, job_id)
             if listed is None:
                 return
             connection.execute("DELETE FROM runs WHERE job_id = ?", (job_id,))

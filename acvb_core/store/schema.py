@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from acvb_core.store.files import StoreError, damaged
+from acvb_core.store.files import StoreError, damage_error
 
 
 class DamagedListError(StoreError):
@@ -49,7 +49,7 @@ PATIENCE = 30.0
 
 
 @contextmanager
-def connected(path: Path, *, write: bool = False) -> Iterator[sqlite3.Connection]:
+def open_connection(path: Path, *, write: bool = False) -> Iterator[sqlite3.Connection]:
     """Open the database for one call; with `write`, as the only writer until the block ends.
 
     What the block changes is kept when it ends well and undone when it raises.
@@ -84,7 +84,7 @@ def connected(path: Path, *, write: bool = False) -> Iterator[sqlite3.Connection
         raise kind(f"{path} cannot be used: {error}.") from error
     # SQLite's own words may be of the damaged part.
     except (sqlite3.DatabaseError, MemoryError, UnicodeDecodeError) as error:
-        raise DamagedListError(str(damaged(path, error))) from error
+        raise DamagedListError(str(damage_error(path, error))) from error
 
 
 def prepare(path: Path) -> None:
@@ -95,11 +95,11 @@ def prepare(path: Path) -> None:
     StoreError
         It was written by a newer version of the program, or cannot be used at all.
     """
-    with connected(path) as connection:
+    with open_connection(path) as connection:
         connection.execute("PRAGMA journal_mode = WAL")
         if _checked_version(connection, path) == len(MIGRATIONS):
             return
-    with connected(path, write=True) as connection:
+    with open_connection(path, write=True) as connection:
         # Looked up again: another process may have been faster.
         for version in range(_checked_version(connection, path), len(MIGRATIONS)):
             for statement in MIGRATIONS[version]:
@@ -119,17 +119,17 @@ def check_whole(path: Path) -> None:
     with path.open("rb") as file:
         formats = file.read(20)[18:]
     if formats not in (b"\1\1", b"\2\2"):  # SQLite would take it for one that may only be read
-        raise DamagedListError(str(damaged(path, "its format")))
-    with connected(path) as connection:
+        raise DamagedListError(str(damage_error(path, "its format")))
+    with open_connection(path) as connection:
         found = [line for (line,) in connection.execute("PRAGMA integrity_check(1)")]
     if found != ["ok"]:
-        raise DamagedListError(str(damaged(path, "; ".join(map(str, found)))))
+        raise DamagedListError(str(damage_error(path, "; ".join(map(str, found)))))
 
 
 def _checked_version(connection: sqlite3.Connection, path: Path) -> int:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if not 0 <= version < 1000:
-        raise DamagedListError(str(damaged(path, f"version {version}")))
+        raise DamagedListError(str(damage_error(path, f"version {version}")))
     if version > len(MIGRATIONS):
         raise StoreError(
             f"{path} was written by a newer version of the program (version {version}, this one knows up to "

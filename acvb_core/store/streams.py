@@ -16,7 +16,7 @@ from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.store.files import (
     DAMAGE,
     StoreError,
-    damaged,
+    damage_error,
     from_labels_bytes,
     from_text_bytes,
     labels_bytes,
@@ -83,7 +83,7 @@ def read_stream(path: Path) -> DiskCorpus:
         added, left_out = from_labels_bytes(arrays["added"]), arrays["left_out"]
         name, told = about["name"], (about["fingerprint"], about.get("words"))
     except DAMAGE as error:
-        raise damaged(path) from error
+        raise damage_error(path) from error
     if not folder.is_dir():
         raise StoreError(
             f"{folder}, where the documents of {name} were kept, is not there any more. {_AGAIN}"
@@ -145,7 +145,7 @@ def own_folder(path: Path) -> Path | None:
         own = from_text_bytes(arrays["about"])["own"] is True
         return _folder(path, arrays) if own else None
     except DAMAGE as error:
-        raise damaged(path) from error
+        raise damage_error(path) from error
 
 
 def own_folders(home: Path) -> set[Path] | None:

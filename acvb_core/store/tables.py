@@ -14,7 +14,7 @@ from acvb_core.data.tables.image import Image
 from acvb_core.store.files import (
     DAMAGE,
     Arrays,
-    damaged,
+    damage_error,
     from_labels_bytes,
     from_text_bytes,
     labels_bytes,
@@ -95,7 +95,7 @@ def read_table(path: Path) -> Table:
             image=_image(about["image"], arrays),
         )
     except (*DAMAGE, DataError) as error:
-        raise damaged(path) from error
+        raise damage_error(path) from error
 
 
 def _image(size: Any, arrays: Arrays) -> Image | None:

@@ -19,7 +19,7 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.evaluate.completion import Completion
 from acvb_core.models.lda.topics import word_probability
 from acvb_core.models.lda.transform import completed, transformed
-from acvb_core.store.files import DAMAGE, StoreError, damaged, from_labels_bytes, read_npz
+from acvb_core.store.files import DAMAGE, StoreError, damage_error, from_labels_bytes, read_npz
 from acvb_core.store.trained import load_model
 
 _RUN, _ARRAYS = "run.json", "posterior.npz"
@@ -89,9 +89,9 @@ def load_topics(folder: Path) -> SavedTopics:
         )
         wrong = _fault(saved)
     except DAMAGE as error:
-        raise damaged(path) from error
+        raise damage_error(path) from error
     if wrong is not None:
-        raise damaged(path, wrong)
+        raise damage_error(path, wrong)
     return saved
 
 
@@ -126,7 +126,7 @@ def _about(path: Path) -> tuple[str, Tokeniser | None]:
             f"{path}: its texts were cut in a way that this version does not know: {error}"
         ) from error
     except (*DAMAGE, AttributeError, RecursionError) as error:
-        raise damaged(path) from error
+        raise damage_error(path) from error
     raise StoreError(f"{path.parent} holds a run of model {str(model)!r}, which has no topics. {_WANTED}")
 
 

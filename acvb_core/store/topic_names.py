@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from acvb_core.core.errors import ParameterError
-from acvb_core.store.files import DAMAGE, StoreError, remove_file, replacing
+from acvb_core.store.files import DAMAGE, StoreError, remove_file, replace_file
 
 #: Version 2 says whose names they are.
 _VERSION = 2
@@ -138,7 +138,7 @@ class TopicNames:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(f"{path} cannot be written: {error.strerror or error}.") from error
-        with replacing(path) as file:
+        with replace_file(path) as file:
             file.write(text.encode())
 
 

@@ -17,7 +17,7 @@ from acvb_core.store.files import (
     DAMAGE,
     Arrays,
     StoreError,
-    damaged,
+    damage_error,
     from_labels_bytes,
     from_text_bytes,
     labels_bytes,
@@ -162,9 +162,9 @@ def _read(path: Path, arrays: Arrays) -> TrainedTopics:
             f"{path}: its texts were cut in a way that this version does not know: {error}"
         ) from error
     except (*DAMAGE, AttributeError) as error:
-        raise damaged(path) from error
+        raise damage_error(path) from error
     if wrong is not None:
-        raise damaged(path, wrong)
+        raise damage_error(path, wrong)
     return trained
 
 

@@ -93,7 +93,7 @@ def test_the_table_of_kinds_has_no_two_alike() -> None:
     for column in ("name", "data_type", "folder"):
         assert len({getattr(kind, column) for kind in datasets.KINDS}) == len(datasets.KINDS)
     with pytest.raises(StoreError, match="kind 'graph' cannot be read by this version"):
-        datasets.kind_called("graph")
+        datasets.find_kind("graph")
 
 
 @pytest.mark.parametrize("damage", ["gone", "empty", "cut", "flipped", "foreign"])

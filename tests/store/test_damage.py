@@ -154,7 +154,7 @@ def test_an_older_database_is_brought_up_to_date(
     newer = RunStore(store.folder)
     assert [run.job_id for run in newer.runs("mine")] == ["old"]
     assert_same_result(women, newer.load("old", executor).result())
-    with schema.connected(store.folder / "runs.sqlite3") as connection:
+    with schema.open_connection(store.folder / "runs.sqlite3") as connection:
         assert connection.execute("PRAGMA user_version").fetchone() == (len(schema.MIGRATIONS),)
         assert connection.execute("SELECT COUNT(*) FROM notes").fetchone() == (0,)
     RunStore(store.folder)  # nothing is done twice
@@ -167,7 +167,7 @@ def test_a_failed_migration_changes_nothing(store: RunStore, monkeypatch: pytest
         RunStore(store.folder)
     monkeypatch.undo()
     RunStore(store.folder)
-    with schema.connected(store.folder / "runs.sqlite3") as connection:
+    with schema.open_connection(store.folder / "runs.sqlite3") as connection:
         names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
     assert "notes" not in names
 

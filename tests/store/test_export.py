@@ -27,7 +27,7 @@ from acvb_core.engine.run import StopRun
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.models.irm.export import responsibilities_frame
 from acvb_core.store.csv_text import csv_text
-from acvb_core.store.export import plain, run_json, write_run
+from acvb_core.store.export import run_json, to_plain, write_run
 from acvb_core.store.runs import RunStore
 from acvb_core.store.snippet import python_snippet
 
@@ -110,7 +110,7 @@ def test_what_json_cannot_say_is_null() -> None:
         "c": np.arange(2),
         "d": None,
     }
-    assert plain(odd) == {"a": None, "1": None, "b": [3, True], "c": [0, 1], "d": None}
+    assert to_plain(odd) == {"a": None, "1": None, "b": [3, True], "c": [0, 1], "d": None}
 
 
 def test_run_json_is_strict_and_whole(result: Result) -> None:

@@ -16,7 +16,7 @@ from acvb_core.data.samples import load_sample
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from acvb_core.store.export import run_dict, run_json, run_tables, write_run
-from acvb_core.store.known_labels import known_labels
+from acvb_core.store.known_labels import compare_known_labels
 from tests.store.support import ODD_LABELS, WOMEN
 
 
@@ -39,7 +39,7 @@ def test_agreement_is_that_of_the_objects_whose_label_is_known(plain: Result) ->
     assert len(set(clusters)) > 1
     half = [f"c{k}" if i % 2 else "" for i, k in enumerate(clusters)]
     other = ["x" if i < 5 else "y" for i in range(18)]
-    found = known_labels(result_with(plain, half=half, other=other)).set_index("attribute")
+    found = compare_known_labels(result_with(plain, half=half, other=other)).set_index("attribute")
     assert list(found.index) == ["half", "other"]
     assert found.loc["half"].to_dict() == {
         "labels": len(set(half) - {""}), "known": 9, "unknown": 9, "ari": pytest.approx(1.0), "nmi": pytest.approx(1.0),
@@ -50,14 +50,14 @@ def test_agreement_is_that_of_the_objects_whose_label_is_known(plain: Result) ->
 
 def test_no_label_agrees_with_nothing(plain: Result) -> None:
     result = result_with(plain, tag=[""] * 18)
-    (line,) = known_labels(result).itertuples()
+    (line,) = compare_known_labels(result).itertuples()
     assert (line.known, line.labels) == (0, 0)
     assert np.isnan(line.ari)
     assert json.loads(run_json(result))["known_labels"]["tag"]["ari"] is None
 
 
 def test_without_labels_nothing_is_said(plain: Result, tmp_path: Path) -> None:
-    assert len(known_labels(plain)) == 0
+    assert len(compare_known_labels(plain)) == 0
     assert "known_labels" not in run_dict(plain)
     assert run_tables(plain).keys() == plain.tables.keys()
     assert not {"agreement.csv"} & {path.name for path in write_run(plain, tmp_path)}
@@ -81,10 +81,10 @@ def test_labels_are_written_beside_the_clusters(plain: Result, tmp_path: Path) -
     assert list(table["attribute"]) == ["cluster", "object"]
     told = json.loads((tmp_path / "run.json").read_text())["known_labels"]
     for line in table.itertuples():
-        assert told[line.attribute]["ari"] == line.ari == known_labels(result)["ari"][line.Index]
+        assert told[line.attribute]["ari"] == line.ari == compare_known_labels(result)["ari"][line.Index]
 
 
 def test_a_corpus_has_no_such_labels() -> None:
     result = fit(load_sample("bars").corpus, "cvb0", k=2, max_sweeps=2)
-    assert len(known_labels(result)) == 0
+    assert len(compare_known_labels(result)) == 0
     assert "agreement" not in run_tables(result)

@@ -62,7 +62,7 @@ def test_it_takes_new_runs_and_other_kinds_of_data(old: Path, executor: Executor
 def test_it_is_brought_up_to_date_once(old: Path) -> None:
     for _ in range(2):
         RunStore(old)
-        with schema.connected(old / "runs.sqlite3") as connection:
+        with schema.open_connection(old / "runs.sqlite3") as connection:
             assert connection.execute("PRAGMA user_version").fetchone() == (len(schema.MIGRATIONS),)
             assert connection.execute("SELECT kind FROM runs UNION SELECT kind FROM datasets").fetchall() == [
                 ("relation",)

@@ -209,7 +209,7 @@ def test_runs_of_the_same_data_share_them(store: RunStore, executor: Executor, w
 
 def test_what_is_listed_is_json(store: RunStore, women: Result) -> None:
     store.save("mine", "run", 0.0, women)
-    with schema.connected(store.folder / "runs.sqlite3") as connection:
+    with schema.open_connection(store.folder / "runs.sqlite3") as connection:
         (summary,) = connection.execute("SELECT summary FROM runs").fetchone()
         (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
     assert json.loads(summary)["method"] == "acvb0"

@@ -10,12 +10,12 @@ from typing import Any
 from acvb_core.cli.printable import printable
 from acvb_core.engine.result import Result
 from acvb_core.models.irm.export_links import write_links
-from acvb_core.store.known_labels import known_labels
+from acvb_core.store.known_labels import compare_known_labels
 
 
 def facts(result: Result) -> list[tuple[str, str]]:
     """Return (name, text) of the agreement with known labels, and of the held-out scores."""
-    rows = [("known labels", _agreement_text(line)) for line in known_labels(result).itertuples()]
+    rows = [("known labels", _agreement_text(line)) for line in compare_known_labels(result).itertuples()]
     score = result.snapshot.heldout
     if score is not None:
         name, number = held_out(result)

@@ -8,7 +8,7 @@ from acvb_core.models.irm.figures.arrangement import Arrangement, Window
 from acvb_core.models.irm.figures.block_png import block_png
 from acvb_core.models.irm.figures.blocks import block_figure
 from acvb_core.store import export
-from acvb_core.store.known_labels import known_labels, with_known_labels
+from acvb_core.store.known_labels import add_known_labels, compare_known_labels
 from acvb_core.views.theme import to_html
 from pages.ui.irm.block_clusters import cluster_table
 from pages.ui.irm.block_network import groups_figure, nodes_figure
@@ -31,7 +31,7 @@ def offers(key: Key, result: Result, arrangement: Arrangement, window: Window | 
         return block_png(arrangement, title=title, window=window)
 
     def rows() -> str:
-        return export.csv_text(with_known_labels(result))
+        return export.csv_text(add_known_labels(result))
 
     if "cols" in result.posterior.n_clusters():
         found = [
@@ -57,7 +57,7 @@ def offers(key: Key, result: Result, arrangement: Arrangement, window: Window | 
                 "Agreement with known labels",
                 "agreement.csv",
                 CSV,
-                lambda: export.csv_text(known_labels(result)),
+                lambda: export.csv_text(compare_known_labels(result)),
             )
         )
     found += [

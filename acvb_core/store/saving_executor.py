@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from acvb_core.engine.executor import Executor
 
 
-class ThenSave(Executor):
+class SavingExecutor(Executor):
     """The shared executor, with something to do on the same thread when the work is over.
 
     A job hands its work to whichever executor it was made with, each time it is started or extended; so this is
