@@ -70,6 +70,8 @@ class ModelDisplay:
         Why, for people.
     titles : mapping of str to (str, str)
         Columns of a comparison with titles of their own: alone, and beside other models.
+    styles : mapping of str to (str, str)
+        Colour and dash of the curves of the model's own methods, by the method's name.
     """
 
     measures: tuple[Measure, ...]
@@ -79,3 +81,4 @@ class ModelDisplay:
     unmarked: tuple[str, ...] = ()
     unmarked_reason: str = ""
     titles: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    styles: Mapping[str, tuple[str, str]] = field(default_factory=dict)

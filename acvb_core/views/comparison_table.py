@@ -1,4 +1,4 @@
-"""The table of compared runs: what may be held against what, and which value is best."""
+"""The table of compared runs: which values are comparable, and which of them is best."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from acvb_core.engine.snapshot import MOTION, Verdict
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.registry import MODELS
 
-#: Columns of the table: key of a comparison row -> (title, how it is written, sign of what is better or 0).
+#: Columns of the table: key of a comparison row -> (title, format, 1 if higher is better, -1 if lower, else 0).
 COLUMNS: dict[str, tuple[str, str, int]] = {
     "verdict": ("Verdict", "", 0),
     "settled": ("Sweeps and mean", "", 0),
@@ -24,7 +24,7 @@ COLUMNS: dict[str, tuple[str, str, int]] = {
     "passes": ("Epochs", "{:,.3g}", 0),
     "cpu_seconds": ("CPU s", "{:,.2f}", -1),
     "lower_bound": ("Lower bound", "{:,.1f}", 1),
-    # An approximation that may lie above what it is to bound: a higher one need not be a better one.
+    # An approximation that may lie above the quantity it should bound: a higher one need not be better.
     "collapsed_bound": ("Collapsed bound", "{:,.1f}", 0),
     "pseudo_loo": ("Pseudo-LOO", "{:,.1f}", 1),
     "loo_perplexity": ("LOO perplexity", "{:,.1f}", 0),
@@ -36,14 +36,14 @@ COLUMNS: dict[str, tuple[str, str, int]] = {
     "train_log_likelihood": ("Training log lik.", "{:.4f}", 0),
     "heldout_roc_auc": ("AUC", "{:.3f}", 1),
     "heldout_average_precision": ("AP", "{:.3f}", 1),
-    "k_rows": ("Row clusters", "{:,.0f}", 0),
-    "k_cols": ("Col. clusters", "{:,.0f}", 0),
-    "k_topics": ("Topics", "{:,.0f}", 0),
-    "k_features": ("Features", "{:,.0f}", 0),
+    **{
+        f"k_{domain}": (name.capitalize(), "{:,.0f}", 0)
+        for row in reversed(MODELS)
+        for domain, name in row.domains.items()
+    },
 }
 
-#: Scores that runs of several models on the same data may be held against each other by; of the rest, each model
-#: counts what it explains in a way of its own.
+#: Scores that are comparable between models on the same data; each model counts the rest in its own way.
 _ACROSS = ("cpu_seconds", "heldout_")
 
 
@@ -54,17 +54,17 @@ class ComparisonTable:
     Attributes
     ----------
     frame : DataFrame
-        One row a run, columns as titled in `COLUMNS`; those that no run has are left out.
+        One row a run, columns as titled in `COLUMNS`, without those that no run has.
     best : DataFrame of bool
-        Of the frame's shape: True where the value is the best of those it may be held against.
+        Of the frame's shape: True if the value is the best of those it is comparable with.
     formats : dict of str to str
-        How each column is written.
+        Format of each column.
     same_data : bool
         All runs are on the same data.
     notes : list of str
-        Why something is not compared, in sentences.
+        Reasons why values are not compared, in sentences.
     same_split : bool
-        … and the same was held out of all.
+        The same data were held out of all runs, too.
     """
 
     frame: pd.DataFrame
@@ -76,15 +76,14 @@ class ComparisonTable:
 
 
 def comparison_table(results: Sequence[Result], labels: Sequence[str]) -> ComparisonTable:
-    """Return the table of some runs, called by `labels`.
+    """Return the table of some runs, named by `labels`.
 
-    Values are held against each other only where that says something: on the same data and, as the bound and the
-    scores depend on what was held out, on the same split. The time of a run that did not converge is not the time
-    that its method needs.
+    Values are compared only on the same data and, as the bound and the scores depend on what was held out, on the
+    same split. The time of a run that did not converge is not the time that its method needs.
     """
     rows = pd.DataFrame([comparison_row(result) for result in results], index=list(labels))
     rows["settled"] = rows["settled"].map(MOTION, na_action="ignore")
-    # A window of a stream is no sweep; how often all data were gone through can be told of every run.
+    # A window of a stream is no sweep; every run has a number of passes over the data.
     streams = any(result.problem.row.streams for result in results)
     left_out = "sweeps" if streams else "passes"
     keys = [key for key in COLUMNS if key != left_out and key in rows and rows[key].notna().any()]
@@ -97,7 +96,7 @@ def comparison_table(results: Sequence[Result], labels: Sequence[str]) -> Compar
         for key in keys:
             sign = COLUMNS[key][2]
             if sign and key not in unmarked and (len(models) == 1 or key.startswith(_ACROSS)):
-                best[key] = _best(rows[key].to_numpy(dtype=float) * sign, _eligible(results, key))
+                best[key] = _mark_highest(rows[key].to_numpy(dtype=float) * sign, _may_be_best(results, key))
     titles = {key: COLUMNS[key][0] for key in keys}
     for model in models:
         titles |= {key: own[len(models) > 1] for key, own in model.display.titles.items() if key in titles}
@@ -118,19 +117,21 @@ def _split(result: Result) -> tuple[float, float, int]:
 
 
 def same_documents(results: Sequence[Result]) -> bool:
-    """Whether the runs say something of the same documents: runs from which others were held out do not."""
+    """Return whether the runs have clustered the same documents: not if different ones were held out."""
     shown = [getattr(result.problem.model, "shown", None) for result in results]
     names = [np.empty(0, dtype=object) if corpus is None else corpus.documents for corpus in shown]
     return all(one is names[0] or np.array_equal(one, names[0]) for one in names[1:])
 
 
-def _eligible(results: Sequence[Result], key: str) -> np.ndarray:
+def _may_be_best(results: Sequence[Result], key: str) -> NDArray[np.bool_]:
+    """Return which runs may have the best value of a column."""
     if key == "cpu_seconds":
         return np.array([result.verdict is Verdict.CONVERGED for result in results])
     return np.array([result.verdict is not Verdict.DIVERGED for result in results])
 
 
-def _best(values: np.ndarray, eligible: np.ndarray) -> np.ndarray:
+def _mark_highest(values: NDArray[np.float64], eligible: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which values are the highest of those eligible; none if fewer than two are."""
     allowed = eligible & np.isfinite(values)
     if allowed.sum() < 2:
         return np.zeros(len(values), dtype=bool)
@@ -139,21 +140,22 @@ def _best(values: np.ndarray, eligible: np.ndarray) -> np.ndarray:
 
 
 def _notes(results: Sequence[Result], same_data: bool, same_split: bool) -> list[str]:
+    """Return the reasons why values are not compared."""
     notes = []
     models = _models(results)
     if not same_data:
-        apart = ", and the clusterings are not compared" if any(model.clusterings for model in models) else ""
-        notes.append(f"These runs are on different data: no value is marked as the best{apart}.")
+        also = ", and the clusterings are not compared" if any(model.clusterings for model in models) else ""
+        notes.append(f"These runs are on different data: no value is marked as the best{also}.")
     elif not same_split:
         scores = " and ".join(dict.fromkeys(model.display.scores for model in models))
         notes.append(
-            f"These runs held out different {_held_out(results)}, and so learned from different ones: their bounds and "
-            f"{scores} are not comparable, and no value is marked as the best."
+            f"These runs held out different {_held_out_unit(results)}, so they learned from different data. Their "
+            f"bounds and {scores} are not comparable, and no value is marked as the best."
         )
     if same_split and len(models) > 1:
         notes.append(
-            "Runs with one clustering and with two: held-out scores are of the same pairs and may be compared. Bounds "
-            "and leave-one-out scores may not: two clusterings explain each pair of an undirected network twice."
+            "Runs with one clustering and with two: their held-out scores are of the same pairs and are comparable. "
+            "Bounds and leave-one-out scores are not: two clusterings explain each pair of an undirected network twice."
         )
     unconverged = sum(result.verdict is not Verdict.CONVERGED for result in results)
     if same_split and unconverged:
@@ -165,7 +167,8 @@ def _notes(results: Sequence[Result], same_data: bool, same_split: bool) -> list
     return notes
 
 
-def _held_out(results: Sequence[Result]) -> str:
+def _held_out_unit(results: Sequence[Result]) -> str:
+    """Return what the runs held out, in the plural."""
     whole = {result.problem.settings.heldout_documents > 0 for result in results}
     if whole == {True}:
         return "documents"
@@ -181,7 +184,7 @@ def _models(results: Sequence[Result]) -> list[ModelRow]:
 
 
 def clusters_of(result: Result, domain: str) -> NDArray[np.int64]:
-    """Return the clusters of a domain's objects, numbered from 0; where both sides have one clustering, those."""
+    """Return the clusters of a domain's objects, from 0; those of the rows if the sides share them."""
     return result.labels(domain if domain in result.posterior.arrays else "rows")
 
 
@@ -194,8 +197,8 @@ def agreement_tables(
     values = {measure: np.eye(n) for measure in ("ari", "nmi")}
     for i in range(n):
         for j in range(i):
-            found = agreement(clusters[i], clusters[j])
+            scores = agreement(clusters[i], clusters[j])
             for measure, matrix in values.items():
-                matrix[i, j] = matrix[j, i] = found[measure]
+                matrix[i, j] = matrix[j, i] = scores[measure]
     names = list(labels)
     return {name: pd.DataFrame(matrix, index=names, columns=names) for name, matrix in values.items()}

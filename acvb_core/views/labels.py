@@ -1,4 +1,4 @@
-"""How topics and words are written in figures: a topic's number and name, the room that a text needs."""
+"""Text in figures: a topic's number and name, the room that a text needs, the colour of text on a colour."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from acvb_core.views.theme import escape
 
-#: What people call each topic, the first one topic 1; None or blank for a topic without a name.
+#: The user's name of each topic, topic 1 first; None or blank for a topic without a name.
 Labels = Sequence[str | None] | None
 
 #: Characters of a name or a word beside an axis; the whole of it is under the pointer.
@@ -16,32 +16,20 @@ _SHARE_OF_SIZE = 0.56  # mean width of a letter as a share of the font's size
 
 
 def topic_name(topic: int, labels: Labels = None, *, long: bool = False, limit: int = MOST_CHARACTERS) -> str:
-    """Return what a topic is called, escaped for Plotly.
-
-    Parameters
-    ----------
-    topic : int
-        From 1.
-    labels : sequence of str or None, optional
-        Names that the user gave.
-    long : bool
-        Say "topic" where it has no name.
-    limit : int
-        Most characters.
-    """
+    """Return the number and name of a topic (from 1) in at most `limit` characters, escaped for Plotly."""
     return escape(plain_name(topic, labels, long=long), limit)
 
 
 def plain_name(topic: int, labels: Labels = None, *, long: bool = False) -> str:
-    """Return what a topic (from 1) is called, not escaped: "3 · sport" where it has a name, else "3" or "topic 3"."""
-    given = given_name(topic, labels)
-    if given:
-        return f"{topic} · {given}"
+    """Return the number and name of a topic (from 1), not escaped: "3 · sport"; without a name "3" or "topic 3"."""
+    name = user_name(topic, labels)
+    if name:
+        return f"{topic} · {name}"
     return f"topic {topic}" if long else str(topic)
 
 
-def given_name(topic: int, labels: Labels) -> str:
-    """Return the name that the user gave to a topic (from 1), as it is; empty where there is none."""
+def user_name(topic: int, labels: Labels) -> str:
+    """Return the name that the user gave to a topic (from 1); empty without one."""
     if labels is None or topic > len(labels):
         return ""
     name = " ".join(str(labels[topic - 1] or "").split())
@@ -49,13 +37,7 @@ def given_name(topic: int, labels: Labels) -> str:
 
 
 def text_room(texts: Sequence[str], size: int, *, limit: int = MOST_CHARACTERS) -> int:
-    """Return the pixels that the widest of some texts takes, written in a font of `size` pixels.
-
-    Parameters
-    ----------
-    texts : sequence of str
-        Not escaped; what is beyond `limit` characters is not shown.
-    """
+    """Return the width in pixels of the widest of some texts, cut to `limit` characters, in a font of `size` pixels."""
     return int(max((_width(" ".join(str(t).split())[:limit]) for t in texts), default=0.0) * size) + 1
 
 
@@ -73,7 +55,7 @@ def _width(text: str) -> float:
 
 
 def ink_on(colour: str) -> str:
-    """Return the colour of text that is read best on "#rrggbb": white or black, of which one is always readable."""
+    """Return white or black, whichever is easier to read on a colour "#rrggbb"."""
     return "#FFFFFF" if contrast(colour, "#FFFFFF") > contrast(colour, "#000000") else "#000000"
 
 

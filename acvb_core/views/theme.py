@@ -1,4 +1,4 @@
-"""The look all figures share: one colour and dash for each method, one colour for each cluster, one layout."""
+"""The look that all figures share: a colour and dash for each method, a colour for each cluster, a layout."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ import html
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from acvb_core.registry import MODELS
 
 Figure = dict[str, Any]
 
@@ -23,31 +26,24 @@ BORDER = "#D55E00"  # cluster borders: vermilion stands out from the blue ink an
 INK = (0, 68, 119)
 UNKNOWN = (203, 210, 217)  # missing entries
 
-#: Okabe and Ito's colours, told apart by colour-blind readers as well; the dashes serve print and overlaps.
-METHOD_STYLES: Mapping[str, tuple[str, str]] = {
+# Okabe and Ito's colours, which colour-blind readers distinguish as well; the dashes serve print and overlaps.
+_METHOD_STYLES: Mapping[str, tuple[str, str]] = {
     "acvb0": ("#0072B2", "solid"),
     "acvb": ("#D55E00", "longdash"),
     "cvb0": ("#009E73", "dot"),
     "cvb": ("#CC79A7", "dashdot"),
     "vb": ("#E69F00", "dash"),
     "gibbs": ("#56B4E9", "longdashdot"),
-    # Streams, after the colours of these two ran out: dark ones; an averaged one has longer dashes than its own.
-    "sdm": ("#6A3D9A", "10px,3px"),
-    "scvb0": ("#8C510A", "5px,2px"),
-    "svb": ("#5B6770", "6px,5px"),
-    "asdm": ("#B2182B", "18px,3px"),
-    "ascvb0": ("#01665E", "12px,2px,3px,2px"),
-    "asvb": ("#1A1A1A", "14px,6px"),
-    # Latent features stand in figures of their own, beside VB.
-    "fab": ("#1B7837", "24px,2px"),
-    "em": ("#C51B7D", "4px,4px"),
-    "ibp": ("#7A6A00", "16px,2px,2px,2px"),
-    "meibp": ("#00A0B0", "7px,2px,2px,2px,2px,2px"),
+}
+#: Colour and dash of each method: of those that several models have, and of each model's own.
+METHOD_STYLES: Mapping[str, tuple[str, str]] = {
+    **_METHOD_STYLES,
+    **{name: style for row in MODELS for name, style in row.display.styles.items()},
 }
 _OTHER_METHOD = ("#000000", "solid")
 _SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "cross", "star", "triangle-down")
 
-# Strong and light by turns, so that neighbours differ in lightness as well; then round again.
+# Strong and light by turns, so that neighbours differ in lightness as well.
 _CLUSTERS = (
     "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#7F6BB2", "#B8A62E",
     "#44546A", "#8FBC5A", "#A14D3A", "#6FC7BD", "#8C6D46", "#D98CB3", "#2F7D5B", "#B0B7C3",
@@ -56,7 +52,7 @@ OTHERS_COLOUR = "#C3CBD3"
 
 #: How Plotly shows every figure. Its own default offers to send the figure to another machine.
 CHART_CONFIG: Mapping[str, Any] = {"displaylogo": False, "showSendToCloud": False, "plotlyServerURL": ""}
-#: … and a figure that is only looked at.
+#: The same for a figure without buttons.
 STILL_CONFIG: Mapping[str, Any] = {**CHART_CONFIG, "displayModeBar": False}
 
 
@@ -69,7 +65,7 @@ class Style:
     colour, dash : str
         The method's.
     symbol : str or None
-        Marker that tells runs of the same method apart; None for the first of them.
+        Marker that distinguishes runs of the same method; None for the first of them.
     """
 
     colour: str
@@ -108,15 +104,7 @@ def rgba(colour: str, opacity: float) -> str:
 
 
 def escape(text: object, limit: int | None = None) -> str:
-    """Return text that Plotly shows as it is: no tags, no links, no template fields.
-
-    Parameters
-    ----------
-    text : object
-        A name from a user's file, say.
-    limit : int, optional
-        Longest length in characters; longer text ends in an ellipsis.
-    """
+    """Return text that Plotly shows as it is, without tags, links or template fields, in at most `limit` characters."""
     plain = " ".join(str(text).split())
     if limit is not None and len(plain) > limit:
         plain = plain[: limit - 1] + "…"
@@ -133,7 +121,7 @@ def b64(array: ArrayLike) -> dict[str, str]:
     Raises
     ------
     KeyError
-        Plotly has no such type (there is no int64).
+        Plotly has no such type, as for int64.
     """
     values = np.ascontiguousarray(array)
     code = _CODES[values.dtype.name]
@@ -146,26 +134,23 @@ def b64(array: ArrayLike) -> dict[str, str]:
 def decimate(values: ArrayLike, limit: int) -> NDArray[np.int64]:
     """Return the indices of at most `limit` points that keep the look of a curve.
 
-    Of each of limit / 2 - 1 stretches of equal length the lowest and the highest value stay, and so do the first
-    and the last point: no spike is lost.
+    They are the first and the last point, and the lowest and the highest of each of limit / 2 - 1 equal stretches.
     """
     y = np.asarray(values, dtype=np.float64)
     n = len(y)
     if n <= limit:
         return np.arange(n)
     edges = np.linspace(1, n - 1, max(limit // 2 - 1, 1) + 1).astype(np.int64)
-    kept = [0, n - 1]
-    for start, stop in zip(edges[:-1], edges[1:], strict=True):
+    indices = [0, n - 1]
+    for start, stop in pairwise(edges):
         piece = y[start:stop]
-        kept += [start + int(piece.argmin()), start + int(piece.argmax())]
-    return np.unique(np.array(kept, dtype=np.int64))
+        indices += [start + int(piece.argmin()), start + int(piece.argmax())]
+    return np.unique(np.array(indices, dtype=np.int64))
 
 
 def base_layout(height: int, **more: Any) -> Figure:
-    """Return the layout all figures start from.
-
-    It never has `transition`: with one, Plotly stops fitting the axes to data that grow.
-    """
+    """Return the layout that all figures start from."""
+    # It never has a `transition`: with one, Plotly stops fitting the axes to data that grow.
     return {
         "height": height,
         "autosize": True,
@@ -197,7 +182,7 @@ def colour_bar(title: str = "", **more: Any) -> Figure:
 
 
 def to_html(figure: Figure, title: str) -> str:
-    """Return a page of its own that shows the figure without any other file or machine."""
+    """Return an HTML page that shows the figure without any other file or machine."""
     import plotly.graph_objects as go
     import plotly.io as pio
 

@@ -101,7 +101,7 @@ def test_among_models_only_what_says_the_same_is_marked_as_best() -> None:
     alone = comparison_table(both()[:2], ["a", "b"])
     assert alone.best["Lower bound"].any()
     assert "Clusters" in alone.frame
-    assert "Col. clusters" not in alone.frame
+    assert "Column clusters" not in alone.frame
 
 
 def test_one_clustering_stands_on_both_sides() -> None:

@@ -20,11 +20,11 @@ from acvb_core.models.lda.figures.topic_bars import (
 from acvb_core.views.labels import (
     MOST_CHARACTERS,
     contrast,
-    given_name,
     ink_on,
     plain_name,
     text_room,
     topic_name,
+    user_name,
 )
 from acvb_core.views.theme import cluster_colour
 from tests.views.conftest import AWKWARD_WORDS, texts_of
@@ -190,7 +190,7 @@ def test_any_number_of_topics(n_topics: int) -> None:
 def test_a_topic_is_called_by_its_number_and_name(label: str | None, name: str) -> None:
     assert plain_name(3, [None, None, label], long=True) == name
     assert topic_name(4, ["a"]) == "4"
-    assert given_name(1, None) == ""
+    assert user_name(1, None) == ""
 
 
 def test_names_are_cut_before_they_are_escaped() -> None:

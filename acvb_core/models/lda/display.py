@@ -20,4 +20,13 @@ DISPLAY = ModelDisplay(
     unmarked=("pseudo_loo", "loo_perplexity"),
     unmarked_reason="Leave-one-out scores are not marked: they favour an alpha that is far too small, so they do not "
     "choose between runs of different alpha.",
+    # Streams have dark colours; an averaged one has longer dashes than its own.
+    styles={
+        "sdm": ("#6A3D9A", "10px,3px"),
+        "scvb0": ("#8C510A", "5px,2px"),
+        "svb": ("#5B6770", "6px,5px"),
+        "asdm": ("#B2182B", "18px,3px"),
+        "ascvb0": ("#01665E", "12px,2px,3px,2px"),
+        "asvb": ("#1A1A1A", "14px,6px"),
+    },
 )

@@ -28,4 +28,10 @@ DISPLAY = ModelDisplay(
     unmarked_reason="Lower bounds are not marked: each method bounds something else, and those at different numbers of "
     "features cannot be compared. Held-out scores can. The table shows the total bound, the curves the bound per "
     "object.",
+    styles={
+        "fab": ("#1B7837", "24px,2px"),
+        "em": ("#C51B7D", "4px,4px"),
+        "ibp": ("#7A6A00", "16px,2px,2px,2px"),
+        "meibp": ("#00A0B0", "7px,2px,2px,2px,2px,2px"),
+    },
 )

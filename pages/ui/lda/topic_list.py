@@ -11,7 +11,7 @@ import streamlit as st
 from acvb_core.evaluate.ranking import top_words
 from acvb_core.models.lda.figures.topic_bars import quality_figure, quality_table, topic_shares_figure
 from acvb_core.store.topic_names import Names
-from acvb_core.views.labels import given_name, plain_name
+from acvb_core.views.labels import plain_name, user_name
 from acvb_core.views.theme import STILL_CONFIG
 from pages.ui.lda.topic_cards import Card, topic_cards
 from pages.ui.lda.topic_overview import choose
@@ -99,7 +99,7 @@ def _card(view: TopicView, names: Names, topic: int, words: list[str], note: str
     quality = view.quality
     return Card(
         topic,
-        given_name(topic, names),
+        user_name(topic, names),
         say.percent(float(view.topics.share[topic - 1])),
         words,
         f"coherence {decimal(quality.npmi[topic - 1])} · exclusivity {decimal(quality.exclusivity[topic - 1])}",

@@ -12,7 +12,7 @@ from acvb_core.evaluate.ranking import Ranking
 from acvb_core.models.lda.figures.topic_bars import topic_bars
 from acvb_core.models.lda.figures.topic_map import topic_map_figure
 from acvb_core.store.topic_names import MOST_CHARACTERS, Names
-from acvb_core.views.labels import given_name, ink_on, plain_name
+from acvb_core.views.labels import ink_on, plain_name, user_name
 from acvb_core.views.theme import CHART_CONFIG, STILL_CONFIG, cluster_colour
 from pages.ui.lda.topic_view import Order, TopicView, decimal, topic_names
 from pages.ui.shared import format as say
@@ -143,7 +143,7 @@ def clicked_topic(point: Any) -> int | None:
 def _head(view: TopicView, names: Names, topic: int) -> None:
     """Draw the topic's number, name and figures, and what renames it."""
     colour, quality = cluster_colour(topic), view.quality
-    name = given_name(topic, names) or f"Topic {topic}"
+    name = user_name(topic, names) or f"Topic {topic}"
     facts = (
         f"{say.percent(float(view.topics.share[topic - 1]))} of all words · coherence (NPMI) "
         f"{decimal(quality.npmi[topic - 1])} · exclusivity {decimal(quality.exclusivity[topic - 1])}"
@@ -171,7 +171,7 @@ def _rename(view: TopicView, names: Names, topic: int) -> None:
 
     st.text_input(
         f"Name of topic {topic}",
-        given_name(topic, names),
+        user_name(topic, names),
         max_chars=MOST_CHARACTERS,
         key=key,
         placeholder="what it is about",

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from acvb_core.views.labels import Labels, given_name
+from acvb_core.views.labels import Labels, user_name
 from acvb_core.views.theme import MUTED, cluster_colour, rgba
 
 Floats = NDArray[np.float64]
@@ -116,7 +116,7 @@ def _tinted(word: str, given: ArrayLike, labels: Labels, topic: int | None) -> s
     chance = float(chances[number - 1]) if number <= len(chances) else 0.0
     if chance < _LEAST:
         return _plain(word)
-    name = given_name(number, labels)
+    name = user_name(number, labels)
     title = f"topic {number}{f' · {name}' if name else ''} ({chance:.2f})"
     return (
         f'<span style="background:{tint(number, chance)};border-radius:3px;padding:0 1px" '

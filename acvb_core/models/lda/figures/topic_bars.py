@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike
 from acvb_core.views.labels import (
     MOST_CHARACTERS,
     Labels,
-    given_name,
     plain_name,
     text_room,
     topic_name,
+    user_name,
 )
 from acvb_core.views.theme import (
     GRID,
@@ -155,7 +155,7 @@ def quality_table(share: ArrayLike, labels: Labels = None, **measures: ArrayLike
     topics = range(1, len(shares) + 1)
     columns = {
         "topic": list(topics),
-        "name": [given_name(topic, labels) for topic in topics],
+        "name": [user_name(topic, labels) for topic in topics],
         "share": shares,
     }
     return pd.DataFrame(columns | {name: np.asarray(values) for name, values in measures.items()})
