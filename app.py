@@ -17,6 +17,7 @@ else:
     st.set_page_config(page_title="ACVB", page_icon="🧩", layout="wide", initial_sidebar_state=250)
 
     from acvb_core.store.files import StoreError
+    from pages.ui.shared.model_pages import all_model_pages, answer_pages
     from pages.ui.shared.services import kernels, store
     from pages.ui.shared.sidebar import sidebar
     from pages.ui.shared.style import style
@@ -26,16 +27,16 @@ else:
     kernels()
     workspace = enter()
     st.session_state["_nav"] = True
+    answers = [pages.answer for pages in answer_pages().values()]
+    further = [page for pages in all_model_pages().values() for page in pages.further]
     page = st.navigation(
         [
             st.Page("pages/home.py", title="Home", icon=":material/home:", default=True),
             st.Page("pages/data.py", title="Data", icon=":material/dataset:"),
             st.Page("pages/run.py", title="Run", icon=":material/show_chart:"),
-            st.Page("pages/blocks.py", title="Blocks", icon=":material/grid_view:"),
-            st.Page("pages/topics.py", title="Topics", icon=":material/topic:"),
-            st.Page("pages/features.py", title="Features", icon=":material/layers:"),
+            *(st.Page(page.path, title=page.title, icon=page.icon) for page in answers),
             st.Page("pages/compare.py", title="Compare", icon=":material/compare_arrows:"),
-            st.Page("pages/how_many.py", title="How many topics?", icon=":material/stacked_line_chart:"),
+            *(st.Page(page.path, title=page.title, icon=page.icon) for page in further),
             st.Page("pages/guide.py", title="Guide", icon=":material/menu_book:"),
         ]
     )

@@ -54,4 +54,4 @@ def in_use(relation: Relation) -> None:
     """Make a network the data in use."""
     from acvb_core.data.report import ReadReport
 
-    Workspace(WORKSPACE).set_dataset(Dataset(relation, ReadReport(relation.name, ()), relation.name))
+    Workspace(WORKSPACE).set_dataset(Dataset.fresh(relation, ReadReport(relation.name, ()), relation.name))

@@ -6,7 +6,7 @@ from streamlit.testing.v1 import AppTest
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.registry import methods_of
 from pages.ui.shared.format import VERDICTS
-from pages.ui.shared.models import FACES
+from pages.ui.shared.model_pages import all_model_pages, pages_of_model
 from tests.pages.session import Open, press, texts
 
 
@@ -18,11 +18,11 @@ def guide(open_app: Open, model: str) -> AppTest:
     return app
 
 
-@pytest.mark.parametrize("model", list(FACES))
+@pytest.mark.parametrize("model", list(all_model_pages()))
 def test_guide_explains_every_method_curve_and_verdict(open_app: Open, model: str) -> None:
     app = guide(open_app, model)
     said = texts(app)
-    words = FACES[model].words
+    words = pages_of_model(model).words
     for curve in words.curves:
         assert curve.name in said
         assert curve.what in said
@@ -34,7 +34,7 @@ def test_guide_explains_every_method_curve_and_verdict(open_app: Open, model: st
         assert source.lower() in (said + str(app.table[0].value)).lower()
 
 
-@pytest.mark.parametrize("model", list(FACES))
+@pytest.mark.parametrize("model", list(all_model_pages()))
 def test_methods_table_comes_from_the_registry(open_app: Open, model: str) -> None:
     rows = methods_of(model)
     table = guide(open_app, model).table[0].value
@@ -43,9 +43,9 @@ def test_methods_table_comes_from_the_registry(open_app: Open, model: str) -> No
     assert list(table["Reference"]) == [row.reference for row in rows]
 
 
-@pytest.mark.parametrize("model", list(FACES))
+@pytest.mark.parametrize("model", list(all_model_pages()))
 def test_every_method_is_put_in_plain_words(model: str) -> None:
-    assert {row.name for row in methods_of(model)} <= set(FACES[model].words.methods)
+    assert {row.name for row in methods_of(model)} <= set(pages_of_model(model).words.methods)
 
 
 def test_guide_opens_at_the_model_of_the_data_in_use(open_app: Open) -> None:

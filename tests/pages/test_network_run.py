@@ -11,7 +11,7 @@ from acvb_core.registry import methods_of
 from acvb_core.views.comparison_table import clusters_of, comparison_table
 from pages.ui.shared import format as say
 from pages.ui.shared import services
-from pages.ui.shared.models import FACES
+from pages.ui.shared.model_pages import pages_of_model
 from tests.pages.networks import fitted, friends, in_use, stored
 from tests.pages.session import WORKSPACE, Open, jobs_of, keys, press, texts, until
 
@@ -37,7 +37,10 @@ def finish(app: AppTest) -> AppTest:
 
 def test_the_form_offers_one_clustering_first_and_has_one_size(open_app: Open) -> None:
     app = run_page(open_app)
-    assert app.segmented_control(key="model").options == [FACES["network"].way, FACES["irm"].way]
+    assert app.segmented_control(key="model").options == [
+        pages_of_model("network").way,
+        pages_of_model("irm").way,
+    ]
     assert app.segmented_control(key="model").value == "network"
     assert app.pills(key="methods_network").options == [row.label for row in methods_of("network")]
     assert len(sizes(app)) == 1

@@ -146,7 +146,7 @@ def test_what_does_not_fit_into_memory_is_kept_on_disk(
 
 
 def test_memory_that_batch_methods_lack_is_told(open_app: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pages.ui.shared.overview.available_memory", lambda: 1000)
+    monkeypatch.setattr("pages.ui.lda.overview_texts.available_memory", lambda: 1000)
     app = using(open_app("data"), load_sample("bars").corpus, "data")
     assert "1 kB is free. SDM, SCVB0 and SVB stream" in texts(app)
 

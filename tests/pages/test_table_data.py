@@ -13,7 +13,8 @@ from streamlit.testing.v1 import AppTest
 from acvb_core.data.samples import SAMPLES
 from acvb_core.data.table import Table
 from pages.ui.lfm import upload_table
-from pages.ui.shared.workspace import HELDOUT_CELLS, Dataset, Workspace
+from pages.ui.shared.model_pages import pages_of_model
+from pages.ui.shared.workspace import Dataset, Workspace
 from tests.pages.session import WORKSPACE, Open, press, texts
 
 PETS = (
@@ -214,7 +215,7 @@ def test_samples_are_shown(open_app: Open, name: str) -> None:
     app.selectbox(key="sample").select(name).run()
     press(app, "use_sample")
     dataset = loaded()
-    assert dataset.heldout == HELDOUT_CELLS
+    assert dataset.heldout == pages_of_model("lfm").held_out.usual_share
     table = dataset.data
     assert isinstance(table, Table)
     assert figures(app)["Rows"] == f"{table.n_rows:,}"

@@ -14,7 +14,7 @@ from pages.ui.lda import compare_topics
 from pages.ui.running.live import curves
 from pages.ui.shared import format as say
 from pages.ui.shared import services
-from pages.ui.shared.models import by_model
+from pages.ui.shared.model_pages import group_by_model
 from tests.pages.session import WORKSPACE, Open, jobs_of, keys, press, texts, until
 
 
@@ -162,8 +162,8 @@ def test_runs_on_two_data_sets_are_named_by_their_data(bars: list[Result], open_
     relation = fit(load_sample("survey").relation, "cvb0")
     app = compare(open_app, bars[0], relation)
     assert list(say.run_labels(jobs_of(app)).values()) == ["CVB0 · bars", "CVB0 · survey"]
-    assert list(by_model(jobs_of(app), "lda")) == ["lda", "irm"]
-    assert list(by_model(jobs_of(app), "irm")) == ["irm", "lda"]
+    assert list(group_by_model(jobs_of(app), "lda")) == ["lda", "irm"]
+    assert list(group_by_model(jobs_of(app), "irm")) == ["irm", "lda"]
 
 
 def test_blocks_page_leads_to_the_topics(with_texts: AppTest) -> None:

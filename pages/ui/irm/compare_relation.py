@@ -11,6 +11,7 @@ from acvb_core.engine.result import Result
 from acvb_core.models.irm.figures.arrangement import arrange_result
 from acvb_core.models.irm.figures.blocks import block_figures
 from acvb_core.views.theme import STILL_CONFIG, Figure
+from pages.ui.shared.compared_runs import ComparedRuns
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import Key
 
@@ -32,12 +33,14 @@ def matrices_of(keys: tuple[Key, ...], _results: Sequence[Result]) -> list[Figur
 
 
 @contain_failure()
-def blocks(keys: tuple[Key, ...], results: Sequence[Result], labels: Sequence[str]) -> None:
+def compare_blocks(runs: ComparedRuns) -> None:
     """Draw the blocks of some runs beside each other."""
     st.html(_STYLE)
     st.subheader("Blocks on one scale", anchor=False)
     with st.container(key="compare_matrices"):
-        for number, (figure, label) in enumerate(zip(matrices_of(keys, results), labels, strict=True)):
+        for number, (figure, label) in enumerate(
+            zip(matrices_of(runs.keys, runs.results), runs.labels, strict=True)
+        ):
             with st.container(gap="xsmall", key=f"compare_matrix_{number}"):
                 st.text(label)
                 st.plotly_chart(

@@ -9,10 +9,10 @@ from acvb_core.data.relation import Relation
 from pages.ui.irm.known_labels import known_tab
 from pages.ui.irm.overview_relation import degree_tab, links_tab, picture_tab
 from pages.ui.shared import format as say
-from pages.ui.shared.glance import Glance
+from pages.ui.shared.dataset_summary import DatasetSummary
 
 
-def network_glance(network: Relation) -> Glance:
+def summarise_network(network: Relation) -> DatasetSummary:
     """Return what the Data page shows of a network."""
     n_nodes = network.shape[0]
     kind = network.network
@@ -26,7 +26,7 @@ def network_glance(network: Relation) -> Glance:
     ]
     if known < every:
         figures.append(("Unknown pairs", say.percent(1 - known / every)))
-    return Glance(
+    return DatasetSummary(
         tuple(figures),
         {
             "Picture": lambda: picture_tab(network),

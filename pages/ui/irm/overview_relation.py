@@ -11,16 +11,16 @@ from acvb_core.models.irm.figures.overview import degree_histograms, thumbnail
 from acvb_core.views.theme import STILL_CONFIG, Figure
 from pages.ui.irm.known_labels import known_tab
 from pages.ui.shared import format as say
-from pages.ui.shared.glance import Glance
+from pages.ui.shared.dataset_summary import DatasetSummary
 
 FIRST_LINKS = 50
 _PLAIN = dict(STILL_CONFIG)
 
 
-def relation_glance(relation: Relation) -> Glance:
+def summarise_relation(relation: Relation) -> DatasetSummary:
     """Return what the Data page shows of a relation."""
     rows, columns = relation.shape
-    return Glance(
+    return DatasetSummary(
         (
             ("Rows", f"{rows:,}"),
             ("Columns", f"{columns:,}"),

@@ -15,8 +15,9 @@ from acvb_core.evaluate.stability import Stability, stability
 from acvb_core.models.lda.figures.topic_pairs import pair_distance_figure, similarity_figure
 from acvb_core.views.labels import plain_name
 from acvb_core.views.theme import STILL_CONFIG
-from pages.ui.lda.topic_view import TopicView, names_of
+from pages.ui.lda.topic_view import TopicView, names_of, view_of
 from pages.ui.shared import format as say
+from pages.ui.shared.compared_runs import ComparedRuns, choose_pair
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import Key
 
@@ -24,6 +25,22 @@ STILL: dict[str, Any] = dict(STILL_CONFIG)
 #: From here on topics count as the same: about half of their top words are, and more of the frequent ones.
 ALIKE = 0.6
 _WORDS = 8
+
+
+@contain_failure("part of the page")
+def compare_topics(runs: ComparedRuns) -> None:
+    """Draw which topics of runs are the same."""
+    views = [view_of(job, result) for job, result in zip(runs.jobs, runs.results, strict=True)]
+    if not same_words(views):
+        return
+    st.subheader("Which topic is which", anchor=False)
+    one, other = choose_pair("topics", runs.labels)
+    if one == other:
+        st.info("Choose two different runs.", icon=":material/compare_arrows:")
+    else:
+        pair = (views[one], views[other])
+        alignment((runs.keys[one], runs.keys[other]), pair, (runs.labels[one], runs.labels[other]))
+    returning(runs.keys, views, runs.labels, one)
 
 
 @st.cache_resource(show_spinner=False, max_entries=16)

@@ -8,14 +8,16 @@ import streamlit as st
 
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.engine.free_memory import available_memory
 from acvb_core.models.lda.figures.corpus_figures import (
     document_lengths_figure,
     frequent_words_figure,
     zipf_figure,
 )
 from acvb_core.views.theme import STILL_CONFIG, Figure
+from pages.ui.lda.storage_choice import batch_memory, need_text
 from pages.ui.shared import format as say
-from pages.ui.shared.glance import Glance
+from pages.ui.shared.dataset_summary import DatasetSummary
 
 FIRST_DOCUMENTS = 50
 FREQUENT = 25
@@ -26,13 +28,13 @@ _WORDS = 12
 _PLAIN = dict(STILL_CONFIG)
 
 
-def corpus_glance(corpus: Corpus | DiskCorpus) -> Glance:
+def summarise_corpus(corpus: Corpus | DiskCorpus) -> DatasetSummary:
     """Return what the Data page shows of a corpus."""
     if isinstance(corpus, DiskCorpus):
-        return _disk_glance(corpus)
+        return _summarise_disk_corpus(corpus)
     lengths = corpus.lengths
     used = lengths[lengths > 0]
-    return Glance(
+    return DatasetSummary(
         (
             ("Documents", f"{corpus.n_documents:,}"),
             ("Different words", f"{corpus.n_words:,}"),
@@ -46,15 +48,28 @@ def corpus_glance(corpus: Corpus | DiskCorpus) -> Glance:
             "Zipf plot": lambda: _chart("zipf", corpus),
             "First documents": lambda: _documents(corpus),
         },
+        advice=_memory_advice(corpus),
     )
 
 
-def _disk_glance(corpus: DiskCorpus) -> Glance:
+def _memory_advice(corpus: Corpus) -> str:
+    """Return what to do where methods that need all words in memory will hardly fit; empty where they will."""
+    free = available_memory()
+    needed = batch_memory(corpus.n_documents, corpus.n_words, corpus.n_pairs, corpus.n_tokens)
+    if free is None or needed <= free:
+        return ""
+    return (
+        f"{need_text(needed, free)} SDM, SCVB0 and SVB stream, and need memory for the topics only. Kept on disk (a "
+        "choice when a file is loaded), the texts need no memory either."
+    )
+
+
+def _summarise_disk_corpus(corpus: DiskCorpus) -> DatasetSummary:
     """Return what is shown of a corpus on disk: its sizes and words, and some of its documents."""
     some = _some(corpus.fingerprint, str(corpus.folder), corpus)
     median = np.median(some.lengths) if some.n_documents else 0
     about = "" if some.n_documents == corpus.n_documents else "about "
-    return Glance(
+    return DatasetSummary(
         (
             ("Documents", f"{corpus.n_documents:,}"),
             ("Different words", f"{corpus.n_words:,}"),

@@ -14,6 +14,7 @@ from acvb_core.engine.result import Result
 from acvb_core.models.lda.trained import TrainedTopics, trained_topics
 from acvb_core.store.trained import load_model
 from pages.ui.shared import format as say
+from pages.ui.shared.model_pages import StartChoice
 from pages.ui.shared.picking import Key, answer, choose_one, jobs_of, key_of
 from pages.ui.shared.workspace import Dataset, Workspace
 
@@ -25,13 +26,9 @@ _HELP = (
 )
 
 
-def start_from(
-    workspace: Workspace, dataset: Dataset, model: str, chosen: Sequence[Method]
-) -> tuple[TrainedTopics | None, list[Method]]:
+def start_from(workspace: Workspace, dataset: Dataset, chosen: Sequence[Method]) -> StartChoice:
     """Draw the choice; return what to go on from, and the methods that can."""
     methods = list(chosen)
-    if model != "lda":
-        return None, methods
     runs = {job.id: job for job in jobs_of(workspace, "lda") if _has_topics(job)}
     labels = say.run_labels(list(runs.values()))
 
@@ -45,13 +42,13 @@ def start_from(
             "Start from", [ANEW, *reversed(runs), FILE], told, "start_from", width=420, help=_HELP
         )
     if where == ANEW:
-        return None, methods
+        return StartChoice(None, {}, methods)
     trained = _from_file() if where == FILE else _from_run(runs[where])
     if trained is None:
-        return None, []
+        return StartChoice(None, {}, [])
     able = [method for method in methods if method.goes_on is not None]
     _say(trained, dataset, able, [method for method in methods if method.goes_on is None])
-    return trained, able
+    return StartChoice(trained, {"k": trained.n_topics}, able)
 
 
 def _has_topics(job: Job) -> bool:

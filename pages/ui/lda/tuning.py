@@ -11,11 +11,11 @@ from acvb_core.core.rows import Method
 from acvb_core.engine.job import Status
 from acvb_core.engine.tuning import plan
 from acvb_core.engine.tuning_job import TuningInspection, TuningJob
-from acvb_core.registry import method_row, methods_for
+from acvb_core.registry import method_row
 from acvb_core.views.tuning import tuning_figure
 from pages.ui.running import forms
 from pages.ui.running.live_plot import live_plot
-from pages.ui.running.setup import methods_key
+from pages.ui.running.setup import methods_key, tunable_methods
 from pages.ui.shared import format as say
 from pages.ui.shared import services
 from pages.ui.shared.refresh import refresh
@@ -33,11 +33,6 @@ _ABOUT = (
 )
 
 
-def tunable(dataset: Dataset) -> list[Method]:
-    """Return the methods for these data that have steps to tune."""
-    return [method for method in methods_for(dataset.data, dataset.model) if method.tuned]
-
-
 def tuning(workspace: Workspace, dataset: Dataset) -> None:
     """Draw the form of a search, and the last search of the workspace."""
     st.caption(_ABOUT)
@@ -49,7 +44,7 @@ def tuning(workspace: Workspace, dataset: Dataset) -> None:
 
 
 def _form(workspace: Workspace, dataset: Dataset) -> None:
-    methods = {method.name: method for method in tunable(dataset)}
+    methods = {method.name: method for method in tunable_methods(dataset)}
     names = list(methods)
     # What is entered is kept, as a search that goes on takes the place of the form.
     columns = st.columns(5, vertical_alignment="bottom")
@@ -161,7 +156,7 @@ def _answer(dataset: Dataset, job: TuningJob, seen: TuningInspection) -> None:
     steps = ", ".join(f"{labels[name]} {value:.4g}" for name, value in best.values.items())
     st.caption(f"Best: trial {best.number:,}. {steps}.")
     values: dict[str, Any] = {**job.search.fixed, **best.values}
-    if method in tunable(dataset):
+    if method in tunable_methods(dataset):
         st.button(
             "Use these settings", type="primary", icon=":material/check:", key="tune_use", on_click=_use,
             args=(dataset, method, values, job.id), help="Puts them into the form of new runs, above.",

@@ -12,14 +12,30 @@ import streamlit as st
 from acvb_core.models.lda.figures.topic_pairs import similarity_figure
 from acvb_core.models.lfm.feature_match import FeatureMatch, match_features
 from acvb_core.views.theme import STILL_CONFIG
-from pages.ui.lfm.feature_view import FeatureView
+from pages.ui.lfm.feature_view import FeatureView, view_of
 from pages.ui.shared import format as say
+from pages.ui.shared.compared_runs import ComparedRuns, choose_pair
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import Key
 
 #: From here on features count as the same.
 ALIKE = 0.8
 _STILL: dict[str, Any] = dict(STILL_CONFIG)
+
+
+@contain_failure("part of the page")
+def compare_features(runs: ComparedRuns) -> None:
+    """Draw which features of two runs are the same."""
+    views = [view_of(job, result) for job, result in zip(runs.jobs, runs.results, strict=True)]
+    if not same_objects(views):
+        return
+    st.subheader("Which feature is which", anchor=False)
+    one, other = choose_pair("features", runs.labels)
+    if one == other:
+        st.info("Choose two different runs.", icon=":material/compare_arrows:")
+    else:
+        pair = (views[one], views[other])
+        pairs((runs.keys[one], runs.keys[other]), pair, (runs.labels[one], runs.labels[other]))
 
 
 @st.cache_resource(show_spinner=False, max_entries=16)

@@ -14,7 +14,7 @@ from acvb_core.models.lfm.figures.table_figures import distributions_figure, mis
 from acvb_core.views.theme import STILL_CONFIG, Figure
 from pages.ui.lfm.picture_row import extent, picture_row
 from pages.ui.shared import format as say
-from pages.ui.shared.glance import Glance
+from pages.ui.shared.dataset_summary import DatasetSummary
 
 FIRST_ROWS, FIRST_COLUMNS, FIRST_PICTURES = 50, 100, 40
 #: Rows up to which all are looked at for correlations; of more, as many evenly spaced ones.
@@ -24,7 +24,7 @@ LONG_NAME = 24
 _PLAIN: dict[str, Any] = dict(STILL_CONFIG)
 
 
-def table_glance(table: Table) -> Glance:
+def summarise_table(table: Table) -> DatasetSummary:
     """Return what the Data page shows of a table."""
     rows, columns = table.shape
     figures = [
@@ -49,7 +49,7 @@ def table_glance(table: Table) -> Glance:
         if table.standardise
         else "Columns are taken as they are, not standardised."
     )
-    return Glance(tuple(figures), tabs, said)
+    return DatasetSummary(tuple(figures), tabs, said)
 
 
 def rows_tab(table: Table) -> None:

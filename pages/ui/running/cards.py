@@ -9,10 +9,10 @@ import streamlit as st
 from acvb_core.engine.job import Inspection, Job, Status
 from acvb_core.engine.snapshot import MOTION, Snapshot, Verdict
 from acvb_core.views.theme import method_style
-from pages.ui.lda import streams
+from pages.ui.running import streams
 from pages.ui.shared import format as say
 from pages.ui.shared.absent import act
-from pages.ui.shared.models import face_of
+from pages.ui.shared.model_pages import pages_of_run
 from pages.ui.shared.picking import open_run
 from pages.ui.shared.workspace import Workspace
 
@@ -52,7 +52,7 @@ def cards(workspace: Workspace, jobs: Sequence[Job], seen: Mapping[str, Inspecti
 
 def _second_line(job: Job, name: say.RunName) -> str:
     """Return what a run's name has beside the method; a blank where it has no more, to keep the room."""
-    way = name.way or ("one clustering" if job.problem.settings.model == "network" else "")
+    way = name.way or pages_of_run(job).short_way
     return " · ".join(part for part in (name.data, way, name.number) if part) or "\u00a0"
 
 
@@ -104,12 +104,12 @@ def _over(seen: Inspection, done: int) -> str:
 
 
 def _figures(job: Job, seen: Inspection) -> list[tuple[str, str]]:
-    snapshot, face = seen.snapshot, face_of(job)
-    parts = face.parts[1].capitalize()
+    snapshot, pages = seen.snapshot, pages_of_run(job)
+    parts = pages.parts[1].capitalize()
     if snapshot is None:
         return [(parts, "–"), ("Speed", "–"), ("CPU time", "–"), ("Time left", "–")]
     figures = [
-        (parts, face.sizes(snapshot.effective_k)),
+        (parts, pages.write_sizes(snapshot.effective_k)),
         ("Speed", streams.speed(seen) if job.problem.row.streams else say.rate(seen.sweeps_per_second)),
         ("CPU time", say.duration(snapshot.cpu_seconds)),
     ]
@@ -117,7 +117,7 @@ def _figures(job: Job, seen: Inspection) -> list[tuple[str, str]]:
         left = "–" if seen.seconds_left is None else f"≤ {say.duration(seen.seconds_left)}"
         return [*figures, ("Time left", left)]
     if snapshot.heldout is not None:
-        return [*figures, (face.score[0], face.score_text(snapshot.heldout))]
+        return [*figures, (pages.score.name, pages.write_score(snapshot.heldout))]
     if job.problem.row.streams:  # it has no bound
         loo = snapshot.extras.get("loo_perplexity")
         return [*figures, ("LOO perplexity", "–" if loo is None else f"{loo:,.0f}")]
@@ -171,11 +171,15 @@ def _buttons(workspace: Workspace, job: Job, seen: Inspection, name: str) -> Non
                 f"stop_{job.id}", "stop", f"Stop {name}", "Stop and keep what it has", job.stop,
                 disabled=not active,
             )  # fmt: skip
-            face = face_of(job)
+            pages = pages_of_run(job)
             if st.button(
-                f"Open {name}", icon=face.page_icon, help=f"{face.page_label} of this run", key=f"open_{job.id}",
-                disabled=seen.snapshot is None or not seen.snapshot.sweep, type="tertiary",
-            ):  # fmt: skip
+                f"Open {name}",
+                icon=pages.answer_icon,
+                help=f"{pages.answer.link_label} of this run",
+                key=f"open_{job.id}",
+                disabled=seen.snapshot is None or not seen.snapshot.sweep,
+                type="tertiary",
+            ):
                 open_run(job)
         told = "Stop and delete; you can undo it" if active else "Delete; you can undo it"
         _icon_button(f"remove_{job.id}", "delete", f"Delete {name}", told, workspace.remove, job.id)

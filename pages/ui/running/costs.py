@@ -9,7 +9,7 @@ import streamlit as st
 from acvb_core.engine.free_memory import available_memory
 from acvb_core.engine.stopping import worst_case_sweeps
 from pages.ui.shared import format as say
-from pages.ui.shared.models import FACES
+from pages.ui.shared.model_pages import pages_of_model
 
 if TYPE_CHECKING:
     from pages.ui.running.setup import Plan
@@ -66,9 +66,10 @@ def memory_suffices(plan: Plan, dataset: Dataset) -> bool:
     needed, free = plan.memory_bytes(dataset), available_memory()
     if free is None or needed <= free:
         return True
-    less = f"Fewer {FACES[dataset.model].parts[1]}, or fewer runs at once, need less."
-    if dataset.model == "lda" and not all(method.streams for method in plan.methods):
-        less += " SDM, SCVB0 and SVB keep the topics only, and need far less."
+    pages = pages_of_model(dataset.model)
+    less = f"Fewer {pages.parts[1]}, or fewer runs at once, need less."
+    if pages.less_memory and not all(method.streams for method in plan.methods):
+        less += f" {pages.less_memory}"
     st.warning(
         f"These runs need about {say.size(needed)}, and {say.size(free)} is free. {less}",
         icon=":material/memory:",

@@ -9,6 +9,7 @@ import streamlit as st
 
 from acvb_core.engine.job import Inspection, Job
 from acvb_core.engine.standing import JUDGES
+from acvb_core.registry import methods_of
 from acvb_core.views.convergence import live_figure
 from acvb_core.views.panels import XAxis
 from acvb_core.views.run_curve import RunCurve
@@ -17,7 +18,7 @@ from pages.ui.running.live_plot import live_plot
 from pages.ui.shared import format as say
 from pages.ui.shared.absent import deleted_runs
 from pages.ui.shared.failures import contain_failure
-from pages.ui.shared.models import by_model
+from pages.ui.shared.model_pages import group_by_model
 from pages.ui.shared.refresh import refresh
 from pages.ui.shared.sidebar import moving
 from pages.ui.shared.workspace import Workspace
@@ -51,7 +52,7 @@ def live(workspace: Workspace, *, every: bool) -> None:
         jobs = shown_jobs(workspace, every)
         if now_busy != busy or not jobs:
             st.rerun()  # begin or end the refreshing, or show the page as it is without runs
-        jobs = [job for some in by_model(jobs, model_in_use(workspace)).values() for job in some]
+        jobs = [job for some in group_by_model(jobs, model_in_use(workspace)).values() for job in some]
         seen = {job.id: job.inspect() for job in jobs}
         deleted_runs(workspace)
         cards(workspace, jobs, seen)
@@ -125,7 +126,7 @@ def draw_curves(jobs: Sequence[Job], x: XAxis, *, key: str, of: str, first: str 
     ----------
     jobs : sequence of Job
     x : XAxis
-        Of runs on relations, which know no documents, sweeps in place of them.
+        Of models without streaming methods, sweeps in place of documents and epochs.
     key : str
         Of the first figure.
     of : str
@@ -134,8 +135,9 @@ def draw_curves(jobs: Sequence[Job], x: XAxis, *, key: str, of: str, first: str 
         Model whose runs come first.
     """
     labels = say.run_labels(jobs)
-    for number, (model, some) in enumerate(by_model(jobs, first).items()):
-        own = x if model == "lda" or x == "cpu_seconds" else "sweep"
+    for number, (model, some) in enumerate(group_by_model(jobs, first).items()):
+        streams = any(method.streams for method in methods_of(model))
+        own = x if streams or x == "cpu_seconds" else "sweep"
         with contain_failure():
             figure = live_figure(curves(some, labels), x=own, uirevision=f"{of}-{model}-{own}")
             live_plot(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,25 +11,21 @@ from streamlit.delta_generator import DeltaGenerator
 
 from acvb_core.core.errors import AcvbError
 from acvb_core.core.parameters import Value
-from acvb_core.core.rows import Method
+from acvb_core.core.rows import Method, ModelRow
 from acvb_core.engine.problem import Problem, pose
 from acvb_core.engine.standing import JUDGES
-from acvb_core.models.lda.trained import TrainedTopics
 from acvb_core.registry import MODELS, methods_for, model_row
-from pages.ui.lda.start_from import start_from
 from pages.ui.running.costs import memory_suffices, need, promises, streaming
 from pages.ui.running.forms import Field, fields, show_field, show_given, values_of, was_put
 from pages.ui.shared import format as say
-from pages.ui.shared.models import FACES
+from pages.ui.shared.model_pages import StartChoice, pages_of_model
 from pages.ui.shared.services import executor
 from pages.ui.shared.workspace import Dataset, Workspace
 
-#: Methods that are chosen to begin with, where the data are on disk.
-DEFAULT_STREAMS = ("sdm",)
 _ON_DISK = " The data are kept on disk: methods that need all of them in memory are not offered."
 _NO_RACE = (
-    "Several starts of a run would race by how well they predict held-out cells, for lower bounds at different numbers "
-    "of features cannot be compared. Nothing is held out: give a share on the Data page first."
+    "Several starts of a run would race by how well they predict held-out {unit}, because lower bounds at different "
+    "numbers of {parts} cannot be compared. Nothing is held out: give a share on the Data page first."
 )
 MOST_SEEDS = 20
 MOST_RESTARTS = 100
@@ -44,7 +40,7 @@ class Plan:
     values: dict[str, dict[str, Any]]
     seeds: range
     restarts: int = 1
-    trained: TrainedTopics | None = None
+    trained: Any = None
     check_memory: bool = True
 
     @property
@@ -104,11 +100,17 @@ def methods_key(model: str, dataset: Dataset) -> str:
     return f"methods_{model}_disk" if dataset.on_disk else f"methods_{model}"
 
 
+def tunable_methods(dataset: Dataset) -> list[Method]:
+    """Return the methods for these data that have parameters to tune."""
+    return [method for method in methods_for(dataset.data, dataset.model) if method.tuned]
+
+
 def setup(workspace: Workspace, dataset: Dataset) -> bool:
     """Draw the form; True when it has just started runs."""
     model = _model(dataset)
     methods = {method.name: method for method in methods_for(dataset.data, model)}
-    usual = DEFAULT_STREAMS if dataset.on_disk else FACES[model].usual
+    pages = pages_of_model(model)
+    usual = pages.usual_on_disk if dataset.on_disk else pages.usual
     first = next((methods[name].label for name in usual if name in methods), "")
     key = methods_key(model, dataset)
     with st.container(key="methods"):
@@ -126,14 +128,13 @@ def setup(workspace: Workspace, dataset: Dataset) -> bool:
     # In the registry's order, whatever the order of the clicks.
     chosen = [method for name, method in methods.items() if name in (names or [])]
     # Without a method too: a file that was chosen there would be lost where its uploader is not drawn.
-    trained, able = start_from(workspace, dataset, model, chosen)
+    start_from = pages.start_from
+    choice = StartChoice(None, {}, chosen) if start_from is None else start_from(workspace, dataset, chosen)
     if not chosen:
         st.info("Choose at least one method.", icon=":material/arrow_upward:")
-    if not able:
+    if not choice.methods:
         return False
-    plan = _plan(model, able, {} if trained is None else {"k": trained.n_topics}, bool(dataset.heldout))
-    if trained is not None:
-        plan = replace(plan, trained=trained)
+    plan = replace(_plan(model, choice, bool(dataset.heldout)), trained=choice.trained)
     try:
         promises(plan, dataset)
         streaming(plan, dataset)
@@ -171,7 +172,7 @@ def _model(dataset: Dataset) -> str:
     return st.segmented_control(
         "What to find",
         sorted(models, key=lambda name: name != dataset.model),
-        format_func=lambda name: FACES[name].way,
+        format_func=lambda name: pages_of_model(name).way,
         default=dataset.model,
         required=True,
         key="model",
@@ -181,9 +182,9 @@ def _model(dataset: Dataset) -> str:
     )
 
 
-def _plan(model: str, chosen: Sequence[Method], given: Mapping[str, Value], heldout: bool) -> Plan:
-    """Draw the settings; those that are given are shown and cannot be changed."""
-    judge = model_row(model).raced_by
+def _plan(model: str, choice: StartChoice, heldout: bool) -> Plan:
+    """Draw the settings; those that follow from what runs start from are shown and cannot be changed."""
+    row, chosen = model_row(model), choice.methods
     form = fields(chosen)
     sizes = [field for field in form if not field.parameter.advanced and field.shared]
     apart = [field for field in form if not field.parameter.advanced and not field.shared]
@@ -192,9 +193,9 @@ def _plan(model: str, chosen: Sequence[Method], given: Mapping[str, Value], held
     columns = st.columns(max(4, len(sizes) + 3), vertical_alignment="bottom")
     for column, field in zip(columns, sizes, strict=False):
         with column:
-            fixed = given.get(field.parameter.name)
+            fixed = choice.values.get(field.parameter.name)
             entered.append((field, show_field(field) if fixed is None else show_given(field, fixed)))
-    starts = _seeds(*columns[len(sizes) : len(sizes) + 3], judge, heldout or judge != "heldout")
+    starts = _seeds(*columns[len(sizes) : len(sizes) + 3], row, heldout or row.raced_by != "heldout")
     entered += _grid(apart, 4)
     with st.expander("Advanced settings", icon=":material/tune:", key="advanced"):
         entered += _grid(advanced, 3)
@@ -215,12 +216,12 @@ def _seeds(
     first_column: DeltaGenerator,
     number_column: DeltaGenerator,
     restarts_column: DeltaGenerator,
-    judge: str,
+    row: ModelRow,
     racing: bool,
 ) -> tuple[range, int]:
     """Draw the fields of the seeds; return the first of each run, and how many starts race in a run.
 
-    `judge` is what a race goes by; not `racing`: there is nothing to go by.
+    Not `racing`: there is nothing that a race could go by.
     """
     number = number_column.number_input(
         "Runs per method",
@@ -241,7 +242,8 @@ def _seeds(
         help="The same seed and settings give the same run, bit by bit. Further runs count up from it.",
     )
     if not racing:
-        restarts_column.number_input("Restarts", 1, 1, 1, key="no_restarts", disabled=True, help=_NO_RACE)
+        no_race = _NO_RACE.format(unit=row.unit[1], parts=pages_of_model(row.name).parts[1])
+        restarts_column.number_input("Restarts", 1, 1, 1, key="no_restarts", disabled=True, help=no_race)
         return range(int(first), int(first) + int(number)), 1
     restarts = restarts_column.number_input(
         "Restarts",
@@ -250,9 +252,9 @@ def _seeds(
         1,
         key="restarts",
         persist_state="session",
-        help=f"Starts of each run, from seeds that count up. They race: the half with the worse {JUDGES[judge]} is "
-        "given up at 20 sweeps, half of the rest at 40, and so on; the run is the winner's. It has the winner's seed, "
-        "and is what this seed gives alone.",
+        help=f"Starts of each run, from seeds that count up. They race: the half with the worse "
+        f"{JUDGES[row.raced_by]} is given up at 20 sweeps, half of the rest at 40, and so on. The run is the winner's: "
+        "it has the winner's seed, and is what this seed gives alone.",
     )
     # No start is in two races.
     apart = int(restarts)

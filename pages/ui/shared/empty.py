@@ -1,4 +1,4 @@
-"""What a page shows when it has nothing to show yet: what is missing, and where to get it."""
+"""The pages that have nothing to show yet: what is missing, and where to get it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import streamlit as st
 
 from acvb_core.engine.problem import pose
 from acvb_core.registry import methods_of
-from pages.ui.shared.models import FACES, Demonstration
+from pages.ui.shared import format as say
+from pages.ui.shared.model_pages import AnswerPage, Demonstration, models_on, pages_of_model
 from pages.ui.shared.workspace import Dataset, Workspace
 
 
@@ -23,9 +24,48 @@ def empty_state(title: str, text: str, *, icon: str, actions: Callable[[], None]
         st.space("small")
 
 
-def comparison_button(workspace: Workspace, model: str = "irm", *, primary: bool = True) -> None:
+def show_empty_answer(workspace: Workspace, page: AnswerPage) -> None:
+    """Draw a page of answers without runs: why there is none, and where to get one."""
+    dataset, models = workspace.dataset, models_on(page.path)
+    suits = dataset is not None and dataset.model in models
+
+    def actions() -> None:
+        if suits:
+            st.page_link("pages/run.py", label="Start a run", icon=":material/play_arrow:")
+        else:
+            if dataset is not None and any(
+                job.problem.settings.model == dataset.model for job in workspace.jobs
+            ):
+                other_page(dataset.model)
+            st.page_link("pages/data.py", label="Choose data", icon=":material/dataset:")
+        for model in models:
+            comparison_button(workspace, model, primary=not suits and model == models[0])
+
+    if dataset is None:
+        text = page.first
+    else:
+        text = f"{page.start} Start one on the Run page." if suits else f"{other_data(dataset)} {page.needs}"
+    empty_state(f"No {page.title.lower()} yet", text, icon=page.icon, actions=actions)
+
+
+def other_data(dataset: Dataset) -> str:
+    """Return which data are in use, and which page is for them."""
+    pages = pages_of_model(dataset.model)
+    return (
+        f"The data in use are {say.uncapitalise(pages.data_name)}: runs on them find {pages.parts[1]}, and the "
+        f"{pages.answer.title} page shows them."
+    )
+
+
+def other_page(model: str) -> None:
+    """Draw the link to the page that shows a model's answers."""
+    pages = pages_of_model(model)
+    st.page_link(pages.answer.path, label=pages.answer.link_label, icon=pages.answer_icon)
+
+
+def comparison_button(workspace: Workspace, model: str, *, primary: bool = True) -> None:
     """Draw the button that runs a sample comparison, and go to its curves when it is pressed."""
-    demonstration = FACES[model].demonstration
+    demonstration = pages_of_model(model).demonstration
     if st.button(
         demonstration.label,
         type="primary" if primary else "secondary",
@@ -45,10 +85,4 @@ def run_demonstration(workspace: Workspace, demonstration: Demonstration) -> Non
     known = {method.name for method in methods_of(dataset.model)}
     for method in demonstration.methods:
         if method in known:
-            problem = pose(
-                dataset.data,
-                method,
-                demonstration.values,
-                **dataset.split,
-            )
-            workspace.add(problem)
+            workspace.add(pose(dataset.data, method, demonstration.values, **dataset.split))

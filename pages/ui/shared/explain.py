@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.ui.shared.models import FACES
+from pages.ui.shared.model_pages import pages_of_model
 
 
 def explain_curves(model: str) -> None:
     """Draw the popover that says what the curves of a model's runs show."""
-    curves = FACES[model].words.curves
+    curves = pages_of_model(model).words.curves
     with st.popover("What do the curves show?", icon=":material/help:", type="tertiary", key="explain"):
         for tab, curve in zip(st.tabs([curve.short for curve in curves]), curves, strict=True):
             with tab:

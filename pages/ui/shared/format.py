@@ -260,6 +260,11 @@ def together(names: Sequence[str]) -> str:
     return " and ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part)
 
 
+def uncapitalise(text: str) -> str:
+    """Return a text as it stands inside a sentence: its first letter small."""
+    return text[:1].lower() + text[1:]
+
+
 def shape(rows: int, columns: int) -> str:
     """Return the two sides of a relation."""
     return f"{rows:,} × {columns:,}"

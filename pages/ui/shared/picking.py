@@ -12,12 +12,12 @@ import streamlit as st
 from acvb_core.engine.job import Inspection, Job
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.result import Result
-from acvb_core.engine.snapshot import MOTION, Snapshot
+from acvb_core.engine.snapshot import Snapshot
 from acvb_core.engine.standing import Standing
-from acvb_core.store import export
+from acvb_core.store.snippet import python_snippet
 from pages.ui.running.run_order import order_runs
 from pages.ui.shared import format as say
-from pages.ui.shared.models import face_of
+from pages.ui.shared.model_pages import AnswerPage, models_on, pages_of_run
 from pages.ui.shared.refresh import refresh
 from pages.ui.shared.workspace import Workspace
 
@@ -116,7 +116,7 @@ def choose_one(
 
 
 def pick(
-    workspace: Workspace, name: str, models: Sequence[str], nothing_yet: Callable[[Workspace], None]
+    workspace: Workspace, page: AnswerPage, show_empty: Callable[[Workspace, AnswerPage], None]
 ) -> tuple[Job, Result]:
     """Draw the choice of a run, and return the one chosen with its answer; end the script where there is none.
 
@@ -126,20 +126,18 @@ def pick(
     Parameters
     ----------
     workspace : Workspace
-    name : str
-        The page's; keys of the widgets begin with it.
-    models : sequence of str
-        Models whose runs the page shows.
-    nothing_yet : callable
+    page : AnswerPage
+    show_empty : callable
         Draws the page without runs.
     """
+    name, models = PurePath(page.path).stem, models_on(page.path)
     runs = jobs_of(workspace, *models)
     jobs = [job for job in runs if answer(job) is not None]
     if not jobs:
         if runs:
             _wait_for_answer(workspace, name, models)
         else:
-            nothing_yet(workspace)
+            show_empty(workspace, page)
         st.stop()
     dataset = workspace.dataset
     order, reason = order_runs(jobs, None if dataset is None else dataset.data.fingerprint)
@@ -167,7 +165,7 @@ def pick(
 
 def open_run(job: Job) -> None:
     """Go to the page that shows a run's answer, and show it there."""
-    page = face_of(job).page
+    page = pages_of_run(job).answer.path
     st.session_state[f"{PurePath(page).stem}_run"] = job.id
     st.switch_page(page)
 
@@ -218,19 +216,8 @@ def _follow_runs(workspace: Workspace, models: Sequence[str]) -> None:
 def _told(job: Job) -> str:
     """Return what else tells a run from others: how much it found, and how it stands."""
     seen = job.inspect()
-    found = "" if seen.snapshot is None else f"{face_of(job).found(seen.snapshot.effective_k)} "
+    found = "" if seen.snapshot is None else f"{pages_of_run(job).write_parts(seen.snapshot.effective_k)} "
     return f"{found}({say.state_of(job, seen).text})"
-
-
-def heading(job: Job, *facts: str) -> None:
-    """Draw how a run stands, and facts about it in one line (shown as they are)."""
-    seen = job.inspect()
-    state, settled = say.state_of(job, seen), None if seen.snapshot is None else seen.snapshot.settled
-    if settled is not None:
-        facts = (MOTION[settled], *facts)
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="heading"):
-        st.badge(state.text, icon=state.icon, color=state.colour, help=state.meaning)
-        st.text(" · ".join(facts), width="content")
 
 
 def take_away(result: Result, offers: Sequence[Offer]) -> None:
@@ -240,7 +227,7 @@ def take_away(result: Result, offers: Sequence[Offer]) -> None:
         for offer in offers:
             download(result, offer)
     with st.expander("Repeat this run in Python", icon=":material/code:", key="snippet"):
-        st.code(export.python_snippet(result), language="python")
+        st.code(python_snippet(result), language="python")
 
 
 def download(result: Result, offer: Offer) -> None:

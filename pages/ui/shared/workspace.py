@@ -9,26 +9,18 @@ from typing import Any
 
 import streamlit as st
 
-from acvb_core.data.corpus import Corpus
-from acvb_core.data.disk_corpus import DiskCorpus
-from acvb_core.data.relation import Relation
 from acvb_core.data.report import Fact, ReadReport
 from acvb_core.data.samples import SAMPLES, load_sample
-from acvb_core.data.table import Table
 from acvb_core.engine.job import Job
 from acvb_core.engine.problem import Problem
 from acvb_core.registry import model_for
 from acvb_core.store.files import StoreError
 from acvb_core.store.job_store import AbsentRun
 from pages.ui.shared import services
+from pages.ui.shared.model_pages import HeldOut, pages_of_model
 from pages.ui.shared.serving import REMEMBER
 
 COOKIE = "acvb_ws"
-HELDOUT = 0.1
-#: Share of whole documents: many are streamed, and a few predict as reliably.
-HELDOUT_DOCUMENTS = 0.02
-#: … of the cells of a table: a row's other cells tell enough of those that are hidden.
-HELDOUT_CELLS = 0.3
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +29,7 @@ class Dataset:
 
     Attributes
     ----------
-    data : Relation, Corpus, DiskCorpus or Table
+    data : Relation, Corpus, DiskCorpus, Table, …
     report : ReadReport
         What reading it found.
     name : str
@@ -48,10 +40,10 @@ class Dataset:
         The share is of whole documents instead.
     """
 
-    data: Relation | Corpus | DiskCorpus | Table
+    data: Any
     report: ReadReport
     name: str
-    heldout: float = HELDOUT
+    heldout: float
     heldout_seed: int = 0
     whole_documents: bool = False
 
@@ -64,9 +56,8 @@ class Dataset:
     @classmethod
     def fresh(cls, data: Any, report: ReadReport, name: str) -> Dataset:
         """Return data with the usual share held out: of data on disk, whole documents."""
-        if isinstance(data, DiskCorpus):
-            return cls(data, report, name, HELDOUT_DOCUMENTS, whole_documents=True)
-        return cls(data, report, name, usual_share(data))
+        whole = model_for(data).on_disk(data)
+        return cls(data, report, name, usual_share(data, whole), whole_documents=whole)
 
     @property
     def model(self) -> str:
@@ -76,7 +67,7 @@ class Dataset:
     @property
     def on_disk(self) -> bool:
         """Whether the data are kept on disk, for methods that stream."""
-        return isinstance(self.data, DiskCorpus)
+        return model_for(self.data).on_disk(self.data)
 
     @property
     def split(self) -> dict[str, Any]:
@@ -97,9 +88,10 @@ class Dataset:
         return replace(self, heldout=share, heldout_seed=before.heldout_seed, whole_documents=whole)
 
 
-def usual_share(data: Any) -> float:
-    """Return the share of entries, words or cells that is held out of such data unless another is chosen."""
-    return HELDOUT_CELLS if isinstance(data, Table) else HELDOUT
+def usual_share(data: Any, whole_documents: bool = False) -> float:
+    """Return the share of such data that is held out unless another is chosen."""
+    held_out: HeldOut = pages_of_model(model_for(data).name).held_out
+    return held_out.whole.usual_share if whole_documents and held_out.whole else held_out.usual_share
 
 
 @dataclass(frozen=True)
@@ -204,7 +196,7 @@ class Workspace:
             data,
             ReadReport(str(settings.get("source", name)), facts),
             name,
-            float(settings.get("heldout", HELDOUT)),
+            float(settings.get("heldout", usual_share(data))),
             int(settings.get("heldout_seed", 0)),
             bool(settings.get("whole_documents", False)),
         )

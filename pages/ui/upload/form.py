@@ -16,18 +16,13 @@ from acvb_core.data.relation import Relation
 from acvb_core.data.sources import formats
 from acvb_core.data.sources.columnar import FileChoices
 from pages.ui.irm.known_labels import carried
-from pages.ui.irm.upload_relation import RelationReader
-from pages.ui.lda.upload_texts import TextReader
-from pages.ui.lfm.upload_table import TableReader
+from pages.ui.shared.model_pages import all_model_pages
 from pages.ui.shared.overview import forget_held_out
 from pages.ui.shared.workspace import Dataset, Workspace
 from pages.ui.upload.files import Brought, brought_file, identity, rewound
 from pages.ui.upload.parts import choices_of, choose_part, part_prefix
 from pages.ui.upload.reader import Reader
 
-READERS: dict[str, Reader] = {
-    reader.model: reader for reader in (RelationReader(), TextReader(), TableReader())
-}
 ENCODINGS = ("utf-8", "cp1252", "latin-1", "utf-16", "shift_jis", "euc_jp", "gb18030", "koi8-r")
 LONGEST_NAME = 80
 #: Pixels of a row of a table.
@@ -67,11 +62,16 @@ class Reading:
     way_round: str = ""
 
 
+def all_readers() -> dict[str, Reader]:
+    """Return the reader of each kind of data, by the model that reads it."""
+    return {name: pages.reader for name, pages in all_model_pages().items() if pages.reader is not None}
+
+
 def uploaded_file(reader: Reader) -> Brought | None:
     """Draw what a file is brought by; it stays chosen when the page is left."""
     file = brought_file(files_of(reader))
     if file is None:
-        for known in READERS.values():
+        for known in all_readers().values():
             known.forget()
     return file
 

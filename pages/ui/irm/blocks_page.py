@@ -1,0 +1,103 @@
+"""Blocks: what a run found, as a sorted matrix or a graph, as strengths, lists, agreement, probable links and files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from acvb_core.engine.result import Result
+from acvb_core.models.irm.figures.blocks import size_figure, strength_figure
+from acvb_core.registry import model_row
+from acvb_core.views.theme import STILL_CONFIG
+from pages.ui.irm.block_clusters import clusters
+from pages.ui.irm.block_files import offers
+from pages.ui.irm.block_labels import agreement_section
+from pages.ui.irm.block_links import link_prediction
+from pages.ui.irm.block_matrix import enlarged_part, matrices, sorted_relation
+from pages.ui.irm.block_members import members
+from pages.ui.irm.block_network import network_view
+from pages.ui.irm.known_labels import with_known_labels
+from pages.ui.shared.answer_page import open_answer, show_heading
+from pages.ui.shared.failures import contain_failure
+from pages.ui.shared.model_pages import pages_of_model, pages_of_run
+from pages.ui.shared.picking import key_of, take_away
+from pages.ui.shared.workspace import current
+
+STILL: dict[str, Any] = dict(STILL_CONFIG)
+# As many panels side by side as there is room for.
+STYLE = """
+<style>
+.st-key-matrices, .st-key-summary { display: grid; gap: 1rem 1.5rem; align-items: start; }
+.st-key-matrices { grid-template-columns: repeat(auto-fit, minmax(min(27rem, 100%), 1fr)); }
+.st-key-summary { grid-template-columns: repeat(auto-fit, minmax(min(25rem, 100%), 1fr)); }
+.st-key-matrices > div, .st-key-summary > div { width: 100% !important; min-width: 0; }
+</style>
+"""
+SIDES = {"rows": "rows", "cols": "columns"}
+VIEWS = {"matrix": "Sorted matrix", "network": "Network"}
+
+
+def summary(result: Result) -> None:
+    domains = result.posterior.n_clusters()
+    height = 500 if len(domains) > 1 else 400
+    with st.container(key="summary"):
+        with st.container(key="summary_strengths"):
+            st.subheader("Strength of the blocks", anchor=False)
+            with contain_failure():
+                st.plotly_chart(
+                    strength_figure(result, height=height), key="blocks_strengths", theme=None, config=STILL,
+                    alt="Posterior mean of the link probability of every block.",
+                )  # fmt: skip
+        with st.container(key="summary_sizes"):
+            st.subheader("Sizes of the clusters", anchor=False)
+            for domain in domains:
+                whose = f" of the {SIDES[domain]}" if len(domains) > 1 else ""
+                with contain_failure():
+                    st.plotly_chart(
+                        size_figure(result, domain, height=242 if len(domains) > 1 else height),
+                        key=f"blocks_sizes_{domain}", theme=None, config=STILL,
+                        alt=f"Number of objects in each cluster{whose}.",
+                    )  # fmt: skip
+
+
+def show_blocks() -> None:
+    """Draw the page."""
+    job, found = open_answer(pages_of_model("irm").answer, STYLE)
+    workspace, key = current(), key_of(job, found)
+    result = with_known_labels(workspace, key, found)
+    sizes = result.posterior.n_clusters()
+    show_heading(job, result, pages_of_run(job).write_parts(sizes))
+    _advise_more_clusters(result)
+    single = "cols" not in sizes
+    view = "matrix"
+    if single:
+        view = st.segmented_control(
+            "View", list(VIEWS), format_func=VIEWS.get, default="matrix", required=True, key="blocks_view",
+            label_visibility="collapsed", persist_state="session",
+        )  # fmt: skip
+    if view == "matrix":
+        with contain_failure():
+            matrices(job, sorted_relation(key, result))
+    else:
+        network_view(key, result)
+    summary(result)
+    if single:
+        with contain_failure("table"):
+            clusters(result, sorted_relation(key, result))
+    members(result)
+    agreement_section(workspace, result)
+    link_prediction(key, result)
+    with contain_failure("list of files"):
+        arrangement = sorted_relation(key, result)
+        take_away(result, offers(key, result, arrangement, enlarged_part(job, arrangement)))
+
+
+def _advise_more_clusters(result: Result) -> None:
+    """Say that a run with more clusters to begin with could fit better, where this one has used them all."""
+    if result.full_domains:
+        names = model_row(result.problem.settings.model).domains
+        full = " and ".join(names[domain] for domain in result.full_domains)
+        st.caption(
+            f"There are as many {full} as the run began with, or more: one that begins with more could fit better."
+        )

@@ -1,0 +1,90 @@
+"""The pages of relations and networks."""
+
+from __future__ import annotations
+
+from acvb_core.data.split import MAX_ENTRIES
+from pages.ui.irm.compare_relation import compare_blocks
+from pages.ui.irm.overview_network import summarise_network
+from pages.ui.irm.overview_relation import summarise_relation
+from pages.ui.irm.upload_relation import RelationReader
+from pages.ui.irm.words_network import NETWORK
+from pages.ui.irm.words_relation import RELATION
+from pages.ui.shared import format as say
+from pages.ui.shared.model_pages import AnswerPage, Demonstration, HeldOut, HeldOutScore, ModelPages
+
+BLOCKS = AnswerPage(
+    path="pages/blocks.py",
+    title="Blocks",
+    icon=":material/grid_view:",
+    step="A relation or network: see it sorted by cluster, and who is in which.",
+    start="A run sorts the objects into clusters, and this page shows the blocks they make.",
+    needs="Blocks are found in a relation or a network.",
+    first="A run sorts rows and columns, or nodes, into clusters, and this page shows the blocks they make. Choose a "
+    "relation or network first, or watch the sample comparison.",
+)
+SCORE = HeldOutScore("Held-out skill", "skill", say.skill)
+METHODS = ("acvb0", "cvb0", "vb")
+
+MODEL_PAGES: dict[str, ModelPages] = {
+    "irm": ModelPages(
+        model="irm",
+        data_name="A relation",
+        group="Relation",
+        parts=("cluster", "clusters"),
+        answer=BLOCKS,
+        promise="the blocks in a relation",
+        introduction="Give it a table of who is linked to what, and it sorts rows and columns into clusters so that "
+        "every **block** of the table is nearly full or nearly empty.",
+        score=SCORE,
+        held_out=HeldOut("the known entries", most=MAX_ENTRIES),
+        demonstration=Demonstration(
+            sample="debtag_games",
+            methods=METHODS,
+            values={},
+            label="Run the sample comparison",
+            help="ACVB0, CVB0 and VB side by side on 937 games and the 178 tags that describe them.",
+            key="sample_comparison",
+        ),
+        words=RELATION,
+        files="**A relation**, to be sorted into blocks:\n"
+        "- an **edge list**: a line for each link, with its two objects and, if you like, a value;\n"
+        "- a **matrix** of 0 and 1, yes and no, or counts; empty cells are unknown;\n"
+        "- **MatrixMarket** and **SciPy .npz** files;\n"
+        "- columns of a **Parquet**, **Arrow**, **Excel**, **JSON Lines** or **SQLite** file.",
+        summary=summarise_relation,
+        reader=RelationReader(),
+        compare=compare_blocks,
+        usual=METHODS,
+        way="Two clusterings, rows and columns apart",
+        short_way="two clusterings",
+    ),
+    "network": ModelPages(
+        model="network",
+        data_name="A network",
+        group="Network",
+        parts=("cluster", "clusters"),
+        answer=BLOCKS,
+        icon=":material/hub:",
+        introduction="Give it a **network**, and it finds the groups of nodes that are linked alike, and the links "
+        "that are probably missing.",
+        score=SCORE,
+        held_out=HeldOut("the known pairs", most=MAX_ENTRIES),
+        demonstration=Demonstration(
+            sample="les_miserables",
+            methods=METHODS,
+            values={},
+            label="Find the groups of a network",
+            help="ACVB0, CVB0 and VB side by side on the characters of Les Misérables, and who appears with whom.",
+            key="sample_network",
+        ),
+        words=NETWORK,
+        files="**A network**, the same objects on both sides, to find groups in it:\n"
+        "- any of these, with the same names on both sides;\n"
+        "- **GraphML**, **GML** and **Pajek** files.",
+        summary=summarise_network,
+        compare=compare_blocks,
+        usual=METHODS,
+        way="One clustering of the nodes",
+        short_way="one clustering",
+    ),
+}

@@ -1,0 +1,325 @@
+"""How many topics: the same runs with several numbers of topics, and what each measure says of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pandas as pd
+import streamlit as st
+
+from acvb_core.core.errors import AcvbError, ParameterError
+from acvb_core.data.corpus import Corpus
+from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.engine.free_memory import available_memory
+from acvb_core.engine.job import Job
+from acvb_core.models.lda.figures.topic_choice import MEASURES, best_k, choose_k_figure
+from acvb_core.registry import methods_for
+from acvb_core.views.theme import STILL_CONFIG
+from pages.ui.lda.how_many_runs import (
+    USUAL_SWEEPS,
+    Plan,
+    best_run,
+    finished,
+    grid_label,
+    grid_labels,
+    grids,
+    jobs_on,
+    most_topics,
+    number_of,
+    numbers_of,
+    rows_of,
+    start,
+    table_of,
+    usual_numbers,
+)
+from pages.ui.lda.how_many_words import INTRODUCTION, MEASURE_TEXTS
+from pages.ui.shared import format as say
+from pages.ui.shared.empty import comparison_button, empty_state, other_data
+from pages.ui.shared.failures import contain_failure
+from pages.ui.shared.picking import choose_one, open_run
+from pages.ui.shared.refresh import refresh
+from pages.ui.shared.workspace import Dataset, Workspace, current
+
+METHOD, STREAM = "cvb0", "sdm"
+USUAL_EPOCHS = 3.0
+MOST_SEEDS = 10
+REFRESH_SECONDS = 1.0
+#: Columns of the table: heading, how a value is written, and 1 where more is better, -1 where less is.
+COLUMNS: dict[str, tuple[str, str, int]] = {
+    "k": ("Topics", "{:,.0f}", 0),
+    "seed": ("Seed", "{:.0f}", 0),
+    "state": ("State", "{}", 0),
+    "sweeps": ("Sweeps", "{:,.0f}", 0),
+    "cpu_seconds": ("CPU s", "{:,.1f}", 0),
+    "loo_perplexity": ("LOO perplexity", "{:,.1f}", -1),
+    "heldout_perplexity": ("Held-out perplexity", "{:,.1f}", -1),
+    "npmi": ("NPMI", "{:.3f}", 1),
+    "u_mass": ("u_mass", "{:.2f}", 1),
+    "diversity": ("Diversity", "{:.2f}", 1),
+    "effective_k": ("In use", "{:,.0f}", 0),
+}
+
+
+def nothing_to_try(workspace: Workspace) -> None:
+    """Say that the question is for texts."""
+    dataset = workspace.dataset
+
+    def actions() -> None:
+        st.page_link("pages/data.py", label="Choose texts", icon=":material/dataset:")
+        comparison_button(workspace, "lda")
+
+    empty_state(
+        "Nothing to try yet",
+        "This page is for texts, or counts of words in documents. "
+        + ("Choose some first." if dataset is None else other_data(dataset)),
+        icon=":material/stacked_line_chart:",
+        actions=actions,
+    )
+
+
+def form(workspace: Workspace, dataset: Dataset, corpus: Corpus | DiskCorpus) -> None:
+    """Draw what is to be tried, and start it."""
+    methods = {method.name: method for method in methods_for(corpus, "lda")}
+    usual = METHOD if METHOD in methods else STREAM
+    columns = st.columns([2, 3, 1.5, 1.5], vertical_alignment="bottom")
+    method = columns[0].selectbox(
+        "Method",
+        list(methods),
+        index=list(methods).index(usual),
+        format_func=lambda name: methods[name].label,
+        key="grid_method" if usual == METHOD else "grid_method_disk",
+        help=f"{methods[usual].label} is fast and predicts well.",
+    )
+    text = columns[1].text_input(
+        "Numbers of topics",
+        ", ".join(map(str, usual_numbers(corpus))),
+        key=f"grid_ks_{corpus.fingerprint[:12]}",
+        help=f"With commas between, from 1 to {most_topics(corpus):,}.",
+    )
+    seeds = columns[2].number_input(
+        "Seeds", 1, MOST_SEEDS, 2, key="grid_seeds",
+        help="Runs for each number: how far they lie apart is how much a difference between numbers must be to count.",
+    )  # fmt: skip
+    sweeps, epochs = USUAL_SWEEPS, 1.0
+    if methods[method].streams:
+        epochs = columns[3].number_input(
+            "Epochs", 1e-3, 1e3, USUAL_EPOCHS, 0.5, format="%g", key="grid_epochs"
+        )
+    else:
+        sweeps = columns[3].number_input("Sweeps at most", 1, 100_000, USUAL_SWEEPS, 50, key="grid_sweeps")
+    try:
+        plan = Plan(method, numbers_of(text, most_topics(corpus)), int(seeds), int(sweeps), float(epochs))
+    except ParameterError as error:
+        plan = None
+        st.text(str(error))
+    allowed = False
+    if plan is not None:
+        plan = replace(plan, check_memory=fits(plan, corpus))
+        allowed = plan.check_memory or st.checkbox("Start them nevertheless", key="grid_nevertheless")
+    of = "of the documents" if dataset.whole_documents else "of each document's words"
+    share = f"{say.percent(dataset.heldout)} {of}" if dataset.heldout else "nothing"
+    with st.container(horizontal=True, vertical_alignment="center"):
+        pressed = st.button(
+            "Start" if plan is None else f"Start {say.count(plan.n_runs, 'run')}",
+            type="primary", icon=":material/play_arrow:", disabled=not allowed, key="grid_start",
+        )  # fmt: skip
+        need = "" if plan is None else f"About {say.size(plan.memory_bytes(corpus))} of memory · "
+        held = f"held out: {share}, seed {dataset.heldout_seed} (set on the Data page)"
+        st.caption(need + held, width="content")
+    if pressed and plan is not None:
+        try:
+            with st.spinner("Putting the runs together"):
+                begun = start(workspace, dataset, plan)
+        except AcvbError as error:
+            st.text(str(error))
+            return
+        if begun:
+            st.rerun()  # the sidebar counts them, too
+        else:
+            st.caption("All of these runs are there already.")
+
+
+def fits(plan: Plan, corpus: Corpus | DiskCorpus) -> bool:
+    """Return whether the runs fit into memory; warn where they do not."""
+    need, free = plan.memory_bytes(corpus), available_memory()
+    if free is None or need <= free:
+        return True
+    st.warning(
+        f"These runs need about {say.size(need)}, and {say.size(free)} is free. Fewer topics need less.",
+        icon=":material/memory:",
+    )
+    return False
+
+
+def measures(group: list[Job]) -> None:
+    """Draw how far the runs are and what they say, again and again while they go on."""
+    busy = any(job.inspect().status.active for job in group)
+
+    def panel() -> None:
+        active = [job for job in group if job.inspect().status.active]
+        if busy and not active:
+            st.rerun()
+        if active:
+            progress(group, active)
+        table = table_of(group)
+        if len(table):
+            with contain_failure():
+                figure = choose_k_figure(table, height=330)
+                st.plotly_chart(
+                    figure, key="grid_figure", theme=None, config=dict(STILL_CONFIG),
+                    alt="Measures over the number of topics.",
+                )  # fmt: skip
+            at_the_edge(table)
+            explain(group)
+        runs_table(group)
+
+    refresh(panel, REFRESH_SECONDS if busy else None)
+
+
+def progress(group: list[Job], active: list[Job]) -> None:
+    """Draw how many runs have ended."""
+    done = len(group) - len(active)
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        st.progress(done / len(group), text=f"{done:,} of {say.count(len(group), 'run')} done", width=420)
+        if st.button("Stop the rest", icon=":material/stop:", key="grid_stop"):
+            for job in active:
+                job.stop()
+
+
+def in_a_sentence(title: str) -> str:
+    """Return a title as it stands inside a sentence: abbreviations keep their capitals."""
+    return title[:1].lower() + title[1:]
+
+
+def at_the_edge(table: pd.DataFrame) -> None:
+    """Say where the best number is the largest that was tried, so that it need not be the best there is."""
+    largest = int(table["k"].max())
+    found = [
+        in_a_sentence(title)
+        for name, (title, _, _) in MEASURES.items()
+        if table[name].notna().any() and best_k(table, name) == largest
+    ]
+    if found:
+        st.caption(
+            f"Best at the largest number tried, so that a larger one may be better still: {', '.join(found)}."
+        )
+
+
+def explain(group: list[Job]) -> None:
+    """Draw what each measure is good for."""
+    held_out = group[0].problem.heldout is not None
+    with st.container(key="grid_words"):
+        for name, text in MEASURE_TEXTS.items():
+            if held_out or name != "heldout_perplexity":
+                with st.container(gap=None, key=f"grid_word_{name}"):
+                    st.caption(text)
+    problem = group[0].problem
+    if problem.model_row.on_disk(problem.data):
+        st.caption("The documents are on disk: coherence is measured over some that are drawn at random.")
+    if not held_out:
+        st.caption("Nothing was held out of these runs, so that there is no held-out perplexity.")
+
+
+def columns_of(group: list[Job]) -> dict[str, tuple[str, str, int]]:
+    """Return the columns of the table of some runs: a sweep of a stream is a window."""
+    streams = group[0].problem.row.streams
+    return COLUMNS | ({"sweeps": ("Windows", *COLUMNS["sweeps"][1:])} if streams else {})
+
+
+@contain_failure("table")
+def runs_table(group: list[Job]) -> None:
+    """Draw one line a run: what it says where it has ended, how far it is where not."""
+    ended, lines = rows_of(group), []
+    for job in group:
+        seen = job.inspect()
+        line = ended.get(job.id) or {
+            "k": number_of(job),
+            "seed": job.problem.settings.seed,
+            "sweeps": 0 if seen.snapshot is None else seen.snapshot.sweep,
+            "cpu_seconds": 0.0 if seen.snapshot is None else seen.snapshot.cpu_seconds,
+        }
+        lines.append(line | {"state": say.state_of(job, seen).text})
+    whole = pd.DataFrame(lines, columns=list(COLUMNS)).sort_values(
+        ["k", "seed"], kind="stable", ignore_index=True
+    )
+    columns = columns_of(group)
+    best = {
+        heading: (sign * whole[name].astype(float)).max() * sign
+        for name, (heading, _, sign) in columns.items()
+        if sign and whole[name].notna().sum() > 1
+    }
+    forms = {heading: form for heading, form, _ in columns.values()}
+    whole.columns = list(forms)
+
+    def shade(column: pd.Series) -> list[str]:
+        wanted = best.get(str(column.name))
+        mark = "background-color: #D7EAF6; font-weight: 600"
+        return [mark if wanted is not None and value == wanted else "" for value in column]
+
+    shown = whole.style.format(forms).apply(shade)
+    st.dataframe(shown, hide_index=True, key="grid_table", height=38 + 35 * len(whole), placeholder="–")
+    st.caption("Shaded: the best run by each measure. Rings in the figures: the best mean over the seeds.")
+
+
+def go_on(group: list[Job]) -> None:
+    """Draw the way to the topics of one number, once it is known which is best."""
+    numbers = sorted({number_of(job) for job, _ in finished(group)})
+    if not numbers or any(job.inspect().status.active for job in group):
+        return
+    table = table_of(group)
+    best = {name: best_k(table, name) for name in MEASURES if table[name].notna().any()}
+    first = best.get("heldout_perplexity") or best.get("loo_perplexity") or numbers[0]
+
+    def label(k: int) -> str:
+        by = [in_a_sentence(MEASURES[name][0]) for name, number in best.items() if number == k]
+        return f"{k:,} topics" + (f" (best {', '.join(by)})" if by else "")
+
+    key = f"grid_k_{group[0].id}"
+    st.session_state.setdefault(key, first)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="grid_go"):
+        k = choose_one("Look at the topics of", numbers, label, key, width=420)
+        if st.button("See the topics", icon=":material/topic:", key="grid_see"):
+            chosen = best_run(group, k)
+            if chosen is not None:
+                open_run(chosen)
+
+
+STYLE = """
+<style>
+.st-key-grid_words { display: grid; gap: 0.5rem 1.5rem; align-items: start;
+  grid-template-columns: repeat(auto-fit, minmax(13rem, 1fr)); }
+.st-key-grid_words > div { width: 100% !important; min-width: 0; }
+</style>
+"""
+
+
+def show_how_many() -> None:
+    """Draw the page."""
+    workspace = current()
+    st.title("How many topics?", anchor=False)
+    dataset = workspace.dataset
+    if dataset is None or not isinstance(dataset.data, Corpus | DiskCorpus):
+        nothing_to_try(workspace)
+        st.stop()
+    st.html(STYLE)
+    st.markdown(INTRODUCTION, width=860)
+    with st.container(border=True, key="grid_form"):
+        form(workspace, dataset, dataset.data)
+    found = grids(jobs_on(workspace, dataset))
+    if not found:
+        st.caption(
+            "Press Start: the measures appear here as the runs end. They go on when you leave the page."
+        )
+        st.stop()
+    groups = {group[0].id: group for group in found}
+    chosen = found[0]
+    if len(found) > 1:
+        chosen = groups[
+            choose_one(
+                "Runs that differ in nothing else", list(groups), grid_labels(found).__getitem__, "grid"
+            )
+        ]
+    else:
+        st.caption(grid_label(chosen))
+    measures(chosen)
+    go_on(chosen)

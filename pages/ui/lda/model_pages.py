@@ -1,0 +1,82 @@
+"""The pages of texts."""
+
+from __future__ import annotations
+
+from acvb_core.data.corpus_split import MOST_DOCUMENTS, OBSERVED
+from pages.ui.lda.compare_topics import compare_topics
+from pages.ui.lda.overview_texts import summarise_corpus
+from pages.ui.lda.start_from import start_from
+from pages.ui.lda.tuning import tuning
+from pages.ui.lda.upload_texts import TextReader
+from pages.ui.lda.words_texts import TEXTS
+from pages.ui.shared import format as say
+from pages.ui.shared.model_pages import (
+    AnswerPage,
+    Demonstration,
+    FurtherPage,
+    HeldOut,
+    HeldOutScore,
+    ModelPages,
+    WholeObjects,
+)
+
+MODEL_PAGES: dict[str, ModelPages] = {
+    "lda": ModelPages(
+        model="lda",
+        data_name="Texts",
+        group="Texts",
+        parts=("topic", "topics"),
+        answer=AnswerPage(
+            path="pages/topics.py",
+            title="Topics",
+            icon=":material/topic:",
+            step="Texts: read the topics, and the documents they are in.",
+            start="A run finds out which words go together, and which documents they are in.",
+            needs="Topics are found in texts, or in counts of words in documents.",
+            first="A run finds out which words of your texts go together. Choose texts first, or take the sample's.",
+        ),
+        promise="the topics in texts",
+        introduction="Give it texts, and it finds the **topics** they are about: the words that go together, and how "
+        "much of each topic is in which document.",
+        score=HeldOutScore("Held-out perplexity", "perplexity", "{:,.0f}".format),
+        held_out=HeldOut(
+            "each document's words",
+            about="About ",
+            whole=WholeObjects(
+                one="document",
+                choices=("Words of each document", "Whole documents"),
+                help="Words of each document: how well are the gaps in known documents filled? Whole documents: how "
+                "well do the topics fit documents that no run has seen? Only runs with the same choice, share and "
+                "seed are comparable.",
+                usual_share=0.02,  # many documents are streamed, and a few predict as reliably
+                most=MOST_DOCUMENTS,
+                scored=f"When it is scored, {say.percent(OBSERVED)} of each one's words are seen, and the others "
+                "predicted.",
+            ),
+        ),
+        demonstration=Demonstration(
+            sample="bible",
+            methods=("acvb0", "cvb0", "vb"),
+            values={"k": 20},
+            label="Find topics in the Bible",
+            help="ACVB0, CVB0 and VB side by side on the 1,189 chapters of the Bible, with 20 topics.",
+            key="sample_topics",
+        ),
+        words=TEXTS,
+        files="**Texts**, to find topics in:\n"
+        "- a **table** with a column of texts, **one document a line**, or a **zip** of .txt files;\n"
+        "- **word counts**: document, word, count on each line, UCI docword or LDA-C;\n"
+        "- either in a **Parquet**, **Arrow**, **Excel**, **JSON Lines** or **SQLite** file;\n"
+        "- texts that are too many for the memory are kept on disk, and streamed.",
+        summary=summarise_corpus,
+        reader=TextReader(),
+        compare=compare_topics,
+        clustered_by="By the largest of each of the documents' topics. ",
+        usual=("acvb0", "cvb0", "vb"),
+        usual_on_disk=("sdm",),
+        less_memory="SDM, SCVB0 and SVB keep the topics only, and need far less.",
+        start_from=start_from,
+        tuning=tuning,
+        further=(FurtherPage("pages/how_many.py", "How many topics?", ":material/stacked_line_chart:"),),
+    ),
+}

@@ -1,0 +1,95 @@
+"""Topics: what a run found in a corpus, as a map and words, in its documents and new texts, by measures, as files."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import streamlit as st
+
+from acvb_core.store import export
+from pages.ui.lda import topic_files
+from pages.ui.lda.topic_documents import documents
+from pages.ui.lda.topic_list import all_topics, known_labels, quality
+from pages.ui.lda.topic_overview import CHOSEN, overview, settings
+from pages.ui.lda.topic_try import try_text
+from pages.ui.lda.topic_view import TopicView, names_of, view_of
+from pages.ui.shared import format as say
+from pages.ui.shared.answer_page import open_answer, show_heading, show_parts
+from pages.ui.shared.failures import contain_failure
+from pages.ui.shared.model_pages import pages_of_model
+from pages.ui.shared.picking import Offer, take_away
+
+# As many panels side by side as there is room for.
+STYLE = """
+<style>
+.st-key-topic_panels, .st-key-document_panels, .st-key-quality_charts, .st-key-try_panels {
+  display: grid; gap: 1rem 1.5rem; align-items: start; }
+.st-key-topic_panels { grid-template-columns: repeat(auto-fit, minmax(min(20rem, 100%), 1fr)); }
+.st-key-document_panels, .st-key-quality_charts, .st-key-try_panels {
+  grid-template-columns: repeat(auto-fit, minmax(min(27rem, 100%), 1fr)); }
+.st-key-topic_panels > div, .st-key-document_panels > div, .st-key-quality_charts > div, .st-key-try_panels > div {
+  width: 100% !important; min-width: 0; }
+.topic-head { display: flex; align-items: center; gap: 0.6rem; font-size: 1.35rem; line-height: 1.7rem; }
+.topic-head span { min-width: 2rem; padding: 0 0.4rem; border-radius: 1rem; text-align: center; font-weight: 600;
+  font-size: 1.05rem; box-sizing: border-box; }
+.topic-head strong { font-weight: 600; overflow-wrap: anywhere; }
+.document-name { font-size: 1.1rem; font-weight: 600; overflow-wrap: anywhere; }
+</style>
+"""
+
+
+def show_topics() -> None:
+    """Draw the page."""
+    job, result = open_answer(pages_of_model("lda").answer, STYLE, {CHOSEN: 1})
+    view = view_of(job, result)
+    show_heading(job, result, say.count(view.n_topics, "topic"))
+    body(view)
+    files(view)
+
+
+@st.fragment
+def body(view: TopicView) -> None:
+    """Draw all that follows the chosen topic and the order of the words, and nothing else is drawn again."""
+    names = names_of(view)
+    topic, order = settings(view, names)
+    overview(view, names, topic, order)
+    parts = {
+        "All topics": lambda: all_topics(view, names, topic, order),
+        "Documents": lambda: documents(view, names, topic),
+        "Quality": lambda: quality(view, names),
+    }
+    if view.corpus.labels is not None:
+        parts["Known labels"] = lambda: known_labels(view, names)
+    parts["Try a text"] = lambda: try_text(view, names, topic)
+    show_parts("topics_part", parts)
+
+
+@contain_failure("list of files")
+def files(view: TopicView) -> None:
+    result = view.result
+
+    def words() -> str:
+        table, names = result.topics, names_of(view)
+        if any(names):
+            table = table.assign(name=[names[topic - 1] or "" for topic in table["topic"]])
+        return export.csv_text(table)
+
+    def arrays() -> bytes:
+        out = io.BytesIO()
+        np.savez_compressed(out, allow_pickle=False, **export.posterior_arrays(result))
+        return out.getvalue()
+
+    table, data = "text/csv", "application/json"
+    take_away(
+        result,
+        [
+            Offer("Words of the topics", "topics.csv", table, words),
+            *topic_files.of_documents(view),
+            Offer("For pyLDAvis", "pyldavis.json", data, lambda: export.pyldavis_json(result)),
+            Offer("The run", "run.json", data, lambda: export.run_json(result)),
+            Offer("Arrays", "posterior.npz", "application/octet-stream", arrays),
+            topic_files.model(result),
+        ],
+    )
+    topic_files.about(view)

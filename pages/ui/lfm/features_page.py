@@ -1,0 +1,91 @@
+"""Features: what a run found in a table of numbers, each feature's meaning, who has it, objects step by step, files."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from acvb_core.engine.job import Job
+from acvb_core.engine.result import Result
+from pages.ui.lfm.feature_detail import CHOSEN, overview, settings
+from pages.ui.lfm.feature_files import offers
+from pages.ui.lfm.feature_parts import OBJECT, all_features, all_objects, course, one_object
+from pages.ui.lfm.feature_view import FeatureView, view_of
+from pages.ui.shared import format as say
+from pages.ui.shared.answer_page import open_answer, show_heading, show_parts
+from pages.ui.shared.empty import empty_state
+from pages.ui.shared.failures import contain_failure
+from pages.ui.shared.model_pages import pages_of_model
+from pages.ui.shared.picking import answer, key_of, take_away
+from pages.ui.shared.refresh import refresh
+
+FOLLOW_SECONDS = 2.0
+# As many panels side by side as there is room for.
+STYLE = """
+<style>
+.st-key-feature_panels, .st-key-carrier_panels { display: grid; gap: 1rem 1.5rem; align-items: start; }
+.st-key-feature_panels { grid-template-columns: repeat(auto-fit, minmax(min(24rem, 100%), 1fr)); }
+.st-key-carrier_panels { grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 1fr)); }
+.st-key-feature_panels > div, .st-key-carrier_panels > div { width: 100% !important; min-width: 0; }
+.feature-head { display: flex; align-items: center; gap: 0.6rem; font-size: 1.35rem; line-height: 1.7rem; }
+.feature-head span { min-width: 2rem; padding: 0 0.4rem; border-radius: 1rem; text-align: center; font-weight: 600;
+  font-size: 1.05rem; box-sizing: border-box; }
+.feature-head strong { font-weight: 600; }
+</style>
+"""
+
+
+def show_features() -> None:
+    """Draw the page."""
+    job, result = open_answer(pages_of_model("lfm").answer, STYLE, {CHOSEN: 1, OBJECT: 0})
+    view = view_of(job, result)
+    show_heading(job, result, say.count(view.n_features, "feature"))
+    follow(job, result)
+    if view.n_features:
+        body(view, job, result)
+    else:
+        no_feature(view)
+    with contain_failure("list of files"):
+        take_away(result, offers(result))
+
+
+def no_feature(view: FeatureView) -> None:
+    """Say that the run ended without a feature."""
+    empty_state(
+        "No feature",
+        "The columns are explained by their means: the baseline of each, and noise around it. Whatever features the "
+        "run began with, none held an object or more. Try another method or another seed; hiding fewer cells leaves "
+        "more to learn from.",
+        icon=":material/layers_clear:",
+        actions=lambda: st.page_link("pages/run.py", label="Start another run", icon=":material/play_arrow:"),
+    )
+    course(view)
+
+
+@st.fragment
+def body(view: FeatureView, job: Job, result: Result) -> None:
+    """Draw all that follows the chosen feature and the units, and nothing else is drawn again."""
+    feature, units = settings(view)
+    overview(view, feature, units)
+    show_parts(
+        "features_part",
+        {
+            "All features": lambda: all_features(view, feature, units),
+            "All objects": lambda: all_objects(view, key_of(job, result)),
+            "One object": lambda: one_object(view),
+            "Course of the run": lambda: course(view),
+        },
+    )
+
+
+def follow(job: Job, result: Result) -> None:
+    """Have the page drawn anew while the run goes on, unless that is switched off."""
+    if not job.inspect().status.active or not st.toggle("Follow the run", True, key="features_follow"):
+        return
+    shown = key_of(job, result)
+
+    def watch() -> None:
+        now = answer(job)
+        if now is not None and key_of(job, now) != shown:
+            st.rerun()
+
+    refresh(watch, FOLLOW_SECONDS)

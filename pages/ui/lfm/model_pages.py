@@ -1,0 +1,54 @@
+"""The pages of tables of numbers."""
+
+from __future__ import annotations
+
+from acvb_core.data.split import MAX_ENTRIES
+from pages.ui.lfm.compare_features import compare_features
+from pages.ui.lfm.overview_table import summarise_table
+from pages.ui.lfm.upload_table import TableReader
+from pages.ui.lfm.words_table import TABLES
+from pages.ui.shared.model_pages import AnswerPage, Demonstration, HeldOut, HeldOutScore, ModelPages
+
+MODEL_PAGES: dict[str, ModelPages] = {
+    "lfm": ModelPages(
+        model="lfm",
+        data_name="A table of numbers",
+        group="Table",
+        parts=("feature", "features"),
+        answer=AnswerPage(
+            path="pages/features.py",
+            title="Features",
+            icon=":material/layers:",
+            step="A table of numbers: see what each feature means, and which objects have it.",
+            start="A run finds what objects have or have not, and what each of it adds.",
+            needs="Features are found in tables whose rows are objects and whose columns are numbers; cells may be "
+            "missing.",
+            first="A run explains the rows of a table of numbers by features. Choose a table first, or take the "
+            "sample's.",
+        ),
+        promise="the features in a table",
+        introduction="Give it a **table of numbers**, and it finds the **features** that objects have or have not, "
+        "and what each adds to the columns.",
+        score=HeldOutScore("Held-out log lik.", "log_likelihood", "{:.3f}".format),
+        # The other cells of a row tell enough of those that are hidden.
+        held_out=HeldOut("the known cells", usual_share=0.3, about="About ", most=MAX_ENTRIES),
+        demonstration=Demonstration(
+            sample="digits",
+            methods=("fab", "em", "vb"),
+            values={},
+            label="Find the features of digits",
+            help="FAB, EM and VB side by side on the pictures of 1,797 handwritten digits, with 30 % of the cells "
+            "hidden.",
+            key="sample_features",
+        ),
+        words=TABLES,
+        files="**A table of numbers**, to find features in:\n"
+        "- **CSV or TSV** with a row for each object, **NumPy** or **SciPy** files; cells may be missing;\n"
+        "- columns of a **Parquet**, **Arrow**, **Excel**, **JSON Lines** or **SQLite** file;\n"
+        "- columns of text are coded or left out, and pixels are shown as pictures.",
+        summary=summarise_table,
+        reader=TableReader(),
+        compare=compare_features,
+        usual=("fab", "em", "vb"),
+    ),
+}

@@ -1,0 +1,200 @@
+"""Compare: several runs side by side, in curves, scores, and what they found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from acvb_core.engine.job import Job
+from acvb_core.engine.result import Result
+from acvb_core.registry import model_row
+from acvb_core.views.comparison import agreement_figure, alluvial_figure, contingency_figure
+from acvb_core.views.comparison_table import (
+    ComparisonTable,
+    agreement_tables,
+    clusters_of,
+    comparison_table,
+    same_documents,
+)
+from acvb_core.views.theme import STILL_CONFIG
+from pages.ui.running.live import choose_axis, draw_curves, model_in_use
+from pages.ui.shared import format as say
+from pages.ui.shared.compared_runs import ComparedRuns, choose_pair
+from pages.ui.shared.empty import comparison_button, empty_state
+from pages.ui.shared.failures import contain_failure
+from pages.ui.shared.model_pages import all_model_pages, models_on, pages_of_model, pages_of_run
+from pages.ui.shared.picking import Key, answer, jobs_of, key_of
+from pages.ui.shared.workspace import Workspace, current
+
+MOST_RUNS = 8
+STILL: dict[str, Any] = dict(STILL_CONFIG)
+# As many panels side by side as there is room for.
+STYLE = """
+<style>
+.st-key-agreement { display: grid; gap: 1rem 1.5rem; align-items: start; }
+.st-key-agreement { grid-template-columns: repeat(auto-fit, minmax(min(25rem, 100%), 1fr)); }
+.st-key-agreement > div { width: 100% !important; min-width: 0; }
+</style>
+"""
+
+
+def too_few(workspace: Workspace, model: str, n: int) -> None:
+    has_data = workspace.dataset is not None
+
+    def actions() -> None:
+        if has_data:
+            st.page_link("pages/run.py", label="Start more runs", icon=":material/play_arrow:")
+        else:
+            st.page_link("pages/data.py", label="Choose data", icon=":material/dataset:")
+        comparison_button(workspace, model, primary=not has_data)
+
+    empty_state(
+        "Nothing to compare yet",
+        f"It takes two finished runs, and there {'is one' if n == 1 else 'are none'}. Start several methods, or one "
+        "method from several seeds, on the same data.",
+        icon=":material/compare_arrows:",
+        actions=actions,
+    )
+
+
+@st.cache_resource(show_spinner=False, max_entries=16)
+def agreements_of(
+    keys: tuple[Key, ...], labels: tuple[str, ...], domain: str, _results: Sequence[Result]
+) -> dict[str, pd.DataFrame]:
+    return agreement_tables(_results, labels, domain)
+
+
+def choose(workspace: Workspace, jobs: list[Job], kind: str) -> list[Job]:
+    """Draw the choice of runs: those on the data in use to begin with, and those that have ended since."""
+    labels = say.run_labels(jobs)
+    by_id = {job.id: job for job in jobs}
+    dataset = workspace.dataset
+    wanted = (dataset.data if dataset else jobs[-1].problem).fingerprint
+    alike = [job.id for job in jobs if job.problem.fingerprint == wanted]
+    if len(alike) < 2:
+        alike = list(by_id)
+    key, offered = f"compare_runs_{kind}", f"compare_offered_{kind}"
+    kept, before = st.session_state.get(key), st.session_state.get(offered)
+    st.session_state[offered] = (wanted, alike)
+    if kept is not None and before is not None and before[0] == wanted:
+        new = [job_id for job_id in alike if job_id not in before[1]]
+        still = [job_id for job_id in kept if job_id in by_id]  # a run may have been removed since
+        room = max(MOST_RUNS - len(still), 0)
+        st.session_state[key] = [*still, *(new[-room:] if room else [])]
+    else:
+        st.session_state[key] = alike[-MOST_RUNS:]
+    chosen = st.multiselect(
+        "Runs",
+        list(by_id),
+        format_func=lambda job_id: labels.get(job_id, job_id),
+        max_selections=MOST_RUNS,
+        key=key,
+        persist_state="session",
+    )
+    return [by_id[job_id] for job_id in by_id if job_id in chosen]
+
+
+@contain_failure()
+def curves(jobs: list[Job], model: str, note: str) -> None:
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.subheader("Curves", anchor=False)
+        x = choose_axis("compare_x", jobs)
+    if note:
+        st.caption(note)
+    draw_curves(jobs, x, key="compare_curves", of="compare", first=model)
+
+
+@contain_failure("table")
+def scores(table: ComparisonTable) -> None:
+    st.subheader("Scores", anchor=False)
+    for note in table.notes:
+        st.caption(note)
+
+    def marks(_: pd.DataFrame) -> pd.DataFrame:
+        return table.best.map(lambda best: "background-color: #D7EAF6; font-weight: 600" if best else "")
+
+    shown = table.frame.style.format(table.formats, na_rep="–").apply(marks, axis=None)
+    st.dataframe(shown, key="compare_table", height=38 + 35 * len(table.frame), placeholder="–")
+    if table.best.to_numpy().any():
+        st.caption(
+            "Shaded: the best of the values that may be held against each other. Log likelihoods in nats."
+        )
+
+
+@contain_failure("part of the page")
+def memberships(runs: ComparedRuns, model: str) -> None:
+    """Draw how alike the clusterings of the model's objects are, and where the objects of one run are in another."""
+    domains = model_row(model).clusterings
+    pages, results, labels = pages_of_model(model), runs.results, runs.labels
+    _, parts = pages.parts
+    apart = {result.problem.settings.model for result in results} - {model}
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.subheader("How alike the clusterings are", anchor=False)
+        domain = next(iter(domains))
+        if len(domains) > 1:
+            domain = st.segmented_control(
+                "Objects", list(domains), format_func=lambda name: domains[name].capitalize(), default=domain,
+                required=True, key="compare_domain", label_visibility="collapsed",
+            )  # fmt: skip
+    by = "A run with one clustering has it on both sides. " if apart else pages.clustered_by
+    st.caption(
+        f"{by}1: the same {parts}, whatever their numbers. Adjusted Rand index: 0 is what chance would "
+        "give. Normalised mutual information: 0 when one clustering tells nothing of the other."
+    )
+    tables = agreements_of(runs.keys, tuple(labels), domain, results)
+    with st.container(key="agreement"):
+        for measure, values in tables.items():
+            with contain_failure():
+                st.plotly_chart(
+                    agreement_figure(values, measure), key=f"agreement_{measure}", theme=None, config=STILL
+                )
+    what = "objects" if len(domains) > 1 else domains[domain]
+    st.subheader(f"Where the {what} go", anchor=False)
+    one, other = choose_pair("pair", labels)
+    pair = (clusters_of(results[one], domain), clusters_of(results[other], domain))
+    names = (labels[one], labels[other])
+    flows, counts = st.tabs(["Flow", "Table"])
+    with flows, contain_failure():
+        st.plotly_chart(alluvial_figure(*pair, names), key="alluvial", theme=None, config=STILL)
+    with counts, contain_failure():
+        st.plotly_chart(contingency_figure(*pair, names), key="contingency", theme=None, config=STILL)
+
+
+def show_compare() -> None:
+    """Draw the page."""
+    workspace = current()
+    st.title("Compare", anchor=False)
+    # What is shown on one page may be compared: those of the data in use, or else of the newest run.
+    model = model_in_use(workspace) or (
+        pages_of_run(workspace.jobs[-1]).model if workspace.jobs else next(iter(all_model_pages()))
+    )
+    pages = pages_of_model(model)
+    alike = models_on(pages.answer.path)
+    finished = [
+        job for job in jobs_of(workspace, *alike) if job.inspect().verdict is not None and answer(job)
+    ]
+    if len(finished) < 2:
+        too_few(workspace, model, len(finished))
+        st.stop()
+    st.html(STYLE)
+    chosen = choose(workspace, finished, alike[0])
+    if len(chosen) < 2:
+        st.info("Choose two runs or more.", icon=":material/compare_arrows:")
+        st.stop()
+    names = say.run_labels(finished)
+    labels = [names[job.id] for job in chosen]
+    results = [result for job in chosen if (result := answer(job)) is not None]
+    runs = ComparedRuns(tuple(map(key_of, chosen, results)), chosen, results, labels)
+    table = comparison_table(results, labels)
+    if not table.same_data:
+        st.warning(table.notes[0], icon=":material/warning:")
+    curves(chosen, model, table.notes[0] if table.same_data and not table.same_split else "")
+    scores(table)
+    pages.compare(runs)
+    if table.same_data and model_row(model).clusterings and same_documents(results):
+        # Where there are runs with one clustering and with two, the two sides can be told apart.
+        of = sorted({job.problem.settings.model for job in chosen}, key=alike.index)
+        memberships(runs, of[0])

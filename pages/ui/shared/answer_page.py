@@ -1,0 +1,67 @@
+"""The beginning of every page that shows a run's answer: its title, the choice of a run, and how it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import PurePath
+from typing import Any
+
+import streamlit as st
+
+from acvb_core.engine.job import Job
+from acvb_core.engine.result import Result
+from acvb_core.engine.snapshot import MOTION
+from pages.ui.shared import format as say
+from pages.ui.shared.empty import show_empty_answer
+from pages.ui.shared.model_pages import AnswerPage
+from pages.ui.shared.picking import pick
+from pages.ui.shared.workspace import current
+
+
+def open_answer(page: AnswerPage, style: str, first: Mapping[str, Any] | None = None) -> tuple[Job, Result]:
+    """Draw the title and the choice of a run; end the script where there is none.
+
+    Parameters
+    ----------
+    page : AnswerPage
+    style : str
+        Rules of style.
+    first : mapping, optional
+        Widgets and what they show first of another run.
+
+    Returns
+    -------
+    tuple of Job and Result
+        The run chosen, and its answer so far.
+    """
+    workspace = current()
+    st.title(page.title, anchor=False)
+    st.html(style)
+    job, result = pick(workspace, page, show_empty_answer)
+    shown = f"{PurePath(page.path).stem}_shown"
+    if st.session_state.get(shown) != job.id:
+        st.session_state[shown] = job.id
+        st.session_state.update(first or {})
+    return job, result
+
+
+def show_heading(job: Job, result: Result, parts: str) -> None:
+    """Draw how a run stands and, in one line, its data, what it has found, and how far it is."""
+    seen, last, data = job.inspect(), result.snapshot, result.problem.data
+    state, settled = say.state_of(job, seen), None if seen.snapshot is None else seen.snapshot.settled
+    progress = say.epochs(last.passes) if result.problem.row.streams else say.count(last.sweep, "sweep")
+    facts = [data.name, data.size_text, parts, progress]
+    if settled is not None:
+        facts.insert(0, MOTION[settled])
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="heading"):
+        st.badge(state.text, icon=state.icon, color=state.colour, help=state.meaning)
+        st.text(" · ".join(facts), width="content")
+
+
+def show_parts(key: str, parts: Mapping[str, Callable[[], None]]) -> None:
+    """Draw the choice of a part of the page, the first one to begin with, and that part."""
+    names = list(parts)
+    chosen = st.segmented_control(
+        "Part of the page", names, default=names[0], required=True, key=key, label_visibility="collapsed"
+    )
+    parts[chosen]()

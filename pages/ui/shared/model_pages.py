@@ -1,0 +1,288 @@
+"""The pages of a model: everything that the app shows of one model and not of another.
+
+Each model has a folder beside this one. Its module `model_pages` lists, as MODEL_PAGES, the pages of the models in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from acvb_core.core.rows import Method
+from acvb_core.engine.job import Job
+from acvb_core.registry import MODELS
+from pages.ui.shared.dataset_summary import DatasetSummary
+from pages.ui.shared.words import ModelWords
+
+if TYPE_CHECKING:
+    from pages.ui.shared.compared_runs import ComparedRuns
+    from pages.ui.shared.workspace import Dataset, Workspace
+    from pages.ui.upload.reader import Reader
+
+
+class Demonstration(NamedTuple):
+    """Runs on a sample that one press of a button starts.
+
+    Attributes
+    ----------
+    sample : str
+    methods : tuple of str
+    values : mapping
+        Settings that differ from the defaults.
+    label, help, key : str
+        Of the button.
+    """
+
+    sample: str
+    methods: tuple[str, ...]
+    values: Mapping[str, Any]
+    label: str
+    help: str
+    key: str
+
+
+class AnswerPage(NamedTuple):
+    """The page that shows what a run has found; several models may share one.
+
+    Attributes
+    ----------
+    path : str
+        The script, from the folder of app.py.
+    title, icon : str
+    step : str
+        One sentence on the Home page.
+    start : str
+        One sentence about what a run on such data will show, where there is none yet.
+    needs : str
+        One sentence about the data that it takes, where others are in use.
+    first : str
+        What it shows and what to do first, where no data are in use.
+    """
+
+    path: str
+    title: str
+    icon: str
+    step: str
+    start: str
+    needs: str
+    first: str
+
+    @property
+    def link_label(self) -> str:
+        """The label of a link to the page: "See the blocks"."""
+        return f"See the {self.title.lower()}"
+
+
+class FurtherPage(NamedTuple):
+    """A page of one model, beside the one that shows its answers."""
+
+    path: str
+    title: str
+    icon: str
+
+
+class HeldOutScore(NamedTuple):
+    """The held-out score on a run's card: its name, its field, and the function that writes it."""
+
+    name: str
+    field: str
+    write: Callable[[float], str]
+
+
+class WholeObjects(NamedTuple):
+    """The choice between holding out a part of every object and holding out whole objects.
+
+    Attributes
+    ----------
+    one : str
+        An object: "document".
+    choices : (str, str)
+        A part of every object, and whole objects.
+    help : str
+        Of the choice.
+    usual_share : float
+    most : int
+        The largest number of objects that are held out.
+    scored : str
+        One sentence about how they are scored.
+    """
+
+    one: str
+    choices: tuple[str, str]
+    help: str
+    usual_share: float
+    most: int
+    scored: str
+
+
+class HeldOut(NamedTuple):
+    """The part of the data that new runs hold out.
+
+    Attributes
+    ----------
+    of : str
+        What the share is taken of: "the known entries".
+    usual_share : float
+    about : str
+        Put before their number where it is not exact.
+    most : int or None
+        The largest number; None: no limit.
+    whole : WholeObjects or None
+        Whole objects, which may be held out instead.
+    """
+
+    of: str
+    usual_share: float = 0.1
+    about: str = ""
+    most: int | None = None
+    whole: WholeObjects | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelPages:
+    """Everything that the pages show of one model.
+
+    Attributes
+    ----------
+    model : str
+        Name in the registry.
+    data_name, group : str
+        The kind of data, for a question ("A relation") and for a list ("Relation").
+    parts : (str, str)
+        What a run finds, one and many.
+    answer : AnswerPage
+    icon : str
+        Of a link to a run's answer; empty: that of the page.
+    promise, introduction : str
+        Home: an end of its title ("the topics in texts"), and some sentences, Markdown.
+    score : HeldOutScore
+    held_out : HeldOut
+    demonstration : Demonstration
+    words : ModelWords
+        Explanations.
+    files : str
+        The files that can be uploaded, Markdown.
+    summary : callable
+        Data -> DatasetSummary.
+    reader : Reader or None
+        The upload form of such data; None where another model's reads them.
+    compare : callable
+        Draws a section of the Compare page.
+    clustered_by : str
+        One sentence on that page about how its objects are clustered.
+    usual, usual_on_disk : tuple of str
+        Methods that are chosen to begin with, of data in memory and on disk; the first is the one to start with.
+    less_memory : str
+        One sentence about methods that need less memory.
+    way, short_way : str
+        The choice of this model, where several are for the data, and its name in a run's name.
+    start_from : callable or None
+        (workspace, data set, chosen methods) -> StartChoice: draws the choice of trained parts that runs start from.
+    tuning : callable or None
+        (workspace, data set): draws the search for the best settings of a method.
+    further : tuple of FurtherPage
+    """
+
+    model: str
+    data_name: str
+    group: str
+    parts: tuple[str, str]
+    answer: AnswerPage
+    icon: str = ""
+    promise: str = ""
+    introduction: str
+    score: HeldOutScore
+    held_out: HeldOut
+    demonstration: Demonstration
+    words: ModelWords
+    files: str
+    summary: Callable[[Any], DatasetSummary]
+    reader: Reader | None = None
+    compare: Callable[[ComparedRuns], None]
+    clustered_by: str = ""
+    usual: tuple[str, ...]
+    usual_on_disk: tuple[str, ...] = ()
+    less_memory: str = ""
+    way: str = ""
+    short_way: str = ""
+    start_from: Callable[[Workspace, Dataset, Sequence[Method]], StartChoice] | None = None
+    tuning: Callable[[Workspace, Dataset], None] | None = None
+    further: tuple[FurtherPage, ...] = ()
+
+    @property
+    def answer_icon(self) -> str:
+        """The icon of a link to a run's answer."""
+        return self.icon or self.answer.icon
+
+    def write_sizes(self, effective_k: Mapping[str, int]) -> str:
+        """Return the number of clusters of each domain, or of topics, in digits."""
+        return " × ".join(f"{k:,}" for k in effective_k.values())
+
+    def write_parts(self, effective_k: Mapping[str, int]) -> str:
+        """Return the same with its unit: "7 × 6 clusters", "20 topics"."""
+        one, many = self.parts
+        single = list(effective_k.values()) == [1]
+        return f"{self.write_sizes(effective_k)} {one if single else many}"
+
+    def write_score(self, heldout: Any) -> str:
+        """Return the held-out score of a snapshot."""
+        return self.score.write(getattr(heldout, self.score.field))
+
+
+class StartChoice(NamedTuple):
+    """What new runs start from.
+
+    Attributes
+    ----------
+    trained : Any
+        Trained parts of an earlier run, as a problem takes them; None: runs start anew.
+    values : mapping
+        Settings that follow from them.
+    methods : list of Method
+        The chosen methods that can start so.
+    """
+
+    trained: Any
+    values: Mapping[str, Any]
+    methods: list[Method]
+
+
+@cache
+def all_model_pages() -> dict[str, ModelPages]:
+    """Return the pages of each model by its name, in the registry's order."""
+    return {
+        row.name: import_module(f"pages.ui.{row.folder}.model_pages").MODEL_PAGES[row.name] for row in MODELS
+    }
+
+
+def pages_of_model(model: str) -> ModelPages:
+    """Return the pages of a model."""
+    return all_model_pages()[model]
+
+
+def pages_of_run(job: Job) -> ModelPages:
+    """Return the pages of a run's model."""
+    return pages_of_model(job.problem.settings.model)
+
+
+def answer_pages() -> dict[str, ModelPages]:
+    """Return the first model on each page that shows answers, by the path of the page."""
+    found: dict[str, ModelPages] = {}
+    for pages in all_model_pages().values():
+        found.setdefault(pages.answer.path, pages)
+    return found
+
+
+def models_on(page: str) -> tuple[str, ...]:
+    """Return the models whose answers are shown on a page."""
+    return tuple(name for name, pages in all_model_pages().items() if pages.answer.path == page)
+
+
+def group_by_model(jobs: Sequence[Job], first: str | None = None) -> dict[str, list[Job]]:
+    """Return jobs by their model, one model's before the others'."""
+    names = sorted(all_model_pages(), key=lambda name: name != first)
+    groups = {name: [job for job in jobs if job.problem.settings.model == name] for name in names}
+    return {name: jobs_of_model for name, jobs_of_model in groups.items() if jobs_of_model}
