@@ -121,7 +121,7 @@ def methods() -> pd.DataFrame:
                 "model": row.model,
                 "method": row.name,
                 "label": row.label,
-                "ends": row.converges_by(),
+                "ends": row.describe_convergence(),
                 "summary": row.summary,
                 "reference": row.reference,
                 "settings": ", ".join(f"{p.name}={p.default!r}" for p in row.parameters),

@@ -21,7 +21,7 @@ import numpy as np
 
 from acvb_core import fit
 from acvb_core.data.synthetic_mixtures import planted_features
-from acvb_core.engine.problem import pose
+from acvb_core.engine.problem import build_problem
 from acvb_core.engine.run import run as sweeps
 
 
@@ -70,7 +70,9 @@ def whole(options: argparse.Namespace) -> None:
 def seconds(objects: int, columns: int, features: int) -> float:
     """Return the median time of a plain sweep from random features, of which none dies yet."""
     table = planted_features(objects, columns, features, share=0.3, seed=0).table
-    problem = pose(table, "fab", {"k_max": features, "init": "random", "warmup": 10, "max_sweeps": 6})
+    problem = build_problem(
+        table, "fab", {"k_max": features, "init": "random", "warmup": 10, "max_sweeps": 6}
+    )
     times = [0.0]
     times += [snapshot.cpu_seconds for snapshot in sweeps(problem)]
     return statistics.median(np.diff(times)[1:])

@@ -29,7 +29,7 @@ from acvb_core import fit
 from acvb_core.data.relation import Network, Relation
 from acvb_core.data.split import hold_out
 from acvb_core.data.synthetic import synth2
-from acvb_core.engine.problem import pose
+from acvb_core.engine.problem import build_problem
 from acvb_core.engine.threads import one_thread
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.models.irm.state import block_counts
@@ -78,7 +78,9 @@ def from_truth(
     case: str, relation: Relation, truth: Truth, sweeps: int = 100, **options: Any
 ) -> dict[str, Any]:
     """Sweep CVB0 from the planted groups, without moves."""
-    problem = pose(relation, "cvb0", {"merge": False, "split": False} | options.pop("values", {}), **options)
+    problem = build_problem(
+        relation, "cvb0", {"merge": False, "split": False} | options.pop("values", {}), **options
+    )
     inference: Any = problem.inference
     with one_thread():
         state = inference.init(np.random.default_rng(0))

@@ -27,7 +27,7 @@ import numpy as np
 
 import acvb_core
 from acvb_core.data.disk_corpus import DiskCorpus, Shard
-from acvb_core.engine.problem import pose
+from acvb_core.engine.problem import build_problem
 from acvb_core.engine.run import run as sweeps
 
 PIECE = 20_000
@@ -99,7 +99,7 @@ def one_pass(folder: Path, method: str, k: int, values: dict[str, Any]) -> None:
     warm = acvb_core.load_sample("bars").corpus
     acvb_core.fit(warm, method, k=3, epochs=1.0)  # compiled before memory and time are looked at
     watch = Watch()
-    problem = pose(corpus, method, {"k": k, "epochs": 1.0, **values}, heldout_documents=0.001)
+    problem = build_problem(corpus, method, {"k": k, "epochs": 1.0, **values}, heldout_documents=0.001)
     history = [(0.0, 0.0, 0.0)]
     last = None
     for last in sweeps(problem):
@@ -140,7 +140,7 @@ def over_vocabulary(documents: int, k: int, length: int, repeats: int, methods: 
             for repeat in range(repeats + 1):
                 for v, corpus in corpora.items():
                     # One window of 20,000 documents, as in any large corpus: each copies the topics once.
-                    problem = pose(corpus, method, {"k": k, "epochs": 1.0, "window": documents})
+                    problem = build_problem(corpus, method, {"k": k, "epochs": 1.0, "window": documents})
                     last = list(sweeps(problem))[-1]
                     begun = time.process_time()
                     problem.inference.init(np.random.default_rng(0))

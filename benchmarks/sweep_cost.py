@@ -20,7 +20,7 @@ import time
 import numpy as np
 
 from acvb_core.data.synthetic import large_relation
-from acvb_core.engine.problem import pose
+from acvb_core.engine.problem import build_problem
 from acvb_core.engine.threads import one_thread
 from acvb_core.evaluate.agreement import agreement
 
@@ -75,13 +75,13 @@ def main() -> None:
     rng = np.random.default_rng(0)
     right = rng.random((options.cols, options.clusters))
     left = rng.random((options.rows, options.clusters))
-    problem = pose(
+    problem = build_problem(
         relation,
         options.method,
         {"k_rows": options.clusters, "k_cols": options.clusters, "init": options.init},
     )
     with one_thread():
-        warm = pose(large_relation(200, 300, 5000, 3, 3, 0).relation, options.method)
+        warm = build_problem(large_relation(200, 300, 5000, 3, 3, 0).relation, options.method)
         state = warm.inference.init(rng)
         warm.inference.sweep(state, rng)
         products, sweeps = [], []

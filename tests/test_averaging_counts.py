@@ -16,7 +16,7 @@ from acvb_core.core.protocols import (
     Posterior,
     Responsibilities,
     SweepInfo,
-    Unaveraged,
+    UnaveragedMethod,
     no_checkpoint,
 )
 from acvb_core.data.synthetic_mixtures import planted_topics
@@ -35,7 +35,7 @@ def counts_of(q: np.ndarray) -> dict[str, np.ndarray]:
     return {"documents": by_document, "words": by_word}
 
 
-class ScriptedTopics(Unaveraged):
+class ScriptedTopics(UnaveragedMethod):
     """Responsibilities written down beforehand, of which a posterior has the counts alone, in one working array."""
 
     def __init__(self, scripts: list[tuple[np.ndarray, np.ndarray | None]]) -> None:

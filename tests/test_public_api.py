@@ -53,7 +53,7 @@ def test_the_import_is_light() -> None:
 def test_methods_are_the_registrys() -> None:
     frame = acvb_core.methods()
     assert list(frame["method"]) == [row.name for row in METHODS]
-    assert list(frame["ends"]) == [row.converges_by() for row in METHODS]
+    assert list(frame["ends"]) == [row.describe_convergence() for row in METHODS]
     size = {"irm": "k_rows=20", "network": "k_rows=20", "lda": "k=20", "lfm": "k_max=0"}
     assert set(frame["model"]) == set(size)
     assert all(size[model] in text for model, text in zip(frame["model"], frame["settings"], strict=True))

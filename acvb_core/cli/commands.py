@@ -18,7 +18,7 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.core.rows import ModelRow
 from acvb_core.data.report import plural
 from acvb_core.engine import fitting
-from acvb_core.engine.problem import Problem, pose
+from acvb_core.engine.problem import Problem, build_problem
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
 from acvb_core.engine.snapshot import Verdict
@@ -43,7 +43,7 @@ def _fit(arguments: argparse.Namespace, kept: ExitStack) -> int:
     method = arguments.method or _usual_methods(arguments)[0]
     source, values = loaded(arguments, [method], [arguments.seed], kept, start)
     out = make_folder(arguments.out)
-    problem = pose(
+    problem = build_problem(
         source.data,
         method,
         values,
@@ -65,7 +65,7 @@ def _fit(arguments: argparse.Namespace, kept: ExitStack) -> int:
     removed = [] if out is None else write(result, arguments, out)
     shown = result_json if arguments.json else result_text
     sys.stdout.write(shown(result, lines, out, removed))
-    return INTERRUPTED if result.stopped else 0
+    return INTERRUPTED if result.was_stopped else 0
 
 
 def _added(problem: Problem, source: Source) -> list[str]:

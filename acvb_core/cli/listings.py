@@ -21,7 +21,7 @@ def methods(arguments: argparse.Namespace) -> int:
                 "model": row.model,
                 "method": row.name,
                 "label": row.label,
-                "ends": row.converges_by(),
+                "ends": row.describe_convergence(),
                 "summary": row.summary,
                 "reference": row.reference,
                 "streams": row.streams,
@@ -36,7 +36,7 @@ def methods(arguments: argparse.Namespace) -> int:
     else:
         parts = []
         for model in MODELS:
-            lines = [(row.name, row.converges_by(), row.summary) for row in methods_of(model.name)]
+            lines = [(row.name, row.describe_convergence(), row.summary) for row in methods_of(model.name)]
             listed = table(("method", "ends by", "summary"), lines)
             parts.append(
                 f"{model.label} (--model {model.name}): {model.data}\n\n{listed}{_streaming(model.name)}"
@@ -57,7 +57,7 @@ def methods_markdown() -> str:
             "|---|---|---|---|",
         ]
         lines += [
-            f"| `{row.name}` | {row.converges_by()} | {row.summary} | {row.reference} |"
+            f"| `{row.name}` | {row.describe_convergence()} | {row.summary} | {row.reference} |"
             for row in methods_of(model.name)
         ]
         parts.append("\n".join(lines) + f"\n{_streaming(model.name, '`')}")

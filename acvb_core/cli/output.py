@@ -247,22 +247,22 @@ def _ending(result: Result) -> str:
         )
     if row.monitored is None and result.verdict is Verdict.MAX_SWEEPS:
         return f"did its {sweeps}"
-    settled = result.snapshot.settled
+    settled = result.snapshot.has_settled
     motion = "" if settled is None else f", {MOTION[settled]}"
-    return f"{_ENDED[result.verdict]} after {sweeps}{motion}; judged by: {row.converges_by()}"
+    return f"{_ENDED[result.verdict]} after {sweeps}{motion}; judged by: {row.describe_convergence()}"
 
 
 def _race(result: Result) -> list[tuple[str, str]]:
     """Return which restart this is, and what all of them cost; nothing where there was one."""
-    standing, table = result.standing, result.race
-    if standing is None or table is None:
+    race_report, table = result.race_report, result.race
+    if race_report is None or table is None:
         return []
-    first = standing.first_seed
-    what = "won by" if standing.decided else "stopped, led by"
+    first, last = race_report.first_seed, race_report.first_seed + race_report.restarts - 1
+    what = "won by" if race_report.is_decided else "stopped, led by"
     return [
         (
             "race",
-            f"{what} seed {standing.leader} of {first} to {first + standing.restarts - 1}; {table['sweeps'].sum():,} "
+            f"{what} seed {race_report.leader} of {first} to {last}; {table['sweeps'].sum():,} "
             f"sweeps and {table['cpu_seconds'].sum():.2f} s of CPU in all",
         )
     ]

@@ -59,8 +59,8 @@ class Progress:
         parts.append(_how_far(problem, snapshot))
         if snapshot.verdict:
             parts.append(str(snapshot.verdict))
-        if snapshot.settled is not None:
-            parts.append(MOTION[snapshot.settled])
+        if snapshot.has_settled is not None:
+            parts.append(MOTION[snapshot.has_settled])
         for name, value in (
             ("bound", snapshot.lower_bound),
             ("pseudo-LOO", snapshot.pseudo_loo),

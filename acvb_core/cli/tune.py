@@ -14,7 +14,7 @@ from acvb_core.cli.source import chosen_models
 from acvb_core.core.errors import ParameterError
 from acvb_core.engine.run import StopRun
 from acvb_core.engine.trials import Tuning
-from acvb_core.engine.tuning import plan, search
+from acvb_core.engine.tuning import plan_search, search
 from acvb_core.registry import METHODS
 from acvb_core.store.csv_text import csv_text
 
@@ -29,7 +29,7 @@ def _tune(arguments: argparse.Namespace, kept: ExitStack) -> int:
     _check_model(arguments)
     source, values = loaded(arguments, [arguments.method], [arguments.seed], kept)
     out = make_folder(arguments.out)
-    what = plan(
+    what = plan_search(
         source.data,
         arguments.method,
         arguments.trials,

@@ -89,7 +89,7 @@ class Parameter:
         return f"at least {self.low:g}" if self.low is not None else "any number"
 
 
-def checked(parameters: Iterable[Parameter], given: Mapping[str, Any], owner: str) -> dict[str, Value]:
+def check_values(parameters: Iterable[Parameter], given: Mapping[str, Any], owner: str) -> dict[str, Value]:
     """Return a value for every parameter: the given one, checked, or the default.
 
     Raises

@@ -192,7 +192,7 @@ class Phase(NamedTuple):
     mean_change: float | None = None
 
 
-class Unaveraged:
+class UnaveragedMethod:
     """The parts of `Inference` that are the same for every method without a running mean."""
 
     def posterior(self, state: Any) -> Posterior:
@@ -262,7 +262,7 @@ class Model(Protocol):
         """Return the scores (a `score_type`) of what `predict` gave, or of the mean of several."""
         ...
 
-    def completed(self, posterior: Posterior) -> Posterior:
+    def complete_posterior(self, posterior: Posterior) -> Posterior:
         """Return the posterior with what a method did not keep of it, where that can be worked out."""
         ...
 

@@ -11,12 +11,12 @@ from typing import Any, Literal
 from acvb_core.core.averaging import BURN_IN_CAP
 from acvb_core.core.display import ModelDisplay
 from acvb_core.core.errors import ParameterError
-from acvb_core.core.parameters import Parameter, Value, checked
+from acvb_core.core.parameters import Parameter, Value, check_values
 from acvb_core.core.protocols import Inference, Model
 
 Monitored = Literal["lower_bound", "pseudo_loo", "mean_change"]
 #: What restarts may race by: the bound of the data they learn from, or what they say of data they have not seen.
-RacedBy = Literal["lower_bound", "heldout"]
+RaceCriterion = Literal["lower_bound", "heldout"]
 Values = dict[str, Any]
 
 
@@ -66,7 +66,7 @@ class Method:
     streams : bool
         Takes the data piece by piece, so that they need not be in memory; a sweep is a window of them, and a run is
         as long as its `epochs`.
-    goes_on : callable or None
+    build_from : callable or None
         (data, values, trained) -> Inference that begins with what was trained before; None where it cannot.
     tuned : tuple of Range
         Parameters worth tuning, and where.
@@ -85,15 +85,15 @@ class Method:
     averaged: bool = False
     sampled: bool = False
     streams: bool = False
-    goes_on: Callable[[Any, Values, Any], Inference] | None = None
+    build_from: Callable[[Any, Values, Any], Inference] | None = None
     tuned: tuple[Range, ...] = ()
     bound_per: str = ""
 
     def values(self, given: Values) -> dict[str, Value]:
         """Return a checked value for every parameter, defaults for those not given."""
-        return checked(self.parameters, given, f"method {self.name!r}")
+        return check_values(self.parameters, given, f"method {self.name!r}")
 
-    def converges_by(self) -> str:
+    def describe_convergence(self) -> str:
         """Return in words how a run of this method ends."""
         how, per = ("change", f" per {self.bound_per}") if self.bound_per else ("relative change", "")
         return {
@@ -178,7 +178,7 @@ class ModelRow:
     streamed: type | None = None
     hold_out_documents: Callable[[Any, float, int], Any] | None = None
     bound_unit: Callable[[Any], float] | None = None
-    raced_by: RacedBy = "lower_bound"
+    raced_by: RaceCriterion = "lower_bound"
     observed: Callable[[Any], int] | None = None
     unit: tuple[str, str] = ("entry", "entries")
     tiny: Callable[[], tuple[Any, Values]] | None = None

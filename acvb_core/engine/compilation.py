@@ -114,13 +114,13 @@ def _run_tiny(model: ModelRow, row: Method, choices: Values, goes_on: bool) -> N
         split = model.hold_out(data, share, 0)
         inference = row.build(split.train, values)
         posterior = _evaluate(model, inference, split, _SWEEPS)
-        if goes_on and row.goes_on is not None:
+        if goes_on and row.build_from is not None:
             corpus = split.train
             trained = TrainedTopics(
                 posterior, corpus.vocabulary, corpus.frequencies.astype(np.float64), float(corpus.n_documents),
                 corpus.name, row.name, values=values,
             )  # fmt: skip
-            _evaluate(model, row.goes_on(corpus, values, trained), split, 2)
+            _evaluate(model, row.build_from(corpus, values, trained), split, 2)
 
 
 def _begin_to_average(row: Method) -> Values:

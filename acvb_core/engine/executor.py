@@ -28,7 +28,7 @@ class Executor:
             self._waiting.append((work, name))
         self._start_next()
 
-    def stepping_aside(self) -> AbstractContextManager[None]:
+    def yield_place(self) -> AbstractContextManager[None]:
         """Leave the caller's place to whoever waits, while it has nothing to compute.
 
         It goes on at once afterwards, beside whoever took the place.

@@ -12,13 +12,13 @@ from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.engine.compilation import compile_for
 from acvb_core.engine.free_memory import refuse_too_large
 from acvb_core.engine.history import History
-from acvb_core.engine.problem import Problem, check_method, memory_needed, pose
+from acvb_core.engine.problem import Problem, build_problem, check_method, memory_needed
 from acvb_core.engine.race import race
+from acvb_core.engine.race_report import RaceReport
 from acvb_core.engine.reading import read_data
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun, run
 from acvb_core.engine.snapshot import Snapshot
-from acvb_core.engine.standing import Standing
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.registry import method_row, model_for, model_row
 
@@ -98,7 +98,7 @@ def fit(
     >>> str(result.verdict)
     'CONVERGED'
     """
-    problem = pose(
+    problem = build_problem(
         read_data(data, model, [method]), method, values, model=model, seed=seed, heldout=heldout,
         heldout_seed=heldout_seed, restarts=restarts, heldout_documents=heldout_documents, start=start,
         check_memory=check_memory,
@@ -111,7 +111,7 @@ def solve(problem: Problem, watch: Watcher | None = None, checkpoint: Checkpoint
     problem.refuse_too_large()  # nobody should wait for the compiler first
     announce = getattr(watch, "compiling", None)
     compile_for(problem, lambda: announce(problem) if announce else None)
-    problem, history, last, standing = _raced(problem, watch, checkpoint)
+    problem, history, last, race_report = _run_race(problem, watch, checkpoint)
     if last is None or last.verdict is None:
         for snapshot in run(problem, resume=last, checkpoint=checkpoint):
             history.append(snapshot)
@@ -121,22 +121,27 @@ def solve(problem: Problem, watch: Watcher | None = None, checkpoint: Checkpoint
     if last is None:
         raise StopRun
     cap = problem.max_sweeps
-    return Result(problem, history, last.kept(), max_sweeps=cap, standing=standing)
+    return Result(problem, history, last.release_state(), max_sweeps=cap, race_report=race_report)
 
 
-def _raced(
+def _run_race(
     problem: Problem, watch: Watcher | None, checkpoint: Checkpoint
-) -> tuple[Problem, History, Snapshot | None, Standing | None]:
+) -> tuple[Problem, History, Snapshot | None, RaceReport | None]:
     """Return what a race leaves to be gone on with; the problem as it is, and nothing, where there is none."""
     history = History()
     last: Snapshot | None = None
-    standing: Standing | None = None
-    for lap in race(problem, checkpoint=checkpoint):
-        if lap.swept is None:
-            problem, history, last, standing = lap.problem, lap.history, lap.snapshot, lap.standing
+    race_report: RaceReport | None = None
+    for update in race(problem, checkpoint=checkpoint):
+        if update.swept is None:
+            problem, history, last, race_report = (
+                update.problem,
+                update.history,
+                update.snapshot,
+                update.race_report,
+            )
         elif watch is not None:
-            watch(*lap.swept)
-    return problem, history, last, standing
+            watch(*update.swept)
+    return problem, history, last, race_report
 
 
 def compare(
@@ -171,7 +176,7 @@ def compare(
     results: list[Result] = []
     named = [methods] if isinstance(methods, str) else list(methods)
     data = read_data(data, options.get("model"), named)
-    for method, chosen in _chosen(data, named, options):
+    for method, chosen in _split_options(data, named, options):
         for seed in seed_list:
             try:
                 results.append(fit(data, method, seed=seed, watch=watch, checkpoint=checkpoint, **chosen))
@@ -179,7 +184,7 @@ def compare(
                 if not results:
                     raise
                 return Comparison(results)
-            if results[-1].stopped:
+            if results[-1].was_stopped:
                 return Comparison(results)
     return Comparison(results)
 
@@ -187,7 +192,9 @@ def compare(
 _RUN_OPTIONS = {"model", "heldout", "heldout_seed", "restarts", "heldout_documents", "start", "check_memory"}
 
 
-def _chosen(data: Any, methods: list[str], options: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+def _split_options(
+    data: Any, methods: list[str], options: dict[str, Any]
+) -> list[tuple[str, dict[str, Any]]]:
     """Return each method with its own options; what is wrong with one of them is no reason to lose another's run."""
     model = model_row(options.get("model") or model_for(data).name)
     model.accept(data)
@@ -223,8 +230,8 @@ class Comparison:
     def table(self) -> pd.DataFrame:
         """Return one row a run: verdict, settled, sweeps, seconds, bound, pseudo leave-one-out, scores, clusters.
 
-        Missing where a model or method has no such score; settled as `Snapshot.settled`. All of it is the run's own;
-        where it won a race, race_sweeps and race_cpu_seconds are those of all entrants.
+        Missing where a model or method has no such score; settled as `Snapshot.has_settled`. All of it is the run's
+        own; where it won a race, race_sweeps and race_cpu_seconds are those of all entrants.
         """
         table = pd.DataFrame([comparison_row(result) for result in self.results])
         return table.astype({"lower_bound": "float64", "pseudo_loo": "float64", "settled": "boolean"})
@@ -244,7 +251,7 @@ def comparison_row(result: Result) -> dict[str, Any]:
         "method": result.problem.row.label,
         "seed": result.problem.settings.seed,
         "verdict": str(result.verdict),
-        "settled": last.settled,
+        "settled": last.has_settled,
         "sweeps": last.sweep,
         "passes": last.passes,
         "cpu_seconds": last.cpu_seconds,

@@ -114,7 +114,7 @@ class Handle(ABC, Generic[Seen]):
 
     def _checkpoint(self) -> None:
         if not self._go.is_set():
-            with self._executor.stepping_aside():
+            with self._executor.yield_place():
                 self._go.wait()
         if self._stop.is_set():
             raise StopRun

@@ -10,10 +10,10 @@ from acvb_core.engine.handle import Handle, Published, Status
 from acvb_core.engine.history import History
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.race import race
+from acvb_core.engine.race_report import RaceReport
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import run
 from acvb_core.engine.snapshot import Snapshot, Verdict
-from acvb_core.engine.standing import Standing
 from acvb_core.engine.stopping import worst_case_sweeps
 
 
@@ -41,7 +41,7 @@ class Inspection:
         Of the run that the snapshot is of.
     history : History
         … and its diagnostics, those of the snapshot included.
-    standing : Standing or None
+    race_report : RaceReport or None
         Of the race of restarts that is on, or that the run came out of.
     """
 
@@ -54,7 +54,7 @@ class Inspection:
     seconds_left: float | None
     problem: Problem
     history: History
-    standing: Standing | None
+    race_report: RaceReport | None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -64,7 +64,7 @@ class _Published(Published):
     problem: Problem
     history: History
     snapshot: Snapshot | None = None
-    standing: Standing | None = None
+    race_report: RaceReport | None = None
 
 
 class Job(Handle[_Published]):
@@ -85,7 +85,7 @@ class Job(Handle[_Published]):
         job._max_sweeps = result.max_sweeps
         job._published = _Published(
             problem=result.problem, history=result.diagnostics, status=Status.FINISHED, snapshot=result.snapshot,
-            standing=result.standing,
+            race_report=result.race_report,
         )  # fmt: skip
         job._ended.set()
         return job
@@ -101,27 +101,27 @@ class Job(Handle[_Published]):
         return self._published.history
 
     @property
-    def standing(self) -> Standing | None:
+    def race_report(self) -> RaceReport | None:
         """The race of restarts that is on, or that the run came out of; None where there is none."""
-        return self._published.standing
+        return self._published.race_report
 
     def inspect(self) -> Inspection:
         """Return where the job is now."""
         now = self._published
-        status, snapshot, standing = self._status(now.status), now.snapshot, now.standing
+        status, snapshot, race_report = self._status(now.status), now.snapshot, now.race_report
         rate = left = None
         if snapshot is not None and snapshot.sweep and snapshot.wall_seconds > 0:
             rate = snapshot.sweep / snapshot.wall_seconds
             to_come = max(self._max_sweeps - snapshot.sweep, 0)
-            if standing is not None and standing.rung is not None:
-                to_come = standing.sweeps_left
+            if race_report is not None and race_report.rung is not None:
+                to_come = race_report.sweeps_left
             elif now.problem.row.monitored == "mean_change" and snapshot.samples:
                 worst = worst_case_sweeps(now.problem.settings.values["tol"])
                 to_come = min(to_come, max(worst - snapshot.samples, 0))
             left = to_come / rate
         verdict = snapshot.verdict if snapshot is not None and not status.active else None
         return Inspection(
-            status, snapshot, verdict, now.error, self._max_sweeps, rate, left, now.problem, now.history, standing
+            status, snapshot, verdict, now.error, self._max_sweeps, rate, left, now.problem, now.history, race_report
         )  # fmt: skip
 
     def extend(self, sweeps: int) -> None:
@@ -164,7 +164,7 @@ class Job(Handle[_Published]):
             raise ValueError(
                 "the job has no result: it is still running, failed, or stopped before one sweep"
             )
-        return Result(seen.problem, seen.history, seen.snapshot, self._max_sweeps, seen.standing)
+        return Result(seen.problem, seen.history, seen.snapshot, self._max_sweeps, seen.race_report)
 
     def _do(self) -> None:
         if self._published.snapshot is None:
@@ -178,10 +178,10 @@ class Job(Handle[_Published]):
     def _race(self) -> Snapshot | None:
         """Let the restarts race, and return the winner's last snapshot; None where the run is the only one."""
         self._publish(Status.STARTING)
-        for lap in race(self.problem, checkpoint=self._checkpoint):
+        for update in race(self.problem, checkpoint=self._checkpoint):
             self._publish(
-                Status.RUNNING, problem=lap.problem, history=lap.history, snapshot=lap.snapshot,
-                standing=lap.standing,
+                Status.RUNNING, problem=update.problem, history=update.history, snapshot=update.snapshot,
+                race_report=update.race_report,
             )  # fmt: skip
         return self._published.snapshot
 
@@ -193,4 +193,4 @@ class Job(Handle[_Published]):
             self.problem, resume=last, max_sweeps=self._max_sweeps, checkpoint=self._checkpoint
         ):
             self.history.append(snapshot)
-            self._publish(Status.RUNNING, snapshot=snapshot.kept())
+            self._publish(Status.RUNNING, snapshot=snapshot.release_state())

@@ -14,7 +14,7 @@ from acvb_core.core.protocols import Inference, Model
 from acvb_core.core.rows import Method, ModelRow
 from acvb_core.data.report import plural
 from acvb_core.engine.free_memory import refuse_too_large
-from acvb_core.engine.standing import states_at_once
+from acvb_core.engine.race_report import states_at_once
 from acvb_core.models.lda.trained import checked_start
 from acvb_core.registry import method_row, methods_for, model_for, model_row
 
@@ -190,16 +190,16 @@ def _with_words_of(start: Any, data: Any) -> Any:
 
 
 def _build(row: Method, train: Any, values: dict[str, Any], start: Any) -> Inference:
-    if start is None or row.goes_on is None:
+    if start is None or row.build_from is None:
         return row.build(train, values)
-    return row.goes_on(train, values, start)
+    return row.build_from(train, values, start)
 
 
 def check_method(model: ModelRow, row: Method, data: Any, start: Any) -> None:
     """Raise ParameterError where a method cannot take data on disk, or cannot go on from topics."""
     if start is not None:
         checked_start(start)
-        if row.goes_on is None:
+        if row.build_from is None:
             raise ParameterError(f"method {row.name!r} cannot go on from trained topics; it begins anew.")
     if model.on_disk(data) and not row.streams:
         ready = ", ".join(one.name for one in methods_for(data, model.name))
@@ -238,7 +238,7 @@ def _check_something_is_left(row: ModelRow, data: Any, split: Any) -> None:
     )
 
 
-def pose(
+def build_problem(
     data: Any,
     method: str,
     values: Mapping[str, Any] | None = None,

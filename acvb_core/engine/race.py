@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.engine.history import History
 from acvb_core.engine.problem import Problem
-from acvb_core.engine.run import StopRun, run, scored, stopped
+from acvb_core.engine.race_report import Entrant, RaceReport, n_survivors
+from acvb_core.engine.run import StopRun, finish_stopped_run, run, score_run
 from acvb_core.engine.snapshot import Snapshot, Verdict
-from acvb_core.engine.standing import Entrant, Standing, survivors
 from acvb_core.engine.threads import one_thread
 
 #: Sweeps of the first rung. Methods that merge and split clusters have begun to by then: bounds before say little.
@@ -25,14 +25,14 @@ FIRST_RUNG = 20
 
 
 @dataclass(frozen=True)
-class Lap:
+class RaceUpdate:
     """What a race publishes after every sweep of an entrant, and once when it is over.
 
     Attributes
     ----------
     problem, history, snapshot
         Of the leader: its own settings, all its sweeps so far, the last of them.
-    standing : Standing
+    race_report : RaceReport
     swept : tuple of Problem and Snapshot, or None
         The entrant that has just done a sweep, and what came of it; None when the race is over.
     """
@@ -40,21 +40,21 @@ class Lap:
     problem: Problem
     history: History
     snapshot: Snapshot
-    standing: Standing
+    race_report: RaceReport
     swept: tuple[Problem, Snapshot] | None
 
 
 def race(
     problem: Problem, *, checkpoint: Checkpoint = no_checkpoint, first_rung: int = FIRST_RUNG
-) -> Iterator[Lap]:
-    """Yield a Lap after each sweep of any entrant; the last one, when one entrant is left, is of the winner.
+) -> Iterator[RaceUpdate]:
+    """Yield a RaceUpdate after each sweep of any entrant; the last one, when one entrant is left, is of the winner.
 
-    The winner is not run to its end: `run(lap.problem, resume=lap.snapshot)` does that, where it has no verdict yet.
+    The winner is not run to its end: `run(update.problem, resume=update.snapshot)` does that while it has no verdict.
 
     Parameters
     ----------
     problem : Problem
-        Its settings' `restarts` is the number of entrants, `seed` that of the first; no lap where it is 1.
+        Its settings' `restarts` is the number of entrants, `seed` that of the first; no update where it is 1.
     checkpoint : callable
         As for `run`; when it raises StopRun the race is over, and the leader so far is kept, with verdict STOPPED
         unless it had come to its end.
@@ -76,7 +76,7 @@ def race(
     """
     if problem.settings.restarts > 1:
         problem.refuse_too_large()
-        yield from _Race(problem, checkpoint, first_rung).laps()
+        yield from _Race(problem, checkpoint, first_rung).updates()
 
 
 class _Race:
@@ -93,7 +93,7 @@ class _Race:
         self.judged_by: str = problem.model_row.raced_by
         self.all_sweeps = _most_sweeps(len(self.racers), self.first_rung, self.cap)
 
-    def laps(self) -> Iterator[Lap]:
+    def updates(self) -> Iterator[RaceUpdate]:
         rung = self.first_rung
         try:
             while len(self.field) > 1:
@@ -104,15 +104,15 @@ class _Race:
         for racer in self.racers:
             if racer is not self.leader:
                 racer.let_go()
-        yield self._lap(None, None)
+        yield self._update(None, None)
 
-    def _heat(self, rung: int) -> Iterator[Lap]:
+    def _heat(self, rung: int) -> Iterator[RaceUpdate]:
         """Bring all who are in to a rung, and keep the better half; a loser goes as soon as it is known to be one."""
-        keep = survivors(len(self.field))
+        keep = n_survivors(len(self.field))
         there: list[_Racer] = []
         for racer in self.field:
             for _ in racer.sweeps_to(rung):
-                yield self._lap(rung, racer)
+                yield self._update(rung, racer)
             there = self._ranked([*there, racer])
             self.leader = there[0]
             if len(there) > keep:
@@ -133,10 +133,10 @@ class _Race:
     def _measured(self, racers: list[_Racer]) -> list[float]:
         return [racer.measured(self.judged_by, self.checkpoint) for racer in racers]
 
-    def _lap(self, rung: int | None, racer: _Racer | None) -> Lap:
+    def _update(self, rung: int | None, racer: _Racer | None) -> RaceUpdate:
         entrants = tuple(one.entrant for one in self.racers)
         left = 0 if rung is None else self.all_sweeps - sum(entrant.sweeps for entrant in entrants)
-        standing = Standing(
+        race_report = RaceReport(
             entrants,
             self.leader.entrant.seed,
             tuple(self.sizes),
@@ -146,7 +146,7 @@ class _Race:
             self.judged_by,
         )
         swept = None if racer is None else (racer.problem, racer.last)
-        return Lap(self.leader.problem, self.leader.history, self.leader.last, standing, swept)
+        return RaceUpdate(self.leader.problem, self.leader.history, self.leader.last, race_report, swept)
 
 
 class _Racer:
@@ -187,13 +187,13 @@ class _Racer:
                 value = self._evaluated(by, checkpoint)
             # Kept beside the run, whose own diagnostics are to be those it would have alone.
             self._measured[by] = math.nan if value is None else float(value)
-            self.entrant = self.entrant.judged(by, value)
+            self.entrant = self.entrant.with_criterion(by, value)
         return self._measured[by]
 
     def _evaluated(self, by: str, checkpoint: Checkpoint) -> float | None:
         model, last = self.problem.model, self.last
         if by == "heldout":
-            return _value(replace(last, heldout=scored(self.problem, last)), by)
+            return _value(replace(last, heldout=score_run(self.problem, last)), by)
         given = self.problem.inference.responsibilities(last.state)
         with one_thread():
             if by == "lower_bound":
@@ -215,13 +215,13 @@ class _Racer:
         if self.snapshot is None:
             raise StopRun
         if self.snapshot.verdict is None:
-            self._take(stopped(self.problem, self.snapshot))
+            self._take(finish_stopped_run(self.problem, self.snapshot))
 
     def _take(self, snapshot: Snapshot) -> None:
         self.history.append(snapshot)
         self.entrant = self.entrant.after(snapshot)
         self._measured = {}
-        self.snapshot = snapshot.kept()
+        self.snapshot = snapshot.release_state()
         if snapshot.verdict is not None:
             self._sweeps.close()
 
@@ -239,5 +239,5 @@ def _most_sweeps(n: int, first_rung: int, cap: int) -> int:
     total, before, rung = 0, 0, first_rung
     while n > 1:
         total += n * (rung - before)
-        before, rung, n = rung, min(2 * rung, cap), survivors(n)
+        before, rung, n = rung, min(2 * rung, cap), n_survivors(n)
     return total + cap - before

@@ -14,8 +14,8 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Posterior
 from acvb_core.engine.history import History
 from acvb_core.engine.problem import Problem
+from acvb_core.engine.race_report import RaceReport
 from acvb_core.engine.snapshot import Snapshot, Verdict
-from acvb_core.engine.standing import Standing
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class Result:
         The last one.
     max_sweeps : int
         Cap of the run, extensions included.
-    standing : Standing or None
+    race_report : RaceReport or None
         Of the race of restarts that this run came out of. All else here is the run's own: settings with its seed,
         sweeps, times.
     """
@@ -39,21 +39,21 @@ class Result:
     diagnostics: History
     snapshot: Snapshot
     max_sweeps: int
-    standing: Standing | None = None
+    race_report: RaceReport | None = None
 
     @property
     def race(self) -> pd.DataFrame | None:
         """The race of restarts that this run came out of, all that it cost included; None where there was none.
 
-        Columns: seed, sweeps, cpu_seconds, lower_bound, pseudo_loo, heldout, out_after (see `Standing.table`).
+        Columns: seed, sweeps, cpu_seconds, lower_bound, pseudo_loo, heldout, out_after (see `RaceReport.table`).
         """
         found = self._race
         return None if found is None else found.table()
 
     @property
-    def _race(self) -> Standing | None:
+    def _race(self) -> RaceReport | None:
         """The race with its leader as the run's last sweep left it."""
-        return None if self.standing is None else self.standing.with_leader(self.snapshot)
+        return None if self.race_report is None else self.race_report.with_leader(self.snapshot)
 
     @property
     def verdict(self) -> Verdict:
@@ -66,14 +66,16 @@ class Result:
         return self.diagnostics.frame()
 
     @property
-    def stopped(self) -> bool:
+    def was_stopped(self) -> bool:
         """Whether the run, or the race it was in, was ended before it was over."""
-        return self.verdict is Verdict.STOPPED or not (self.standing is None or self.standing.decided)
+        return self.verdict is Verdict.STOPPED or not (
+            self.race_report is None or self.race_report.is_decided
+        )
 
     @cached_property
     def posterior(self) -> Posterior:
         """The answer, largest cluster first in every domain; what a method does not keep is worked out where it can."""
-        posterior = self.problem.model.completed(self.snapshot.posterior)
+        posterior = self.problem.model.complete_posterior(self.snapshot.posterior)
         orders = {domain: order_by_size(mass) for domain, mass in posterior.masses().items()}
         return rearrange(posterior, orders)
 
@@ -222,7 +224,7 @@ class Result:
     def summary(self) -> dict[str, Any]:
         """Return the run in plain values, as the command line prints it; after a race, the race under "race".
 
-        `settled` and `scaled_change` say how far the sweeps are from the mean (`Snapshot.settled`); None without one.
+        `settled` (`Snapshot.has_settled`) and `scaled_change` say how far the sweeps are from a mean.
         """
         last, race = self.snapshot, self._race
         heldout = None if last.heldout is None else last.heldout._asdict()
@@ -233,7 +235,7 @@ class Result:
             "method": self.problem.settings.method,
             "seed": self.problem.settings.seed,
             "verdict": str(self.verdict),
-            "settled": last.settled,
+            "settled": last.has_settled,
             "scaled_change": last.scaled_change,
             "sweeps": last.sweep,
             "cpu_seconds": last.cpu_seconds,

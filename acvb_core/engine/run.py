@@ -108,24 +108,24 @@ def run(
             try:
                 last = runner.sweep(last, last_sweep=last.sweep + 1 >= cap)
             except StopRun:
-                last = runner.stopped(last)
+                last = runner.finish_stopped(last)
         yield last
 
 
-def stopped(problem: Problem, last: Snapshot) -> Snapshot:
+def finish_stopped_run(problem: Problem, last: Snapshot) -> Snapshot:
     """Return a run as it is when it is stopped after `last`: everything evaluated, with verdict STOPPED."""
     with one_thread():
-        return _Runner(problem, no_checkpoint, Schedule.for_problem(problem)).stopped(last)
+        return _Runner(problem, no_checkpoint, Schedule.for_problem(problem)).finish_stopped(last)
 
 
-def scored(problem: Problem, last: Snapshot) -> Any:
+def score_run(problem: Problem, last: Snapshot) -> Any:
     """Return the held-out scores of a run as it is: of its kept samples together, where it has any."""
     with one_thread():
         runner = _Runner(problem, no_checkpoint, Schedule.for_problem(problem))
         return runner.score(last.posterior, last.memory.predicted, last.samples)
 
 
-def _added(passes: float, progress: float) -> float:
+def _add_passes(passes: float, progress: float) -> float:
     """Return the passes after a sweep: whole ones exactly, though the shares of a pass are rounded."""
     found = round(passes + progress, 12)
     whole = float(round(found))
@@ -180,7 +180,7 @@ class _Runner:
         cpu, _ = clock.read()
         snapshot = self._diagnose(last, state, info, last_sweep=last_sweep)
         if self._stop_asked and snapshot.verdict is None:
-            snapshot = self.stopped(snapshot)
+            snapshot = self.finish_stopped(snapshot)
         both, wall = clock.read()
         return replace(
             snapshot,
@@ -189,7 +189,7 @@ class _Runner:
             diagnostics_seconds=last.diagnostics_seconds + both - cpu,
         )
 
-    def stopped(self, last: Snapshot) -> Snapshot:
+    def finish_stopped(self, last: Snapshot) -> Snapshot:
         """Return the last whole sweep with everything evaluated; evaluation itself can no longer be stopped."""
         self._checkpoint = no_checkpoint
         given = self.problem.inference.responsibilities(last.state)
@@ -254,11 +254,11 @@ class _Runner:
             None if mean_change is None else phase.samples * mean_change,
             phase.samples, phase.burn_in, dict(info.effective or posterior.n_clusters()), dict(posterior.hyper),
             extras, heldout, verdict, posterior, state, _Memory(watched, predicted), info.moves,
-            _added(last.passes, info.progress),
+            _add_passes(last.passes, info.progress),
         )  # fmt: skip
 
     def _loo(self, posterior: Posterior, given: Responsibilities | None) -> float | None:
-        return self.problem.model.pseudo_loo(posterior, self._patiently, given)
+        return self.problem.model.pseudo_loo(posterior, self._checkpoint_while_scoring, given)
 
     def _bound_and_loo(
         self, posterior: Posterior, given: Responsibilities | None, bound: float | None, loo: float | None
@@ -268,7 +268,7 @@ class _Runner:
             self._loo(posterior, given) if loo is None else loo,
         )
 
-    def _patiently(self) -> None:
+    def _checkpoint_while_scoring(self) -> None:
         """Be paused like the sweeps, but keep being stopped for later: the sweep just done is whole."""
         try:
             self.checkpoint()

@@ -67,7 +67,7 @@ class Space:
         return all(one.low <= values[one.name] <= one.high for one in self.ranges)
 
 
-def space_of(row: Method, ranges: Sequence[Range], held: Collection[str] = ()) -> Space:
+def build_search_space(row: Method, ranges: Sequence[Range], held: Collection[str] = ()) -> Space:
     """Return the parameters of a method that are tuned: those with a range that are not held.
 
     Raises

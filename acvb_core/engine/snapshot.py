@@ -99,7 +99,7 @@ class Snapshot:
     passes: float = 0.0
 
     @property
-    def settled(self) -> bool | None:
+    def has_settled(self) -> bool | None:
         """Whether the last sweep of a converged run lies close to the mean it is answered by; None without a mean.
 
         A mean over many sweeps may stand still while the sweeps circle around it.
@@ -108,7 +108,7 @@ class Snapshot:
             return None
         return self.scaled_change < SETTLED
 
-    def kept(self) -> Snapshot:
+    def release_state(self) -> Snapshot:
         """Return what is worth keeping after the run: a state only where there is something to go on with.
 
         The state may be by far the largest part, and a run that has converged or diverged is not extended.

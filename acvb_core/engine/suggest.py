@@ -32,7 +32,7 @@ _LENGTHS = (0.05, 20.0)
 _LENGTH_STARTS, _POINT_STARTS = 2, 3
 
 
-def spread(n: int, dimensions: int, seed: int) -> Points:
+def sobol_point(n: int, dimensions: int, seed: int) -> Points:
     """Return point `n` (from 0) of a scrambled Sobol sequence in the unit cube, shape (dimensions,)."""
     sequence = qmc.Sobol(dimensions, scramble=True, rng=np.random.default_rng([seed, dimensions]))
     if n:
@@ -40,7 +40,7 @@ def spread(n: int, dimensions: int, seed: int) -> Points:
     return np.asarray(sequence.random(1)[0], dtype=np.float64)
 
 
-def expected_best(points: Points, losses: NDArray[np.float64], seed: int) -> Points:
+def most_promising_point(points: Points, losses: NDArray[np.float64], seed: int) -> Points:
     """Return where the expected improvement of a Gaussian process is largest, shape (dimensions,).
 
     Parameters

@@ -14,11 +14,11 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.core.rows import Range
 from acvb_core.engine.fitting import Watcher, solve
-from acvb_core.engine.problem import Problem, pose
+from acvb_core.engine.problem import Problem, build_problem
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
-from acvb_core.engine.search_space import Space, space_of
-from acvb_core.engine.suggest import Points, expected_best, spread
+from acvb_core.engine.search_space import Space, build_search_space
+from acvb_core.engine.suggest import Points, most_promising_point, sobol_point
 from acvb_core.engine.trials import FAILED, Trial, Tuning
 from acvb_core.registry import method_row, model_for
 
@@ -61,7 +61,7 @@ class Search:
 
     def problem(self, values: Mapping[str, float]) -> Problem:
         """Return the run of a trial, not started."""
-        problem = pose(
+        problem = build_problem(
             self.data, self.method, {**self.fixed, **values}, model=self.model, seed=self.seed,
             check_memory=self.check_memory, **self.split,
         )  # fmt: skip
@@ -77,28 +77,28 @@ class Search:
         if n == 0:
             return space.defaults
         if n <= space.n_first:
-            values = space.values(spread(n - 1, space.dimensions, self.seed))
+            values = space.values(sobol_point(n - 1, space.dimensions, self.seed))
         else:
             values = space.values(self._most_promising(tuning))
         # What was tried gives the same again: look where nobody has instead, while there is such a place.
         for more in range(_LOOKED_AT):
             if not _tried(tuning, values):
                 break
-            values = space.values(spread(n + more, space.dimensions, self.seed))
+            values = space.values(sobol_point(n + more, space.dimensions, self.seed))
         return values
 
     def _most_promising(self, tuning: Tuning) -> Points:
         inside = [trial for trial in tuning.trials if self.space.holds(trial.values)]
         points = np.array([self.space.point(trial.values) for trial in inside])
         losses = np.array([trial.loss for trial in inside])
-        return expected_best(points, losses, self.seed)
+        return most_promising_point(points, losses, self.seed)
 
 
 def _tried(tuning: Tuning, values: Mapping[str, float]) -> bool:
     return any(trial.values == values for trial in tuning.trials)
 
 
-def plan(
+def plan_search(
     data: Any,
     method: str = "scvb0",
     trials: int = 30,
@@ -126,7 +126,7 @@ def plan(
     fixed = values if epochs is None else {**values, "epochs": epochs}
     row.values(fixed)
     split = {"heldout": heldout, "heldout_documents": heldout_documents, "heldout_seed": heldout_seed}
-    space = space_of(row, row.tuned if ranges is None else ranges, held=values)
+    space = build_search_space(row, row.tuned if ranges is None else ranges, held=values)
     return Search(data, method, row.model, space, fixed, int(trials), int(seed), split, check_memory)
 
 
@@ -176,7 +176,7 @@ def _run(
             raise
         reason = f"{type(error).__name__}: {error}"
         return Trial(number, values, math.nan, math.nan, FAILED, reason), None
-    if result.stopped:
+    if result.was_stopped:
         raise StopRun
     return Trial(
         number, values, _perplexity(result), result.snapshot.cpu_seconds, str(result.verdict)
@@ -255,7 +255,9 @@ def tune(
     >>> len(found.table())
     3
     """
-    found = deque(search(plan(data, method, trials, **options), watch=watch, checkpoint=checkpoint), maxlen=1)
+    found = deque(
+        search(plan_search(data, method, trials, **options), watch=watch, checkpoint=checkpoint), maxlen=1
+    )
     if not found:
         raise StopRun
     return found[0]

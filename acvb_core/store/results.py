@@ -13,10 +13,10 @@ import pandas as pd
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Posterior
 from acvb_core.engine.history import History
-from acvb_core.engine.problem import pose
+from acvb_core.engine.problem import build_problem
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import Snapshot, Verdict
-from acvb_core.engine.standing import Standing
+from acvb_core.engine.race_report import RaceReport
 from acvb_core.store.files import (
     DAMAGE,
     Arrays,
@@ -93,7 +93,7 @@ def write_result(path: Path, result: Result, run: RunIdentity | None = None) -> 
         "verdict": str(result.verdict),
         "heldout": None if last.heldout is None else last.heldout._asdict(),
         "history": list(history.columns),
-        "race": None if result.standing is None else result.standing.to_dict(),
+        "race": None if result.race_report is None else result.race_report.to_dict(),
         "posterior": {
             "axes": {name: list(axes) for name, axes in posterior.axes.items()},
             "averaged": list(posterior.averaged),
@@ -191,7 +191,7 @@ def read_result(path: Path, data: Any) -> Result:
         posterior = _posterior(about["posterior"], arrays)
         frame = pd.DataFrame(arrays["history"], columns=about["history"])
         max_sweeps = int(about["max_sweeps"])
-        problem = pose(
+        problem = build_problem(
             data,
             settings["method"],
             settings["values"],
@@ -204,7 +204,7 @@ def read_result(path: Path, data: Any) -> Result:
         )
         problem = replace(problem, settings=replace(problem.settings, **_told(settings)))
         race = about.get("race")
-        standing = None if race is None else Standing.from_dict(race)
+        race_report = None if race is None else RaceReport.from_dict(race)
         score = about["heldout"]
         sweeps = int(about["snapshot"]["sweep"])
         if "passes" not in frame:  # of a version that knew of no other sweeps than whole passes
@@ -226,7 +226,7 @@ def read_result(path: Path, data: Any) -> Result:
         raise StoreError(f"{path} holds a run that this version cannot repeat: {error}") from error
     except (*DAMAGE, AttributeError) as error:
         raise damage_error(path) from error
-    return Result(problem, History.from_frame(frame), snapshot, max_sweeps, standing)
+    return Result(problem, History.from_frame(frame), snapshot, max_sweeps, race_report)
 
 
 def _told(settings: dict[str, Any]) -> dict[str, Any]:

@@ -38,6 +38,6 @@ class SavingExecutor(Executor):
         self._submitted()
         self._inner.submit(both, name)
 
-    def stepping_aside(self) -> AbstractContextManager[None]:
+    def yield_place(self) -> AbstractContextManager[None]:
         """Leave the place in the shared executor to whoever waits."""
-        return self._inner.stepping_aside()
+        return self._inner.yield_place()

@@ -110,12 +110,12 @@ def _known_of_table(table: Table) -> dict[str, Any]:
 
 def _race_note(result: Result) -> str:
     """Return a comment on the race that a run came out of; the run itself is repeated alone."""
-    standing = result.standing
-    if standing is None:
+    race_report = result.race_report
+    if race_report is None:
         return ""
-    told = "won" if standing.decided else "was ahead in"
-    again = f"seed={standing.first_seed}, restarts={standing.restarts}"
-    return f"# Seed {standing.leader} {told} a race of restarts, which {again} repeats.\n"
+    told = "won" if race_report.is_decided else "was ahead in"
+    again = f"seed={race_report.first_seed}, restarts={race_report.restarts}"
+    return f"# Seed {race_report.leader} {told} a race of restarts, which {again} repeats.\n"
 
 
 def _code(name: str, value: Any) -> str:

@@ -23,7 +23,7 @@ def test_methods_lists_every_row(run: Run) -> None:
     assert shown.code == 0
     for row in METHODS:
         assert f"\n{row.name} " in shown.out
-        assert row.converges_by() in shown.out
+        assert row.describe_convergence() in shown.out
     listed = run("methods", "--json").json["methods"]
     assert [row["method"] for row in listed] == [row.name for row in METHODS]
     assert [p["flag"] for p in listed[0]["parameters"]] == [p.flag for p in METHODS[0].parameters]

@@ -16,7 +16,7 @@ from numba.core.dispatcher import Dispatcher
 from acvb_core import warmup
 from acvb_core.core.rows import Method
 from acvb_core.data.corpus import Corpus
-from acvb_core.engine.problem import pose
+from acvb_core.engine.problem import build_problem
 from acvb_core.engine.run import Schedule, run
 from acvb_core.engine.threads import one_thread
 from acvb_core.registry import METHODS
@@ -46,7 +46,7 @@ def test_checkpoint_is_called_often(row: Method) -> None:
     """A pause or a stop takes effect soon: in the start, in sweeps, in one with every move and in the diagnostics."""
     last_of(built(row, usual(row)), 1)  # whatever is loaded at first use
     data, values, wanted = medium(row.model)
-    problem = pose(data, row.name, limited(row, data, values, 3), model=row.model)
+    problem = build_problem(data, row.name, limited(row, data, values, 3), model=row.model)
     gaps = Gaps()
     *_, snapshot = run(problem, checkpoint=gaps, schedule=Schedule(1, 1))
     assert len(gaps.seconds) >= wanted
@@ -97,7 +97,7 @@ def measured() -> list[Any]:
 def test_memory_is_as_estimated(row: Method, values: dict[str, Any], heldout: float) -> None:
     values = known(row, {"max_sweeps": 3, "burn_in": 1, "burn_in_epochs": 0.05} | values)
     data = wide(row.model)[0]
-    problem = pose(data, row.name, values, model=row.model, heldout=heldout)
+    problem = build_problem(data, row.name, values, model=row.model, heldout=heldout)
     CASES[row.model].arrays(problem.train)  # what is made of the data when it is first asked for
     ratio = peak_of(lambda: deque(run(problem), maxlen=0)) / problem.memory_bytes
     assert 0.3 <= ratio <= 1.3, f"{ratio:.2f}"
@@ -109,8 +109,8 @@ def test_little_memory_is_used_before_the_check(row: Method) -> None:
     data, choices = wide(row.model)
     values = next(known(row, values) for values in choices if known(row, values) == values)
     size = sum(array.nbytes for array in CASES[row.model].arrays(data))
-    pose(data, row.name, values, model=row.model)  # what runs on the same data share
-    assert peak_of(lambda: pose(data, row.name, values, model=row.model)) < 3 * size
+    build_problem(data, row.name, values, model=row.model)  # what runs on the same data share
+    assert peak_of(lambda: build_problem(data, row.name, values, model=row.model)) < 3 * size
 
 
 @methods_for("lda")
@@ -119,8 +119,8 @@ def test_memory_of_large_counts_is_as_estimated(row: Method) -> None:
     last_of(built(row, usual(row)), 1)  # whatever is loaded at first use
     data = Corpus.build(np.full((40, 50), 1_000, dtype=np.int64))
     values = known(row, {"k": 3, "max_sweeps": 3, "burn_in": 1, "burn_in_epochs": 0.05, "epochs": 0.2})
-    assert peak_of(lambda: pose(data, row.name, values, model=row.model)) < 200_000
-    problem = pose(data, row.name, values, model=row.model)
+    assert peak_of(lambda: build_problem(data, row.name, values, model=row.model)) < 200_000
+    problem = build_problem(data, row.name, values, model=row.model)
     least = 12 * data.n_tokens if row.name == "gibbs" else 0
     peak = peak_of(lambda: deque(run(problem), maxlen=0))
     assert 0.3 * least <= peak <= 1.3 * problem.memory_bytes + 500_000

@@ -12,7 +12,7 @@ from acvb_core.core.rows import Method
 from acvb_core.data.split import hold_out_cells
 from acvb_core.data.synthetic_mixtures import block_images, planted_features
 from acvb_core.data.table import Table
-from acvb_core.engine.problem import pose
+from acvb_core.engine.problem import build_problem
 from acvb_core.engine.run import run
 from acvb_core.registry import methods_of, model_row
 
@@ -111,7 +111,7 @@ def test_four_blocks_are_found(row: Method, missing: float) -> None:
     truth = block_images(200, noise=0.25, seed=2)
     table = holed(truth.table, missing)
     values = known(row, {"k_max": 6, "max_sweeps": 80, "burn_in": 40})
-    problem = pose(table, row.name, values, model="lfm", seed=1, heldout=0.1)
+    problem = build_problem(table, row.name, values, model="lfm", seed=1, heldout=0.1)
     *_, last = run(problem)
     # Half of the pixels are of a block, and four fifths of their variance are; the others are noise.
     assert last.heldout.explained > 0.42
@@ -123,7 +123,7 @@ def test_four_blocks_are_found(row: Method, missing: float) -> None:
 
 @every_method
 def test_history_has_a_column_for_all_that_is_known(row: Method) -> None:
-    problem = pose(
+    problem = build_problem(
         TABLES["planted"], row.name, known(row, {"max_sweeps": 5, "burn_in": 2, "k_max": 4}), model="lfm",
         seed=1, heldout=0.1,
     )  # fmt: skip
@@ -175,7 +175,7 @@ def test_held_out_scores_are_the_same_in_any_unit(row: Method) -> None:
 
     def score(standardise: bool, unit: Any) -> Any:
         table = Table.build(unit * TABLES["planted"].values, standardise=standardise)
-        problem = pose(table, row.name, known(row, {"max_sweeps": 12, "burn_in": 4, "k_max": 4}), model="lfm",
+        problem = build_problem(table, row.name, known(row, {"max_sweeps": 12, "burn_in": 4, "k_max": 4}), model="lfm",
                        seed=1, heldout=0.1)  # fmt: skip
         *_, last = run(problem)
         return last.heldout

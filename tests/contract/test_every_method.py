@@ -9,7 +9,7 @@ import pytest
 
 from acvb_core.core.protocols import Inference, Posterior
 from acvb_core.core.rows import Method
-from acvb_core.engine.problem import pose
+from acvb_core.engine.problem import build_problem
 from acvb_core.models.irm.moves.moves import MOVES_FROM
 from acvb_core.models.irm.rows import SPLIT_LIMIT
 from acvb_core.registry import METHODS, model_row
@@ -230,7 +230,9 @@ def test_run_cut_short_and_resumed_gives_the_bits_of_one_that_was_not(
     for values in variations(row):
 
         def problem(values: dict[str, Any] = values) -> Any:
-            return pose(data, row.name, known(row, given | values), model=row.model, seed=3, heldout=0.1)
+            return build_problem(
+                data, row.name, known(row, given | values), model=row.model, seed=3, heldout=0.1
+            )
 
         counting = Counting()
         whole = [bits(s) for s in all_snapshots(problem(), checkpoint=counting)]

@@ -22,7 +22,7 @@ def test_row_is_complete(row: Method) -> None:
     assert row.summary.endswith(".")
     assert row.label
     assert row.reference
-    assert row.converges_by()
+    assert row.describe_convergence()
     assert (row.bound_per != "") == (model_row(row.model).bound_unit is not None)
     names = [p.name for p in row.parameters]
     assert len(set(names)) == len(names)
@@ -92,7 +92,7 @@ def test_endless_whole_number_is_refused(model: str, name: str, value: Any) -> N
 @pytest.mark.parametrize("monitored", ["lower_bound", "pseudo_loo", "mean_change", None])
 def test_what_is_counted_by_the_object_is_called_so(monitored: Any) -> None:
     row = replace(METHODS[0], monitored=monitored)
-    own, per_object = row.converges_by(), replace(row, bound_per="object").converges_by()
+    own, per_object = row.describe_convergence(), replace(row, bound_per="object").describe_convergence()
     if monitored in ("lower_bound", "pseudo_loo"):
         assert own.startswith("relative change of the ")
         assert per_object == f"{own.removeprefix('relative ')} per object"

@@ -14,7 +14,7 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.data.corpus_split import MOST_DOCUMENTS, HeldOutWords, hold_out_documents
 from acvb_core.data.synthetic_mixtures import planted_topics
 from acvb_core.engine.fitting import fit
-from acvb_core.engine.problem import pose
+from acvb_core.engine.problem import build_problem
 from acvb_core.models.lda.topics import word_probability
 
 CORPUS = planted_topics(80, 50, 3, 25, 0.2, 0.1, 2).corpus
@@ -109,7 +109,7 @@ def test_next_to_nothing_is_split() -> None:
     short = hold_out_documents(Corpus.build(np.eye(6, 3, dtype=int) + np.eye(6, 3, -3, dtype=int)), 0.3, 0)
     assert short.heldout.n == 0
     assert "too short" in short.note
-    assert pose(Corpus.build(np.eye(2, dtype=int)), "sdm", heldout_documents=0.5).heldout is None
+    assert build_problem(Corpus.build(np.eye(2, dtype=int)), "sdm", heldout_documents=0.5).heldout is None
     assert fit(Corpus.build(np.eye(2, dtype=int)), "sdm", k=2, heldout_documents=0.5).snapshot.heldout is None
 
 
@@ -118,7 +118,7 @@ def test_impossible_shares_are_refused(share: float) -> None:
     with pytest.raises(ParameterError):
         hold_out_documents(CORPUS, share, 0)
     with pytest.raises(ParameterError, match="both words and whole documents"):
-        pose(CORPUS, "sdm", heldout=0.1, heldout_documents=0.1)
+        build_problem(CORPUS, "sdm", heldout=0.1, heldout_documents=0.1)
 
 
 def test_documents_are_taken_with_all_that_is_known_of_them() -> None:

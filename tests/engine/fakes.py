@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from acvb_core.core.protocols import Checkpoint, Phase, Posterior, SweepInfo, Unaveraged, no_checkpoint
+from acvb_core.core.protocols import Checkpoint, Phase, Posterior, SweepInfo, UnaveragedMethod, no_checkpoint
 from acvb_core.data.relation import Relation
 from acvb_core.data.synthetic import planted_relation
-from acvb_core.engine.problem import Problem, pose
+from acvb_core.engine.problem import Problem, build_problem
 from acvb_core.engine.run import run
 from acvb_core.engine.snapshot import Snapshot
 
@@ -43,7 +43,7 @@ class Script:
     moves: dict[str, int] | None = None
 
 
-class Scripted(Unaveraged):
+class Scripted(UnaveragedMethod):
     """An inference whose sweeps are written down beforehand; its state is the number of sweeps done."""
 
     def __init__(self, scripts: list[Script]) -> None:
@@ -105,7 +105,7 @@ def small_relation() -> Relation:
 
 def small_problem(method: str, *, heldout: float = 0.1, seed: int = 3, **values: Any) -> Problem:
     """Return a quick problem on the small relation."""
-    return pose(small_relation(), method, QUICK[method] | values, heldout=heldout, seed=seed)
+    return build_problem(small_relation(), method, QUICK[method] | values, heldout=heldout, seed=seed)
 
 
 def with_inference(problem: Problem, inference: Any) -> Problem:

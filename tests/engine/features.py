@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from acvb_core.core.display import ModelDisplay
-from acvb_core.core.protocols import Checkpoint, Phase, Posterior, SweepInfo, Unaveraged, no_checkpoint
+from acvb_core.core.protocols import Checkpoint, Phase, Posterior, SweepInfo, UnaveragedMethod, no_checkpoint
 from acvb_core.core.rows import Method, ModelRow
 from acvb_core.engine.problem import Problem, Settings
 
@@ -71,7 +71,7 @@ class State:
 
 
 @dataclass
-class Scripted(Unaveraged):
+class Scripted(UnaveragedMethod):
     """An inference that does what is written down: `tell(seed's number, sweep)`."""
 
     tell: Callable[[int, int], Sweep]
@@ -142,7 +142,7 @@ class Model:
         density, mean = probability.T
         return Score(float(np.log(density).mean()), float(np.sqrt(((heldout.values - mean) ** 2).mean())))
 
-    def completed(self, posterior: Posterior) -> Posterior:
+    def complete_posterior(self, posterior: Posterior) -> Posterior:
         return posterior
 
     def tables(self, posterior: Posterior) -> dict[str, Any]:

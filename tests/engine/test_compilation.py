@@ -178,7 +178,7 @@ for model in sys.argv[1:]:
     given = acvb_core.load_sample(data[model]).data
     for method in methods_of(model):
         result = check(model, given, method, heldout=0.1)
-        if method.goes_on is not None:
+        if method.build_from is not None:
             check(model, given, method, start=trained_topics(result))
 print(json.dumps(late))
 """

@@ -14,9 +14,9 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.engine.fitting import Comparison, fit, solve
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.race import race
-from acvb_core.engine.run import run, stopped
+from acvb_core.engine.race_report import RACE_CRITERIA, RaceReport
+from acvb_core.engine.run import finish_stopped_run, run
 from acvb_core.engine.snapshot import Verdict
-from acvb_core.engine.standing import JUDGES, Standing
 from acvb_core.store.export import run_json
 from tests.engine.fakes import all_snapshots, bits, small_relation
 from tests.engine.features import HELD_OUT, Sweep, problem
@@ -68,8 +68,8 @@ def log_likelihood(guess: float) -> float:
 
 def test_restarts_race_by_what_is_held_out_where_bounds_cannot_be_compared() -> None:
     result = solve(racing())
-    assert result.standing is not None
-    assert result.standing.judged_by == "heldout"
+    assert result.race_report is not None
+    assert result.race_report.judged_by == "heldout"
     assert result.problem.settings.seed == 5
     table = result.race
     assert table is not None
@@ -158,19 +158,19 @@ def test_such_restarts_need_something_held_out(model: str | None) -> None:
         fit(small_relation(), "cvb0", model=model, restarts=2)
     assert fit(small_relation(), "cvb0", model=model, max_sweeps=2).snapshot.heldout is None
     result = fit(small_relation(), "vb", model=model, restarts=3, heldout=0.1, max_sweeps=21, init="random")
-    assert result.standing.judged_by == "heldout"
+    assert result.race_report.judged_by == "heldout"
     table = result.race
     assert table["heldout"].idxmax() == result.problem.settings.seed
     assert result.snapshot.heldout.log_likelihood == table["heldout"].max()
-    assert JUDGES[result.standing.judged_by] == "held-out log likelihood"
+    assert RACE_CRITERIA[result.race_report.judged_by] == "held-out log likelihood"
 
 
 def test_a_race_of_before_there_were_held_out_scores_in_it_comes_back() -> None:
     plain = solve(racing()).to_dict()["race"]
-    assert Standing.from_dict(plain).to_dict() == plain
+    assert RaceReport.from_dict(plain).to_dict() == plain
     for entrant in plain["entrants"]:
         del entrant["heldout"]
-    again = Standing.from_dict(plain | {"judged_by": "lower_bound"})
+    again = RaceReport.from_dict(plain | {"judged_by": "lower_bound"})
     assert [entrant.heldout for entrant in again.entrants] == [None] * 4
     assert again.table()["heldout"].isna().all()
 
@@ -230,7 +230,7 @@ def test_scores_that_a_model_does_not_have_are_absent(bound: float | None) -> No
     table = Comparison([result, result]).table()
     assert (table["lower_bound"].dtype, table["pseudo_loo"].dtype) == (np.float64, np.float64)
     assert "None" not in table.to_string(na_rep="-")
-    stopped_at = stopped(told, all_snapshots(told)[0])
+    stopped_at = finish_stopped_run(told, all_snapshots(told)[0])
     assert (stopped_at.lower_bound, stopped_at.pseudo_loo, stopped_at.verdict) == (
         bound,
         None,

@@ -9,11 +9,11 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.synthetic_mixtures import bars
 from acvb_core.engine.fitting import fit
-from acvb_core.engine.problem import pose
+from acvb_core.engine.problem import build_problem
 from acvb_core.engine.run import StopRun
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.models.lda.evaluate.coherence import coherence, topic_diversity
-from acvb_core.models.lda.grid import COLUMNS, Grid, but_for_k, grid, grid_problems, grid_row
+from acvb_core.models.lda.grid import COLUMNS, Grid, build_grid_problems, grid, grid_row, settings_without_k
 from tests.engine.fakes import small_relation
 
 PLANTED = bars()
@@ -58,7 +58,7 @@ def test_the_planted_number_predicts_better_than_too_few(found: Grid) -> None:
 
 
 def test_documents_are_held_out_in_place_of_words() -> None:
-    (problem,) = grid_problems(CORPUS, [2], heldout_documents=0.2, heldout_seed=3)
+    (problem,) = build_grid_problems(CORPUS, [2], heldout_documents=0.2, heldout_seed=3)
     settings = problem.settings
     assert (settings.heldout, settings.heldout_documents, settings.heldout_seed) == (0.0, 0.2, 3)
     assert problem.train.n_documents == round(0.8 * CORPUS.n_documents)
@@ -115,21 +115,21 @@ def test_stopped_before_anything() -> None:
 )
 def test_what_is_refused(ks: list[int], options: dict[str, object], says: str) -> None:
     with pytest.raises(ParameterError, match=says):
-        grid_problems(CORPUS, ks, **options)  # type: ignore[arg-type]
+        build_grid_problems(CORPUS, ks, **options)  # type: ignore[arg-type]
 
 
 def test_a_relation_has_no_topics() -> None:
     with pytest.raises(ParameterError, match="corpus"):
-        grid_problems(small_relation(), [2])
+        build_grid_problems(small_relation(), [2])
 
 
 def test_runs_of_one_grid_share_all_but_topics_and_seed() -> None:
-    keys = {but_for_k(problem.settings) for problem in grid_problems(CORPUS, [2, 3], seeds=2)}
-    assert keys == {but_for_k(pose(CORPUS, "cvb0", {"k": 9}, heldout=0.1).settings)}
+    keys = {settings_without_k(problem.settings) for problem in build_grid_problems(CORPUS, [2, 3], seeds=2)}
+    assert keys == {settings_without_k(build_problem(CORPUS, "cvb0", {"k": 9}, heldout=0.1).settings)}
     for other in (
-        pose(CORPUS, "acvb0", {"k": 2}, heldout=0.1),
-        pose(CORPUS, "cvb0", {"k": 2}),
-        pose(CORPUS, "cvb0", {"k": 2}, heldout=0.1, heldout_seed=1),
-        pose(CORPUS, "cvb0", {"k": 2, "alpha": 0.5}, heldout=0.1),
+        build_problem(CORPUS, "acvb0", {"k": 2}, heldout=0.1),
+        build_problem(CORPUS, "cvb0", {"k": 2}),
+        build_problem(CORPUS, "cvb0", {"k": 2}, heldout=0.1, heldout_seed=1),
+        build_problem(CORPUS, "cvb0", {"k": 2, "alpha": 0.5}, heldout=0.1),
     ):
-        assert but_for_k(other.settings) not in keys
+        assert settings_without_k(other.settings) not in keys

@@ -364,7 +364,7 @@ def test_places_are_counted_under_the_lock() -> None:
     done = threading.Event()
 
     def work() -> None:
-        with executor.stepping_aside():
+        with executor.yield_place():
             pass
         done.set()
 

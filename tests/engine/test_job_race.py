@@ -33,7 +33,7 @@ def test_a_race_is_one_job_and_ends_as_its_winner(jobs: list[Job]) -> None:
     assert job.problem.settings == wanted.problem.settings
     assert bits(seen.snapshot) == bits(wanted.snapshot)
     result = job.result()
-    assert result.problem.settings.seed == seen.standing.leader == wanted.standing.leader
+    assert result.problem.settings.seed == seen.race_report.leader == wanted.race_report.leader
     columns = ["seed", "sweeps", "lower_bound", "out_after"]
     assert result.race is not None
     assert result.race[columns].equals(wanted.race[columns])
@@ -41,9 +41,9 @@ def test_a_race_is_one_job_and_ends_as_its_winner(jobs: list[Job]) -> None:
     # Extended it is the winner that goes on, as it would have alone.
     job.extend(7)
     assert job.wait(PATIENCE)
-    alone = all_snapshots(problem.alone(wanted.standing.leader), max_sweeps=67)[-1]
+    alone = all_snapshots(problem.alone(wanted.race_report.leader), max_sweeps=67)[-1]
     assert bits(job.inspect().snapshot) == bits(alone)
-    assert job.standing == seen.standing
+    assert job.race_report == seen.race_report
     again = Job.restored(job.result(), Executor(1), job_id="old", created=1.0)
     assert again.result().to_dict() == job.result().to_dict()
 
@@ -67,15 +67,15 @@ def test_readers_see_one_run_at_a_time_of_a_race(jobs: list[Job]) -> None:
         if seen.snapshot is None:
             continue
         looks += 1
-        standing, history, sweep = seen.standing, seen.history, seen.snapshot.sweep
+        race_report, history, sweep = seen.race_report, seen.history, seen.snapshot.sweep
         seed = seen.problem.settings.seed
-        assert seed == standing.leader
+        assert seed == race_report.leader
         assert seen.problem.settings.restarts == 1
         assert history.column("lower_bound")[:sweep].tolist() == curves[seed][:sweep]
-        if seen.status is Status.RUNNING and standing.rung is not None and seen.seconds_left is not None:
-            assert seen.seconds_left == pytest.approx(standing.sweeps_left / seen.sweeps_per_second)
+        if seen.status is Status.RUNNING and race_report.rung is not None and seen.seconds_left is not None:
+            assert seen.seconds_left == pytest.approx(race_report.sweeps_left / seen.sweeps_per_second)
         leaders.add(seed)
-        sizes.add(standing.sizes)
+        sizes.add(race_report.sizes)
     assert job.wait(PATIENCE)
     assert looks > 20
     assert len(sizes) > 1
@@ -86,23 +86,23 @@ def test_a_race_is_paused_and_stopped_and_its_leader_goes_on(jobs: list[Job]) ->
     executor = Executor(1)
     job = started(jobs, problem, executor)
     gate.tickets.release(29)  # the first run at its rung, the second at its ninth sweep
-    until(lambda: job.standing is not None and job.standing.sweeps == 29 and gate.waiting.is_set())
+    until(lambda: job.race_report is not None and job.race_report.sweeps == 29 and gate.waiting.is_set())
     job.pause()
     gate.tickets.release(100)
     until_held(job, executor)
     seen = job.inspect()
-    assert (seen.status, seen.standing.sweeps, seen.standing.running) == (Status.PAUSED, 29, 4)
+    assert (seen.status, seen.race_report.sweeps, seen.race_report.running) == (Status.PAUSED, 29, 4)
     job.resume()
-    until(lambda: job.standing.sweeps > 35)
+    until(lambda: job.race_report.sweeps > 35)
     job.pause()
     until(lambda: job.inspect().status is Status.PAUSED)
     job.stop()
     assert job.wait(PATIENCE)
     seen = job.inspect()
     assert (seen.status, seen.verdict) == (Status.FINISHED, Verdict.STOPPED)
-    assert not seen.standing.decided
-    assert job.result().stopped
-    at, leader = seen.snapshot.sweep, seen.standing.leader
+    assert not seen.race_report.is_decided
+    assert job.result().was_stopped
+    at, leader = seen.snapshot.sweep, seen.race_report.leader
     gate.tickets.release(1000)
     assert job.can_extend
     job.extend(5)

@@ -19,7 +19,7 @@ from acvb_core.engine.executor import Executor
 from acvb_core.engine.free_memory import available_memory
 from acvb_core.engine.handle import Status
 from acvb_core.engine.job import Job
-from acvb_core.engine.problem import pose
+from acvb_core.engine.problem import build_problem
 from acvb_core.engine.run import run
 from acvb_core.engine.tuning import tune
 from acvb_core.models.lda.grid import grid
@@ -64,7 +64,7 @@ def test_nothing_is_compiled_for_a_run_that_is_refused(monkeypatch):
         monkeypatch.setattr(module, "compile_for", lambda *_: compiled.append(1))
     with pytest.raises(ParameterError, match="of memory"):
         STARTS["fit, table"]()
-    refused = Job(pose(TABLE, "fab"), Executor(1)).start()
+    refused = Job(build_problem(TABLE, "fab"), Executor(1)).start()
     assert refused.wait(60)
     assert "of memory" in str(refused.inspect().error)
     assert not compiled
@@ -105,7 +105,7 @@ def test_a_large_sparse_relation_is_refused(monkeypatch):
 
 
 def test_the_states_of_a_race_are_counted(monkeypatch):
-    alone, race = (pose(CORPUS, "vb", {"k": 3, "max_sweeps": 2}, restarts=n) for n in (1, 4))
+    alone, race = (build_problem(CORPUS, "vb", {"k": 3, "max_sweeps": 2}, restarts=n) for n in (1, 4))
     free(monkeypatch, alone.memory_bytes)
     list(run(alone))
     with pytest.raises(ParameterError, match="GB"):
@@ -115,7 +115,7 @@ def test_the_states_of_a_race_are_counted(monkeypatch):
 
 @pytest.mark.parametrize("what", ["compare", "grid"])
 def test_nothing_is_run_where_a_later_run_does_not_fit(what, monkeypatch):
-    problems = [pose(CORPUS, method, {"k": k}) for method, k in (("vb", 2), ("vb", 9), ("gibbs", 2))]
+    problems = [build_problem(CORPUS, method, {"k": k}) for method, k in (("vb", 2), ("vb", 9), ("gibbs", 2))]
     small, many, gibbs = (problem.memory_bytes for problem in problems)
     begun = []
     free(monkeypatch, (small + min(many, gibbs)) // 2)
@@ -129,7 +129,7 @@ def test_nothing_is_run_where_a_later_run_does_not_fit(what, monkeypatch):
 
 
 def test_a_queued_run_is_checked_when_its_turn_comes(monkeypatch, capsys):
-    problem = pose(CORPUS, "vb", {"k": 3, "max_sweeps": 2})
+    problem = build_problem(CORPUS, "vb", {"k": 3, "max_sweeps": 2})
     free(monkeypatch, 1000)
     job = Job(problem, Executor(1)).start()
     assert job.wait(30)
@@ -141,7 +141,7 @@ def test_a_queued_run_is_checked_when_its_turn_comes(monkeypatch, capsys):
 
 
 def test_a_run_that_goes_on_is_not_checked_again(monkeypatch):
-    problem = pose(CORPUS, "vb", {"k": 3, "max_sweeps": 4})
+    problem = build_problem(CORPUS, "vb", {"k": 3, "max_sweeps": 4})
     first = next(iter(run(problem)))
     free(monkeypatch, 1000)
     assert [snapshot.sweep for snapshot in run(problem, resume=first)] == [2, 3, 4]

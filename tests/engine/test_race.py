@@ -18,12 +18,12 @@ from acvb_core.data.relation import Network, Relation
 from acvb_core.data.samples import load_sample
 from acvb_core.data.synthetic_mixtures import planted_features
 from acvb_core.engine.fitting import compare, comparison_row, fit, solve
-from acvb_core.engine.problem import Problem, pose
-from acvb_core.engine.race import FIRST_RUNG, Lap, race
+from acvb_core.engine.problem import Problem, build_problem
+from acvb_core.engine.race import FIRST_RUNG, RaceUpdate, race
+from acvb_core.engine.race_report import RaceReport, states_at_once
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun, run
 from acvb_core.engine.snapshot import Snapshot, Verdict
-from acvb_core.engine.standing import Standing, states_at_once
 from acvb_core.models.irm.moves.moves import MOVES_FROM
 from acvb_core.registry import METHODS
 from tests.engine.fakes import Wrapped, bits, small_problem, small_relation, with_inference
@@ -39,7 +39,7 @@ def seldom(problem: Problem) -> Problem:
     return replace(problem, model_row=row)
 
 
-def laps(problem: Problem, **options: Any) -> list[Lap]:
+def updates(problem: Problem, **options: Any) -> list[RaceUpdate]:
     return list(race(problem, **options))
 
 
@@ -77,19 +77,19 @@ def bounds_at(problem: Problem, rung: int) -> dict[int, float]:
 @pytest.mark.parametrize("method", ["acvb0", "vb", "gibbs"])
 def test_the_better_half_goes_on_at_each_rung(method: str) -> None:
     problem = seldom(slow_starts(method, restarts=7))
-    standing = laps(problem, first_rung=3)[-1].standing
+    race_report = updates(problem, first_rung=3)[-1].race_report
     left = list(range(3, 10))
     for rung, keep in ((3, 4), (6, 2), (12, 1)):
         bounds = bounds_at(problem, rung)
         ranked = sorted(left, key=lambda seed: (-bounds[seed], seed))
-        out = [entrant.seed for entrant in standing.entrants if entrant.out_after == rung]
+        out = [entrant.seed for entrant in race_report.entrants if entrant.out_after == rung]
         assert sorted(ranked[keep:]) == out
-        for entrant in standing.entrants:
+        for entrant in race_report.entrants:
             if entrant.seed in out:
                 assert (entrant.sweeps, entrant.lower_bound) == (rung, bounds[entrant.seed])
         left = ranked[:keep]
-    assert [standing.leader] == left
-    assert (standing.sizes, standing.rung, standing.decided) == ((7, 4, 2, 1), None, True)
+    assert [race_report.leader] == left
+    assert (race_report.sizes, race_report.rung, race_report.is_decided) == ((7, 4, 2, 1), None, True)
     assert len(set(bounds_at(problem, 12).values())) > 3, "the starts differ"
 
 
@@ -115,7 +115,9 @@ def data_for(model: str) -> Any:
 @pytest.mark.parametrize("row", METHODS, ids=lambda row: f"{row.model}-{row.name}")
 def test_the_winner_is_what_its_seed_gives_alone(row: Method) -> None:
     data = data_for(row.model)
-    problem = seldom(pose(data, row.name, quick(row), model=row.model, seed=4, heldout=0.1, restarts=2))
+    problem = seldom(
+        build_problem(data, row.name, quick(row), model=row.model, seed=4, heldout=0.1, restarts=2)
+    )
     seen: list[tuple[int, int]] = []
     result = solve(problem, lambda run_of, s: seen.append((run_of.settings.seed, s.sweep)))
     seed = result.problem.settings.seed
@@ -138,7 +140,7 @@ def test_the_winner_is_what_its_seed_gives_alone(row: Method) -> None:
     assert np.isfinite(table["lower_bound"]).all() == (not row.streams and row.name != "ibp")
     assert np.isfinite(table["pseudo_loo"]).all() != features
     assert np.isfinite(table["heldout"]).all()
-    assert result.standing.judged_by == (
+    assert result.race_report.judged_by == (
         "heldout" if features else "pseudo_loo" if row.streams else "lower_bound"
     )
 
@@ -147,8 +149,8 @@ def test_without_a_bound_the_leave_one_out_decides() -> None:
     """A running mean of counts alone has no bound; the one before it has begun would not be of the same thing."""
     options = {"k": 5, "track": False, "burn_in": 4, "max_sweeps": 30, "tol": 1e-12}
     result = fit(load_sample("bars").data, "acvb0", restarts=4, **options)
-    assert result.standing is not None
-    assert result.standing.judged_by == "pseudo_loo"
+    assert result.race_report is not None
+    assert result.race_report.judged_by == "pseudo_loo"
     table = result.race
     alone = [
         fit(load_sample("bars").data, "acvb0", seed=n, **options).history["pseudo_loo"] for n in range(4)
@@ -186,15 +188,15 @@ def test_the_race_tells_what_all_of_it_cost() -> None:
     assert (told["race"]["restarts"], told["race"]["first_seed"], told["race"]["sweeps"]) == (4, 0, 125)
     assert told["race"]["winner"] == told["settings"]["seed"] == told["seed"]
     assert told["settings"]["restarts"] == 1
-    again = Standing.from_dict(told["race"])
+    again = RaceReport.from_dict(told["race"])
     assert again.to_dict() == told["race"]
 
 
 def test_one_start_is_a_run_as_ever() -> None:
     problem = small_problem("cvb0")
-    assert laps(problem) == []
+    assert updates(problem) == []
     result = solve(problem)
-    assert (result.race, result.standing) == (None, None)
+    assert (result.race, result.race_report) == (None, None)
     assert "race" not in result.to_dict()
     assert bits(result.snapshot) == bits(list(run(problem))[-1])
     assert "race_sweeps" not in comparison_row(result)
@@ -250,10 +252,10 @@ def rng_is_of(rng: np.random.Generator, seed: int) -> bool:
 
 def test_ties_go_to_the_lower_seed_and_infinity_to_nobody() -> None:
     problem = scripted(slow_starts("cvb0", 4), {3: -7.0, 4: -5.0, 5: -5.0, 6: float("nan")})
-    standing = laps(problem, first_rung=2)[-1].standing
-    assert [entrant.out_after for entrant in standing.entrants] == [2, None, 4, 2]
-    assert standing.leader == 4
-    lost = standing.entrants[3]
+    race_report = updates(problem, first_rung=2)[-1].race_report
+    assert [entrant.out_after for entrant in race_report.entrants] == [2, None, 4, 2]
+    assert race_report.leader == 4
+    lost = race_report.entrants[3]
     assert lost.sweeps == 1, "a bound that is no number ends a run at once"
 
 
@@ -269,9 +271,9 @@ def test_losers_are_let_go_at_once() -> None:
 
     problem.inference.sweep = sweep  # type: ignore[method-assign]
     most = 0
-    for lap in race(problem, first_rung=4):
-        keeping = lap.standing.running
-        del lap
+    for update in race(problem, first_rung=4):
+        keeping = update.race_report.running
+        del update
         gc.collect()
         seeds = {state.seed for state in alive}
         most = max(most, len(seeds))
@@ -313,7 +315,7 @@ def test_a_stop_keeps_the_leader_so_far() -> None:
     result = stopped_when(problem, lambda run_of, s: run_of.settings.seed == 6 and s.sweep == 9)
     best = max((3, 4, 5), key=lambda seed: bounds[seed])
     assert result.problem.settings.seed == best
-    assert (result.verdict, result.snapshot.sweep, result.stopped) == (Verdict.STOPPED, 20, True)
+    assert (result.verdict, result.snapshot.sweep, result.was_stopped) == (Verdict.STOPPED, 20, True)
     assert result.snapshot.heldout is not None
     assert result.snapshot.lower_bound == bounds[best]
     table = result.race
@@ -345,39 +347,41 @@ def test_a_stop_leaves_a_leader_that_had_converged_as_it_is() -> None:
     problem = slow_starts("cvb0", 3, tol=0.5, merge=False, split=False)
     result = stopped_when(problem, lambda run_of, s: run_of.settings.seed == 4)
     assert (result.problem.settings.seed, result.verdict) == (3, Verdict.CONVERGED)
-    assert result.stopped, "the race was not over"
+    assert result.was_stopped, "the race was not over"
 
 
 def test_the_winners_run_can_be_stopped_too() -> None:
     result = stopped_when(slow_starts("cvb0", 2), lambda run_of, s: s.sweep == 33)
     assert (result.verdict, result.snapshot.sweep) == (Verdict.STOPPED, 33)
-    assert result.standing is not None
-    assert result.standing.decided
+    assert result.race_report is not None
+    assert result.race_report.is_decided
 
 
 def test_runs_that_end_before_the_rung_are_still_in() -> None:
     problem = slow_starts("vb", 4, max_sweeps=7)
-    found = laps(problem)
-    standing, last = found[-1].standing, found[-1].snapshot
-    assert [entrant.sweeps for entrant in standing.entrants] == [7] * 4
+    found = updates(problem)
+    race_report, last = found[-1].race_report, found[-1].snapshot
+    assert [entrant.sweeps for entrant in race_report.entrants] == [7] * 4
     bounds = bounds_at(problem, 7)
-    assert standing.leader == max(bounds, key=lambda seed: bounds[seed])
+    assert race_report.leader == max(bounds, key=lambda seed: bounds[seed])
     assert last.verdict is Verdict.MAX_SWEEPS
     result = solve(problem)
     assert len(result.history) == 7
     more = list(run(result.problem, resume=result.snapshot, max_sweeps=9))[-1]
-    assert bits(more) == bits(list(run(problem.alone(standing.leader), max_sweeps=9))[-1])
+    assert bits(more) == bits(list(run(problem.alone(race_report.leader), max_sweeps=9))[-1])
 
 
 def test_what_is_published_is_one_runs_own() -> None:
-    for lap in race(slow_starts("cvb0", 5), first_rung=4):
-        assert lap.history.column("sweep").tolist() == list(range(1, lap.snapshot.sweep + 1))
-        assert lap.problem.settings.seed == lap.standing.leader
-        assert lap.history.column("change")[-1] == lap.snapshot.change
-        assert lap.standing.sweeps_left >= 0
-        if lap.swept is not None:
-            assert lap.swept[0].settings.seed == lap.standing.running
-            assert lap.standing.sweeps + lap.standing.sweeps_left == 5 * 4 + 3 * 4 + 2 * 8 + (60 - 16)
+    for update in race(slow_starts("cvb0", 5), first_rung=4):
+        assert update.history.column("sweep").tolist() == list(range(1, update.snapshot.sweep + 1))
+        assert update.problem.settings.seed == update.race_report.leader
+        assert update.history.column("change")[-1] == update.snapshot.change
+        assert update.race_report.sweeps_left >= 0
+        if update.swept is not None:
+            assert update.swept[0].settings.seed == update.race_report.running
+            assert update.race_report.sweeps + update.race_report.sweeps_left == 5 * 4 + 3 * 4 + 2 * 8 + (
+                60 - 16
+            )
 
 
 def test_the_first_rung_is_not_before_clusters_are_merged() -> None:
@@ -387,7 +391,7 @@ def test_the_first_rung_is_not_before_clusters_are_merged() -> None:
 def test_restarts_are_checked() -> None:
     for wrong in (0, -1, 2.5, True, "4"):
         with pytest.raises(ParameterError, match="restarts is"):
-            pose(small_relation(), "cvb0", restarts=wrong)  # type: ignore[arg-type]
+            build_problem(small_relation(), "cvb0", restarts=wrong)  # type: ignore[arg-type]
 
 
 def test_compared_races_share_no_seed() -> None:
@@ -410,4 +414,4 @@ def test_a_run_that_fails_ends_the_race() -> None:
         return state, info
 
     with pytest.raises(MemoryError, match="no room"):
-        laps(with_inference(problem, Wrapped(problem.inference, after)))
+        updates(with_inference(problem, Wrapped(problem.inference, after)))

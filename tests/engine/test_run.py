@@ -14,7 +14,7 @@ import pytest
 from acvb_core.core.clusters import mean_l1_change
 from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo
 from acvb_core.data.synthetic import PlantedRelation, planted_relation
-from acvb_core.engine.problem import Problem, pose
+from acvb_core.engine.problem import Problem, build_problem
 from acvb_core.engine.run import Schedule, StopRun, run
 from acvb_core.engine.snapshot import Snapshot, Verdict
 from acvb_core.evaluate.agreement import agreement
@@ -82,7 +82,7 @@ def test_same_seed_same_bits_whatever_runs_beside_it(method: str) -> None:
         settings["burn_in"] = 2
 
     def problem(seed: int) -> Problem:
-        return pose(relation, method, settings, heldout=0.1, seed=seed)
+        return build_problem(relation, method, settings, heldout=0.1, seed=seed)
 
     alone = [bits(s) for s in all_snapshots(problem(0))]
     found: dict[int, list[dict[str, Any]]] = {}
@@ -429,7 +429,7 @@ def test_shrinking_is_harmless(method: str) -> None:
             "max_sweeps": 80,
             "hyper": "fixed",
         }
-        problem = pose(truth.relation, method, values, seed=1)
+        problem = build_problem(truth.relation, method, values, seed=1)
         inference: Any = problem.inference
         if problem.row.averaged:
             inference = replace(inference, inner=replace(inference.inner, start=NearTruth(truth)))
@@ -460,11 +460,13 @@ def test_schedule_spares_large_problems() -> None:
 
 def test_runs_on_one_relation_share_their_split() -> None:
     relation = planted_relation(40, 30, 2, 2, 0).relation
-    one, other = (pose(relation, name, heldout=0.1, heldout_seed=3) for name in ("cvb0", "vb"))
+    one, other = (build_problem(relation, name, heldout=0.1, heldout_seed=3) for name in ("cvb0", "vb"))
     assert one.train is other.train
-    again = pose(relation, "cvb0", heldout=0.1, heldout_seed=4)
+    again = build_problem(relation, "cvb0", heldout=0.1, heldout_seed=4)
     assert again.train is not one.train
-    assert (pose(relation, "cvb0", heldout=0.1, heldout_seed=3).heldout.rows == one.heldout.rows).all()
+    assert (
+        build_problem(relation, "cvb0", heldout=0.1, heldout_seed=3).heldout.rows == one.heldout.rows
+    ).all()
 
 
 def test_moves_of_a_sweep_reach_snapshot_and_history() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from acvb_core.data.synthetic_mixtures import planted_topics
 from acvb_core.engine.history import History
-from acvb_core.engine.problem import Problem, pose
+from acvb_core.engine.problem import Problem, build_problem
 from acvb_core.engine.run import Schedule, StopRun, run
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.registry import methods_of
@@ -28,7 +28,7 @@ def topic_problem(method: str, *, heldout: float = 0.1, seed: int = 3, **values:
     known = {p.name for p in row.parameters}
     given = QUICK | ({"burn_in": 5, "max_sweeps": 20} if method == "gibbs" else {}) | values
     chosen = {name: value for name, value in given.items() if name in known}
-    return pose(CORPUS, method, chosen, heldout=heldout, seed=seed)
+    return build_problem(CORPUS, method, chosen, heldout=heldout, seed=seed)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -62,7 +62,7 @@ def test_windows_of_a_stream_are_diagnosed_and_add_up_to_passes(method: str) -> 
     batch = {} if method.endswith("sdm") else {"batch": 10}
     values = {"k": 5, "window": 10, "epochs": 2.5, "score_every": 0.5, **batch}
     averaged = {"tol": 1e-12} if method.startswith("a") else {}
-    problem = pose(CORPUS, method, values | averaged, heldout_documents=0.1, seed=3)
+    problem = build_problem(CORPUS, method, values | averaged, heldout_documents=0.1, seed=3)
     assert problem.train.n_documents == 54
     assert problem.max_sweeps == 15  # 6 windows a pass, the last of 4 documents
     snapshots = all_snapshots(problem)

@@ -54,13 +54,13 @@ def test_the_mean_of_a_circling_method_stands_still_and_its_sweeps_do_not() -> N
 
 def test_a_run_that_comes_to_rest_has_settled(still: Result) -> None:
     assert still.verdict is Verdict.CONVERGED
-    assert still.snapshot.settled is True
+    assert still.snapshot.has_settled is True
 
 
 @pytest.mark.parametrize("verdict", [None, Verdict.MAX_SWEEPS, Verdict.STOPPED, Verdict.DIVERGED])
 def test_only_a_converged_mean_says_so(still: Result, verdict: Verdict | None) -> None:
-    assert replace(still.snapshot, verdict=verdict).settled is None
-    assert replace(still.snapshot, scaled_change=None).settled is None
+    assert replace(still.snapshot, verdict=verdict).has_settled is None
+    assert replace(still.snapshot, scaled_change=None).has_settled is None
 
 
 def test_results_and_files_say_it(moving: Result, still: Result) -> None:

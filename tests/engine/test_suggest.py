@@ -1,4 +1,4 @@
-"""Where to try next: spread points, and the point with the largest expected improvement."""
+"""Where to try next: sobol_point points, and the point with the largest expected improvement."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scipy.stats import norm
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import Matern
 
-from acvb_core.engine.suggest import LEAST_GAIN, NOISE, expected_best, spread
+from acvb_core.engine.suggest import LEAST_GAIN, NOISE, most_promising_point, sobol_point
 
 BEST = np.array([0.3, 0.7])
 
@@ -20,12 +20,12 @@ def bowl(point: np.ndarray) -> float:
 
 
 def test_spread_points_are_those_of_one_sequence() -> None:
-    points = np.array([spread(n, 3, 5) for n in range(16)])
+    points = np.array([sobol_point(n, 3, 5) for n in range(16)])
     # A net: of 16 points two are in each eighth of every side.
     for side in points.T:
         assert (np.bincount((side * 8).astype(int), minlength=8) == 2).all()
-    assert (spread(7, 3, 5) == points[7]).all()
-    assert not np.allclose(spread(7, 3, 6), points[7])
+    assert (sobol_point(7, 3, 5) == points[7]).all()
+    assert not np.allclose(sobol_point(7, 3, 6), points[7])
 
 
 def improvement(points: np.ndarray, losses: np.ndarray, at: np.ndarray) -> np.ndarray:
@@ -41,50 +41,50 @@ def improvement(points: np.ndarray, losses: np.ndarray, at: np.ndarray) -> np.nd
 
 
 def test_the_point_is_where_the_expected_improvement_is_largest() -> None:
-    points = np.array([spread(n, 2, 1) for n in range(9)])
+    points = np.array([sobol_point(n, 2, 1) for n in range(9)])
     losses = np.array([bowl(point) for point in points])
     grid = np.stack(np.meshgrid(*[np.linspace(0, 1, 101)] * 2), axis=-1).reshape(-1, 2)
-    found = expected_best(points, losses, 0)
+    found = most_promising_point(points, losses, 0)
     with np.errstate(all="ignore"):
         most = improvement(points, losses, grid).max()
         assert improvement(points, losses, found[None])[0] > 0.98 * most
 
 
 def test_a_bowl_is_found_to_its_bottom() -> None:
-    points = [np.array([0.9, 0.1]), *(spread(n, 2, 0) for n in range(4))]
+    points = [np.array([0.9, 0.1]), *(sobol_point(n, 2, 0) for n in range(4))]
     losses = [bowl(point) for point in points]
-    evenly = min(bowl(spread(n, 2, 0)) for n in range(17))
+    evenly = min(bowl(sobol_point(n, 2, 0)) for n in range(17))
     for _ in range(12):
-        points.append(expected_best(np.array(points), np.array(losses), 0))
+        points.append(most_promising_point(np.array(points), np.array(losses), 0))
         losses.append(bowl(points[-1]))
     assert min(losses) < 0.002 < evenly
 
 
 def test_the_same_again_from_the_same_seed() -> None:
-    points = np.array([spread(n, 2, 0) for n in range(5)])
+    points = np.array([sobol_point(n, 2, 0) for n in range(5)])
     losses = np.array([bowl(point) for point in points])
-    found = [expected_best(points, losses, seed) for seed in (3, 3)]
+    found = [most_promising_point(points, losses, seed) for seed in (3, 3)]
     assert found[0].tobytes() == found[1].tobytes()
 
 
 @pytest.mark.parametrize("nothing", [math.inf, math.nan])
 def test_what_failed_counts_as_the_worst(nothing: float) -> None:
-    points = np.array([spread(n, 2, 0) for n in range(5)])
+    points = np.array([sobol_point(n, 2, 0) for n in range(5)])
     losses = np.array([bowl(point) for point in points])
     losses[2] = nothing
     as_worst = losses.copy()
     as_worst[2] = np.nanmax(np.where(np.isfinite(losses), losses, np.nan))
-    assert (expected_best(points, losses, 0) == expected_best(points, as_worst, 0)).all()
+    assert (most_promising_point(points, losses, 0) == most_promising_point(points, as_worst, 0)).all()
 
 
 @pytest.mark.parametrize("losses", [np.full(3, math.inf), np.full(3, 2.5), np.array([1.0, 1.0, math.inf])])
 def test_nothing_to_choose_by_is_no_crash(losses: np.ndarray) -> None:
-    found = expected_best(np.array([spread(n, 2, 0) for n in range(3)]), losses, 0)
+    found = most_promising_point(np.array([sobol_point(n, 2, 0) for n in range(3)]), losses, 0)
     assert found.shape == (2,)
     assert ((found >= 0) & (found <= 1)).all()
 
 
 def test_a_point_tried_twice_is_no_crash(capfd: pytest.CaptureFixture[str]) -> None:
     points = np.array([[0.5], [0.5], [0.5], [1.0]])
-    assert 0 <= expected_best(points, np.array([1.0, 1.0, 1.0, 2.0]), 0)[0] <= 1
+    assert 0 <= most_promising_point(points, np.array([1.0, 1.0, 1.0, 2.0]), 0)[0] <= 1
     assert capfd.readouterr() == ("", "")

@@ -16,11 +16,11 @@ from acvb_core.engine import tuning as module
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.run import StopRun
-from acvb_core.engine.search_space import space_of
+from acvb_core.engine.search_space import build_search_space
 from acvb_core.engine.snapshot import Snapshot
-from acvb_core.engine.suggest import spread
+from acvb_core.engine.suggest import sobol_point
 from acvb_core.engine.trials import FAILED, Trial, Tuning
-from acvb_core.engine.tuning import Search, plan, search, tune
+from acvb_core.engine.tuning import Search, plan_search, search, tune
 from acvb_core.registry import method_row
 from tests.engine.fakes import bits
 from tests.engine.tunings import CORPUS, OPTIONS, RANGES, small_search, told
@@ -76,16 +76,16 @@ def test_the_same_trials_from_the_same_seed(found: Tuning) -> None:
 
 def test_points_are_spread_before_they_are_chosen(found: Tuning) -> None:
     space = small_search().space
-    expected = [space.values(spread(n, 2, 0)) for n in range(4)]
+    expected = [space.values(sobol_point(n, 2, 0)) for n in range(4)]
     assert [trial.values for trial in found.trials[1:5]] == expected
-    assert found.trials[5].values != space.values(spread(4, 2, 0))
+    assert found.trials[5].values != space.values(sobol_point(4, 2, 0))
 
 
 def test_the_best_steps_are_found() -> None:
     found = all_of(told(bowl, trials=18))
     assert found.best_trial is not None
     assert found.best_trial.perplexity < 101
-    evenly = min(bowl(small_search().space.values(spread(n, 2, 0))) for n in range(17))
+    evenly = min(bowl(small_search().space.values(sobol_point(n, 2, 0))) for n in range(17))
     assert evenly > 103
 
 
@@ -191,10 +191,10 @@ def row() -> Any:
 def test_the_registry_says_what_is_tuned(row: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "method_row", lambda model, name: row)
     options = {name: value for name, value in OPTIONS.items() if name != "ranges"}
-    assert plan(CORPUS, "cvb0", **options).space.names == ("alpha", "beta")
-    assert plan(CORPUS, "cvb0", **options, beta=0.1).space.names == ("alpha",)
+    assert plan_search(CORPUS, "cvb0", **options).space.names == ("alpha", "beta")
+    assert plan_search(CORPUS, "cvb0", **options, beta=0.1).space.names == ("alpha",)
     with pytest.raises(ParameterError, match="all that could be tuned is given"):
-        plan(CORPUS, "cvb0", **options, alpha=0.1, beta=0.1)
+        plan_search(CORPUS, "cvb0", **options, alpha=0.1, beta=0.1)
 
 
 def test_the_steps_of_a_stream_are_tuned() -> None:
@@ -209,16 +209,16 @@ def test_the_steps_of_a_stream_are_tuned() -> None:
     assert alone.summary()["heldout"]["completion_perplexity"] == table["best"].iloc[-1]
     # The defaults are for corpora of many thousand documents.
     assert table["best"].iloc[-1] < table["perplexity"].iloc[0]
-    assert plan(CORPUS, "scvb0", epochs=0.5).fixed["epochs"] == 0.5
+    assert plan_search(CORPUS, "scvb0", epochs=0.5).fixed["epochs"] == 0.5
     with pytest.raises(ParameterError, match="epochs"):
-        plan(CORPUS, "cvb0", epochs=0.5)
+        plan_search(CORPUS, "cvb0", epochs=0.5)
 
 
 def test_documents_are_held_out_unless_words_are() -> None:
     options = {name: value for name, value in OPTIONS.items() if name != "heldout"}
-    assert plan(CORPUS, "cvb0", **options).split["heldout_documents"] == 0.02
-    assert plan(CORPUS, "cvb0", **OPTIONS).split["heldout_documents"] == 0.0
-    assert plan(CORPUS, "cvb0", **options, heldout_documents=0.1).split["heldout_documents"] == 0.1
+    assert plan_search(CORPUS, "cvb0", **options).split["heldout_documents"] == 0.02
+    assert plan_search(CORPUS, "cvb0", **OPTIONS).split["heldout_documents"] == 0.0
+    assert plan_search(CORPUS, "cvb0", **options, heldout_documents=0.1).split["heldout_documents"] == 0.1
 
 
 @pytest.mark.parametrize(
@@ -241,7 +241,7 @@ def test_documents_are_held_out_unless_words_are() -> None:
 )
 def test_what_is_refused_before_anything_is_run(options: dict[str, Any], says: str) -> None:
     with pytest.raises(ParameterError, match=says):
-        plan(CORPUS, **{"method": "cvb0", **OPTIONS, **options})
+        plan_search(CORPUS, **{"method": "cvb0", **OPTIONS, **options})
 
 
 def test_too_small_a_share_is_refused() -> None:
@@ -251,7 +251,7 @@ def test_too_small_a_share_is_refused() -> None:
 
 def test_ranges_are_cubes() -> None:
     ranges = (Range("alpha", 0.01, 10.0, log=True), Range("beta", 0.2, 0.6), Range("k", 1, 9))
-    space = space_of(method_row("lda", "cvb0"), ranges)
+    space = build_search_space(method_row("lda", "cvb0"), ranges)
     middle = space.values(np.full(3, 0.5))
     assert middle == {"alpha": 0.3162, "beta": 0.4, "k": 5.0}
     np.testing.assert_allclose(space.point(middle), 0.5, atol=1e-4)

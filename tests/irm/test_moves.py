@@ -11,7 +11,7 @@ import pytest
 from acvb_core.core.protocols import no_checkpoint
 from acvb_core.data.synthetic import planted_relation
 from acvb_core.engine.fitting import fit
-from acvb_core.engine.problem import Problem, pose
+from acvb_core.engine.problem import Problem, build_problem
 from acvb_core.engine.run import run
 from acvb_core.engine.snapshot import Snapshot
 from acvb_core.evaluate.agreement import agreement
@@ -215,7 +215,7 @@ def test_bound_of_vb_never_falls_with_moves(kind: str, k: int, alpha: float) -> 
 
 def small_problem(method: str, kind: str = "undirected", **values: Any) -> Problem:
     relation, truth = small_relation(kind, 1)
-    return pose(relation, method, {f"k_{domain}": 12 for domain in truth} | values)
+    return build_problem(relation, method, {f"k_{domain}": 12 for domain in truth} | values)
 
 
 def inner(snapshot: Snapshot) -> IrmState:
@@ -278,7 +278,7 @@ def test_moves_that_never_end_are_ended(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(moves, "split_clusters", split_clusters)
     monkeypatch.setattr(moves, "merge_clusters", lambda state, **_: (state, 0))
     relation, _ = small_relation("undirected", 0)
-    snapshots = list(run(pose(relation, "cvb0", {"k_rows": 4})))
+    snapshots = list(run(build_problem(relation, "cvb0", {"k_rows": 4})))
     assert calls == list(range(MOVES_FROM, MOVES_UNTIL + 1, MOVES_EVERY))
     over = [inner(snapshot).moves is None for snapshot in snapshots]
     assert over.index(True) == MOVES_UNTIL - 1
@@ -287,7 +287,7 @@ def test_moves_that_never_end_are_ended(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_moves_are_over_after_two_attempts_in_vain() -> None:
     relation, truth = small_relation("undirected", 0)
-    method: Any = pose(relation, "cvb0", {"k_rows": 6}).inference
+    method: Any = build_problem(relation, "cvb0", {"k_rows": 6}).inference
     state = replace(state_with(relation, truth, sure=1.0), age=15, moves=MoveMemory())
     rng = np.random.default_rng(0)
     early, made = MOVES.after(replace(state, age=14), method, rng, no_checkpoint)

@@ -10,7 +10,7 @@ import pytest
 
 from acvb_core.core.protocols import no_checkpoint
 from acvb_core.data.synthetic import sparse_relation
-from acvb_core.engine.problem import Problem, pose
+from acvb_core.engine.problem import Problem, build_problem
 from acvb_core.engine.run import StopRun, run
 from acvb_core.engine.snapshot import Snapshot
 from acvb_core.models.irm.moves import moves, split
@@ -24,7 +24,9 @@ from tests.irm.moves_adapters import RELATIONS, mixed_network, small_relation, s
 
 def sparse_case(seed: int, **values: Any) -> Problem:
     """A sparse relation of 250 x 250 objects in 10 groups, two domains, from twice as many clusters."""
-    return pose(sparse_relation(seed, 250, 10, 0.04).relation, "cvb0", {"k_rows": 20, "k_cols": 20} | values)
+    return build_problem(
+        sparse_relation(seed, 250, 10, 0.04).relation, "cvb0", {"k_rows": 20, "k_cols": 20} | values
+    )
 
 
 def last_of(problem: Problem) -> Snapshot:
@@ -146,7 +148,7 @@ def test_a_run_stopped_inside_a_move_keeps_the_last_whole_sweep(
     inside: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     relation, _ = mixed_network(0)
-    problem = pose(relation, "cvb0", {"k_rows": 5})
+    problem = build_problem(relation, "cvb0", {"k_rows": 5})
     whole = list(run(problem, max_sweeps=60))
     entered: list[bool] = []
     owner, name = (split._Side, "best_split") if inside == "split" else (_Trials, "_swept")

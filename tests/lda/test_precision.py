@@ -13,7 +13,7 @@ from acvb_core.core.protocols import SweepInfo
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.synthetic_mixtures import planted_topics
 from acvb_core.engine.fitting import fit
-from acvb_core.engine.problem import pose
+from acvb_core.engine.problem import build_problem
 from acvb_core.engine.run import Schedule
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.models.lda import cvb
@@ -124,7 +124,7 @@ def test_same_bits_whatever_lies_about_in_memory(corpus: Corpus, k: int) -> None
 def test_what_is_not_a_number_is_divergence(method: str, bad: float) -> None:
     """Comparisons in the loops must not take it for a zero and go on."""
     (row,) = (row for row in methods_of("lda") if row.name == method)
-    problem = pose(
+    problem = build_problem(
         CORPUS, method, known(row, {"k": 5, "burn_in": 1, "max_sweeps": 30, "shrink": 0.0}), heldout=0.1
     )
 

@@ -10,7 +10,7 @@ import pytest
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.synthetic_mixtures import topics_10
 from acvb_core.engine.fitting import fit
-from acvb_core.engine.problem import pose
+from acvb_core.engine.problem import build_problem
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.alignment import align_topics
 from acvb_core.models.lda.trained import trained_topics
@@ -76,7 +76,7 @@ def test_a_stream_goes_on_from_a_batch_method_without_losing_what_was_found(meth
     batch = fit(TRUTH.corpus, "cvb0", k=10, heldout_documents=0.1)
     trained = trained_topics(batch)
     with pytest.raises(ParameterError, match="k is 7, but there are 10 topics"):
-        pose(TRUTH.corpus, method, {"k": 7}, start=trained)
+        build_problem(TRUTH.corpus, method, {"k": 7}, start=trained)
     stream = fit(
         TRUTH.corpus, method, k=10, heldout_documents=0.1, epochs=1.0, start=trained, prior="symmetric"
     )

@@ -8,7 +8,7 @@ import pytest
 from acvb_core.core.averaging import AveragedInference
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpus import Corpus
-from acvb_core.engine.problem import pose
+from acvb_core.engine.problem import build_problem
 from acvb_core.registry import methods_of
 
 CORPUS = Corpus.build(np.array([[1, 2], [3, 0]]))
@@ -17,8 +17,8 @@ CORPUS = Corpus.build(np.array([[1, 2], [3, 0]]))
 @pytest.mark.parametrize("method", [row.name for row in methods_of("lda")])
 def test_alpha_is_shared_out_or_given_and_never_next_to_nothing(method: str) -> None:
     for given, expected in ((0.0, 5.0 / 4), (0.3, 0.3)):
-        inference = pose(CORPUS, method, {"k": 4, "alpha": given}).inference
+        inference = build_problem(CORPUS, method, {"k": 4, "alpha": given}).inference
         start = (inference.inner if isinstance(inference, AveragedInference) else inference).start
         np.testing.assert_allclose(start.alpha, expected)
     with pytest.raises(ParameterError, match=r"0, for 5 / k, or at least 0\.0001"):
-        pose(CORPUS, method, {"alpha": 1e-30})
+        build_problem(CORPUS, method, {"alpha": 1e-30})

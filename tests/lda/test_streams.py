@@ -15,7 +15,7 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus, Shard
 from acvb_core.data.synthetic_mixtures import planted_topics
 from acvb_core.engine.fitting import fit
-from acvb_core.engine.problem import pose
+from acvb_core.engine.problem import build_problem
 from acvb_core.engine.run import StopRun, run
 from acvb_core.models.lda.kernels_prior import FROZEN
 from acvb_core.models.lda.streams.source import DocumentFeed, InMemorySource
@@ -150,14 +150,14 @@ def test_stopped_anywhere_and_gone_on_with_on_disk(method: str, tmp_path: Path) 
     """With the shard that was read ahead kept or not: in the same run, and in another one from its last snapshot."""
     disk = on_disk(CORPUS, tmp_path / "disk", 60)
     values = small(method, epochs=2.5)
-    whole = [bits(s) for s in run(pose(disk, method, values, seed=3, heldout_documents=0.1))]
+    whole = [bits(s) for s in run(build_problem(disk, method, values, seed=3, heldout_documents=0.1))]
     assert len(whole) == 10
     calls = [0]
 
     def count() -> None:
         calls[0] += 1
 
-    list(run(pose(disk, method, values, seed=3, heldout_documents=0.1), checkpoint=count))
+    list(run(build_problem(disk, method, values, seed=3, heldout_documents=0.1), checkpoint=count))
     for call in np.linspace(2, calls[0], 8).astype(int):
         left = [int(call)]
 
@@ -166,11 +166,11 @@ def test_stopped_anywhere_and_gone_on_with_on_disk(method: str, tmp_path: Path) 
             if left[0] <= 0:
                 raise StopRun
 
-        posed = pose(disk, method, values, seed=3, heldout_documents=0.1)
+        posed = build_problem(disk, method, values, seed=3, heldout_documents=0.1)
         first = list(run(posed, checkpoint=stop))
         if not first:
             continue
-        for again in (posed, pose(disk, method, values, seed=3, heldout_documents=0.1)):
+        for again in (posed, build_problem(disk, method, values, seed=3, heldout_documents=0.1)):
             rest = list(run(again, resume=first[-1]))
             assert bits(rest[-1]) == whole[-1]
             assert rest[-1].passes == pytest.approx(2.5, abs=0.2)
@@ -178,9 +178,9 @@ def test_stopped_anywhere_and_gone_on_with_on_disk(method: str, tmp_path: Path) 
 
 @each_method
 def test_extended_is_as_if_it_had_been_longer_from_the_start(method: str) -> None:
-    long = [bits(s) for s in run(pose(CORPUS, method, small(method, epochs=3.0), seed=1))]
-    short = list(run(pose(CORPUS, method, small(method, epochs=1.3), seed=1)))
-    rest = list(run(pose(CORPUS, method, small(method, epochs=3.0), seed=1), resume=short[-1]))
+    long = [bits(s) for s in run(build_problem(CORPUS, method, small(method, epochs=3.0), seed=1))]
+    short = list(run(build_problem(CORPUS, method, small(method, epochs=1.3), seed=1)))
+    rest = list(run(build_problem(CORPUS, method, small(method, epochs=3.0), seed=1), resume=short[-1]))
     assert len(short) + len(rest) == len(long)
     assert bits(rest[-1]) == long[-1]
 

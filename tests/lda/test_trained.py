@@ -16,7 +16,7 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.data.synthetic_mixtures import planted_topics
 from acvb_core.engine.fitting import compare, fit
-from acvb_core.engine.problem import pose
+from acvb_core.engine.problem import build_problem
 from acvb_core.engine.result import Result
 from acvb_core.models.lda.online.streaming_lda import StreamingLda
 from acvb_core.models.lda.trained import TrainedTopics, trained_topics
@@ -98,36 +98,38 @@ def test_a_word_not_met_for_very_long_is_learned_again_by_svb() -> None:
 @pytest.mark.parametrize("method", [*STREAMS, "asdm"])
 def test_what_is_known_of_no_new_word_needs_no_other_vocabulary(method: str) -> None:
     trained = trained_by(corpus=ALL.take_documents(np.arange(100)))
-    problem = pose(ALL, method, {"k": 4}, start=trained)
+    problem = build_problem(ALL, method, {"k": 4}, start=trained)
     assert problem.data is ALL
     assert problem.settings.of == ""
     assert problem.fingerprint == ALL.fingerprint
 
 
 def test_the_data_are_known_by_what_they_were_as_loaded() -> None:
-    problem = pose(LATE, "sdm", {"k": 4}, start=trained_by())
+    problem = build_problem(LATE, "sdm", {"k": 4}, start=trained_by())
     assert problem.data.n_words == 60
     assert problem.data.fingerprint != LATE.fingerprint
     assert problem.fingerprint == problem.settings.of == LATE.fingerprint
-    assert pose(LATE, "sdm", {"k": 4}).fingerprint == LATE.fingerprint
+    assert build_problem(LATE, "sdm", {"k": 4}).fingerprint == LATE.fingerprint
     # Two runs that go on share the data, and with them the split.
     trained = trained_by()
-    one, two = (pose(LATE, "sdm", {"k": 4}, start=trained, heldout=0.1, seed=seed) for seed in (0, 1))
+    one, two = (
+        build_problem(LATE, "sdm", {"k": 4}, start=trained, heldout=0.1, seed=seed) for seed in (0, 1)
+    )
     assert one.data is two.data
     assert one.train is two.train
 
 
 @pytest.mark.parametrize("method", ["cvb0", "acvb0"])
 def test_batch_methods_keep_the_words_of_their_corpus(method: str) -> None:
-    problem = pose(LATE, method, {"k": 4}, start=trained_by())
+    problem = build_problem(LATE, method, {"k": 4}, start=trained_by())
     assert problem.data is LATE
     assert problem.settings.of == ""
 
 
 @pytest.mark.parametrize("share", [{"heldout": 0.1}, {"heldout_documents": 0.1}])
 def test_the_same_words_are_held_out_with_and_without_the_old_vocabulary(share: dict[str, float]) -> None:
-    plain = pose(LATE, "sdm", {"k": 4}, **share)  # type: ignore[arg-type]
-    extended = pose(LATE, "sdm", {"k": 4}, start=trained_by(), **share)  # type: ignore[arg-type]
+    plain = build_problem(LATE, "sdm", {"k": 4}, **share)  # type: ignore[arg-type]
+    extended = build_problem(LATE, "sdm", {"k": 4}, start=trained_by(), **share)  # type: ignore[arg-type]
     one, other = (getattr(p.heldout, "hidden", p.heldout) for p in (plain, extended))
     for name in ("documents", "words", "counts"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))

@@ -11,7 +11,7 @@ import pytest
 import acvb_core
 from acvb_core.data.synthetic_mixtures import block_images, planted_features
 from acvb_core.data.table import Table
-from acvb_core.engine.problem import pose
+from acvb_core.engine.problem import build_problem
 from acvb_core.engine.run import run
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.models.lfm.cells import Cells
@@ -190,7 +190,9 @@ def test_shift_and_unit_of_columns_do_not_matter(mode: str, missing: float) -> N
 
 @pytest.mark.parametrize("method", ["fab", "em"])
 def test_a_run_gone_on_with_is_the_run_that_was_not_interrupted(method: str) -> None:
-    problem = pose(with_holes(TRUTH.table, 0.1), method, {"k_max": 7, "tol": 1e-9}, seed=4, heldout=0.1)
+    problem = build_problem(
+        with_holes(TRUTH.table, 0.1), method, {"k_max": 7, "tol": 1e-9}, seed=4, heldout=0.1
+    )
     whole = list(run(problem, max_sweeps=40))
     first = list(run(problem, max_sweeps=len(whole) // 2))
     rest = list(run(problem, resume=first[-1], max_sweeps=40))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from acvb_core.data.synthetic_mixtures import planted_features
-from acvb_core.engine.problem import pose
+from acvb_core.engine.problem import build_problem
 from acvb_core.engine.run import run
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.models.lfm.cells import Cells
@@ -249,7 +249,7 @@ def test_nothing_moves_in_the_warm_up_or_where_that_is_not_wanted() -> None:
 @EVERY_CRITERION
 def test_a_run_ends_only_after_its_moves(mode: str) -> None:
     values = {"k_max": 9, "mode": mode, "tol": 1.0, "init": "random"}
-    *course, last = run(pose(TRUTH.table, "fab", values, seed=1))
+    *course, last = run(build_problem(TRUTH.table, "fab", values, seed=1))
     assert last.verdict is Verdict.CONVERGED
     assert last.state.moves_over
     moved = [s.sweep for s in course if s.moves]

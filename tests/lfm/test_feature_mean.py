@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, Unaveraged, no_checkpoint
+from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, UnaveragedMethod, no_checkpoint
 from acvb_core.models.lfm.feature_mean import FeatureMean, place_features
 from acvb_core.models.lfm.ibp.ibp import AXES
 
@@ -31,7 +31,7 @@ def sample(z: np.ndarray, w: np.ndarray, bias: np.ndarray, noise: float = 0.5) -
 
 
 @dataclass(frozen=True)
-class Given(Unaveraged):
+class Given(UnaveragedMethod):
     """A sampler whose samples are known beforehand; its state is the number of the sample."""
 
     samples: tuple[Posterior, ...]

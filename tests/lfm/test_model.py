@@ -133,7 +133,7 @@ def test_bound_is_the_methods_own() -> None:
     without = posterior.with_arrays({}, drop=("bound",))
     assert model.lower_bound(without) is None
     assert model.pseudo_loo(posterior) is None
-    assert model.completed(posterior) is posterior
+    assert model.complete_posterior(posterior) is posterior
     assert model.domains == ("features",)
     assert posterior.hyper["noise"] == pytest.approx(np.sqrt(1 / posterior["precision"]).mean())
     assert posterior.hyper["alpha"] == 2.0

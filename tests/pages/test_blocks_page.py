@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 from acvb_core.data.relation import Relation
 from acvb_core.data.samples import load_sample
 from acvb_core.engine.fitting import fit
-from acvb_core.engine.problem import pose
+from acvb_core.engine.problem import build_problem
 from acvb_core.engine.result import Result
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace
@@ -102,7 +102,7 @@ def test_a_part_of_another_run_is_not_kept(open_app: Open, women: Result) -> Non
 
 
 def test_a_run_under_way_is_shown_as_it_stands(open_app: Open, women: Result) -> None:
-    job = Workspace(WORKSPACE).add(pose(women.problem.data, "gibbs", {"max_sweeps": 1_000_000}))
+    job = Workspace(WORKSPACE).add(build_problem(women.problem.data, "gibbs", {"max_sweeps": 1_000_000}))
     app = open_app("blocks")
     until(app, lambda: len(app.get("plotly_chart")) == 5)
     assert app.button(key="blocks_refresh").label == "Refresh"

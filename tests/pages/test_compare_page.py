@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from acvb_core.data.relation import Network, Relation
 from acvb_core.data.samples import load_sample
 from acvb_core.engine.fitting import fit
-from acvb_core.engine.problem import pose
+from acvb_core.engine.problem import build_problem
 from acvb_core.engine.result import Result
 from pages.ui.shared import services
 from tests.pages.session import WORKSPACE, Open
@@ -117,7 +117,7 @@ def test_a_choice_of_runs_is_kept_on_the_same_data_only(open_app: Open, survey: 
     assert app.multiselect(key="compare_runs_irm").value == wanted
     women = load_sample("southern_women").relation
     for _ in range(2):
-        assert services.job_book().add(WORKSPACE, pose(women, "vb")).wait(60)
+        assert services.job_book().add(WORKSPACE, build_problem(women, "vb")).wait(60)
     services.datasets().clear()
     services.store().save_dataset(WORKSPACE, women, [], {"name": "women"})
     app.switch_page("pages/home.py").run()

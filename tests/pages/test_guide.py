@@ -39,7 +39,7 @@ def test_methods_table_comes_from_the_registry(open_app: Open, model: str) -> No
     rows = methods_of(model)
     table = guide(open_app, model).table[0].value
     assert list(table["Method"]) == [row.label for row in rows]
-    assert list(table["Ends by"]) == [row.converges_by() for row in rows]
+    assert list(table["Ends by"]) == [row.describe_convergence() for row in rows]
     assert list(table["Reference"]) == [row.reference for row in rows]
 
 

@@ -10,7 +10,7 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.samples import load_sample
 from acvb_core.data.synthetic_mixtures import bars
-from acvb_core.engine.problem import pose
+from acvb_core.engine.problem import build_problem
 from acvb_core.models.lda.grid import grid
 from pages.ui.lda.how_many_runs import most_topics, numbers_of, usual_numbers
 from pages.ui.shared import services
@@ -172,7 +172,7 @@ def test_grids_that_read_the_same_are_told_apart(open_app: Open) -> None:
     for beta in (0.01, 0.5):
         for k in (2, 3):
             values = {"k": k, "beta": beta, "max_sweeps": 5}
-            assert services.job_book().add(WORKSPACE, pose(CORPUS, "cvb0", values)).wait(60)
+            assert services.job_book().add(WORKSPACE, build_problem(CORPUS, "cvb0", values)).wait(60)
     app.run()
     box = app.selectbox(key="grid")
     assert len(set(box.options)) == 2
@@ -186,7 +186,9 @@ def test_two_runs_of_one_number_and_seed_have_a_line_each(open_app: Open) -> Non
     jobs = []
     for k in (2, 3, 3):
         jobs.append(
-            services.job_book().add(WORKSPACE, pose(CORPUS, "gibbs", {"k": k, "max_sweeps": 1_000_000}))
+            services.job_book().add(
+                WORKSPACE, build_problem(CORPUS, "gibbs", {"k": k, "max_sweeps": 1_000_000})
+            )
         )
         until(app, lambda: jobs[-1].inspect().snapshot is not None)
     for job in jobs[:2]:

@@ -15,7 +15,7 @@ from acvb_core.core.errors import AcvbError
 from acvb_core.data.relation import Relation
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.job import Job
-from acvb_core.engine.problem import Problem, pose
+from acvb_core.engine.problem import Problem, build_problem
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.store.files import StoreError
@@ -80,7 +80,7 @@ def relation() -> Relation:
 
 
 def short(relation: Relation, **values: object) -> Problem:
-    return pose(relation, "cvb0", {"k_rows": 4, "k_cols": 4, "max_sweeps": 3, **values})
+    return build_problem(relation, "cvb0", {"k_rows": 4, "k_cols": 4, "max_sweeps": 3, **values})
 
 
 def endless(relation: Relation) -> Problem:

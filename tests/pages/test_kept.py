@@ -13,7 +13,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from acvb_core.engine.job import Job
-from acvb_core.engine.problem import pose
+from acvb_core.engine.problem import build_problem
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace
 from tests.pages.session import OTHER, Open, jobs_of, keys, press, texts, until
@@ -36,7 +36,9 @@ def run_all(app: AppTest, seeds: int = 1) -> list[Job]:
     assert workspace.dataset is not None
     for seed in range(seeds):
         workspace.add(
-            pose(workspace.dataset.data, "cvb0", {"k_rows": 3, "k_cols": 3, "max_sweeps": 3}, seed=seed)
+            build_problem(
+                workspace.dataset.data, "cvb0", {"k_rows": 3, "k_cols": 3, "max_sweeps": 3}, seed=seed
+            )
         )
     app.run()
     until(app, lambda: not any(job.inspect().status.active for job in jobs_of(app)))

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from acvb_core.data.samples import load_sample
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.job import Job, Status
-from acvb_core.engine.problem import pose
+from acvb_core.engine.problem import build_problem
 from acvb_core.engine.race import race as engine_race
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.registry import methods_of
@@ -247,12 +247,12 @@ def test_restarts_race_and_the_page_says_who_won(with_sample: AppTest) -> None:
 def test_a_race_can_be_stopped_and_its_leader_goes_on(with_sample: AppTest) -> None:
     app = with_sample
     (job,) = race(app, 100, max_sweeps=1000)
-    until(app, lambda: job.standing is not None and job.standing.sweeps > 20)
+    until(app, lambda: job.race_report is not None and job.race_report.sweeps > 20)
     press(app, f"pause_{job.id}")
     app.run()
-    standing = job.standing
-    assert standing.rung == 20, "a hundred starts take longer than a click"
-    assert f"racing by the lower bound: 100 → …, leader seed {standing.leader}" in texts(app)
+    race_report = job.race_report
+    assert race_report.rung == 20, "a hundred starts take longer than a click"
+    assert f"racing by the lower bound: 100 → …, leader seed {race_report.leader}" in texts(app)
     press(app, f"stop_{job.id}")
     until(app, lambda: job.inspect().verdict is not None)
     app.run()
@@ -264,43 +264,47 @@ def test_a_race_can_be_stopped_and_its_leader_goes_on(with_sample: AppTest) -> N
 
 
 def test_a_race_by_held_out_data_is_called_so() -> None:
-    problem = pose(load_sample("southern_women").relation, "vb", {"max_sweeps": 20}, heldout=0.1, restarts=2)
+    problem = build_problem(
+        load_sample("southern_women").relation, "vb", {"max_sweeps": 20}, heldout=0.1, restarts=2
+    )
     problem = replace(problem, model_row=replace(problem.model_row, raced_by="heldout"))
     job = Job(problem, Executor(1), job_id="run")
     assert live.race_text(job.inspect()) == "2 starts will race by the held-out log likelihood."
     said = []
-    for lap in engine_race(problem):
-        job._publish(Status.RUNNING, snapshot=lap.snapshot, standing=lap.standing)
+    for update in engine_race(problem):
+        job._publish(Status.RUNNING, snapshot=update.snapshot, race_report=update.race_report)
         said.append(live.race_text(job.inspect()))
     assert {text.split(":")[0] for text in said[:-1]} == {"racing by the held-out log likelihood"}
-    winner = f"seed {lap.standing.leader} won the race of 2 starts by the held-out log likelihood (2 → 1)"
+    winner = (
+        f"seed {update.race_report.leader} won the race of 2 starts by the held-out log likelihood (2 → 1)"
+    )
     assert said[-1].startswith(winner)
 
 
 def test_readers_cope_with_a_change_of_the_lead() -> None:
     values = {"init": "random", "k_rows": 9, "k_cols": 9, "tol": 1e-12, "max_sweeps": 60}
-    problem = pose(load_sample("southern_women").relation, "cvb0", values, heldout=0.1, restarts=6)
+    problem = build_problem(load_sample("southern_women").relation, "cvb0", values, heldout=0.1, restarts=6)
     job = Job(problem, Executor(1), job_id="run")
     assert live.race_text(job.inspect()) == "6 starts will race by the lower bound."
     leaders, said = [], set()
-    for lap in engine_race(problem):
+    for update in engine_race(problem):
         job._publish(
             Status.RUNNING,
-            problem=lap.problem,
-            history=lap.history,
-            snapshot=lap.snapshot,
-            standing=lap.standing,
+            problem=update.problem,
+            history=update.history,
+            snapshot=update.snapshot,
+            race_report=update.race_report,
         )
-        leaders.append(lap.standing.leader)
+        leaders.append(update.race_report.leader)
         said.add(live.race_text(job.inspect()).split(",")[0])
         result = picking.answer(job)
-        assert result.problem.settings.seed == lap.standing.leader
-        assert len(result.history) == lap.snapshot.sweep
-        assert result.race["sweeps"].sum() == lap.standing.sweeps
+        assert result.problem.settings.seed == update.race_report.leader
+        assert len(result.history) == update.snapshot.sweep
+        assert result.race["sweeps"].sum() == update.race_report.sweeps
         (curve,) = live.curves([job], {"run": "x"})
         bound = next(t for t in live_figure([curve])["data"] if t["uid"] == "run-bound-main")
         shown = np.frombuffer(base64.b64decode(bound["y"]["bdata"]), bound["y"]["dtype"])
-        assert shown.tolist() == lap.history.column("lower_bound").tolist()
+        assert shown.tolist() == update.history.column("lower_bound").tolist()
     assert len(set(leaders)) > 1, "the lead changes"
     assert {
         "racing by the lower bound: 6 → …",

@@ -12,7 +12,7 @@ from acvb_core.data.relation import Network, Relation
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.job import Job
-from acvb_core.engine.problem import pose
+from acvb_core.engine.problem import build_problem
 from acvb_core.engine.result import Result
 from pages.ui.running.run_order import order_runs
 from pages.ui.shared import format as say
@@ -160,7 +160,7 @@ def test_the_run_that_was_clicked_is_shown(open_app: Open, runs: list[Result]) -
 
 def test_the_list_has_runs_that_began_while_the_page_was_open(open_app: Open, runs: list[Result]) -> None:
     app = go(stored(open_app, relation(0), runs[0], runs[2]), "blocks")
-    job = services.job_book().add(WORKSPACE, pose(relation(0), "gibbs", {"max_sweeps": 1_000_000}))
+    job = services.job_book().add(WORKSPACE, build_problem(relation(0), "gibbs", {"max_sweeps": 1_000_000}))
     until(app, lambda: len(app.selectbox(key="blocks_run").options) == 3)
     assert shown(app) == f"{1:012x}"
     job.stop()

@@ -13,7 +13,7 @@ from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.samples import load_sample
 from acvb_core.engine.fitting import fit
-from acvb_core.engine.problem import pose
+from acvb_core.engine.problem import build_problem
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.ranking import top_words
 from acvb_core.models.lda.topics import Topics
@@ -233,7 +233,7 @@ def test_another_run_can_be_chosen(open_app: Open, found: Result, three: Result)
 def test_a_run_under_way_is_shown_as_it_stands(open_app: Open, found: Result, three: Result) -> None:
     workspace = Workspace(WORKSPACE)
     services.store().save(WORKSPACE, f"{0:012x}", 4e9, three)
-    job = workspace.add(pose(found.problem.data, "gibbs", {"k": 2, "max_sweeps": 1_000_000}))
+    job = workspace.add(build_problem(found.problem.data, "gibbs", {"k": 2, "max_sweeps": 1_000_000}))
     app = open_app("topics")
     until(app, lambda: len(app.selectbox(key="topics_run").options) == 2)
     app.selectbox(key="topics_run").set_value(job.id).run()

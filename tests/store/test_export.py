@@ -21,7 +21,7 @@ from acvb_core.data.samples import load_sample
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.job import Job
-from acvb_core.engine.problem import pose
+from acvb_core.engine.problem import build_problem
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
 from acvb_core.engine.snapshot import Verdict
@@ -240,7 +240,7 @@ def test_a_relation_that_only_has_a_samples_name_is_no_sample() -> None:
 
 
 def test_the_snippet_of_an_extended_run() -> None:
-    job = Job(pose(WOMEN, "acvb0", {"max_sweeps": 3}), Executor(1)).start()
+    job = Job(build_problem(WOMEN, "acvb0", {"max_sweeps": 3}), Executor(1)).start()
     assert job.wait(30)
     job.extend(4)
     assert job.wait(30)

@@ -16,7 +16,7 @@ from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.history import History
 from acvb_core.engine.job import Job, Status
-from acvb_core.engine.problem import pose
+from acvb_core.engine.problem import build_problem
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.store import relations, schema
@@ -68,7 +68,7 @@ def test_a_stored_run_cannot_be_extended(store: RunStore, executor: Executor, wo
 
 
 def test_an_extended_run_replaces_what_was_stored(store: RunStore) -> None:
-    job = Job(pose(WOMEN, "acvb0", SMALL), Executor(1)).start()
+    job = Job(build_problem(WOMEN, "acvb0", SMALL), Executor(1)).start()
     assert job.wait(30)
     store.save("mine", job.id, job.created, job.result())
     job.extend(4)
@@ -235,7 +235,7 @@ def test_a_run_that_won_a_race_comes_back_with_it(store: RunStore, executor: Exe
     job = store.load("run", executor)
     loaded = job.result()
     assert_same_result(result, loaded)
-    assert loaded.standing == result.standing == job.standing
+    assert loaded.race_report == result.race_report == job.race_report
     assert result.race is not None
     pd.testing.assert_frame_equal(result.race, loaded.race)
     assert np.isfinite(loaded.race["heldout"]).all()

@@ -401,11 +401,11 @@ def test_the_snippet_says_what_a_run_went_on_from(tmp_path: Path, monkeypatch: p
 @pytest.mark.parametrize(("window", "sweeps"), [(30, 5), (3, 135)])
 def test_the_snippet_gives_an_extended_run_its_epochs(window: int, sweeps: int) -> None:
     from acvb_core.engine.job import Job
-    from acvb_core.engine.problem import pose
+    from acvb_core.engine.problem import build_problem
 
     # 987 documents: the share of a window of three is no round number, and errors add up.
     values = {"k": 4, "epochs": 0.5, "window": window}
-    job = Job(pose(BARS, "sdm", values, heldout_documents=0.013), Executor(1)).start()
+    job = Job(build_problem(BARS, "sdm", values, heldout_documents=0.013), Executor(1)).start()
     job.wait()
     assert "epochs=0.5," in python_snippet(job.result())
     job.extend(sweeps)

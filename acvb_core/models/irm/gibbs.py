@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import betaln
 
 from acvb_core.core.clusters import order_by_size, take
-from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, Unaveraged, no_checkpoint
+from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, UnaveragedMethod, no_checkpoint
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.hyper import Hyper
 from acvb_core.models.irm.kernels import (
@@ -42,7 +42,7 @@ class GibbsState:
 
 
 @dataclass(frozen=True)
-class SamplingMethod(Unaveraged, ABC):
+class SamplingMethod(UnaveragedMethod, ABC):
     """What the Gibbs samplers of two domains and of one have in common.
 
     Attributes

@@ -120,7 +120,7 @@ class IrmModel:
         """Return the scores of predictions, against the density of the training relation: what one block predicts."""
         return score_links(probability, heldout.values, self.relation.density)
 
-    def completed(self, posterior: Posterior) -> Posterior:
+    def complete_posterior(self, posterior: Posterior) -> Posterior:
         """Return the posterior: there is all of it."""
         return posterior
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from acvb_core.core.clusters import Order
-from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, Unaveraged, no_checkpoint
+from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, UnaveragedMethod, no_checkpoint
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.hyper import Hyper, update_hyper
 from acvb_core.models.irm.layout import TWO_DOMAINS, Layout
@@ -31,7 +31,7 @@ class SweepResult(NamedTuple):
 
 
 @dataclass(frozen=True)
-class VariationalMethod(Unaveraged, ABC):
+class VariationalMethod(UnaveragedMethod, ABC):
     """What VB, CVB0 and CVB have in common: how they begin, what ends a sweep, and what their states say.
 
     Attributes

@@ -14,7 +14,7 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.engine.fitting import Watcher, solve
 from acvb_core.engine.free_memory import refuse_too_large
-from acvb_core.engine.problem import Problem, Settings, memory_needed, pose
+from acvb_core.engine.problem import Problem, Settings, build_problem, memory_needed
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
 from acvb_core.engine.snapshot import Verdict
@@ -78,7 +78,7 @@ def grid(
     [5, 10]
     """
     results: list[Result] = []
-    for problem in grid_problems(data, ks, method, seeds, heldout, **options):
+    for problem in build_grid_problems(data, ks, method, seeds, heldout, **options):
         try:
             results.append(solve(problem, watch, checkpoint))
         except StopRun:
@@ -90,7 +90,7 @@ def grid(
     return Grid(results)
 
 
-def grid_problems(
+def build_grid_problems(
     data: Any,
     ks: Iterable[int],
     method: str = "cvb0",
@@ -128,7 +128,7 @@ def grid_problems(
         model = model_row(MODEL)
         refuse_too_large(memory_needed(data, model, row, settings[-1]), model, row)
     return (
-        pose(
+        build_problem(
             data,
             method,
             chosen,
@@ -208,7 +208,7 @@ def _mean(values: np.ndarray) -> float:
     return float(known.mean()) if len(known) else math.nan
 
 
-def but_for_k(settings: Settings) -> Hashable:
+def settings_without_k(settings: Settings) -> Hashable:
     """Return what the runs of one grid share: with the same key they differ in the topics and the seed alone."""
     shared = {name: value for name, value in settings.values.items() if name != "k"}
     return (

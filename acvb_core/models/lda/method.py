@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from acvb_core.core.protocols import Unaveraged
+from acvb_core.core.protocols import UnaveragedMethod
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.state import Tokens
 
@@ -31,7 +31,7 @@ def is_beginning(age: int, change: float, before: float) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class LdaMethod(Unaveraged):
+class LdaMethod(UnaveragedMethod):
     """A method bound to a corpus.
 
     Attributes

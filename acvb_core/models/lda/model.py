@@ -203,7 +203,7 @@ class LdaModel:
         """The documents whose topics are shown: all."""
         return self.corpus
 
-    def completed(self, posterior: Posterior) -> Posterior:
+    def complete_posterior(self, posterior: Posterior) -> Posterior:
         """Return the posterior with the documents' counts: those that their words imply where it does not have them."""
         if "documents" in posterior.arrays:
             return posterior
@@ -212,7 +212,7 @@ class LdaModel:
 
     def topics(self, posterior: Posterior) -> Topics:
         """Return the topics in probabilities."""
-        return build_topics(self.completed(posterior))
+        return build_topics(self.complete_posterior(posterior))
 
     def tables(self, posterior: Posterior) -> dict[str, pd.DataFrame]:
         """Return the frames `topics` and `documents` (see `topics.word_table`, `topics.document_table`)."""

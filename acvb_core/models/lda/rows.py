@@ -170,14 +170,14 @@ LDA_METHODS = (
         "certain to converge.",
         "Ishiguro, Sato, Ueda, JMLR 18 (2017), eq. 21",
         (*_COLLAPSED, *_AVERAGED_RUN), partial(_averaged, "zeroth"), "mean_change", averaged=True,
-        goes_on=partial(_averaged, "zeroth"),
+        build_from=partial(_averaged, "zeroth"),
     ),
     Method(
         "lda", "acvb", "ACVB",
         "Averaged second-order CVB: the running mean of CVB's responsibilities, certain to converge.",
         "Ishiguro, Sato, Ueda, JMLR 18 (2017), eq. 21",
         (*_COLLAPSED, *_AVERAGED_RUN), partial(_averaged, "second"), "mean_change", averaged=True,
-        goes_on=partial(_averaged, "second"),
+        build_from=partial(_averaged, "second"),
     ),
     Method(
         "lda", "cvb0", "CVB0",
@@ -185,14 +185,14 @@ LDA_METHODS = (
         "it settles.",
         "Asuncion, Welling, Smyth, Teh, UAI 2009",
         (*_COLLAPSED, *_RUN), partial(_collapsed, "zeroth"), "pseudo_loo",
-        goes_on=partial(_collapsed, "zeroth"),
+        build_from=partial(_collapsed, "zeroth"),
     ),
     Method(
         "lda", "cvb", "CVB",
         "Collapsed variational Bayes with second-order terms for the uncertainty of the counts.",
         "Teh, Newman, Welling, NIPS 19 (2007), eq. 18",
         (*_COLLAPSED, *_RUN), partial(_collapsed, "second"), "pseudo_loo",
-        goes_on=partial(_collapsed, "second"),
+        build_from=partial(_collapsed, "second"),
     ),
     Method(
         "lda", "vb", "VB",

@@ -137,7 +137,7 @@ class LfmModel:
         truth = (heldout.values - moments.mean[heldout.columns]) / moments.sd[heldout.columns]
         return score_cells(probability, truth)
 
-    def completed(self, posterior: Posterior) -> Posterior:
+    def complete_posterior(self, posterior: Posterior) -> Posterior:
         """Return the posterior: there is all of it."""
         return posterior
 

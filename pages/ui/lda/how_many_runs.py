@@ -16,7 +16,7 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
-from acvb_core.models.lda.grid import MODEL, but_for_k, grid_problems, grid_row, grid_table
+from acvb_core.models.lda.grid import MODEL, build_grid_problems, grid_row, grid_table, settings_without_k
 from acvb_core.registry import method_row, model_row
 from pages.ui.shared import format as say
 from pages.ui.shared.picking import Key, answer, jobs_of, key_of
@@ -116,12 +116,16 @@ def start(workspace: Workspace, dataset: Dataset, plan: Plan) -> int:
     """Start the runs of a plan that are not there yet; return how many these are."""
     there = {_identity(job) for job in jobs_on(workspace, dataset)}
     begun = 0
-    problems = grid_problems(
+    problems = build_grid_problems(
         dataset.data, plan.ks, plan.method, plan.seeds, check_memory=plan.check_memory,
         **{"heldout": 0.0, **dataset.split}, **plan.length,
     )  # fmt: skip
     for problem in problems:
-        if (but_for_k(problem.settings), problem.settings.values["k"], problem.settings.seed) not in there:
+        if (
+            settings_without_k(problem.settings),
+            problem.settings.values["k"],
+            problem.settings.seed,
+        ) not in there:
             workspace.add(problem)
             begun += 1
     return begun
@@ -129,7 +133,7 @@ def start(workspace: Workspace, dataset: Dataset, plan: Plan) -> int:
 
 def _identity(job: Job) -> tuple[Any, ...]:
     settings = job.problem.settings
-    return but_for_k(settings), settings.values["k"], settings.seed
+    return settings_without_k(settings), settings.values["k"], settings.seed
 
 
 def jobs_on(workspace: Workspace, dataset: Dataset) -> list[Job]:
@@ -146,7 +150,7 @@ def grids(jobs: Sequence[Job]) -> list[list[Job]]:
     found: dict[Any, list[Job]] = {}
     for job in jobs:
         if job.inspect().error is None:
-            found.setdefault(but_for_k(job.problem.settings), []).append(job)
+            found.setdefault(settings_without_k(job.problem.settings), []).append(job)
     several = [group for group in found.values() if len({number_of(job) for job in group}) > 1]
     return sorted(several, key=lambda group: -max(job.created for job in group))
 

@@ -46,8 +46,8 @@ def start_from(workspace: Workspace, dataset: Dataset, chosen: Sequence[Method])
     trained = _from_file() if where == FILE else _from_run(runs[where])
     if trained is None:
         return StartChoice(None, {}, [])
-    able = [method for method in methods if method.goes_on is not None]
-    _say(trained, dataset, able, [method for method in methods if method.goes_on is None])
+    able = [method for method in methods if method.build_from is not None]
+    _say(trained, dataset, able, [method for method in methods if method.build_from is None])
     return StartChoice(trained, {"k": trained.n_topics}, able)
 
 

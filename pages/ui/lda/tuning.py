@@ -9,7 +9,7 @@ import streamlit as st
 from acvb_core.core.errors import AcvbError
 from acvb_core.core.rows import Method
 from acvb_core.engine.job import Status
-from acvb_core.engine.tuning import plan
+from acvb_core.engine.tuning import plan_search
 from acvb_core.engine.tuning_job import TuningInspection, TuningJob
 from acvb_core.registry import method_row
 from acvb_core.views.tuning import tuning_figure
@@ -82,7 +82,7 @@ def _form(workspace: Workspace, dataset: Dataset) -> None:
     if not pressed:
         return
     try:
-        what = plan(
+        what = plan_search(
             dataset.data, name, int(trials), epochs=float(epochs), k=int(k), seed=int(seed), **dataset.split
         )
     except AcvbError as error:

@@ -99,7 +99,7 @@ def _under_way(seen: Inspection, done: int) -> str:
 
 def _over(seen: Inspection, done: int) -> str:
     text = streams.over(seen) if seen.problem.row.streams else f"{say.count(done, 'sweep')} done"
-    settled = None if seen.snapshot is None else seen.snapshot.settled
+    settled = None if seen.snapshot is None else seen.snapshot.has_settled
     return text if settled is None else f"{text}, {MOTION[settled]}"
 
 

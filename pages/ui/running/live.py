@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from acvb_core.engine.job import Inspection, Job
-from acvb_core.engine.standing import JUDGES
+from acvb_core.engine.race_report import RACE_CRITERIA
 from acvb_core.registry import methods_of
 from acvb_core.views.convergence import live_figure
 from acvb_core.views.panels import XAxis
@@ -76,23 +76,23 @@ def races(jobs: Sequence[Job], seen: Mapping[str, Inspection]) -> None:
 
 def race_text(seen: Inspection) -> str:
     """Return how the restarts of a run stand, in words; "" where it has none."""
-    standing, starts = seen.standing, seen.problem.settings.restarts
-    if standing is None:
-        by = JUDGES[seen.problem.model_row.raced_by]
+    race_report, starts = seen.race_report, seen.problem.settings.restarts
+    if race_report is None:
+        by = RACE_CRITERIA[seen.problem.model_row.raced_by]
         return "" if starts == 1 else f"{starts:,} starts will race by the {by}."
-    by = JUDGES[standing.judged_by]
-    sizes = " → ".join(f"{size:,}" for size in standing.sizes)
-    seed = f"seed {standing.leader}"
-    if standing.rung is not None:
+    by = RACE_CRITERIA[race_report.judged_by]
+    sizes = " → ".join(f"{size:,}" for size in race_report.sizes)
+    seed = f"seed {race_report.leader}"
+    if race_report.rung is not None:
         return (
-            f"racing by the {by}: {sizes} → …, leader {seed}; seed {standing.running} is on its way to "
-            f"{standing.rung:,} sweeps."
+            f"racing by the {by}: {sizes} → …, leader {seed}; seed {race_report.running} is on its way to "
+            f"{race_report.rung:,} sweeps."
         )
-    total = standing if seen.snapshot is None else standing.with_leader(seen.snapshot)
+    total = race_report if seen.snapshot is None else race_report.with_leader(seen.snapshot)
     cost = f"{say.count(total.sweeps, 'sweep')} and {say.duration(total.cpu_seconds)} of CPU in all"
-    if not standing.decided:
-        return f"the race of {standing.restarts:,} starts was stopped; {seed}, then ahead, was kept. {cost}."
-    return f"{seed} won the race of {standing.restarts:,} starts by the {by} ({sizes}), {cost}."
+    if not race_report.is_decided:
+        return f"the race of {race_report.restarts:,} starts was stopped; {seed}, then ahead, was kept. {cost}."
+    return f"{seed} won the race of {race_report.restarts:,} starts by the {by} ({sizes}), {cost}."
 
 
 def model_in_use(workspace: Workspace) -> str | None:

@@ -12,8 +12,8 @@ from streamlit.delta_generator import DeltaGenerator
 from acvb_core.core.errors import AcvbError
 from acvb_core.core.parameters import Value
 from acvb_core.core.rows import Method, ModelRow
-from acvb_core.engine.problem import Problem, pose
-from acvb_core.engine.standing import JUDGES
+from acvb_core.engine.problem import Problem, build_problem
+from acvb_core.engine.race_report import RACE_CRITERIA
 from acvb_core.registry import MODELS, methods_for, model_row
 from pages.ui.running.costs import memory_suffices, need, promises, streaming
 from pages.ui.running.forms import Field, fields, show_field, show_given, values_of, was_put
@@ -73,7 +73,7 @@ class Plan:
         They share one split of the data.
         """
         return [
-            pose(
+            build_problem(
                 dataset.data,
                 method.name,
                 self.values[method.name],
@@ -253,7 +253,7 @@ def _seeds(
         key="restarts",
         persist_state="session",
         help=f"Starts of each run, from seeds that count up. They race: the half with the worse "
-        f"{JUDGES[row.raced_by]} is given up at 20 sweeps, half of the rest at 40, and so on. The run is the winner's: "
+        f"{RACE_CRITERIA[row.raced_by]} is given up at 20 sweeps, half of the rest at 40, and so on. The run is the winner's: "
         "it has the winner's seed, and is what this seed gives alone.",
     )
     # No start is in two races.

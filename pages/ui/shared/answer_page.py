@@ -48,7 +48,7 @@ def open_answer(page: AnswerPage, style: str, first: Mapping[str, Any] | None = 
 def show_heading(job: Job, result: Result, parts: str) -> None:
     """Draw how a run stands and, in one line, its data, what it has found, and how far it is."""
     seen, last, data = job.inspect(), result.snapshot, result.problem.data
-    state, settled = say.state_of(job, seen), None if seen.snapshot is None else seen.snapshot.settled
+    state, settled = say.state_of(job, seen), None if seen.snapshot is None else seen.snapshot.has_settled
     progress = say.epochs(last.passes) if result.problem.row.streams else say.count(last.sweep, "sweep")
     facts = [data.name, data.size_text, parts, progress]
     if settled is not None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from acvb_core.engine.problem import pose
+from acvb_core.engine.problem import build_problem
 from acvb_core.registry import methods_of
 from pages.ui.shared import format as say
 from pages.ui.shared.model_pages import AnswerPage, Demonstration, models_on, pages_of_model
@@ -85,4 +85,4 @@ def run_demonstration(workspace: Workspace, demonstration: Demonstration) -> Non
     known = {method.name for method in methods_of(dataset.model)}
     for method in demonstration.methods:
         if method in known:
-            workspace.add(pose(dataset.data, method, demonstration.values, **dataset.split))
+            workspace.add(build_problem(dataset.data, method, demonstration.values, **dataset.split))

@@ -112,7 +112,7 @@ def state_of(job: Job, seen: Inspection) -> State:
             return STREAMED if row.monitored is None else EPOCH_LIMIT
         if row.monitored is None:
             return COMPLETE
-    state, settled = VERDICTS[seen.verdict], None if seen.snapshot is None else seen.snapshot.settled
+    state, settled = VERDICTS[seen.verdict], None if seen.snapshot is None else seen.snapshot.has_settled
     return state if settled is None else state._replace(meaning=f"{state.meaning} {_MOTION[settled]}")
 
 

@@ -49,7 +49,7 @@ def show_methods(pages: ModelPages) -> None:
                 if any(row.streams for row in rows)
                 else {}
             ),
-            "Ends by": [row.converges_by() for row in rows],
+            "Ends by": [row.describe_convergence() for row in rows],
             "Reference": [row.reference for row in rows],
         }
     )

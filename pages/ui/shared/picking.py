@@ -13,7 +13,7 @@ from acvb_core.engine.job import Inspection, Job
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import Snapshot
-from acvb_core.engine.standing import Standing
+from acvb_core.engine.race_report import RaceReport
 from acvb_core.store.snippet import python_snippet
 from pages.ui.running.run_order import order_runs
 from pages.ui.shared import format as say
@@ -59,23 +59,23 @@ def answer(job: Job) -> Result | None:
     seen = job.inspect()
     if seen.snapshot is None or seen.snapshot.sweep == 0:
         return None
-    return _answer(_key(job, seen.problem, seen.snapshot, seen.standing), seen)
+    return _answer(_key(job, seen.problem, seen.snapshot, seen.race_report), seen)
 
 
 @st.cache_resource(show_spinner=False, max_entries=24)
 def _answer(key: Key, _seen: Inspection) -> Result:
     assert _seen.snapshot is not None
-    return Result(_seen.problem, _seen.history, _seen.snapshot, _seen.max_sweeps, _seen.standing)
+    return Result(_seen.problem, _seen.history, _seen.snapshot, _seen.max_sweeps, _seen.race_report)
 
 
 def key_of(job: Job, result: Result) -> Key:
     """Return what tells this answer from others of the same run."""
-    return _key(job, result.problem, result.snapshot, result.standing)
+    return _key(job, result.problem, result.snapshot, result.race_report)
 
 
-def _key(job: Job, problem: Problem, snapshot: Snapshot, standing: Standing | None) -> Key:
+def _key(job: Job, problem: Problem, snapshot: Snapshot, race_report: RaceReport | None) -> Key:
     # While restarts race, the run changes with the lead, and its rivals go on while it waits.
-    race = "" if standing is None else f" of seed {problem.settings.seed} after {standing.sweeps}"
+    race = "" if race_report is None else f" of seed {problem.settings.seed} after {race_report.sweeps}"
     return job.id, snapshot.sweep, f"{snapshot.verdict}{race}"
 
 

@@ -71,7 +71,7 @@ class Dataset:
 
     @property
     def split(self) -> dict[str, Any]:
-        """What is held out, as `pose` takes it."""
+        """What is held out, as `build_problem` takes it."""
         share = "heldout_documents" if self.whole_documents else "heldout"
         return {share: self.heldout, "heldout_seed": self.heldout_seed}
 

@@ -130,10 +130,10 @@ class Course:
 
     def _bound(self, source: Source) -> StreamMethod:
         """Return the method on a source."""
-        if self._start is None or self._row.goes_on is None:
+        if self._start is None or self._row.build_from is None:
             method: Any = self._row.build(source, self._values)
         else:
-            method = self._row.goes_on(source, self._values, self._start)
+            method = self._row.build_from(source, self._values, self._start)
         bound: StreamMethod = replace(method, window=MOST_IN_WINDOW, expected=self._expected, piece=True)
         return bound
 

@@ -221,7 +221,7 @@ def stream_methods(
         go_on = partial(_go_on, build)
         found.append(
             Method("lda", name, label, summary, reference, (*shared, _epochs(5.0)), partial(_build, build, begin),
-                   None, streams=True, goes_on=go_on, tuned=tuned)
+                   None, streams=True, build_from=go_on, tuned=tuned)
         )  # fmt: skip
         found.append(
             Method("lda", f"a{name}", f"Averaged {label}",
@@ -229,6 +229,6 @@ def stream_methods(
                    "converge: the run stops by itself.",
                    f"{reference}; Ishiguro, Sato, Ueda, JMLR 18 (2017), eq. 21",
                    (*shared, *_AVERAGED, _epochs(100.0)), partial(_build, build, begin),
-                   "mean_change", averaged=True, streams=True, goes_on=go_on)
+                   "mean_change", averaged=True, streams=True, build_from=go_on)
         )  # fmt: skip
     return (*found[::2], *found[1::2])

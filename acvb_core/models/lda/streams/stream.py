@@ -11,7 +11,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.core.protocols import Array, Checkpoint, Posterior, SweepInfo, Unaveraged, no_checkpoint
+from acvb_core.core.protocols import Array, Checkpoint, Posterior, SweepInfo, UnaveragedMethod, no_checkpoint
 from acvb_core.data.disk_corpus import Shard
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.kernels import OPTIONS, Singles, chunk_pairs
@@ -35,7 +35,7 @@ _ROWS = 1 << 14  # drawn at a time
 
 
 @dataclass(frozen=True, eq=False)
-class StreamMethod(Unaveraged, ABC):
+class StreamMethod(UnaveragedMethod, ABC):
     """A method bound to a stream of documents; a sweep is a window of them.
 
     Attributes

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.core.clusters import is_identity, order_by_size
-from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, Unaveraged, no_checkpoint
+from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, UnaveragedMethod, no_checkpoint
 from acvb_core.models.lfm.activations import update_activations
 from acvb_core.models.lfm.cells import Cells, Floats
 from acvb_core.models.lfm.fab.moves import find_move, flip_features
@@ -25,7 +25,7 @@ ROUNDS = 100
 
 
 @dataclass(frozen=True)
-class Fab(Unaveraged):
+class Fab(UnaveragedMethod):
     """FAB, or EM where the penalty is none, bound to a table (an `Inference`).
 
     Attributes

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, Unaveraged, no_checkpoint
+from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, UnaveragedMethod, no_checkpoint
 from acvb_core.models.lfm.cells import Cells, Floats
 from acvb_core.models.lfm.ibp.features import draw_features, flip_features, log_joint
 from acvb_core.models.lfm.ibp.kernels import Bits
@@ -69,7 +69,7 @@ class IbpState:
 
 
 @dataclass(frozen=True, eq=False)
-class IbpGibbs(Unaveraged):
+class IbpGibbs(UnaveragedMethod):
     """Gibbs sampler of the features that objects have, bound to the cells of a table (an `Inference`).
 
     Attributes

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, Unaveraged, no_checkpoint
+from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, UnaveragedMethod, no_checkpoint
 from acvb_core.models.lfm.cells import Cells, Floats
 from acvb_core.models.lfm.half_normal import moments
 from acvb_core.models.lfm.ibp.ibp import AXES, by_size
@@ -53,7 +53,7 @@ class MeibpState:
 
 
 @dataclass(frozen=True, eq=False)
-class SubmodularIbp(Unaveraged):
+class SubmodularIbp(UnaveragedMethod):
     """MEIBP bound to the cells of a table (an `Inference`).
 
     Attributes

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from acvb_core.core.clusters import Order, is_identity
-from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, Unaveraged, no_checkpoint
+from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, UnaveragedMethod, no_checkpoint
 from acvb_core.models.lfm.cells import Cells, Floats
 from acvb_core.models.lfm.state import FEATURES, build_posterior
 from acvb_core.models.lfm.vb.state import VbPrior, VbState, lower_bound
@@ -24,7 +24,7 @@ DEAD = 1e-2
 
 
 @dataclass(frozen=True)
-class VariationalLfm(Unaveraged):
+class VariationalLfm(UnaveragedMethod):
     """VB bound to a table (an `Inference`).
 
     Attributes

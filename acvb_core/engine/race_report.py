@@ -11,21 +11,21 @@ import pandas as pd
 from acvb_core.engine.snapshot import Snapshot
 
 #: What a race may be judged by, in words.
-JUDGES = {
+RACE_CRITERIA = {
     "lower_bound": "lower bound",
     "pseudo_loo": "pseudo leave-one-out",
     "heldout": "held-out log likelihood",
 }
 
 
-def survivors(n: int) -> int:
+def n_survivors(n: int) -> int:
     """Return how many of n entrants go on after a rung: the better half, the one in the middle included."""
     return (n + 1) // 2
 
 
 def states_at_once(restarts: int) -> int:
     """Return how many runs' states a race holds at most: those that will go on, and the one that is under way."""
-    return 1 if restarts == 1 else survivors(restarts) + 1
+    return 1 if restarts == 1 else n_survivors(restarts) + 1
 
 
 @dataclass(frozen=True)
@@ -68,14 +68,14 @@ class Entrant:
             heldout=self.heldout if score is None else float(score[0]),
         )
 
-    def judged(self, by: str, value: float | None) -> Entrant:
-        """Return the entrant with what it is ranked by (a key of `JUDGES`)."""
+    def with_criterion(self, by: str, value: float | None) -> Entrant:
+        """Return the entrant with what it is ranked by (a key of `RACE_CRITERIA`)."""
         told: dict[str, Any] = {by: value}
         return replace(self, **told)
 
 
 @dataclass(frozen=True)
-class Standing:
+class RaceReport:
     """A race, under way or over.
 
     Attributes
@@ -93,7 +93,7 @@ class Standing:
     sweeps_left : int
         Sweeps to come at most, those of the winner after the race included; 0 when it is over.
     judged_by : "lower_bound", "pseudo_loo" or "heldout"
-        Field of the entrants that they are ranked by; `JUDGES` has it in words.
+        Field of the entrants that they are ranked by; `RACE_CRITERIA` has it in words.
     """
 
     entrants: tuple[Entrant, ...]
@@ -115,7 +115,7 @@ class Standing:
         return len(self.entrants)
 
     @property
-    def decided(self) -> bool:
+    def is_decided(self) -> bool:
         """Whether all but one were beaten."""
         return sum(entrant.out_after is None for entrant in self.entrants) == 1
 
@@ -129,7 +129,7 @@ class Standing:
         """Processor time of all entrants together."""
         return sum(entrant.cpu_seconds for entrant in self.entrants)
 
-    def with_leader(self, snapshot: Snapshot) -> Standing:
+    def with_leader(self, snapshot: Snapshot) -> RaceReport:
         """Return the same race with its leader as a later sweep left it."""
         entrants = (one.after(snapshot) if one.seed == self.leader else one for one in self.entrants)
         return replace(self, entrants=tuple(entrants))
@@ -149,7 +149,7 @@ class Standing:
         return {
             "restarts": self.restarts,
             "first_seed": self.first_seed,
-            "winner": self.leader if self.decided else None,
+            "winner": self.leader if self.is_decided else None,
             "leader": self.leader,
             "sizes": list(self.sizes),
             "judged_by": self.judged_by,
@@ -159,7 +159,7 @@ class Standing:
         }
 
     @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> Standing:
+    def from_dict(cls, plain: Mapping[str, Any]) -> RaceReport:
         """Return the race, which is over, that `to_dict` gave."""
         entrants = tuple(Entrant(**entrant) for entrant in plain["entrants"])
         return cls(entrants, plain["leader"], tuple(plain["sizes"]), judged_by=plain["judged_by"])
