@@ -13,8 +13,8 @@ from acvb_core.core.rows import Method
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.streams.state import Prior, StreamState
 from acvb_core.registry import method_row, methods_of, model_row
-from tests.reference.dense_lda import log_joint, tokens_of
-from tests.reference.lda_cases import triplets_of
+from tests.oracles.dense_lda import log_joint, tokens_of
+from tests.oracles.lda_cases import triplets_of
 
 from .cases import arrays_in, bits_of, built, course, data_of, last_of, methods_for, name_of, variations
 from .test_every_method import assert_posterior

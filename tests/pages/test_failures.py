@@ -14,10 +14,10 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.data.samples import load_sample
 from acvb_core.engine.fitting import fit
 from pages.ui.shared.failures import contain_failure
-from tests.pages import tables
+from tests.pages.lda.topics import fitted, opened
+from tests.pages.lfm import tables
 from tests.pages.session import Open, texts
 from tests.pages.test_compare_page import opened as compared
-from tests.pages.topics import fitted, opened
 
 HERE = "pages.ui.shared.failures"
 

@@ -15,7 +15,7 @@ from acvb_core.views.axes import tick_format
 from acvb_core.views.convergence import live_figure
 from acvb_core.views.panels import panels_for
 from acvb_core.views.run_curve import RunCurve
-from tests.views.conftest import history_of, lda_history_of
+from tests.views.histories import history_of, lda_history_of
 
 
 def curve(result: Result, **more: object) -> RunCurve:

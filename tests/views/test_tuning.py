@@ -11,7 +11,7 @@ import pytest
 
 from acvb_core.engine.trials import FAILED, Trial, Tuning
 from acvb_core.views.tuning import tuning_figure
-from tests.views.conftest import texts_of
+from tests.views.reading import texts_of
 
 NAN = math.nan
 NAMES = ("step_offset", "step_power")

@@ -1,0 +1,419 @@
+"""Figures of networks: one clustering on both sides, groups and what joins them, single objects."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+from PIL import Image
+
+from acvb_core.core.errors import ParameterError
+from acvb_core.data.relation import Network, Relation
+from acvb_core.engine.fitting import fit
+from acvb_core.engine.result import Result
+from acvb_core.evaluate.agreement import label_agreement
+from acvb_core.models.irm.evaluate.group_graph import GroupGraph, group_graph
+from acvb_core.models.irm.figures.arrangement import arrange_as_read, arrange_network, arrange_result
+from acvb_core.models.irm.figures.block_png import block_png
+from acvb_core.models.irm.figures.blocks import (
+    block_figure,
+    degree_histograms,
+    size_figure,
+    strength_figure,
+    thumbnail,
+)
+from acvb_core.models.irm.figures.group_graph import group_graph_figure
+from acvb_core.models.irm.figures.known_labels import MOST_LABELS, label_figure
+from acvb_core.models.irm.figures.node_link import SURE, node_link_figure
+from acvb_core.models.irm.figures.number_places import number_places
+from acvb_core.models.irm.figures.raster import rasterise
+from acvb_core.views.theme import LINE, cluster_colour, percent
+from tests.views.reading import AWKWARD_WORDS, texts_of
+
+
+@pytest.fixture(scope="module")
+def club() -> Result:
+    """Zachary's karate club: 34 members, undirected, some pairs held out."""
+    graph = nx.karate_club_graph()
+    relation = Relation.build(
+        nx.to_scipy_sparse_array(graph, weight=None),
+        network=Network(directed=False),
+        row_kind="member",
+        attributes={"club": [graph.nodes[node]["club"] for node in graph]},
+    )
+    return fit(relation, "acvb0", model="network", heldout=0.05)
+
+
+@pytest.fixture(scope="module")
+def circle() -> Result:
+    """300 objects in five groups, each linked to the next; self-links count; one object without links."""
+    rng = np.random.default_rng(0)
+    labels = np.sort(rng.integers(0, 5, 300))
+    ones = rng.random((300, 300)) < np.where((labels[:, None] + 1) % 5 == labels[None], 0.2, 0.01)
+    ones[9], ones[:, 9] = False, False
+    return fit(Relation.build(ones, network=Network(directed=True, self_links=True)), "vb", model="network")
+
+
+def graph_of(result: Result) -> GroupGraph:
+    return group_graph(result.problem.data, result.posterior, result.blocks)
+
+
+def trace(figure: dict[str, Any], uid: str) -> dict[str, Any]:
+    return next(item for item in figure["data"] if item.get("uid") == uid)
+
+
+def values(coded: dict[str, Any]) -> np.ndarray:
+    kind = {"f4": "<f4", "f8": "<f8"}[coded["dtype"]]
+    return np.frombuffer(base64.b64decode(coded["bdata"]), dtype=kind)
+
+
+def test_both_sides_stand_in_one_order(club: Result, circle: Result) -> None:
+    for result in (club, circle):
+        arrangement = arrange_result(result)
+        assert arrangement.one
+        assert (arrangement.rows.order == arrangement.columns.order).all()
+        assert (arrangement.rows.borders == arrangement.columns.borders).all()
+        assert (np.diff(result.labels("rows")[arrangement.rows.order]) >= 0).all()
+
+
+def test_pairs_of_an_undirected_network_are_counted_once(club: Result) -> None:
+    arrangement = arrange_result(club)
+    upper = np.triu_indices(len(arrangement.ones))
+    assert (arrangement.ones == arrangement.ones.T).all()
+    assert arrangement.ones[upper].sum() == 78
+    assert arrangement.observed[upper].sum() == 34 * 33 // 2
+    mean = arrangement.posterior["mean"]
+    assert (mean == mean.T).all()
+    assert np.isfinite(mean).all()
+    whole = arrange_as_read(club.problem.data)
+    assert (whole.ones.tolist(), whole.observed.tolist()) == ([[78]], [[561]])
+
+
+def test_self_links_of_an_undirected_network_are_counted_once() -> None:
+    ones = np.array([[1, 1, 0], [0, 1, 0], [0, 0, 0]])
+    missing = np.array([[0, 0, 0], [0, 0, 0], [0, 0, 1]])
+    relation = Relation.build(ones, missing, network=Network(directed=False, self_links=True))
+    arrangement = arrange_network(relation, np.array([0, 0, 1]), 2, {})
+    assert arrangement.ones.tolist() == [[3, 0], [0, 0]]
+    assert arrangement.observed.tolist() == [[3, 2], [2, 0]]
+
+
+def test_links_of_a_directed_network_are_counted_by_direction(circle: Result) -> None:
+    arrangement = arrange_result(circle)
+    assert arrangement.ones.sum() == circle.problem.data.n_ones
+    assert arrangement.observed.sum() == 300 * 300
+    assert (arrangement.ones != arrangement.ones.T).any()
+    figure = block_figure(arrangement)
+    assert figure["layout"]["xaxis"]["title"]["text"] == "row clusters (to)"
+    assert figure["layout"]["yaxis"]["title"]["text"] == "row clusters (from)"
+
+
+def test_a_diagonal_that_does_not_count_is_not_unknown(club: Result, circle: Result) -> None:
+    arrangement = arrange_result(club)
+    raster = rasterise(
+        arrangement.relation, arrangement.rows.position, arrangement.columns.position, arrangement.whole
+    )
+    assert not raster.missing.any()
+    assert (np.diagonal(raster.cells) == 0).all()
+    assert raster.exact
+    figure = block_figure(arrangement)
+    names = [item.get("name") for item in figure["data"]]
+    assert "unknown" not in names
+    assert trace(figure, "diagonal")["x"] == [0, 34]
+    hover = trace(figure, "hover")["text"]
+    assert all("self-links do not count" in hover[i][i] for i in range(34))
+    assert sum("self-links" in text for line in hover for text in line) == 34
+    # Where self-links count, the diagonal is data.
+    assert "diagonal" not in [item.get("uid") for item in block_figure(arrange_result(circle))["data"]]
+
+
+def test_what_is_unknown_off_the_diagonal_is_shown() -> None:
+    missing = np.zeros((90, 90))
+    missing[3, 40] = 1
+    relation = Relation.build(np.zeros((90, 90)), missing, network=Network(directed=False))
+    for size in (100, 30):
+        shown = arrange_as_read(relation)
+        raster = rasterise(relation, shown.rows.position, shown.columns.position, shown.whole, size)
+        assert raster.missing.sum() == 2
+        assert raster.cells.sum() == 90 * 89
+    assert "unknown" in [item.get("name") for item in block_figure(arrange_as_read(relation))["data"]]
+
+
+def test_two_clusterings_of_a_network_still_have_two_sides(club: Result) -> None:
+    result = fit(club.problem.data, "vb", model="irm", k_rows=3, k_cols=3)
+    arrangement = arrange_result(result)
+    assert not arrangement.one
+    assert arrangement.ones.sum() == 156
+    figure = block_figure(arrangement)
+    assert "diagonal" not in [item.get("uid") for item in figure["data"]]
+    assert sum("self-links" in text for line in trace(figure, "hover")["text"] for text in line) == 34
+    strength_figure(result)
+
+
+def test_blocks_are_named_by_what_joins_them(club: Result, circle: Result) -> None:
+    said = strength_figure(club)["data"][0]["hovertext"]
+    assert "inside cluster 1<" in said[0][0]
+    assert "cluster 1 – cluster 2" in said[0][1]
+    assert said[0][1].split("</b>")[1] == said[1][0].split("</b>")[1]
+    first = club.blocks.iloc[0]
+    assert f"{first['ones']:,.1f} links in {first['entries']:,.1f} known pairs" in said[0][0]
+    assert "cluster 1 → cluster 2" in strength_figure(circle)["data"][0]["hovertext"][0][1]
+    text = trace(block_figure(arrange_result(circle)), "hover")["text"]
+    assert "cluster 2 → cluster 1" in text[1][0]
+
+
+def test_every_other_figure_of_a_network_is_drawn(club: Result, circle: Result) -> None:
+    for result in (club, circle):
+        relation = result.problem.data
+        for figure in (
+            thumbnail(relation),
+            size_figure(result, "rows"),
+            block_figure(arrange_as_read(relation)),
+        ):
+            go.Figure(figure)
+        image = Image.open(io.BytesIO(block_png(arrange_result(result), title="a network")))
+        assert min(image.size) > 1000
+    assert len(degree_histograms(club.problem.data)["data"]) == 1
+    out, into = degree_histograms(circle.problem.data)["layout"]["annotations"]
+    assert "links out on average" in out["text"]
+    assert "links in on average" in into["text"]
+
+
+def test_the_png_draws_the_diagonal_that_does_not_count() -> None:
+    relation = Relation.build(np.zeros((100, 100)), network=Network())
+    image = np.asarray(Image.open(io.BytesIO(block_png(arrange_as_read(relation), title="x"))).convert("RGB"))
+    tone = [int(LINE[i : i + 2], 16) for i in (1, 3, 5)]
+    rows = np.flatnonzero((image == tone).all(axis=2)[:, image.shape[1] // 2])
+    # Between the frame's upper and lower line there is one more.
+    assert len(rows[(rows > rows[0] + 50) & (rows < rows[-1] - 50)]) >= 1
+
+
+def test_groups_have_their_colours_and_sizes(circle: Result) -> None:
+    graph = graph_of(circle)
+    figure = group_graph_figure(graph, kind="<i>account</i>")
+    discs = trace(figure, "groups")
+    assert discs["customdata"] == (graph.clusters + 1).tolist()
+    assert discs["marker"]["color"] == [cluster_colour(int(k) + 1) for k in graph.clusters]
+    assert "<i>" not in json.dumps(figure)
+    size = np.array(discs["marker"]["size"])
+    assert (
+        np.argsort(-size, kind="stable") == np.argsort(-graph.members[graph.clusters], kind="stable")
+    ).all()
+    go.Figure(figure)
+    heads = trace(figure, "heads")
+    assert len(heads["x"]) == len(graph.edges) >= 5
+    line = circle.blocks.iloc[0]
+    assert f"interval {percent(line['low'])} to {percent(line['high'])}" in discs["hovertext"][0]
+
+
+def test_lines_are_as_wide_as_links_are_beyond_the_expected(circle: Result) -> None:
+    graph = graph_of(circle)
+    figure = group_graph_figure(graph)
+    widths = [trace(figure, f"edge-{e.source + 1}-{e.target + 1}")["line"]["width"] for e in graph.edges]
+    assert widths == sorted(widths, reverse=True)
+    few = group_graph_figure(graph, most=2)
+    assert sum(item["uid"].startswith("edge-") for item in few["data"]) == 2
+    assert f"2 of {len(graph.edges)} lines" in few["layout"]["annotations"][0]["text"]
+
+
+def test_discs_of_groups_do_not_overlap(circle: Result, club: Result) -> None:
+    for result in (circle, club):
+        discs = trace(group_graph_figure(graph_of(result)), "groups")
+        place = np.column_stack([discs["x"], discs["y"]])
+        radius = np.array(discs["marker"]["size"]) / 2
+        distance = np.sqrt(((place[:, None] - place[None]) ** 2).sum(axis=2)) + 1e9 * np.eye(len(place))
+        assert (distance > radius[:, None] + radius[None]).all()
+
+
+def test_an_undirected_graph_has_no_arrows(club: Result) -> None:
+    figure = group_graph_figure(graph_of(club), selected=1)
+    assert "heads" not in [item["uid"] for item in figure["data"]]
+    assert trace(figure, "edges")["hovertext"]
+    assert all(" – " in text for text in trace(figure, "edges")["hovertext"])
+
+
+def test_a_network_without_links_has_its_groups() -> None:
+    result = fit(Relation.build(np.zeros((6, 6)), network=Network()), "vb", model="network")
+    figure = group_graph_figure(graph_of(result))
+    assert sum(int(n) for n in graph_of(result).members) == 6
+    go.Figure(figure)
+    go.Figure(node_link_figure(result.problem.data, result.posterior, graph_of(result)))
+
+
+def test_every_object_and_every_link_is_drawn_once(club: Result, circle: Result) -> None:
+    for result in (club, circle):
+        relation = result.problem.data
+        figure = node_link_figure(relation, result.posterior, graph_of(result))
+        dots = [item for item in figure["data"] if item["uid"] in ("certain", "uncertain")]
+        shown = sorted(i for item in dots for i in item["customdata"])
+        assert shown == list(range(relation.shape[0]))
+        ends = values(trace(figure, "links")["x"])
+        assert len(ends) == 3 * relation.n_links
+        assert np.isnan(ends[2::3]).all()
+        go.Figure(figure)
+
+
+def test_uncertain_objects_are_hollow_and_hover_tells_all(club: Result) -> None:
+    posterior = club.posterior
+    q = posterior["rows"].copy()
+    q[3] = 0.0
+    q[3, :2] = 0.4, 0.6
+    changed = posterior.with_arrays({"rows": q})
+    figure = node_link_figure(club.problem.data, changed, graph_of(club))
+    hollow = trace(figure, "uncertain")
+    assert 3 in hollow["customdata"]
+    assert (q.max(axis=1)[hollow["customdata"]] < SURE).all()
+    assert hollow["marker"]["color"] == "#FFFFFF"
+    at = hollow["customdata"].index(3)
+    assert hollow["marker"]["line"]["color"][at].startswith("rgba(")
+    assert hollow["hovertext"][at] == "<b>3</b><br>cluster 2, probability 0.6<br>6 links"
+    assert "legend-uncertain" in [item["uid"] for item in figure["data"]]
+    certain = trace(figure, "certain")
+    assert (q.max(axis=1)[certain["customdata"]] >= SURE).all()
+
+
+def test_names_are_shown_as_they_are() -> None:
+    n = len(AWKWARD_WORDS)
+    relation = Relation.build(
+        np.eye(n, k=1), row_labels=AWKWARD_WORDS, network=Network(), row_kind="<i>kind</i>"
+    )
+    result = fit(relation, "vb", model="network")
+    figures = [
+        node_link_figure(relation, result.posterior, graph_of(result)),
+        group_graph_figure(graph_of(result), kind=relation.row_kind),
+        block_figure(arrange_result(result)),
+        label_figure(label_agreement(result.labels("rows"), AWKWARD_WORDS), "<i>kind</i>"),
+    ]
+    for figure in figures:
+        for text in texts_of(figure):
+            assert "<b>bold</b>" not in text
+            assert "<i>" not in text
+            assert "%{x}" not in text
+            assert "$a$" not in text
+
+
+def test_too_many_objects_are_refused() -> None:
+    n = 1001
+    relation = Relation.build(np.zeros((n, n)), network=Network())
+    result = fit(relation, "vb", model="network", k_rows=2)
+    with pytest.raises(ParameterError, match="up to 1,000"):
+        node_link_figure(relation, result.posterior, graph_of(result))
+
+
+def test_labels_stand_beside_the_clusters_they_are_in() -> None:
+    labels = ["b", "b", "a", "a", "", "c"]
+    found = label_agreement([0, 0, 1, 1, 1, 1], labels)
+    figure = label_figure(found, "club")
+    heat = figure["data"][0]
+    assert figure["layout"]["xaxis"]["ticktext"] == ["b", "a", "c"]
+    assert heat["z"] == [[1.0, 0.0, 0.0], [0.0, pytest.approx(2 / 3), pytest.approx(1 / 3)]]
+    assert heat["text"] == [["2", "", ""], ["", "2", "1"]]
+    told = figure["layout"]["annotations"][0]["text"]
+    assert f"{found.ari:.3f}" in told
+    assert "1 object without a label is left out" in told
+    go.Figure(figure)
+
+
+def test_many_labels_share_a_column() -> None:
+    labels = [f"label {i}" for i in range(50)] + ["label 7"] * 3
+    found = label_agreement(np.arange(53) % 4, labels)
+    figure = label_figure(found, "club")
+    assert len(figure["layout"]["xaxis"]["ticktext"]) == MOST_LABELS
+    assert figure["layout"]["xaxis"]["ticktext"][-1] == "21 others"
+    assert "label 7" in figure["layout"]["xaxis"]["ticktext"]
+    counts = [int(text.replace(",", "") or 0) for line in figure["data"][0]["text"] for text in line]
+    assert sum(counts) == 53
+
+
+def test_nothing_known_is_said() -> None:
+    figure = label_figure(label_agreement([0, 1], ["", ""]), "club")
+    assert figure["layout"]["annotations"][0]["text"] == "No object's label is known."
+    go.Figure(figure)
+
+
+def boxes_of(figure: dict[str, Any], scale: float) -> np.ndarray:
+    """Return the middle, half the width and half the height of each cluster's number, in pixels."""
+    found = []
+    for note in figure["layout"]["annotations"]:
+        digits, font = len(note["text"]) - len("<b></b>"), note["font"]["size"]
+        frame = 2 * (note["borderpad"] + note.get("borderwidth", 0))
+        high = 1.2 * font + frame
+        down = {"top": high / 2, "middle": 0.0}[note["yanchor"]] - note.get("yshift", 0)
+        found.append(
+            (note["x"] * scale, note["y"] * scale - down, (0.6 * font * digits + frame) / 2, high / 2)
+        )
+    return np.array(found)
+
+
+def touching(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    apart = np.abs(one[:, None, :2] - other[None, :, :2]) >= one[:, None, 2:] + other[None, :, 2:]
+    return ~apart.any(axis=2)
+
+
+def crowd(n: int, groups: int) -> Result:
+    """Groups that are dense, with many links between them."""
+    rng = np.random.default_rng(2)
+    group = np.sort(rng.integers(0, groups, n))
+    ones = np.triu(rng.random((n, n)) < np.where(group[:, None] == group, 0.7, 0.03), 1)
+    relation = Relation.build(ones, network=Network(directed=False))
+    return fit(relation, "vb", model="network", k_rows=groups)
+
+
+@pytest.mark.parametrize(("n", "groups"), [(300, 6), (500, 12), (400, 20)])
+def test_numbers_of_clusters_hide_no_dot_and_no_other_number(n: int, groups: int) -> None:
+    result = crowd(n, groups)
+    figure = node_link_figure(result.problem.data, result.posterior, graph_of(result))
+    dots = [item for item in figure["data"] if item["uid"] in ("certain", "uncertain")]
+    place = np.vstack([np.column_stack([values(item["x"]), values(item["y"])]) for item in dots])
+    cluster = result.labels("rows")[np.concatenate([item["customdata"] for item in dots])]
+    # The plot has 92 % of the height, and is wide enough: the pixels between two neighbours.
+    y = figure["layout"]["yaxis"]["range"]
+    scale = 0.92 * figure["layout"]["height"] / (y[1] - y[0])
+    boxes = boxes_of(figure, scale)
+    assert len(boxes) == len(set(cluster)) > 3
+    radius = dots[0]["marker"]["size"] / 2
+    discs = np.column_stack([place * scale, np.full((n, 2), radius)])
+    assert not touching(boxes, discs).any()
+    assert not np.triu(touching(boxes, boxes), 1).any()
+    # Whose number it is can be seen, and it stands out from what is behind it.
+    away = np.hypot(*(boxes[:, None, :2] - place[None] * scale).transpose(2, 0, 1))
+    for note, distance in zip(figure["layout"]["annotations"], away, strict=True):
+        own = int(note["text"].strip("</b>")) - 1
+        assert cluster[distance.argmin()] == own
+        assert (note["bgcolor"], note["bordercolor"]) == (cluster_colour(own + 1), "#FFFFFF")
+        assert note["borderwidth"] > 0
+    x, y = figure["layout"]["xaxis"]["range"], figure["layout"]["yaxis"]["range"]
+    assert all(
+        x[0] < note["x"] < x[1] and y[0] < note["y"] < y[1] for note in figure["layout"]["annotations"]
+    )
+    go.Figure(figure)
+
+
+def test_a_number_gives_way_to_names_and_stays_with_its_dots() -> None:
+    dots = np.array([[0.0, 0.0], [200.0, 0.0]])
+    name = np.array([[0.0, 0.0, 30.0, 12.0]])
+    free, hidden = (
+        number_places(dots, np.array([0, 1]), [(16.0, 20.0)] * 2, 6.0, names)
+        for names in (np.zeros((0, 4)), name)
+    )
+    assert not touching(np.column_stack([hidden, [[8.0, 10.0]] * 2]), name).any()
+    for found in (free, hidden):
+        assert (np.hypot(*(found - dots).T) < 60).all()
+    alone = number_places(dots[:1], np.array([0]), [(16.0, 20.0)], 6.0, np.zeros((0, 4)))
+    assert 10 < np.hypot(*alone[0]) < 30
+
+
+def test_dots_are_never_under_the_lines(circle: Result) -> None:
+    """WebGL is drawn over SVG: dots and lines are of one kind, the lines first."""
+    relation = circle.problem.data
+    assert relation.n_links > 2_000
+    figure = node_link_figure(relation, circle.posterior, graph_of(circle))
+    drawn = [item for item in figure["data"] if item["uid"] in ("links", "certain", "uncertain")]
+    assert {item["type"] for item in drawn} == {"scattergl"}
+    assert drawn[0]["uid"] == "links"

@@ -1,0 +1,323 @@
+"""Ordering, dropping, merging and splitting clusters, and what that does to the lower bound and to runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from acvb_core.core.protocols import no_checkpoint
+from acvb_core.data.synthetic import planted_relation
+from acvb_core.engine.fitting import fit
+from acvb_core.engine.problem import Problem, build_problem
+from acvb_core.engine.run import run
+from acvb_core.engine.snapshot import Snapshot
+from acvb_core.evaluate.agreement import agreement
+from acvb_core.models.irm.moves import merge, moves
+from acvb_core.models.irm.moves.merge import merge_clusters
+from acvb_core.models.irm.moves.moves import (
+    MOVES,
+    MOVES_EVERY,
+    MOVES_FROM,
+    MOVES_UNTIL,
+    MoveMemory,
+)
+from acvb_core.models.irm.state import IrmState, block_counts, lower_bound, tidy
+from tests.models.irm.adapters import counted, hyper_of, relation_of, state_of
+from tests.models.irm.moves.adapters import (
+    RELATIONS,
+    VARIATIONAL,
+    Move,
+    layout_of,
+    moves_made,
+    small_relation,
+    state_with,
+)
+from tests.models.irm.network.test_one_domain import network
+from tests.oracles.cases import random_case
+
+__all__ = ["moves_made"]  # a fixture
+
+
+def split_state(seed: int) -> tuple[IrmState, object]:
+    """Return a state with true clusters cut in two, and its relation."""
+    truth = planted_relation(60, 50, 2, 2, seed, beta=(0.3, 0.3))
+    rng = np.random.default_rng(seed)
+    rows = 2 * truth.row_clusters + rng.integers(2, size=60)
+    cols = 2 * truth.column_clusters + rng.integers(2, size=50)
+    q1, q2 = np.eye(4)[rows] * 0.9 + 0.025, np.eye(4)[cols] * 0.9 + 0.025
+    return counted(truth.relation, {"rows": q1, "cols": q2}, hyper_of(random_case(seed))), truth.relation
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_merging_raises_the_bound_and_leaves_no_gain_behind(seed: int) -> None:
+    state, relation = split_state(seed)
+    tidied, _ = tidy(state, relation, 0.0)
+    merged, count = merge_clusters(tidied)
+    assert count >= 1
+    assert merged.ones.shape[0] + merged.ones.shape[1] == 8 - count
+    sorted_again, _ = tidy(merged, relation, 0.0)
+    assert lower_bound(sorted_again) > lower_bound(tidied)
+    # The counts of the merged state are those of its responsibilities.
+    ones, entries = block_counts(relation, merged.q)
+    np.testing.assert_allclose(merged.ones, ones, atol=1e-9)
+    np.testing.assert_allclose(merged.entries, entries, atol=1e-9)
+    np.testing.assert_allclose(merged.q["rows"].sum(axis=1), 1.0)
+    # No pair is left whose merge would gain, by trying each.
+    for domain in ("rows", "cols"):
+        width = sorted_again.q[domain].shape[1]
+        for k in range(width):
+            for other in range(k + 1, width):
+                q = sorted_again.q[domain].copy()
+                q[:, k] += q[:, other]
+                joined = {**sorted_again.q, domain: np.delete(q, other, axis=1)}
+                tried, _ = tidy(counted(relation, joined, sorted_again.hyper), relation, 0.0)
+                assert lower_bound(tried) <= lower_bound(sorted_again) + 2e-6
+
+
+def test_merging_per_block_keeps_a_prior_for_each_block() -> None:
+    case = random_case(3, (14, 12), (3, 3), 0.1, per_block=True)
+    state = state_of(case)
+    twin = np.repeat(state.q["cols"] / 2, 2, axis=1)
+    a, b = (np.repeat(values, 2, axis=1) for values in (state.hyper.a, state.hyper.b))
+    doubled = counted(relation_of(case.data), {**state.q, "cols": twin}, replace(state.hyper, a=a, b=b))
+    merged, count = merge_clusters(doubled)
+    assert count >= 3
+    assert merged.hyper.a.shape == merged.ones.shape == merged.hyper.b.shape
+
+
+def test_tidy_sorts_and_drops_in_every_array() -> None:
+    case = random_case(4, (20, 18), (4, 3), 0.1, per_block=True)
+    state = state_of(case)
+    thin = state.q["rows"] * np.array([1.0, 1e-9, 1.0, 1.0])
+    rows = thin / thin.sum(axis=1, keepdims=True)
+    relation = relation_of(case.data)
+    tidied, order = tidy(counted(relation, {**state.q, "rows": rows}, state.hyper), relation, 1e-5)
+    assert order is not None
+    assert 1 not in order["rows"]
+    assert tidied.q["rows"].shape[1] == tidied.ones.shape[0] == tidied.hyper.a.shape[0] == 3
+    assert (np.diff(tidied.q["rows"].sum(axis=0)) <= 0).all()
+    np.testing.assert_allclose(tidied.ones, block_counts(relation, tidied.q)[0], atol=1e-9)
+    np.testing.assert_allclose(tidied.hyper.a, state.hyper.a[order["rows"]][:, order["cols"]])
+
+
+def test_tidy_with_keep_bound_never_lowers_it() -> None:
+    lowered = 0
+    for seed in range(40):
+        case = random_case(seed, (20, 18), (4, 4), 0.1)
+        state, relation = state_of(case), relation_of(case.data)
+        before = lower_bound(state)
+        lowered += lower_bound(tidy(state, relation, 0.0)[0]) < before - 1e-9
+        assert lower_bound(tidy(state, relation, 0.0, keep_bound=True)[0]) >= before - 1e-9
+    assert lowered  # sorting alone does lower it now and then: the option has something to do
+
+
+@pytest.mark.parametrize("method", ["cvb0", "acvb0", "vb", "cvb"])
+def test_merging_finds_the_planted_blocks(method: str) -> None:
+    truth = planted_relation(300, 400, 4, 5, 1)
+    found = fit(truth.relation, method, k_rows=15, k_cols=15)
+    assert found.snapshot.effective_k == {"rows": 4, "cols": 5}
+    assert agreement(truth.row_clusters, found.labels("rows"))["ari"] == 1.0
+    assert agreement(truth.column_clusters, found.labels("cols"))["ari"] == 1.0
+
+
+def test_merges_end() -> None:
+    """After the last attempt nothing but sweeps happens, so a run can settle."""
+    truth = planted_relation(80, 70, 3, 3, 2)
+    flags = []
+    fit(truth.relation, "cvb0", k_rows=9, k_cols=9, tol=1e-12, max_sweeps=MOVES_UNTIL + 5,
+        watch=lambda _, snapshot: flags.append(snapshot.state.moves is None))  # fmt: skip
+    assert not flags[0]
+    assert flags[-1]
+    assert sorted(flags) == flags
+
+
+@pytest.mark.parametrize("kind", RELATIONS)
+@pytest.mark.parametrize("alpha", [0.3, 1.0, 4.0])
+def test_every_one_of_several_merges_raises_the_bound(
+    kind: str, alpha: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After the first the clusters are out of order, which they will not stay."""
+    states: list[IrmState] = []
+    real = merge._merged
+
+    def merged(*args: Any) -> IrmState:
+        states.append(real(*args))
+        return states[-1]
+
+    monkeypatch.setattr(merge, "_merged", merged)
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        relation, truth = small_relation(kind, seed, missing=0.1 * (seed % 2))
+        parts = {domain: 3 * labels + rng.integers(3, size=len(labels)) for domain, labels in truth.items()}
+        state = state_with(relation, parts, sure=0.9, alpha=alpha)
+        states[:] = [state]
+        found, count = merge_clusters(state)
+        assert count == len(states) - 1 > 4
+        bounds = [lower_bound(tidy(step, relation, 0.0)[0]) for step in states]
+        assert (np.diff(bounds) > 0.0).all()
+        ones, entries = block_counts(relation, found.q, layout_of(relation))
+        np.testing.assert_allclose(found.ones, ones, atol=1e-8)
+        np.testing.assert_allclose(found.entries, entries, atol=1e-8)
+
+
+def test_a_later_merge_does_not_gain_by_an_order_that_is_undone() -> None:
+    """The sticks of clusters out of order are worth less than those in order, by more than the last merge gains."""
+    relation, labels = network([14, 12, 8, 6], "directed, self-links", 221)
+    rng = np.random.default_rng(221)
+    alpha = rng.choice([0.05, 0.3, 1.0, 4.0])
+    state = state_with(relation, {"rows": 3 * labels + rng.integers(3, size=len(labels))}, 0.9, float(alpha))
+    found = tidy(merge_clusters(state)[0], relation, 0.0)[0]
+    assert found.q["rows"].shape[1] == 4
+
+
+@pytest.mark.parametrize("kind", RELATIONS)
+@pytest.mark.parametrize(
+    ("method", "hyper"),
+    [(m, "tied") for m in VARIATIONAL]
+    + [(m, hyper) for m in ("cvb0", "cvb", "vb") for hyper in ("fixed", "per-block")],
+)
+def test_no_move_of_a_whole_run_lowers_the_bound(
+    kind: str, method: str, hyper: str, moves_made: list[Move]
+) -> None:
+    """From few clusters and from many; and what is left is whole: counts, rows, order."""
+    for seed, k, alpha in ((2, 2, 1.0), (4, 12, 5.0), (5, 12, 1.0)):
+        relation, truth = small_relation(kind, seed, missing=0.15 * (seed % 2))
+        sizes = {f"k_{domain}": k for domain in truth}
+        fit(relation, method, **sizes, alpha=alpha, hyper=hyper, max_sweeps=35)
+    assert moves_made
+    for move in moves_made:
+        assert move.rise > -1e-8
+        assert set(move.made) <= {"merged", "split"}
+        assert min(move.made.values()) >= 1
+        after = move.after
+        ones, entries = block_counts(move.relation, after.q, after.layout)
+        np.testing.assert_allclose(after.ones, ones, atol=1e-8)
+        np.testing.assert_allclose(after.entries, entries, atol=1e-8)
+        for q in after.q.values():
+            np.testing.assert_allclose(q.sum(axis=1), 1.0, atol=1e-12)
+            assert method == "vb" or (np.diff(q.sum(axis=0)) <= 1e-9).all()
+
+
+@pytest.mark.parametrize("kind", RELATIONS)
+@pytest.mark.parametrize("k", [2, 12])
+@pytest.mark.parametrize("alpha", [1.0, 5.0])
+def test_bound_of_vb_never_falls_with_moves(kind: str, k: int, alpha: float) -> None:
+    for seed in range(2):
+        relation, truth = small_relation(kind, seed, missing=0.15 * seed)
+        sizes = {f"k_{domain}": k for domain in truth}
+        found = fit(relation, "vb", **sizes, alpha=alpha, seed=seed, max_sweeps=40, tol=1e-12)
+        bound = found.history.lower_bound.to_numpy()
+        assert np.diff(bound).min() >= -1e-9 * np.abs(bound).max()
+
+
+def small_problem(method: str, kind: str = "undirected", **values: Any) -> Problem:
+    relation, truth = small_relation(kind, 1)
+    return build_problem(relation, method, {f"k_{domain}": 12 for domain in truth} | values)
+
+
+def inner(snapshot: Snapshot) -> IrmState:
+    return getattr(snapshot.state, "inner", snapshot.state)
+
+
+@pytest.mark.parametrize("kind", ["undirected", "two domains"])
+@pytest.mark.parametrize("method", VARIATIONAL)
+def test_what_sweeps_tell_of_moves(method: str, kind: str) -> None:
+    """When they are tried, what was made, that the order says nothing then, and that a run waits for them."""
+    inference: Any = small_problem(method, kind, **({"burn_in": 3} if method[0] == "a" else {})).inference
+    state = inference.init(np.random.default_rng([0, 0]))
+    tried, since = [], 0
+    for sweep in range(1, 60):
+        before = getattr(state, "inner", state)
+        state, info = inference.sweep(state, np.random.default_rng([0, sweep]))
+        now = getattr(state, "inner", state)
+        assert info.settling == (now.moves is not None)
+        if now.moves is None or before.moves is None or now.moves.due != before.moves.due:
+            tried.append(sweep)
+        if info.moves is not None:
+            assert info.order is None
+            assert sweep == tried[-1]
+            assert sum(info.moves.values()) > 0
+            widths = [sum(q.shape[1] for q in s.q.values()) for s in (before, now)]
+            assert widths[0] != widths[1] or "split" in info.moves
+        if method[0] == "a":
+            # An average begins again after a move.
+            since = 0 if info.moves else since + 1
+            assert (state.sweeps, state.samples) == (since, max(since - 3, 0))
+        if now.moves is None:
+            break
+    assert tried == list(range(MOVES_FROM, tried[-1] + 1, MOVES_EVERY))
+    assert len(tried) >= 3  # some that made moves, and two in vain
+
+
+@pytest.mark.parametrize("kind", RELATIONS)
+def test_widths_tell_how_many_clusters_were_merged_and_split(
+    kind: str, moves_made: list[Move], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Moves that pay at once: after a trial merge others may follow."""
+    monkeypatch.setattr(moves, "TRIALS", 0)
+    for k in (3, 12):
+        relation, truth = small_relation(kind, 1)
+        fit(relation, "cvb0", **{f"k_{domain}": k for domain in truth}, shrink=0.0)
+    assert {name for move in moves_made for name in move.made} == {"merged", "split"}
+    for move in moves_made:
+        before, after = (sum(q.shape[1] for q in s.q.values()) for s in (move.before, move.after))
+        assert after == before - move.made.get("merged", 0) + move.made.get("split", 0)
+
+
+def test_moves_that_never_end_are_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Splits without end would keep a run from settling."""
+    calls = []
+
+    def split_clusters(state: IrmState, *rest: Any, **_: Any) -> Any:
+        calls.append(state.age)
+        return state, 1, rest[2]
+
+    monkeypatch.setattr(moves, "split_clusters", split_clusters)
+    monkeypatch.setattr(moves, "merge_clusters", lambda state, **_: (state, 0))
+    relation, _ = small_relation("undirected", 0)
+    snapshots = list(run(build_problem(relation, "cvb0", {"k_rows": 4})))
+    assert calls == list(range(MOVES_FROM, MOVES_UNTIL + 1, MOVES_EVERY))
+    over = [inner(snapshot).moves is None for snapshot in snapshots]
+    assert over.index(True) == MOVES_UNTIL - 1
+    assert len(snapshots) >= MOVES_UNTIL  # not judged converged before
+
+
+def test_moves_are_over_after_two_attempts_in_vain() -> None:
+    relation, truth = small_relation("undirected", 0)
+    method: Any = build_problem(relation, "cvb0", {"k_rows": 6}).inference
+    state = replace(state_with(relation, truth, sure=1.0), age=15, moves=MoveMemory())
+    rng = np.random.default_rng(0)
+    early, made = MOVES.after(replace(state, age=14), method, rng, no_checkpoint)
+    assert early.moves == state.moves
+    once, made = MOVES.after(state, method, rng, no_checkpoint)
+    assert not made
+    assert once.moves.last_look
+    assert once.moves.due == 20
+    assert len(once.moves.rejected) > 0
+    twice, made = MOVES.after(replace(once, age=20), method, rng, no_checkpoint)
+    assert not made
+    assert twice.moves is None
+    assert MOVES.after(replace(twice, age=25), method, rng, no_checkpoint) == (replace(twice, age=25), {})
+
+
+def bits(snapshot: Snapshot) -> list[bytes]:
+    state = inner(snapshot)
+    arrays = [*state.q.values(), state.ones, state.entries, state.hyper.a, state.hyper.b]
+    arrays += list(snapshot.posterior.arrays.values())
+    return [array.tobytes() for array in arrays] + [repr(state.hyper.alpha).encode()]
+
+
+@pytest.mark.parametrize("kind", ["undirected", "two domains"])
+@pytest.mark.parametrize("method", VARIATIONAL)
+def test_a_run_gone_on_with_in_the_middle_of_the_moves_is_the_same(method: str, kind: str) -> None:
+    problem = small_problem(method, kind)
+    whole = list(run(problem))
+    assert [bits(s) for s in run(small_problem(method, kind))] == [bits(s) for s in whole]
+    moved = [snapshot.sweep for snapshot in whole if snapshot.moves]
+    assert moved
+    for sweep in (moved[0], moved[-1] + 2):
+        rest = list(run(small_problem(method, kind), resume=whole[sweep - 1]))
+        assert [bits(s) for s in rest] == [bits(s) for s in whole[sweep:]]

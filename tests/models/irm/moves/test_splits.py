@@ -1,0 +1,379 @@
+"""Splits of clusters: where a cluster is cut, what is reckoned with, and which clusters are left alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acvb_core.core.protocols import no_checkpoint
+from acvb_core.data.relation import Network, Relation
+from acvb_core.data.synthetic import planted_relation
+from acvb_core.evaluate.agreement import agreement
+from acvb_core.models.irm.moves import split
+from acvb_core.models.irm.moves.rejected_moves import RejectedMoves
+from acvb_core.models.irm.moves.split import _Side, cut_in_two, promising_splits, split_clusters
+from acvb_core.models.irm.moves.subspace import leading_vectors
+from acvb_core.models.irm.network.directions import Residuals
+from acvb_core.models.irm.state import IrmState, block_counts, lower_bound, observed_sums, tidy
+from tests.costs import Gaps
+from tests.models.irm.moves.adapters import RELATIONS, mixed_network, small_relation, state_with
+
+
+def pairs_joined(truth: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return labels in which groups 2 n and 2 n + 1 are one."""
+    return {domain: labels // 2 for domain, labels in truth.items()}
+
+
+def within(values: np.ndarray, upper: np.ndarray) -> float:
+    """Return the squared distances to the means of the two groups."""
+    return float(sum(((part - part.mean()) ** 2).sum() for part in (values[upper], values[~upper])))
+
+
+VALUES = st.lists(st.integers(-4, 4), min_size=2, max_size=9)
+
+
+@given(VALUES, st.sampled_from([1.0, 0.37, 1e-3]))
+def test_cut_in_two_is_the_best_of_all_cuts(numbers: list[int], scale: float) -> None:
+    """Of every division of the values in two, tried one by one; many values are the same."""
+    values = np.array(numbers) * scale
+    upper = cut_in_two(values)
+    assert 0 < upper.sum() < len(values)
+    assert values[upper].min() >= values[~upper].max()
+    every = (np.arange(1, 2 ** len(values) - 1)[:, None] >> np.arange(len(values))) & 1 > 0
+    best = min(within(values, tried) for tried in every)
+    assert within(values, upper) == pytest.approx(best, abs=1e-12)
+
+
+def test_cut_in_two_of_constants_and_of_two_values() -> None:
+    assert 0 < cut_in_two(np.full(7, 0.3)).sum() < 7
+    np.testing.assert_array_equal(cut_in_two(np.array([2.0, -1.0])), [True, False])
+    np.testing.assert_array_equal(
+        cut_in_two(np.array([1.0, 0.0, 1.0, 0.0, 1.0])), [True, False, True, False, True]
+    )
+
+
+@pytest.mark.parametrize("shape", [(40, 30), (30, 40), (5, 60), (60, 3)])
+def test_leading_vectors_are_those_of_the_singular_value_decomposition(
+    shape: tuple[int, int], rng: np.random.Generator
+) -> None:
+    left = np.linalg.qr(rng.standard_normal((shape[0], min(shape))))[0]
+    right = np.linalg.qr(rng.standard_normal((shape[1], min(shape))))[0]
+    matrix = (left * 0.5 ** np.arange(min(shape))) @ right.T
+    found = leading_vectors(
+        lambda vectors: matrix @ vectors, lambda vectors: matrix.T @ vectors, shape, 8, 12, rng
+    )
+    width = min(8, *shape)
+    u, values, v = np.linalg.svd(matrix, full_matrices=False)
+    assert [part.shape for part in found] == [(shape[0], width), (width,), (shape[1], width)]
+    np.testing.assert_allclose(found[1], values[:width], rtol=1e-6)
+    for vectors, wanted in ((found[0], u), (found[2], v.T)):
+        np.testing.assert_allclose(np.abs(np.sum(vectors[:, :3] * wanted[:, :3], axis=0)), 1.0, rtol=1e-6)
+    np.testing.assert_allclose(found[0].T @ found[0], np.eye(width), atol=1e-10)
+
+
+def test_leading_vectors_of_a_matrix_of_low_rank_need_no_iterations(rng: np.random.Generator) -> None:
+    matrix = rng.standard_normal((30, 4)) @ rng.standard_normal((4, 50))
+    left, values, right = leading_vectors(lambda v: matrix @ v, lambda v: matrix.T @ v, (30, 50), 6, 0, rng)
+    np.testing.assert_allclose((left * values) @ right.T, matrix, atol=1e-10)
+    np.testing.assert_allclose(values, np.linalg.svd(matrix)[1][:6], atol=1e-10)
+
+
+@pytest.mark.parametrize("kind", RELATIONS)
+@pytest.mark.parametrize("seed", range(3))
+def test_groups_that_were_joined_are_cut_where_they_belong(kind: str, seed: int) -> None:
+    relation, truth = small_relation(kind, seed, missing=0.1 * (seed % 2))
+    state = state_with(relation, pairs_joined(truth), sure=1.0)
+    found, count, rejected = split_clusters(state, relation, {}, RejectedMoves(), np.random.default_rng(seed))
+    check_counts(found, relation)
+    assert count > 0
+    assert sum(q.shape[1] for q in found.q.values()) == sum(q.shape[1] for q in state.q.values()) + count
+    for domain, labels in truth.items():
+        assert agreement(labels, found.q[domain].argmax(axis=1))["ari"] > 0.94
+    assert lower_bound(tidy(found, relation, 0.0)[0]) > lower_bound(state)
+    # Nothing is left to split but what was rejected, and that is not looked at again.
+    assert split_clusters(found, relation, {}, rejected, np.random.default_rng(9))[1] == 0
+
+
+@pytest.mark.parametrize("kind", RELATIONS)
+@pytest.mark.parametrize("per_block", [False, True])
+@pytest.mark.parametrize("largest_first", [False, True])
+@pytest.mark.parametrize("alpha", [0.3, 4.0])
+def test_gain_of_a_split_is_what_the_bound_gains(
+    kind: str, per_block: bool, largest_first: bool, alpha: float
+) -> None:
+    """Of soft states and of paying and losing splits alike; and the counts are those of the responsibilities."""
+    rng = np.random.default_rng(2)
+    relation, truth = small_relation(kind, 2, missing=0.15)
+    state = state_with(relation, pairs_joined(truth), alpha=alpha, noise=rng)
+    if per_block:
+        shape = state.ones.shape
+        a, b = rng.uniform(0.2, 2.0, (2, *shape))
+        if state.layout.symmetric:
+            a, b = a + a.T, b + b.T
+        state = replace(state, hyper=replace(state.hyper, a=a, b=b))
+    if not largest_first:
+        state = tidy(state, relation, 0.0, keep_bound=True)[0]
+    gains = []
+    for domain in state.q:
+        side = _Side(state, relation, domain, largest_first, no_checkpoint)
+        for k in range(state.q[domain].shape[1]):
+            found = side.best_split(state, k, rng, no_checkpoint)
+            assert found is not None
+            check_counts(found.state, relation)
+            after = tidy(found.state, relation, 0.0, keep_bound=not largest_first)[0]
+            gains.append(found.gain)
+            assert lower_bound(after) - lower_bound(state) == pytest.approx(found.gain, abs=1e-6)
+    assert max(gains) > 1.0
+
+
+@pytest.mark.parametrize("largest_first", [False, True])
+def test_gain_of_a_split_of_clusters_out_of_order_is_that_of_the_order_to_come(largest_first: bool) -> None:
+    relation, truth = small_relation("directed", 2)
+    tidied = state_with(relation, pairs_joined(truth))
+    backwards = np.ascontiguousarray(tidied.q["rows"][:, ::-1])
+    state = replace(tidied, q={"rows": backwards})
+    state = replace(state, **counts_of(relation, state))
+    assert lower_bound(tidied) > lower_bound(state) + 0.1
+    side = _Side(state, relation, "rows", largest_first, no_checkpoint)
+    for k in range(backwards.shape[1]):
+        found = side.best_split(state, k, np.random.default_rng(0), no_checkpoint)
+        assert found is not None
+        after = tidy(found.state, relation, 0.0)[0]
+        assert lower_bound(after) - lower_bound(tidied) == pytest.approx(found.gain, abs=1e-6)
+
+
+def directions_of(relation: Relation, labels: dict[str, np.ndarray], k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return members of row cluster k, and the directions in which they may be cut as rows of an array."""
+    state = state_with(relation, labels, sure=1.0)
+    members = np.flatnonzero(state.q["rows"][:, k] > 0.5)
+    sums = (None, None) if state.layout.one_domain else observed_sums(relation, state.q["cols"])
+    residuals = Residuals(state, relation, "rows", k, members, *sums)
+    return members, np.array(list(residuals.directions(np.random.default_rng(0), no_checkpoint)))
+
+
+def test_directions_of_whole_rows_of_profiles_and_of_the_own_block() -> None:
+    """A group that is linked with another and not within is seen in the links of the two among each other."""
+    rng = np.random.default_rng(0)
+    groups = np.repeat([0, 1, 2], [60, 50, 50])
+    strengths = np.array([[0.3, 0.1, 0.1], [0.1, 0.02, 0.3], [0.1, 0.3, 0.02]])
+    links = np.triu(rng.random((160, 160)) < strengths[groups][:, groups], 1)
+    relation = Relation.build(links, network=Network(directed=False))
+    members, directions = directions_of(relation, {"rows": np.minimum(groups, 1)}, 0)
+    assert directions.shape == (6, 100)
+    side = groups[members] == 1
+    seen = [abs(np.corrcoef(direction, side)[0, 1]) for direction in directions]
+    assert max(seen[:2]) > 0.9
+    assert max(seen[4:]) > 0.9
+
+
+def test_unknown_entries_are_no_reason_to_cut() -> None:
+    rng = np.random.default_rng(0)
+    unknown = np.zeros((120, 100), dtype=bool)
+    unknown[:60, :50] = True
+    relation = Relation.build((rng.random((120, 100)) < 0.5) & ~unknown, unknown)
+    _, directions = directions_of(relation, {"rows": np.zeros(120, int), "cols": np.zeros(100, int)}, 0)
+    half = np.arange(120) < 60
+    assert all(abs(np.corrcoef(direction, half)[0, 1]) < 0.5 for direction in directions[:2])
+
+
+def check_counts(state: IrmState, relation: Relation) -> None:
+    ones, entries = block_counts(relation, state.q, state.layout)
+    np.testing.assert_allclose(state.ones, ones, atol=1e-8)
+    np.testing.assert_allclose(state.entries, entries, atol=1e-8)
+    for q in state.q.values():
+        assert q.min() >= 0.0
+        np.testing.assert_allclose(q.sum(axis=1), 1.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("alpha", [0.05, 1.0])
+def test_every_one_of_several_splits_raises_the_bound(monkeypatch: pytest.MonkeyPatch, alpha: float) -> None:
+    """After the first the clusters are out of order, which they will not stay."""
+    states: list[IrmState] = []
+    real = _Side.with_counts
+
+    def with_counts(self: _Side, state: IrmState, checkpoint: Any) -> IrmState:
+        states.append(real(self, state, checkpoint))
+        return states[-1]
+
+    monkeypatch.setattr(_Side, "with_counts", with_counts)
+    several = 0
+    for seed in range(6):
+        for kind in ("directed", "undirected", "two domains"):
+            relation, truth = small_relation(kind, seed)
+            state = state_with(relation, pairs_joined(truth), alpha=alpha)
+            states[:] = [state]
+            split_clusters(state, relation, {}, RejectedMoves(), np.random.default_rng(seed))
+            bounds = [lower_bound(tidy(step, relation, 0.0)[0]) for step in states]
+            assert (np.diff(bounds) > 0).all()
+            several += len(bounds) > 2
+    assert several > 5
+
+
+def test_splits_keep_to_the_most_there_may_be() -> None:
+    for kind in ("undirected", "two domains"):
+        relation, truth = small_relation(kind, 0)
+        state = state_with(relation, {domain: 0 * labels for domain, labels in truth.items()})
+        freely, rejected = state, RejectedMoves()
+        for _ in range(3):
+            freely, _, rejected = split_clusters(freely, relation, {}, rejected, np.random.default_rng(0))
+        for most in (1, 2, 3):
+            found = state
+            for _ in range(3):
+                limits = dict.fromkeys(state.q, most)
+                found, _, _ = split_clusters(
+                    found, relation, limits, RejectedMoves(), np.random.default_rng(0)
+                )
+                full = {d: m for d, m in limits.items() if found.q[d].shape[1] >= m}
+                on_trial = promising_splits(
+                    found, relation, limits, 9, -1e9, RejectedMoves(), np.random.default_rng(0)
+                )
+                assert all(tried.q[d].shape[1] <= m for tried, _, _ in on_trial for d, m in full.items())
+            for domain, q in found.q.items():
+                assert q.shape[1] == min(most, freely.q[domain].shape[1])
+
+
+def test_clusters_of_a_handful_of_members_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two groups of three or of two and three, as different as can be: it is the number that counts."""
+    counts = {}
+    for size, fewest in ((5, None), (6, None), (5, 5)):
+        groups = np.array([0] * 40 + [1] * 40 + [2] * (size // 2) + [3] * (size - size // 2))
+        strengths = np.array([[0.5, 0.1, 1, 0], [0.1, 0.5, 0, 1], [1, 0, 0, 0], [0, 1, 0, 0]])
+        rng = np.random.default_rng(0)
+        links = np.triu(rng.random((len(groups),) * 2) < strengths[groups][:, groups], 1)
+        relation = Relation.build(links, network=Network(directed=False))
+        state = state_with(relation, {"rows": np.minimum(groups, 2)}, sure=1.0)
+        with monkeypatch.context() as patch:
+            if fewest is not None:
+                patch.setattr(split, "_FEWEST", fewest)
+            found, count, _ = split_clusters(state, relation, {}, RejectedMoves(), rng)
+        counts[size, fewest] = count
+        assert found.q["rows"].shape[1] == 3 + count
+    assert counts == {(5, None): 0, (6, None): 1, (5, 5): 1}
+
+
+@pytest.fixture
+def tried(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
+    """Record which clusters are looked at."""
+    record: list[tuple[str, int]] = []
+    real = _Side.best_split
+
+    def best_split(self: _Side, state: IrmState, k: int, *rest: Any) -> Any:
+        record.append((self.domain, k))
+        return real(self, state, k, *rest)
+
+    monkeypatch.setattr(_Side, "best_split", best_split)
+    return record
+
+
+@pytest.mark.parametrize("kind", ["directed", "two domains"])
+def test_a_refused_cluster_is_tried_again_only_when_its_members_have_changed(
+    kind: str, tried: list[tuple[str, int]]
+) -> None:
+    relation, truth = small_relation(kind, 1)
+    state = state_with(relation, truth, sure=1.0)
+    widths = {domain: q.shape[1] for domain, q in state.q.items()}
+    _, count, rejected = split_clusters(state, relation, {}, RejectedMoves(), np.random.default_rng(0))
+    assert count == 0
+    assert len(tried) == len(rejected) == sum(widths.values())
+    # About the same members: one object of some thirty has left for another cluster.
+    tried.clear()
+    q = state.q["rows"].copy()
+    largest, smallest = np.flatnonzero(q[:, 0] > 0.5), widths["rows"] - 1
+    q[largest[0]] = np.eye(widths["rows"])[1]
+    moved = replace(state, q={**state.q, "rows": q})
+    moved = replace(moved, **counts_of(relation, moved))
+    split_clusters(moved, relation, {}, rejected, np.random.default_rng(0))
+    assert ("rows", 0) not in tried
+    # Half of the largest cluster has left for the smallest: those two are looked at again, and no other.
+    tried.clear()
+    q = state.q["rows"].copy()
+    q[largest[::2]] = np.eye(widths["rows"])[smallest]
+    moved = replace(state, q={**state.q, "rows": q})
+    moved = replace(moved, **counts_of(relation, moved))
+    again = split_clusters(moved, relation, {}, rejected, np.random.default_rng(0))[1]
+    assert {("rows", 0), ("rows", smallest)} <= set(tried)
+    assert {k for domain, k in tried if domain == "rows"} <= {0, smallest, widths["rows"]}
+    assert again >= 1  # … and what had been joined by mistake is split
+
+
+def counts_of(relation: Relation, state: IrmState) -> dict[str, np.ndarray]:
+    ones, entries = block_counts(relation, state.q, state.layout)
+    return {"ones": ones, "entries": entries}
+
+
+def test_splits_on_trial_are_the_least_losses_and_each_comes_once(tried: list[tuple[str, int]]) -> None:
+    relation, truth = small_relation("two domains", 1)
+    state = state_with(relation, truth, sure=1.0)
+
+    def losses(n: int, worst: float) -> list[float]:
+        candidates = promising_splits(
+            state, relation, {}, n, worst, RejectedMoves(), np.random.default_rng(0)
+        )
+        return [lower_bound(tidy(one, relation, 0.0)[0]) - lower_bound(state) for one, _, _ in candidates]
+
+    every = losses(99, -1e9)
+    assert len(every) == len(tried) == sum(q.shape[1] for q in state.q.values())
+    assert every == sorted(every, reverse=True)
+    np.testing.assert_allclose(losses(3, -1e9), every[:3])
+    np.testing.assert_allclose(losses(99, (every[2] + every[3]) / 2.0), every[:3])
+    # What is rejected does not take a place.
+    _, what, members = next(
+        promising_splits(state, relation, {}, 1, -1e9, RejectedMoves(), np.random.default_rng(0))
+    )
+    known = RejectedMoves().add(what, members)
+    left = [m for _, _, m in promising_splits(state, relation, {}, 3, -1e9, known, np.random.default_rng(0))]
+    assert len(left) == 3
+    assert not any(np.array_equal(m, members) for m in left)
+
+
+def test_refused_knows_what_is_about_the_same() -> None:
+    def first(n: int) -> np.ndarray:
+        return np.arange(200) < n
+
+    known = RejectedMoves().add("split rows", first(100))
+    assert known.contains("split rows", first(100))
+    assert known.contains("split rows", first(95))
+    assert known.contains("split rows", first(105))
+    assert not known.contains("split rows", first(94))
+    assert not known.contains("split rows", first(106))
+    assert not known.contains("split rows", ~first(100))
+    assert not known.contains("split cols", first(100))
+    assert not known.contains("merge rows", first(100))
+    # As many of other objects are not the same.
+    assert not known.contains("split rows", np.roll(first(100), 10))
+    # Adding makes a new list, and what is about the same takes the place of what was there.
+    more = known.add("split rows", first(97))
+    assert len(known) == len(more) == 1
+    assert more.contains("split rows", first(93))
+    assert not known.contains("split rows", first(93))
+    assert len(more.add("split cols", first(97))) == 2
+    assert not RejectedMoves().contains("split rows", first(100))
+
+
+@pytest.mark.parametrize("kind", ["undirected", "two domains"])
+def test_splits_of_a_large_relation_can_be_stopped_at_any_time(kind: str) -> None:
+    small, large = ((mixed_network(0, n) if kind == "undirected" else large_relation(n)) for n in (120, 1998))
+    gaps_of_splits(*small)  # compiles
+    gaps = gaps_of_splits(*large)
+    assert gaps.longest < 10
+    assert len(gaps.seconds) > 50
+
+
+def large_relation(n: int) -> tuple[Relation, dict[str, np.ndarray]]:
+    found = planted_relation(n, n, 4, 4, 0, beta=(0.3, 3.0))
+    return found.relation, {"rows": found.row_clusters, "cols": found.column_clusters}
+
+
+def gaps_of_splits(relation: Relation, truth: dict[str, np.ndarray]) -> Gaps:
+    """Return the gaps between checkpoints while clusters of joined groups are split."""
+    state = state_with(relation, pairs_joined(truth))
+    gaps = Gaps()
+    _, count, _ = split_clusters(state, relation, {}, RejectedMoves(), np.random.default_rng(0), gaps)
+    assert count > 0
+    gaps()
+    return gaps

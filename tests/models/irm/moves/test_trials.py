@@ -1,0 +1,179 @@
+"""Moves on trial: what only pays after some sweeps is found, and what does not pay is rejected and not tried again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from acvb_core.core.protocols import no_checkpoint
+from acvb_core.data.synthetic import sparse_relation
+from acvb_core.engine.problem import Problem, build_problem
+from acvb_core.engine.run import StopRun, run
+from acvb_core.engine.snapshot import Snapshot
+from acvb_core.models.irm.moves import moves, split
+from acvb_core.models.irm.moves.merge import merge_clusters, promising_merges
+from acvb_core.models.irm.moves.moves import MOVES_FROM, MoveMemory, Moves, _Trials
+from acvb_core.models.irm.moves.rejected_moves import RejectedMoves
+from acvb_core.models.irm.moves.split import split_clusters
+from acvb_core.models.irm.state import IrmState, block_counts, lower_bound, tidy
+from tests.models.irm.moves.adapters import RELATIONS, mixed_network, small_relation, state_with
+
+
+def sparse_case(seed: int, **values: Any) -> Problem:
+    """A sparse relation of 250 x 250 objects in 10 groups, two domains, from twice as many clusters."""
+    return build_problem(
+        sparse_relation(seed, 250, 10, 0.04).relation, "cvb0", {"k_rows": 20, "k_cols": 20} | values
+    )
+
+
+def last_of(problem: Problem) -> Snapshot:
+    *_, last = run(problem)
+    return last
+
+
+def settled(seed: int) -> tuple[Any, IrmState]:
+    """Return a method and the state in which its run ends when nothing is tried that does not pay at once."""
+    problem = sparse_case(seed)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(moves, "TRIALS", 0)
+        state = last_of(problem).state
+    return problem.inference, replace(state, moves=MoveMemory(due=0))
+
+
+class Counting:
+    """A method that counts its sweeps outside of moves' notice."""
+
+    def __init__(self, method: Any) -> None:
+        self.method, self.sweeps = method, 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.method, name)
+
+    def plain_sweep(self, *args: Any) -> Any:
+        self.sweeps += 1
+        return self.method.plain_sweep(*args)
+
+
+@pytest.mark.parametrize("seed", [1, 4, 7])
+def test_a_run_with_trials_ends_higher(seed: int) -> None:
+    _, state = settled(seed)
+    assert lower_bound(last_of(sparse_case(seed)).state) > lower_bound(state) + 5.0
+
+
+@pytest.mark.parametrize(("kind", "seed"), [("merge", 1), ("merge", 7), ("split", 4), ("split", 7)])
+def test_a_trial_pays_where_nothing_pays_at_once(kind: str, seed: int) -> None:
+    method, state = settled(seed)
+    allowed = Moves(merge=kind == "merge", split=kind == "split")
+    # Nothing pays at once.
+    assert merge_clusters(state)[1] == 0
+    assert split_clusters(state, method.relation, {}, RejectedMoves(), np.random.default_rng(seed))[1] == 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(moves, "TRIALS", 0)
+        assert not allowed.after(state, method, np.random.default_rng(seed), no_checkpoint)[1]
+    found, made = allowed.after(state, method, np.random.default_rng(seed), no_checkpoint)
+    assert made == {"merged" if kind == "merge" else "split": 1}
+    assert found.age == state.age  # its sweeps are no sweeps of the run
+    swept = state
+    for _ in range(5):
+        swept = method.plain_sweep(swept, np.random.default_rng(9), no_checkpoint).state
+    assert lower_bound(found) > max(lower_bound(swept), lower_bound(state) + moves._TRIAL_GAIN)
+    ones, entries = block_counts(method.relation, found.q, found.layout)
+    np.testing.assert_allclose(found.ones, ones, atol=1e-8)
+    np.testing.assert_allclose(found.entries, entries, atol=1e-8)
+    assert all((np.diff(mass) <= 0).all() for mass in found.masses.values())
+
+
+@pytest.mark.parametrize("kind", ["merge", "split"])
+def test_trials_in_vain_leave_the_state_and_are_not_made_again(kind: str) -> None:
+    inference, state = settled(3)
+    method = Counting(inference)
+    allowed = Moves(merge=kind == "merge", split=kind == "split")
+    found, made = allowed.after(state, method, np.random.default_rng(0), no_checkpoint)
+    assert not made
+    assert found.q is state.q
+    assert found.hyper is state.hyper
+    assert method.sweeps > 5  # those of the state itself, and of something tried
+    again = replace(found, moves=replace(found.moves, due=0))
+    method.sweeps = 0
+    after, made = allowed.after(again, method, np.random.default_rng(0), no_checkpoint)
+    assert not made
+    assert method.sweeps == 0 or kind == "split"  # other splits may come up in another's place
+    assert after.moves is None  # the second time in vain
+
+
+def test_a_trial_without_prospect_is_given_up() -> None:
+    """A far too low state is not swept to the end, one that rises fast is."""
+    inference, state = settled(1)
+    method = Counting(inference)
+    trials = _Trials(method, np.random.default_rng(0), no_checkpoint)
+    trials._swept(state)
+    assert method.sweeps == moves._TRIAL_SWEEPS
+    method.sweeps = 0
+    trials._swept(state, lower_bound(state) + 1000.0)
+    assert method.sweeps == 1
+    # All is at even odds: the first sweeps gain hundreds of nats.
+    flat = {d: 0.9 / q.shape[1] + 0.1 * q for d, q in state.q.items()}
+    ones, entries = block_counts(method.relation, flat, state.layout)
+    method.sweeps = 0
+    trials._swept(replace(state, q=flat, ones=ones, entries=entries), lower_bound(state) - 200.0)
+    assert method.sweeps > 1
+
+
+@pytest.mark.parametrize("kind", RELATIONS)
+def test_merges_on_trial_are_the_best_ones_and_come_with_their_members(kind: str) -> None:
+    relation, truth = small_relation(kind, 3, missing=0.1)
+    state = state_with(relation, truth, sure=1.0)
+    every = list(promising_merges(state, 999, -1e9))
+    assert len(every) == sum(q.shape[1] * (q.shape[1] - 1) // 2 for q in state.q.values())
+    for domain in state.q:
+        tried = [(one, members) for one, what, members in every if what == f"merge {domain}"]
+        # Certain responsibilities have no entropy to lose, so the order is that of the bound itself.
+        bounds = [lower_bound(tidy(one, relation, 0.0)[0]) for one, _ in tried]
+        np.testing.assert_allclose(bounds, sorted(bounds, reverse=True), atol=1e-8)
+        few = [one for one, what, _ in promising_merges(state, 2, -1e9) if what == f"merge {domain}"]
+        np.testing.assert_allclose([lower_bound(tidy(one, relation, 0.0)[0]) for one in few], bounds[:2])
+        middle = (bounds[0] + bounds[1]) / 2.0 - lower_bound(state)
+        assert sum(what == f"merge {domain}" for _, what, _ in promising_merges(state, 999, middle)) == 1
+        for one, members in tried:
+            joined = one.q[domain][members].argmax(axis=1)
+            assert len(set(joined.tolist())) == 1
+            assert members.sum() == (one.q[domain].argmax(axis=1) == joined[0]).sum()
+
+
+@pytest.mark.parametrize("inside", ["split", "trial"])
+def test_a_run_stopped_inside_a_move_keeps_the_last_whole_sweep(
+    inside: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    relation, _ = mixed_network(0)
+    problem = build_problem(relation, "cvb0", {"k_rows": 5})
+    whole = list(run(problem, max_sweeps=60))
+    entered: list[bool] = []
+    owner, name = (split._Side, "best_split") if inside == "split" else (_Trials, "_swept")
+    real = getattr(owner, name)
+
+    def enter(*args: Any) -> Any:
+        entered.append(True)
+        return real(*args)
+
+    def checkpoint() -> None:
+        if entered:
+            raise StopRun
+
+    monkeypatch.setattr(owner, name, enter)
+    stopped = list(run(problem, checkpoint=checkpoint))
+    last = stopped[-1]
+    assert entered
+    assert str(last.verdict) == "STOPPED"
+    assert MOVES_FROM - 1 <= last.sweep < len(whole)
+    same = whole[last.sweep - 1]
+    assert last.state.q["rows"].tobytes() == same.state.q["rows"].tobytes()
+    assert last.state.ones.tobytes() == same.state.ones.tobytes()
+    assert last.lower_bound == same.lower_bound
+    # … and goes on from there.
+    monkeypatch.undo()
+    *_, end = run(problem, resume=last)
+    assert end.state.q["rows"].tobytes() == whole[end.sweep - 1].state.q["rows"].tobytes()
+    assert end.sweep == len(whole)

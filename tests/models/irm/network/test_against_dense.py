@@ -1,0 +1,552 @@
+"""Every fast sweep of a network equals the textbook one in plain NumPy: each kind of network, missing entries."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from acvb_core.data.relation import Relation
+from acvb_core.data.split import HeldOut
+from acvb_core.models.irm.hyper import Hyper, update_beta, update_concentration, update_hyper
+from acvb_core.models.irm.layout import network_layout
+from acvb_core.models.irm.model import IrmModel
+from acvb_core.models.irm.moves.merge import merge_clusters, promising_merges
+from acvb_core.models.irm.moves.rejected_moves import RejectedMoves
+from acvb_core.models.irm.moves.split import split_clusters
+from acvb_core.models.irm.network.gibbs import GibbsNetwork
+from acvb_core.models.irm.network.model import NetworkPass
+from acvb_core.models.irm.start import Start
+from acvb_core.models.irm.state import block_counts, posterior_of, tidy
+from acvb_core.models.irm.state import lower_bound as bound_of_state
+from acvb_core.models.irm.sweeping import CLIMB_FROM
+from tests.models.irm.network.adapters import (
+    ORACLE_UPDATES,
+    TRIANGLES,
+    hyper_of,
+    method_of,
+    relation_of,
+    state_of,
+)
+from tests.oracles.cases import soft_rows
+from tests.oracles.dense_irm import update_alpha
+from tests.oracles.dense_network import (
+    counts,
+    gibbs_conditional,
+    lower_bound,
+    merged,
+    network,
+    predict,
+    pseudo_loo,
+    sorted_by_size,
+    sweep,
+    update_ab_tied,
+    vb_sweep,
+)
+from tests.oracles.enumeration import canonical_partition
+from tests.oracles.network_cases import KINDS, NetworkCase, random_network_case
+from tests.oracles.network_enumeration import partition_posterior
+
+each_kind = pytest.mark.parametrize("kind", KINDS)
+ORDERS = [*ORACLE_UPDATES, "vb"]
+SETTINGS = {
+    "complete": {"seed": 1, "n": 9, "size": 3, "missing": 0.0},
+    "missing": {"seed": 2, "n": 10, "size": 4, "missing": 0.3},
+    "hard": {"seed": 3, "n": 9, "size": 4, "missing": 0.2, "hard": True},
+    "per-block": {"seed": 4, "n": 9, "size": 3, "missing": 0.2, "per_block": True},
+    "one cluster": {"seed": 5, "n": 7, "size": 1, "missing": 0.1},
+    "mostly missing": {"seed": 6, "n": 10, "size": 3, "missing": 0.9},
+    "decided": {"seed": 8, "n": 18, "size": 3, "missing": 0.1, "decided": True},
+    "more clusters than objects": {"seed": 7, "n": 4, "size": 6, "missing": 0.1},
+}
+each_setting = pytest.mark.parametrize("setting", SETTINGS)
+
+
+def case_of(kind: str, setting: str) -> NetworkCase:
+    return random_network_case(kind=kind, **SETTINGS[setting])
+
+
+def swept_densely(case: NetworkCase, order: str, seed: int) -> tuple[np.ndarray, float | None]:
+    """Return responsibilities and pseudo leave-one-out after a dense sweep in the order that `seed` draws."""
+    visits = np.random.default_rng(seed).permutation(len(case.q))
+    if order == "vb":
+        return vb_sweep(case.data, case.q, visits, *case.hyper, refresh=False), None
+    return sweep(ORACLE_UPDATES[order], case.data, case.q, visits, *case.hyper)
+
+
+def in_state_order(case: NetworkCase, q: np.ndarray, order: str) -> np.ndarray:
+    """Return where the package leaves the clusters: largest first, VB only where that does not lower the bound."""
+    arranged = np.argsort(-q.sum(axis=0), kind="stable")
+    if order == "vb":
+        # A prior of each block moves with its block, so that sorting concerns the sticks alone.
+        tied = case._replace(a=1.0, b=1.0)
+        plain = lower_bound(tied.data, q, *tied.hyper)
+        if lower_bound(tied.data, q[:, arranged], *tied.hyper) < plain - 1e-13 * abs(plain):
+            return q
+    return q[:, arranged]
+
+
+# ----------------------------------------------------------------------------------------------------- sweeps
+
+
+@each_kind
+@each_setting
+@pytest.mark.parametrize("order", ORDERS)
+def test_sweep_equals_dense_sweep(kind: str, setting: str, order: str) -> None:
+    case = case_of(kind, setting)
+    q, loo = swept_densely(case, order, seed=11)
+    state, info = method_of(case, order).sweep(state_of(case), np.random.default_rng(11))
+    np.testing.assert_allclose(state.q["rows"], in_state_order(case, q, order), atol=1e-9)
+    assert (info.pseudo_loo is None) == (loo is None) == (order == "vb")
+    if loo is not None:
+        assert info.pseudo_loo == pytest.approx(loo, rel=1e-9, abs=1e-9)
+
+
+@each_kind
+@pytest.mark.parametrize("order", ORDERS)
+def test_a_sweep_in_pieces_is_the_same(kind: str, order: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A compiled loop takes some objects at a time, so that a run can be paused between."""
+    monkeypatch.setattr(NetworkPass, "chunk_length", lambda *_: 2)
+    case = case_of(kind, "missing")
+    q, _ = swept_densely(case, order, seed=12)
+    pauses: list[int] = []
+    state, _ = method_of(case, order).sweep(
+        state_of(case), np.random.default_rng(12), lambda: pauses.append(0)
+    )
+    np.testing.assert_allclose(state.q["rows"], in_state_order(case, q, order), atol=1e-9)
+    assert len(pauses) >= 5
+
+
+@each_kind
+@pytest.mark.parametrize("order", ORDERS)
+def test_many_sweeps_equal_dense_sweeps_and_the_counts_follow(kind: str, order: str) -> None:
+    case = random_network_case(21, kind, n=12, size=4, missing=0.2)
+    method, state = method_of(case, order), state_of(case)
+    for seed in range(5):
+        q, _ = swept_densely(case, order, seed)
+        case = case._replace(q=in_state_order(case, q, order))
+        state, _ = method.sweep(state, np.random.default_rng(seed))
+    np.testing.assert_allclose(state.q["rows"], case.q, atol=1e-8)
+    n, total, _ = counts(case.data, state.q["rows"])
+    np.testing.assert_allclose(state.ones, n, atol=1e-10)
+    np.testing.assert_allclose(state.entries, total, atol=1e-10)
+
+
+@each_kind
+@pytest.mark.parametrize("order", ORDERS)
+def test_a_sweep_leaves_the_state_it_was_given(kind: str, order: str) -> None:
+    case = case_of(kind, "missing")
+    state = state_of(case)
+    q, ones, entries = state.q["rows"].copy(), state.ones.copy(), state.entries.copy()
+    method_of(case, order).sweep(state, np.random.default_rng(0))
+    assert (state.q["rows"] == q).all()
+    assert (state.ones == ones).all()
+    assert (state.entries == entries).all()
+
+
+@each_kind
+def test_vb_bound_never_falls_in_a_sweep(kind: str) -> None:
+    for seed in range(8):
+        case = random_network_case(seed, kind, n=12, size=4, missing=0.2)
+        method, state = method_of(case, "vb", hyper_rule="tied"), state_of(case)
+        bounds = [bound_of_state(state)]
+        for sweep_seed in range(15):
+            state, _ = method.sweep(state, np.random.default_rng(sweep_seed))
+            bounds.append(bound_of_state(state))
+        assert np.diff(bounds).min() >= -1e-9 * abs(bounds[0])
+
+
+# ---------------------------------------------------------------------------------- counts, bound, predictions
+
+
+@each_kind
+@each_setting
+def test_counts_bound_pseudo_loo_and_predictions(kind: str, setting: str) -> None:
+    case = case_of(kind, setting)
+    relation, state = relation_of(case.data), state_of(case)
+    n, total, _ = counts(case.data, case.q)
+    np.testing.assert_allclose(state.ones, n, atol=1e-12)
+    np.testing.assert_allclose(state.entries, total, atol=1e-12)
+    model, posterior = IrmModel(relation, network_layout(relation)), posterior_of(state)
+    if not state.hyper.per_block or case.size == 1:
+        posterior = posterior.with_arrays({}, drop=("ones", "entries"))  # as an averaged posterior comes
+    bound = lower_bound(case.data, case.q, *case.hyper)
+    assert model.lower_bound(posterior) == pytest.approx(bound, rel=1e-11)
+    loo = pseudo_loo(case.data, case.q, *case.hyper)
+    assert model.pseudo_loo(posterior) == pytest.approx(loo, rel=1e-10, abs=1e-10)
+    rows, cols = (index.ravel().astype(np.int32) for index in np.indices(case.data.x.shape))
+    probability = model.predict(posterior, HeldOut(rows, cols, np.zeros(len(rows), bool)))
+    np.testing.assert_allclose(
+        probability, predict(case.data, case.q, case.a, case.b).ravel(), atol=1e-12, rtol=1e-12
+    )
+    strengths = (case.a + n) / (np.asarray(case.a) + case.b + total)
+    np.testing.assert_allclose(model.strengths(posterior), strengths, rtol=1e-12)
+
+
+@each_kind
+def test_tables_have_every_block_once(kind: str) -> None:
+    case = case_of(kind, "missing")
+    relation = relation_of(case.data)
+    tables = IrmModel(relation, network_layout(relation)).tables(posterior_of(state_of(case)))
+    assert "columns" not in tables
+    assert len(tables["blocks"]) == (16 if case.data.directed else 10)
+    assert tables["blocks"]["ones"].sum() == pytest.approx(case.data.ones.sum(), abs=1e-9)
+    assert tables["blocks"]["entries"].sum() == pytest.approx(case.data.seen.sum(), abs=1e-9)
+
+
+@each_kind
+@each_setting
+def test_hyper_parameter_steps(kind: str, setting: str) -> None:
+    case = case_of(kind, setting)
+    state = state_of(case)
+    if case.size > 1:
+        found = update_concentration(case.alpha, case.q.sum(axis=0))
+        assert found == pytest.approx(update_alpha(case.q, case.alpha), rel=1e-12)
+    if state.hyper.per_block:
+        return
+    a, b = update_beta(
+        state.hyper.a, state.hyper.b, state.ones, state.entries, tied=True,
+        distinct=state.layout.distinct(case.size),
+    )  # fmt: skip
+    assert (a.item(), b.item()) == pytest.approx(update_ab_tied(case.data, case.q, case.a, case.b), rel=1e-10)
+
+
+@each_kind
+@pytest.mark.parametrize("order", ORDERS)
+def test_a_sweep_learns_from_the_new_responsibilities(kind: str, order: str) -> None:
+    case = case_of(kind, "missing")
+    method, before = method_of(case, order, hyper_rule="tied"), state_of(case)
+    early, _ = method.sweep(before, np.random.default_rng(3))
+    state, _ = method.sweep(replace(before, age=CLIMB_FROM), np.random.default_rng(3))
+    q = in_state_order(case, swept_densely(case, order, seed=3)[0], order)
+    assert state.hyper.alpha["rows"] == pytest.approx(update_alpha(q, case.alpha), rel=1e-9)
+    step = update_ab_tied(case.data, q, case.a, case.b)
+    assert (early.hyper.a.item(), early.hyper.b.item()) == pytest.approx(step, rel=1e-9)
+    # Later that step is carried on towards the best a and b: the bound is no lower than after it …
+    found = (state.hyper.a.item(), state.hyper.b.item())
+    alpha = state.hyper.alpha["rows"]
+    height = lower_bound(case.data, q, *found, alpha)
+    assert height >= lower_bound(case.data, q, *step, alpha) - 1e-9
+    assert found != pytest.approx(step, rel=1e-3)
+
+
+@each_kind
+def test_learned_priors_end_where_the_bound_is_highest(kind: str) -> None:
+    """… and where they end, no a or b beside them gives a higher one."""
+    rng = np.random.default_rng(5)
+    z = np.arange(60) % 3
+    strength = rng.beta(1.5, 3.0, (3, 3))
+    strength = np.triu(strength) + np.triu(strength, 1).T
+    links = (rng.random((60, 60)) < strength[z][:, z]).astype(float)
+    case = NetworkCase(
+        network(links, np.ones((60, 60), dtype=bool), *KINDS[kind]), np.eye(3)[z], 1.0, 1.0, 1.0
+    )
+    state = state_of(case)
+    hyper = state.hyper
+    for _ in range(20):
+        hyper = update_hyper(hyper, "tied", state.ones, state.entries, state.masses, state.layout.distinct(3))
+    alpha, a, b = hyper.alpha["rows"], hyper.a.item(), hyper.b.item()
+    best = lower_bound(case.data, case.q, a, b, alpha)
+    for factor_a, factor_b in (
+        (1.05, 1),
+        (1 / 1.05, 1),
+        (1, 1.05),
+        (1, 1 / 1.05),
+        (1.05, 1.05),
+        (1.05, 1 / 1.05),
+    ):
+        assert lower_bound(case.data, case.q, a * factor_a, b * factor_b, alpha) < best
+
+
+# -------------------------------------------------------------------------------------------- what must not matter
+
+
+@pytest.mark.parametrize("kind", ["undirected", "undirected, self-links"])
+@pytest.mark.parametrize("order", ORDERS)
+def test_either_triangle_gives_the_same(kind: str, order: str) -> None:
+    case = case_of(kind, "missing")
+    ends = []
+    for triangle in TRIANGLES:
+        relation = relation_of(case.data, triangle)
+        state, _ = method_of(case, order, relation).sweep(state_of(case, relation), np.random.default_rng(2))
+        ends.append(state)
+    for other in ends[1:]:
+        assert (other.q["rows"] == ends[0].q["rows"]).all()
+        assert (other.ones == ends[0].ones).all()
+
+
+@each_kind
+@pytest.mark.parametrize("order", ORDERS)
+def test_permuting_objects_permutes_the_responsibilities(kind: str, order: str) -> None:
+    """The same objects in the same order of visits, whatever their numbers."""
+    case = random_network_case(8, kind, n=11, size=3, missing=0.2)
+    mixed = np.random.default_rng(0).permutation(11)
+    renamed = case.permuted(mixed)
+    visits = np.random.default_rng(1).permutation(11)
+
+    class Drawn:
+        """Draws the one permutation that it is told."""
+
+        def __init__(self, order: np.ndarray) -> None:
+            self.order = order
+
+        def permutation(self, n: int) -> np.ndarray:
+            assert n == len(self.order)
+            return self.order
+
+    state, info = method_of(case, order).sweep(state_of(case), Drawn(visits))
+    moved, moved_info = method_of(renamed, order).sweep(state_of(renamed), Drawn(np.argsort(mixed)[visits]))
+    np.testing.assert_allclose(moved.q["rows"], state.q["rows"][mixed], atol=1e-11)
+    np.testing.assert_allclose(moved.ones, state.ones, atol=1e-10)
+    assert moved_info.pseudo_loo == pytest.approx(info.pseudo_loo, abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["directed", "directed, self-links"])
+@pytest.mark.parametrize("order", ORDERS)
+def test_turning_all_links_round_transposes_the_blocks(kind: str, order: str) -> None:
+    case = random_network_case(9, kind, n=11, size=3, missing=0.2, per_block=True)
+    turned = case._replace(data=case.data.T, a=np.transpose(case.a), b=np.transpose(case.b))
+    relation = relation_of(case.data).transposed
+    assert (relation.ones.toarray() == relation_of(turned.data).ones.toarray()).all()
+    state, _ = method_of(case, order).sweep(state_of(case), np.random.default_rng(4))
+    other, _ = method_of(turned, order, relation).sweep(state_of(turned, relation), np.random.default_rng(4))
+    np.testing.assert_allclose(other.q["rows"], state.q["rows"], atol=1e-11)
+    np.testing.assert_allclose(other.ones, state.ones.T, atol=1e-10)
+    np.testing.assert_allclose(other.entries, state.entries.T, atol=1e-10)
+
+
+# ---------------------------------------------------------------------------------------------------------- merges
+
+
+def torn_case(kind: str, seed: int) -> NetworkCase:
+    """Return a network of three planted groups, cut into six clusters."""
+    rng = np.random.default_rng(seed)
+    z = rng.integers(3, size=18)
+    strength = rng.beta(0.4, 0.4, (3, 3))
+    if not KINDS[kind][0]:
+        strength = np.triu(strength) + np.triu(strength, 1).T
+    x = (rng.random((18, 18)) < strength[z][:, z]).astype(float)
+    data = network(x, rng.random((18, 18)) > 0.15, *KINDS[kind])
+    torn = 2 * z + rng.integers(2, size=18)
+    q = 0.85 * np.eye(6)[torn] + 0.15 * soft_rows(rng, 18, 6)
+    return NetworkCase(data, sorted_by_size(q), 0.6, 0.8, 1.4)
+
+
+def greedy_merges(case: NetworkCase) -> np.ndarray:
+    """Merge pairs, best first, by evaluating the whole bound for each: sorted after the merge, as it stands before."""
+    q = case.q
+    while True:
+        now = lower_bound(case.data, q, *case.hyper)
+        gains = {
+            (k, other): lower_bound(case.data, sorted_by_size(merged(q, k, other)), *case.hyper) - now
+            for k in range(q.shape[1])
+            for other in range(k + 1, q.shape[1])
+        }
+        best = max(gains, key=lambda pair: gains[pair], default=None)
+        if best is None or gains[best] <= 1e-6:
+            return q
+        q = merged(q, *best)
+
+
+@each_kind
+@pytest.mark.parametrize("seed", range(3))
+def test_merging_is_greedy_by_the_whole_bound(kind: str, seed: int) -> None:
+    case = torn_case(kind, seed)
+    found, count = merge_clusters(state_of(case))
+    wanted = greedy_merges(case)
+    assert count == 6 - wanted.shape[1] > 0
+    np.testing.assert_allclose(found.q["rows"], wanted, atol=1e-12)
+    n, total, _ = counts(case.data, wanted)
+    np.testing.assert_allclose(found.ones, n, atol=1e-10)
+    np.testing.assert_allclose(found.entries, total, atol=1e-10)
+    assert bound_of_state(found) == pytest.approx(lower_bound(case.data, wanted, *case.hyper), rel=1e-11)
+
+
+@each_kind
+def test_merges_on_trial_have_the_counts_of_their_responsibilities(kind: str) -> None:
+    case = torn_case(kind, 5)
+    seen = 0
+    for state, _, _ in promising_merges(state_of(case), 4, -np.inf):
+        n, total, _ = counts(case.data, state.q["rows"])
+        np.testing.assert_allclose(state.ones, n, atol=1e-10)
+        np.testing.assert_allclose(state.entries, total, atol=1e-10)
+        seen += 1
+    assert seen == 4
+
+
+# ---------------------------------------------------------------------------------------------------------- splits
+
+
+@each_kind
+@pytest.mark.parametrize("order", ORACLE_UPDATES)
+def test_dividing_shares_among_some_clusters_keeps_the_others(kind: str, order: str) -> None:
+    """The conditional over all clusters, held to those that may change: what an object has of them is divided anew."""
+    case = case_of(kind, "missing")
+    visits, choices = np.array([7, 0, 3, 2, 7]), np.array([1, 3])
+    q = case.q.copy()
+    for i in visits:
+        row, _ = ORACLE_UPDATES[order](case.data, q, i, *case.hyper)
+        q[i, choices] = q[i, choices].sum() * row[choices] / row[choices].sum()
+    objects = NetworkPass(relation_of(case.data), state_of(case))
+    objects.run(order, visits, choices=choices)
+    np.testing.assert_allclose(objects.q, q, atol=1e-9)
+
+
+@each_kind
+@pytest.mark.parametrize("seed", range(3))
+def test_splitting_raises_the_whole_bound(kind: str, seed: int) -> None:
+    """Planted groups in one cluster: the counts after are those of the responsibilities, the bound has risen."""
+    case = torn_case(kind, seed)
+    case = case._replace(q=sorted_by_size(0.98 * np.eye(2)[case.q.argmax(axis=1) % 2] + 0.01))
+    found, split, _ = split_clusters(
+        state_of(case), relation_of(case.data), {}, RejectedMoves(), np.random.default_rng(0)
+    )
+    assert found.q["rows"].shape == (18, 2 + split)
+    np.testing.assert_allclose(found.q["rows"].sum(axis=1), 1.0)
+    n, total, _ = counts(case.data, found.q["rows"])
+    np.testing.assert_allclose(found.ones, n, atol=1e-10)
+    np.testing.assert_allclose(found.entries, total, atol=1e-10)
+    before = lower_bound(case.data, case.q, *case.hyper)
+    after = lower_bound(case.data, sorted_by_size(found.q["rows"]), *case.hyper)
+    assert after > before if split else after == before
+
+
+@each_kind
+def test_a_planted_pair_of_groups_is_split(kind: str) -> None:
+    rng, z = np.random.default_rng(1), np.repeat([0, 1], 10)
+    x = (rng.random((20, 20)) < np.where(z[:, None] == z, 0.95, 0.05)).astype(float)
+    data = network(x, rng.random((20, 20)) > 0.1, *KINDS[kind])
+    case = NetworkCase(data, np.ones((20, 1)), 0.5, 0.5, 1.0)
+    found, split, _ = split_clusters(state_of(case), relation_of(data), {}, RejectedMoves(), rng)
+    assert split == 1
+    halves = found.q["rows"].argmax(axis=1)
+    assert (halves == z).all() or (halves == 1 - z).all()
+
+
+# ----------------------------------------------------------------------------------------------------------- Gibbs
+
+
+def dense_draw(case: NetworkCase, z: np.ndarray, visits: np.ndarray, uniforms: np.ndarray) -> np.ndarray:
+    """Draw every object's cluster in turn from its exact conditional: the next uniform, the clusters by number."""
+    z = z.copy()
+    for i, uniform in zip(visits, uniforms, strict=True):
+        clusters, probability = gibbs_conditional(case.data, z, i, *case.hyper)
+        at = min(int(np.searchsorted(np.cumsum(probability), uniform)), len(clusters) - 1)
+        alone = np.sum(z == z[i]) == 1
+        if at < len(clusters) - 1 or not alone:  # one that stays alone keeps its number
+            z[i] = clusters[at]
+    return z
+
+
+@each_kind
+@pytest.mark.parametrize("alpha", [0.5, 200.0])
+@pytest.mark.parametrize("pieces", [2, 1000])
+def test_gibbs_sweep_draws_from_the_exact_conditionals(
+    kind: str, alpha: float, pieces: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Draw for draw; a large concentration makes more clusters than there was room for at first."""
+    monkeypatch.setattr(NetworkPass, "chunk_length", lambda *_: pieces)
+    case = random_network_case(14, kind, n=12, size=2, missing=0.15)._replace(alpha=alpha)
+    relation = relation_of(case.data)
+    layout = network_layout(relation)
+    sampler = GibbsNetwork(relation, Start(2, how="random"), hyper_of(case), "fixed", layout)
+    state = sampler.init(np.random.default_rng(0))
+    widths = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        visits, uniforms = rng.permutation(12), rng.random(12)
+        wanted = dense_draw(case, state.labels["rows"], visits, uniforms)
+        state, _ = sampler.sweep(state, np.random.default_rng(seed))
+        assert (state.labels["rows"] == np.unique(wanted, return_inverse=True)[1]).all()
+        widths.append(len(set(wanted)))
+    assert alpha < 1 or max(widths) > 8
+
+
+@each_kind
+def test_gibbs_frequencies_match_the_exact_posterior(kind: str) -> None:
+    case = random_network_case(3, kind, n=4, size=2, missing=0.15)
+    exact = partition_posterior(case.data, *case.hyper)
+    relation = relation_of(case.data)
+    layout = network_layout(relation)
+    sampler = GibbsNetwork(relation, Start(2, how="random"), hyper_of(case), "fixed", layout)
+    rng = np.random.default_rng(5)
+    state = sampler.init(rng)
+    seen: Counter = Counter()
+    n_samples = 12_000
+    for _ in range(n_samples):
+        state, _ = sampler.sweep(state, rng)
+        seen[canonical_partition(state.labels["rows"])] += 1
+    assert set(seen) <= set(exact)
+    found = np.array([seen[key] / n_samples for key in exact])
+    assert 0.5 * np.abs(found - np.array(list(exact.values()))).sum() < 0.025  # total variation
+
+
+@each_kind
+def test_gibbs_posterior_counts_links_inside_its_sample(kind: str) -> None:
+    case = random_network_case(4, kind, n=9, size=3)
+    relation = relation_of(case.data)
+    layout = network_layout(relation)
+    sampler = GibbsNetwork(
+        relation, Start(3), Hyper.single_prior(1.0, 0.5, 0.5, layout.domains), "tied", layout
+    )
+    rng = np.random.default_rng(0)
+    state, _ = sampler.sweep(sampler.init(rng), rng)
+    posterior = sampler.posterior(state)
+    n, total, _ = counts(case.data, posterior["rows"])
+    np.testing.assert_allclose(posterior["ones"], n, atol=1e-12)
+    np.testing.assert_allclose(posterior["entries"], total, atol=1e-12)
+
+
+# -------------------------------------------------------------------------------------------------- other readings
+
+
+def test_a_relation_without_a_network_counts_as_directed() -> None:
+    case = random_network_case(6, "directed, self-links", n=8, size=3)
+    plain = Relation.build(np.where(case.data.observed, case.data.x, 0.0) > 0, ~case.data.observed)
+    q = {"rows": case.q}
+    ones, entries = block_counts(plain, q, network_layout(plain))
+    n, total, _ = counts(case.data, case.q)
+    np.testing.assert_allclose(ones, n, atol=1e-12)
+    np.testing.assert_allclose(entries, total, atol=1e-12)
+
+
+@each_kind
+def test_tidying_takes_blocks_and_priors_along(kind: str) -> None:
+    case = random_network_case(13, kind, n=10, size=4, per_block=True)
+    q = sorted_by_size(case.q)[:, ::-1] * np.array([1.0, 1e-9, 1.0, 1.0])
+    case = case._replace(q=q / q.sum(axis=1, keepdims=True))
+    tidied, moved = tidy(state_of(case), relation_of(case.data), 1e-5)
+    assert moved is not None
+    assert sorted(moved["rows"]) == [0, 2, 3]
+    kept = np.ix_(moved["rows"], moved["rows"])
+    np.testing.assert_array_equal(tidied.hyper.a, np.asarray(case.a)[kept])
+    np.testing.assert_array_equal(tidied.hyper.b, np.asarray(case.b)[kept])
+    np.testing.assert_allclose(tidied.q["rows"], case.q[:, moved["rows"]], atol=1e-8)
+    n, total, m = counts(case.data, tidied.q["rows"])
+    assert (np.diff(m) <= 0).all()
+    np.testing.assert_allclose(tidied.ones, n, atol=1e-12)
+    np.testing.assert_allclose(tidied.entries, total, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["directed", "undirected"])
+def test_splits_never_lower_the_bound_where_clusters_stay_unsorted(kind: str) -> None:
+    """VB keeps the order that the sticks like; a large concentration need not like the largest first."""
+    made = 0
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        z = rng.choice(3, size=24, p=[0.2, 0.3, 0.5])
+        strength = rng.beta(2, 2, (3, 3))
+        strength = np.triu(strength) + np.triu(strength, 1).T
+        x = (rng.random((24, 24)) < strength[z][:, z]).astype(float)
+        data = network(x, np.ones((24, 24), dtype=bool), *KINDS[kind])
+        q = 0.95 * np.eye(2)[np.minimum(z, 1)] + 0.025
+        case = NetworkCase(data, q, 1.0, 1.0, float(rng.uniform(2, 12)))
+        relation = relation_of(data)
+        state, _ = tidy(state_of(case), relation, 0.0, keep_bound=True)
+        found, split, _ = split_clusters(state, relation, {}, RejectedMoves(), rng, largest_first=False)
+        found, _ = tidy(found, relation, 0.0, keep_bound=True)
+        assert bound_of_state(found) >= bound_of_state(state) - 1e-9
+        made += split
+    assert made > 20

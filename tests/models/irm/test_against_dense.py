@@ -1,0 +1,156 @@
+"""Every fast sweep equals the textbook one in plain NumPy, missing entries and both orders included."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from acvb_core.core.clusters import order_by_size
+from acvb_core.data.split import HeldOut
+from acvb_core.models.irm.model import IrmModel
+from acvb_core.models.irm.state import posterior_of
+from acvb_core.models.irm.variance import count_variances
+from acvb_core.models.irm.vb import VariationalIrm, update_domain
+from tests.models.irm.adapters import ORACLE_UPDATES, collapsed, hyper_of, oracle_sweep, relation_of, state_of
+from tests.oracles.cases import Case, random_case
+from tests.oracles.dense_irm import (
+    counts,
+    exact_variance,
+    lower_bound,
+    paper_variance,
+    predict,
+    update_ab_per_block,
+    update_ab_tied,
+    update_alpha,
+    update_cvb0,
+    vb_update,
+)
+
+CASES = [
+    pytest.param({"seed": 1, "shape": (9, 7), "sizes": (4, 3), "missing": 0.0}, id="complete"),
+    pytest.param({"seed": 2, "shape": (12, 10), "sizes": (3, 5), "missing": 0.3}, id="missing"),
+    pytest.param({"seed": 3, "shape": (8, 14), "sizes": (5, 2), "missing": 0.2, "hard": True}, id="hard"),
+    pytest.param(
+        {"seed": 4, "shape": (10, 9), "sizes": (3, 3), "missing": 0.2, "per_block": True}, id="per-block"
+    ),
+    pytest.param({"seed": 5, "shape": (6, 11), "sizes": (1, 4), "missing": 0.1}, id="one row cluster"),
+    pytest.param({"seed": 6, "shape": (13, 8), "sizes": (4, 4), "missing": 0.9}, id="mostly missing"),
+    pytest.param(
+        {"seed": 7, "shape": (20, 30), "sizes": (3, 3), "missing": 0.1, "decided": True}, id="decided"
+    ),
+]
+
+
+def in_state_order(q: np.ndarray) -> np.ndarray:
+    """Put dense responsibilities in the order the package leaves them in: largest cluster first."""
+    return q[:, order_by_size(q.sum(axis=0))]
+
+
+@pytest.mark.parametrize("order", ORACLE_UPDATES)
+@pytest.mark.parametrize("options", CASES)
+def test_sweep_equals_dense_sweep(options: dict, order: str) -> None:
+    case = random_case(**options)
+    q1, q2, pseudo_loo = oracle_sweep(case, order, seed=11)
+    state, info = collapsed(case, order).sweep(state_of(case), np.random.default_rng(11))
+    np.testing.assert_allclose(state.q["rows"], in_state_order(q1), atol=1e-9)
+    np.testing.assert_allclose(state.q["cols"], in_state_order(q2), atol=1e-9)
+    assert info.pseudo_loo == pytest.approx(pseudo_loo, rel=1e-10)
+
+
+@pytest.mark.parametrize("order", ORACLE_UPDATES)
+def test_counts_follow_the_responsibilities(order: str) -> None:
+    case = random_case(21, (15, 12), (4, 3), 0.25)
+    method = collapsed(case, order)
+    state = state_of(case)
+    for seed in range(4):
+        state, _ = method.sweep(state, np.random.default_rng(seed))
+    n, total, _, _ = counts(case.data, state.q["rows"], state.q["cols"])
+    np.testing.assert_allclose(state.ones, n, atol=1e-9)
+    np.testing.assert_allclose(state.entries, total, atol=1e-9)
+
+
+@pytest.mark.parametrize("options", CASES)
+def test_sweep_leaves_the_state_it_was_given(options: dict) -> None:
+    case = random_case(**options)
+    state = state_of(case)
+    rows, cols, ones = state.q["rows"].copy(), state.q["cols"].copy(), state.ones.copy()
+    for order in ORACLE_UPDATES:
+        collapsed(case, order).sweep(state, np.random.default_rng(0))
+    VariationalIrm(relation_of(case.data), collapsed(case, "zeroth").start, hyper_of(case), "fixed").sweep(
+        state, np.random.default_rng(0)
+    )
+    assert (state.q["rows"] == rows).all()
+    assert (state.q["cols"] == cols).all()
+    assert (state.ones == ones).all()
+
+
+@pytest.mark.parametrize("options", CASES)
+def test_vb_update_equals_dense_update(options: dict) -> None:
+    case = random_case(**options)
+    state = state_of(case)
+    a, b = state.hyper.blocks(state.ones.shape)
+    links, zeros = case.data.ones @ case.q2, case.data.zeros @ case.q2
+    beta_zeros = b + state.entries - state.ones
+    rows = update_domain(case.q1, links, zeros, a + state.ones, beta_zeros, case.alpha1)
+    np.testing.assert_allclose(
+        rows, vb_update(case.data, case.q1, case.q2, case.a, case.b, case.alpha1), atol=1e-10
+    )
+
+
+@pytest.mark.parametrize("options", CASES)
+def test_bound_prediction_and_pseudo_loo(options: dict) -> None:
+    case = random_case(**options)
+    model = IrmModel(relation_of(case.data))
+    posterior = posterior_of(state_of(case))
+    if not hyper_of(case).per_block or case.sizes == (1, 1):
+        posterior = posterior.with_arrays({}, drop=("ones", "entries"))  # as an averaged posterior comes
+    assert model.lower_bound(posterior) == pytest.approx(
+        lower_bound(case.data, case.q1, case.q2, *case.hyper), rel=1e-11
+    )
+    rows, cols = (index.ravel().astype(np.int32) for index in np.indices(case.data.x.shape))
+    probability = model.predict(posterior, HeldOut(rows, cols, np.zeros(len(rows), bool)))
+    np.testing.assert_allclose(
+        probability, predict(case.data, case.q1, case.q2, case.a, case.b).ravel(), atol=1e-12
+    )
+    assert model.pseudo_loo(posterior) == pytest.approx(_dense_pseudo_loo(case), rel=1e-10)
+
+
+def _dense_pseudo_loo(case: Case) -> float:
+    forward = sum(
+        update_cvb0(case.data, case.q1, case.q2, i, case.a, case.b, case.alpha1)[1]
+        for i in range(len(case.q1))
+    )
+    turned = case.T
+    return forward + sum(
+        update_cvb0(turned.data, turned.q1, turned.q2, j, turned.a, turned.b, turned.alpha1)[1]
+        for j in range(len(turned.q1))
+    )
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_count_variances(exact: bool) -> None:
+    case = random_case(31, (9, 8), (3, 4), 0.3)
+    found = count_variances(relation_of(case.data), case.q1, case.q2, exact=exact)
+    oracle = exact_variance if exact else paper_variance
+    for part, pattern in zip(found, (case.data.ones, case.data.zeros, case.data.seen), strict=True):
+        np.testing.assert_allclose(part, oracle(pattern, case.q1, case.q2), atol=1e-11)
+
+
+@pytest.mark.parametrize("options", CASES)
+def test_hyper_parameter_steps(options: dict) -> None:
+    from acvb_core.models.irm.hyper import update_beta, update_concentration
+
+    case = random_case(**options)
+    state = state_of(case)
+    if case.sizes[0] > 1:
+        assert update_concentration(case.alpha1, case.q1.sum(axis=0)) == pytest.approx(
+            update_alpha(case.q1, case.alpha1), rel=1e-12
+        )
+    hyper = state.hyper
+    if hyper.per_block:
+        wanted = update_ab_per_block(case.data, case.q1, case.q2, case.a, case.b)
+    else:
+        wanted = update_ab_tied(case.data, case.q1, case.q2, case.a, case.b)
+    found = update_beta(hyper.a, hyper.b, state.ones, state.entries, tied=not hyper.per_block)
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(one, np.broadcast_to(other, one.shape), rtol=1e-10)

@@ -1,0 +1,115 @@
+"""The collapsed Gibbs sampler against the exact posterior, and its hyper-parameter samplers."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import betaln, gammaln
+
+from acvb_core.data.synthetic import planted_relation
+from acvb_core.engine.fitting import fit
+from acvb_core.models.irm.gibbs import (
+    GibbsIrm,
+    GibbsState,
+    one_hot,
+    sample_beta_prior,
+    sample_concentration,
+    sample_domain,
+)
+from acvb_core.models.irm.hyper import Hyper
+from acvb_core.models.irm.start import Start
+from tests.models.irm.adapters import relation_of
+from tests.oracles.cases import random_data
+from tests.oracles.enumeration import canonical_partition, partition_posterior
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_frequencies_match_the_exact_posterior(seed: int) -> None:
+    data = random_data(np.random.default_rng(seed), (3, 3), 0.2, 0.5)
+    a, b, alphas = 0.6, 0.9, (1.3, 0.8)
+    exact = partition_posterior(data, a, b, *alphas)
+    hyper = Hyper(dict(zip(("rows", "cols"), alphas, strict=True)), np.full((1, 1), a), np.full((1, 1), b))
+    sampler = GibbsIrm(relation_of(data), Start(2, 2, "random"), hyper, "fixed")
+    rng = np.random.default_rng(seed)
+    state = sampler.init(rng)
+    seen: Counter = Counter()
+    n_samples = 12_000
+    for _ in range(n_samples):
+        state, _ = sampler.sweep(state, rng)
+        seen[canonical_partition(state.labels["rows"]), canonical_partition(state.labels["cols"])] += 1
+    assert set(seen) <= set(exact)
+    found = np.array([seen[key] / n_samples for key in exact])
+    wanted = np.array(list(exact.values()))
+    assert 0.5 * np.abs(found - wanted).sum() < 0.02  # total variation
+
+
+def test_domain_step_keeps_labels_without_gaps_and_grows() -> None:
+    """A large concentration makes many clusters: more than the arrays first had room for."""
+    relation = planted_relation(200, 30, 2, 2, 0).relation
+    other = one_hot(np.random.default_rng(0).integers(2, size=30).astype(np.int64))
+    labels, moved = sample_domain(
+        relation, np.zeros(200, np.int64), other, 50.0, 50.0, 1e3, np.random.default_rng(1)
+    )
+    assert labels.max() > 30
+    assert set(labels) == set(range(labels.max() + 1))
+    assert moved > 0
+
+
+def test_a_sweep_leaves_the_state_and_reports_moves() -> None:
+    relation = planted_relation(40, 30, 2, 2, 0).relation
+    sampler = GibbsIrm(relation, Start(4, 4, "random"), Hyper.single_prior(1.0, 1.0, 1.0))
+    state = sampler.init(np.random.default_rng(0))
+    before = {domain: labels.copy() for domain, labels in state.labels.items()}
+    after, info = sampler.sweep(state, np.random.default_rng(1))
+    assert set(before) == {"rows", "cols"}
+    assert all((state.labels[domain] == labels).all() for domain, labels in before.items())
+    assert isinstance(after, GibbsState)
+    assert 0.0 <= info.change <= 2.0
+
+
+def test_concentration_draws_follow_the_exact_law() -> None:
+    """Given K clusters of N objects the density is proportional to alpha^K Gamma(alpha) / Gamma(alpha + N) e^-alpha."""
+    n_clusters, n_objects = 4, 30
+    rng = np.random.default_rng(0)
+    draws, alpha = [], 1.0
+    for _ in range(20_000):
+        alpha = sample_concentration(alpha, n_clusters, n_objects, rng)
+        draws.append(alpha)
+    grid = np.linspace(1e-3, 12, 6000)
+    log_density = n_clusters * np.log(grid) + gammaln(grid) - gammaln(grid + n_objects) - grid
+    _assert_same_law(np.array(draws[::10]), grid, log_density)
+
+
+def test_beta_prior_draws_follow_the_exact_law() -> None:
+    ones, entries = np.array([[2.0, 8.0], [1.0, 0.0]]), np.array([[10.0, 9.0], [6.0, 5.0]])
+    rng = np.random.default_rng(0)
+    draws, a, b = [], 1.0, 1.0
+    for _ in range(12_000):
+        a, b = sample_beta_prior(a, b, ones, entries, rng)
+        draws.append(a)
+    grid = np.exp(np.linspace(-7, 2.3, 400))
+    zeros = entries - ones
+    log_joint = np.array(
+        [[(betaln(a + ones, b + zeros) - betaln(a, b)).sum() - a - b for b in grid] for a in grid]
+    )
+    marginal = np.log(np.trapezoid(np.exp(log_joint - log_joint.max()), grid, axis=1))
+    _assert_same_law(np.array(draws[::10]), grid, marginal)
+
+
+def _assert_same_law(draws: np.ndarray, grid: np.ndarray, log_density: np.ndarray) -> None:
+    density = np.exp(log_density - log_density.max())
+    cumulative = np.concatenate([[0.0], np.cumsum(np.diff(grid) * (density[1:] + density[:-1]) / 2)])
+    cumulative /= cumulative[-1]
+    assert stats.kstest(draws, lambda x: np.interp(x, grid, cumulative)).pvalue > 1e-3
+
+
+def test_planted_recovery() -> None:
+    truth = planted_relation(200, 150, 3, 4, 0)
+    found = fit(truth.relation, "gibbs", k_rows=8, k_cols=8, burn_in=30, max_sweeps=60)
+    from acvb_core.evaluate.agreement import agreement
+
+    assert agreement(truth.row_clusters, found.labels("rows"))["ari"] > 0.98
+    assert agreement(truth.column_clusters, found.labels("cols"))["ari"] > 0.98

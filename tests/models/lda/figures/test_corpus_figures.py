@@ -1,0 +1,116 @@
+"""A corpus at a glance: every document and word counted, on axes that show them."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acvb_core.data.corpus import Corpus
+from acvb_core.models.lda.figures.corpus_figures import (
+    document_lengths_figure,
+    frequent_words_figure,
+    zipf_figure,
+)
+from tests.views.reading import AWKWARD_WORDS, texts_of
+
+
+@given(st.lists(st.integers(0, 5000), min_size=1, max_size=60))
+def test_every_document_is_in_one_bar(lengths: list[int]) -> None:
+    figure = document_lengths_figure(np.array(lengths))
+    bar = figure["data"][0]
+    assert sum(bar["y"]) == sum(n > 0 for n in lengths)
+    middles, widths = np.array(bar["x"]), np.array(bar["width"])
+    assert (widths > 0).all()
+    assert middles[:-1] + widths[:-1] / 2 == pytest.approx(middles[1:] - widths[1:] / 2)
+    go.Figure(figure)
+
+
+def test_bars_tell_the_lengths_they_stand_for() -> None:
+    bar = document_lengths_figure(np.array([3, 3, 4, 6]))["data"][0]
+    assert (bar["x"], bar["y"]) == ([3, 4, 5, 6], [2, 1, 0, 1])
+    assert bar["hovertext"][0] == "3 words<br>2 documents"
+    assert bar["hovertext"][1] == "4 words<br>1 document"
+
+
+def test_skewed_lengths_are_shown_on_logarithms() -> None:
+    figure = document_lengths_figure(np.array([10] * 95 + [5000] * 5))
+    assert "1,000" in figure["layout"]["xaxis"]["ticktext"]
+    assert figure["layout"]["xaxis"]["tickvals"][figure["layout"]["xaxis"]["ticktext"].index("1,000")] == 3.0
+    low = figure["data"][0]["x"][0] - figure["data"][0]["width"][0] / 2
+    assert low == pytest.approx(np.log10(9.5))
+    assert "10 to" in figure["data"][0]["hovertext"][0] or figure["data"][0]["hovertext"][0].startswith(
+        "10 words"
+    )
+    assert "ticktext" not in document_lengths_figure(np.arange(50, 150))["layout"]["xaxis"]
+
+
+def test_empty_documents_are_told() -> None:
+    title = document_lengths_figure(np.array([0, 0, 7, 9]))["layout"]["title"]["text"]
+    assert "median 8 words" in title
+    assert "2 without any" in title
+    go.Figure(document_lengths_figure(np.array([0, 0])))
+
+
+def corpus(words: list[str]) -> Corpus:
+    counts = np.zeros((2, len(words)), dtype=int)
+    counts[0] = np.arange(1, len(words) + 1)
+    counts[1, -1] = 5
+    return Corpus.build(counts, vocabulary=words)
+
+
+def test_the_most_frequent_words_come_first() -> None:
+    figure = frequent_words_figure(corpus(["a", "b", "c"]), 2)
+    bar = figure["data"][0]
+    assert (bar["x"], bar["customdata"]) == ([8, 2], ["c", "b"])
+    assert figure["layout"]["yaxis"]["ticktext"] == ["c", "b"]
+    assert bar["hovertext"][0] == "<b>c</b><br>8 times<br>in 2 of 2 documents"
+    assert figure["data"][1]["text"][0].strip() == "8"
+
+
+def test_words_of_the_corpus_are_shown_as_they_are() -> None:
+    data = corpus(AWKWARD_WORDS)
+    for figure in (frequent_words_figure(data), zipf_figure(data.frequencies, data.vocabulary)):
+        go.Figure(figure)
+        for text in texts_of(figure):
+            assert "<b>bold" not in text
+            assert "%{x}" not in text.replace("rank %{x:,d}", "")
+            assert "$" not in text
+
+
+def test_words_that_are_not_used_are_not_frequent() -> None:
+    data = Corpus.build(np.array([[0, 3]]), vocabulary=["a", "b"])
+    assert frequent_words_figure(data)["data"][0]["customdata"] == ["b"]
+
+
+def test_frequencies_stand_at_their_ranks() -> None:
+    figure = zipf_figure(np.array([5, 0, 100, 20]), ["a", "b", "c", "<d>"])
+    line = figure["data"][-1]
+    assert (line["x"], line["y"]) == ([1, 2, 3], [100, 20, 5])
+    assert line["hovertext"][1] == "<b>&lt;d&gt;</b><br>"
+    assert figure["layout"]["xaxis"]["type"] == figure["layout"]["yaxis"]["type"] == "log"
+
+
+def test_zipfs_law_falls_by_ten_in_ten_ranks() -> None:
+    law = zipf_figure(1e6 / np.arange(1, 2001))["data"][0]
+    assert law["y"][0] == pytest.approx(1e6, rel=1e-6)
+    assert law["y"][0] / law["y"][1] == pytest.approx(law["x"][1] / law["x"][0])
+
+
+def test_large_vocabularies_are_thinned_with_their_ends() -> None:
+    frequencies = np.sort(np.random.default_rng(0).zipf(1.6, 100_000))
+    figure = zipf_figure(frequencies, np.array([f"w{i}" for i in range(100_000)], dtype=object))
+    line = figure["data"][-1]
+    assert line["x"][:3] == [1, 2, 3]
+    assert (line["x"][-1], line["y"][-1]) == (100_000, frequencies[0])
+    assert len(line["x"]) <= 302
+    assert len(json.dumps(figure)) < 40_000
+
+
+@pytest.mark.parametrize("frequencies", [[3], [0, 0], []])
+def test_tiny_vocabularies_are_drawn(frequencies: list[int]) -> None:
+    go.Figure(zipf_figure(np.array(frequencies)))

@@ -1,0 +1,204 @@
+"""Topics as bars: every value at its word, no word read as markup, a figure for any number of topics."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+
+from acvb_core.evaluate.ranking import ranked_words
+from acvb_core.models.lda.figures.topic_bars import (
+    document_topics_figure,
+    quality_figure,
+    quality_table,
+    topic_bars,
+    topic_shares_figure,
+)
+from acvb_core.views.labels import (
+    MOST_CHARACTERS,
+    contrast,
+    ink_on,
+    plain_name,
+    text_room,
+    topic_name,
+    user_name,
+)
+from acvb_core.views.theme import cluster_colour
+from tests.views.reading import AWKWARD_WORDS, texts_of
+
+PHI = np.array([[0.5, 0.3, 0.2, 0.0], [0.1, 0.1, 0.2, 0.6]])
+FREQUENCIES = np.array([60, 40, 40, 60])
+WORDS = ["one", "two", "three", "four"]
+
+
+def ranked(by: str = "probability", n: int = 4) -> pd.DataFrame:
+    return ranked_words(PHI, FREQUENCIES, WORDS, by=by, n=n)
+
+
+def trace(figure: dict, uid: str) -> dict:
+    return next(t for t in figure["data"] if t["uid"] == uid)
+
+
+def test_bars_are_tokens_of_the_topic_over_those_of_the_corpus() -> None:
+    figure = topic_bars(ranked(), 2, tokens=100.0)
+    assert figure["layout"]["yaxis"]["ticktext"] == ["four", "three", "one", "two"]
+    assert trace(figure, "topic")["x"] == pytest.approx([60, 20, 10, 10])
+    assert trace(figure, "corpus")["x"] == [60, 40, 60, 40]
+    assert [t.strip() for t in trace(figure, "values")["text"]] == [
+        "60 of 60",
+        "20 of 40",
+        "10 of 60",
+        "10 of 40",
+    ]
+    assert trace(figure, "topic")["customdata"] == ["four", "three", "one", "two"]
+    # The darker bar is drawn over the lighter one, both in the topic's colour.
+    assert [t["uid"] for t in figure["data"]][:2] == ["corpus", "topic"]
+    assert trace(figure, "topic")["marker"]["color"] == cluster_colour(2)
+    assert figure["layout"]["barmode"] == "overlay"
+
+
+def test_the_order_is_that_of_the_ranks() -> None:
+    by_relevance = ranked_words(PHI, FREQUENCIES, WORDS, by="relevance", lambda_=0.0, n=3).sample(
+        frac=1, random_state=3
+    )
+    expected = by_relevance[by_relevance["topic"] == 1].sort_values("rank")
+    figure = topic_bars(by_relevance, 1, tokens=100.0)
+    assert trace(figure, "topic")["customdata"] == expected["word"].tolist()
+    # Bars are frequencies, whatever the words are ranked by.
+    assert trace(figure, "topic")["x"] == pytest.approx(100.0 * expected["probability"].to_numpy())
+    assert figure["layout"]["yaxis"]["range"][0] > figure["layout"]["yaxis"]["range"][1]  # rank 1 at the top
+
+
+def test_without_the_number_of_tokens_bars_are_probabilities() -> None:
+    figure = topic_bars(ranked(n=2), 1)
+    assert trace(figure, "topic")["x"] == [0.5, 0.3]
+    assert [t.strip() for t in trace(figure, "values")["text"]] == ["50 %", "30 %"]
+    assert not [t for t in figure["data"] if t["uid"] == "corpus"]
+
+
+def test_no_topic_has_more_of_a_word_than_the_corpus() -> None:
+    """The prior's share in a probability is no token."""
+    smoothed = ranked().assign(frequency=1)
+    shown = trace(topic_bars(smoothed, 1, tokens=100.0), "values")
+    assert shown["x"] == pytest.approx([1, 1, 1, 1])
+    assert shown["text"][0].strip() == "1 of 1"
+
+
+def test_words_are_shown_as_they_are() -> None:
+    n = len(AWKWARD_WORDS)
+    words = ranked_words(np.full((1, n), 1 / n), np.ones(n), AWKWARD_WORDS, n=n)
+    figure = topic_bars(words, 1, tokens=9.0, labels=["<i>%{y}$</i>"])
+    go.Figure(figure)
+    for text in texts_of(figure):
+        assert "<b>bold" not in text
+        assert "<i>" not in text
+        assert "%{x}" not in text
+        assert "$" not in text
+    # What a click tells is the word itself.
+    assert trace(figure, "topic")["customdata"] == AWKWARD_WORDS
+    assert max(len(t) for t in figure["layout"]["yaxis"]["ticktext"] if t.startswith("a")) == MOST_CHARACTERS
+    assert any("a" * 60 in text for text in trace(figure, "topic")["hovertext"])
+
+
+def test_there_is_room_for_the_longest_word() -> None:
+    assert text_room(["a" * 60], 12) == text_room(["a" * MOST_CHARACTERS], 12)
+    assert text_room(["東" * 10], 12) >= 120
+    assert text_room(["m" * 10], 12) > text_room(["a" * 10], 12) > text_room(["a" * 9], 12)
+    assert text_room([], 12) < 5
+    wide = topic_bars(ranked().assign(word=["東" * 20] * 8), 1)
+    assert wide["layout"]["margin"]["l"] > 230
+
+
+def test_a_topic_without_words_is_an_empty_figure() -> None:
+    figure = topic_bars(ranked(), 7, tokens=3.0)
+    assert trace(figure, "topic")["x"] == []
+    go.Figure(figure)
+
+
+def test_heights_do_not_depend_on_the_topic() -> None:
+    assert topic_bars(ranked(), 1)["layout"]["height"] == topic_bars(ranked(), 2)["layout"]["height"]
+    assert topic_bars(ranked(), 1, height=432)["layout"]["height"] == 432
+
+
+def test_shares_are_at_their_topics() -> None:
+    figure = topic_shares_figure([0.7, 0.3, 0.0], labels=["sport", None, "<b>x"])
+    bar = figure["data"][0]
+    assert (bar["x"], bar["y"], bar["customdata"]) == ([1, 2, 3], [0.7, 0.3, 0.0], [1, 2, 3])
+    assert bar["marker"]["color"] == [cluster_colour(k) for k in (1, 2, 3)]
+    assert bar["hovertext"][0] == "<b>1 · sport</b><br>70 %"
+    assert bar["hovertext"][2].startswith("<b>3 · &lt;b&gt;x</b>")
+    go.Figure(figure)
+
+
+def test_a_quality_that_is_not_known_leaves_a_gap() -> None:
+    figure = quality_figure([0.12, float("nan"), -0.3], title="NPMI")
+    assert figure["data"][0]["y"] == [0.12, None, -0.3]
+    assert figure["data"][0]["text"] == ["0.12", "", "-0.30"]
+    json.dumps(figure, allow_nan=False)
+    go.Figure(figure)
+
+
+def test_the_table_of_qualities_names_the_topics() -> None:
+    table = quality_table([0.6, 0.4], [None, "sport"], npmi=[0.1, 0.2], uniqueness=np.array([1.0, 0.5]))
+    assert table.columns.tolist() == ["topic", "name", "share", "npmi", "uniqueness"]
+    assert table.iloc[1].tolist() == [2, "sport", 0.4, 0.2, 0.5]
+
+
+def test_the_topics_of_a_document_come_largest_first() -> None:
+    figure = document_topics_figure([0.1, 0.6, 0.3], [None, "sport", None], title="<b>doc")
+    bar = trace(figure, "document")
+    assert bar["x"] == [0.6, 0.3, 0.1]
+    assert bar["customdata"] == [2, 3, 1]
+    assert bar["marker"]["color"] == [cluster_colour(k) for k in (2, 3, 1)]
+    assert figure["layout"]["yaxis"]["ticktext"] == ["2 · sport", "topic 3", "topic 1"]
+    assert "&lt;b&gt;doc" in figure["layout"]["title"]["text"]
+    go.Figure(figure)
+
+
+def test_the_smallest_topics_of_a_document_are_added_up() -> None:
+    shares = np.arange(20, 0, -1) / 210
+    bar = trace(document_topics_figure(shares, n=5), "document")
+    assert len(bar["x"]) == 6
+    assert sum(bar["x"]) == pytest.approx(1.0)
+    assert bar["customdata"] == [1, 2, 3, 4, 5, 0]
+    # One topic more than asked for is shown, not called "1 others".
+    assert trace(document_topics_figure(shares, n=19), "document")["customdata"] == list(range(1, 21))
+
+
+@pytest.mark.parametrize("n_topics", [1, 200])
+def test_any_number_of_topics(n_topics: int) -> None:
+    shares = np.full(n_topics, 1 / n_topics)
+    for figure in (topic_shares_figure(shares), quality_figure(shares), document_topics_figure(shares)):
+        go.Figure(figure)
+        assert len(json.dumps(figure)) < 60_000
+    go.Figure(document_topics_figure(np.full(n_topics, np.nan)))  # an empty document
+
+
+@pytest.mark.parametrize(
+    ("label", "name"),
+    [
+        ("sport", "3 · sport"),
+        (None, "topic 3"),
+        ("  ", "topic 3"),
+        ("topic 3", "topic 3"),
+        ("a\n b", "3 · a b"),
+    ],
+)
+def test_a_topic_is_called_by_its_number_and_name(label: str | None, name: str) -> None:
+    assert plain_name(3, [None, None, label], long=True) == name
+    assert topic_name(4, ["a"]) == "4"
+    assert user_name(1, None) == ""
+
+
+def test_names_are_cut_before_they_are_escaped() -> None:
+    assert topic_name(1, ["&" * 50], limit=8) == "1 · &amp;&amp;&amp;…"
+
+
+@pytest.mark.parametrize("topic", range(1, 17))
+def test_numbers_can_be_read_on_every_colour(topic: int) -> None:
+    colour = cluster_colour(topic)
+    assert contrast(colour, ink_on(colour)) > 4.5
+    assert contrast("#000000", "#FFFFFF") == pytest.approx(21)

@@ -1,0 +1,109 @@
+"""The lower bound of FAB and EM: equal to its definition and to enumeration, and no step of a sweep lowers it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from acvb_core.data.synthetic_mixtures import planted_features
+from acvb_core.models.lfm.activations import update_activations
+from acvb_core.models.lfm.cells import Cells
+from acvb_core.models.lfm.fab.fab import Fab
+from acvb_core.models.lfm.least_squares import fit_weights
+from acvb_core.models.lfm.state import lower_bound
+from tests.models.lfm.fab.cases import PENALTIES, cells_of, features_of, fit_of, with_holes
+from tests.oracles import dense_lfm as dense
+from tests.oracles import lfm_enumeration as exact
+from tests.oracles.dense_lfm import MODES
+from tests.oracles.lfm_cases import edge_cases, larger_case, random_case
+
+EDGES = edge_cases()
+EVERY_MODE = pytest.mark.parametrize("mode", MODES)
+UNITS = np.array([1e3, 0.01, 1.0, 7.0, 1e-4])
+
+
+@EVERY_MODE
+@pytest.mark.parametrize("name", EDGES)
+def test_bound_is_its_definition_and_its_expectation_over_all_matrices(name: str, mode: str) -> None:
+    x, state = EDGES[name]
+    cells, fit, mu = cells_of(x), fit_of(x, state), state.objects.T
+    tight = state._replace(pi=state.objects.mean(axis=0))
+    for found, given in (
+        (lower_bound(cells, mu, fit, PENALTIES[mode]), tight),
+        (lower_bound(cells, mu, fit, PENALTIES[mode], state.pi), state),
+    ):
+        assert found == pytest.approx(dense.bound(x, given, mode, given.pi), abs=1e-9)
+        assert found == pytest.approx(exact.bound(x, given, mode, given.pi), abs=1e-9)
+
+
+@EVERY_MODE
+def test_bound_of_larger_tables(mode: str) -> None:
+    for x, state in (larger_case(0), larger_case(1, 0.0), random_case(2, (9, 4), 6)):
+        found = lower_bound(cells_of(x), state.objects.T, fit_of(x, state), PENALTIES[mode], state.pi)
+        assert found == pytest.approx(dense.bound(x, state, mode, state.pi), abs=1e-8)
+
+
+@EVERY_MODE
+def test_bound_of_columns_in_their_own_units(mode: str) -> None:
+    """A change of units moves the bound by the same whatever the number of features is."""
+    x, state = larger_case(0)
+    moved = -(dense.per_column(x) * np.log(UNITS)).sum()
+    for kept in ([0, 1, 2], [1], []):
+        one = state.reordered(np.array(kept, int))
+        one = one._replace(pi=one.objects.mean(axis=0))
+        other = one._replace(
+            weights=one.weights * UNITS, bias=one.bias * UNITS, precision=one.precision / UNITS**2
+        )
+        bounds = [
+            lower_bound(cells_of(values), given.objects.T, fit_of(values, given), PENALTIES[mode])
+            for values, given in ((x, one), (x * UNITS, other))
+        ]
+        assert bounds[1] == pytest.approx(dense.bound(x * UNITS, other, mode), abs=1e-8)
+        assert bounds[1] - bounds[0] == pytest.approx(moved, abs=1e-8)
+
+
+@EVERY_MODE
+@pytest.mark.parametrize("missing", [0.0, 0.25])
+@pytest.mark.parametrize("seed", range(3))
+def test_no_step_lowers_the_bound(mode: str, missing: float, seed: int) -> None:
+    """Step by step, accelerated and not, at a fixed number of features; every bound by its definition."""
+    penalty = PENALTIES[mode]
+    x, state = random_case(seed, (30, 5), 4, missing)
+    cells, mu = cells_of(x), state.objects.T.copy()
+    bounds, steps = [], 0
+    fit, shares = fit_weights(cells, mu, lost=penalty.lost(4)), mu.mean(axis=1)
+    assert (cells.per_column > 4).all()
+    for sweep in range(12):
+        bounds.append(dense.bound(x, features_of(mu, fit), mode))
+        assert lower_bound(cells, mu, fit, penalty) == pytest.approx(bounds[-1], abs=1e-7)
+        for rounds in (1, 30, 1) if sweep % 2 else (1,):
+            tried = update_activations(cells, mu, fit, shares, penalty.slope(cells), rounds)
+            totals = tried[0].sum(axis=1)
+            if totals.min() < 1 or totals.max() > len(x) - 1:
+                break
+            mu, shares = tried
+            bounds.append(dense.bound(x, features_of(mu, fit, shares), mode, shares))
+            steps += 1
+        fit, shares = fit_weights(cells, mu, fit, lost=penalty.lost(4)), mu.mean(axis=1)
+    assert np.diff(bounds).min() > -1e-7
+    assert bounds[-1] - bounds[0] > 10
+    assert steps >= 3
+
+
+@EVERY_MODE
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_no_sweep_lowers_the_bound_that_leaves_the_features_as_they_were(mode: str, missing: float) -> None:
+    table = with_holes(planted_features(60, 12, 3, noise=0.7, seed=1).table, missing)
+    fab = Fab(Cells.of(table), 8, PENALTIES[mode], warmup=3, start="random")
+    state, same = fab.init(np.random.default_rng(0)), 0
+    for sweep in range(60):
+        after, _ = fab.sweep(state, np.random.default_rng(sweep))
+        x = np.where(np.isnan(table.values), np.nan, fab.cells.values)
+        if sweep % 10 == 0:
+            told = dense.bound(x, dense.Features.of(fab.posterior(after).arrays), mode)
+            assert after.bound == pytest.approx(told, abs=1e-6)
+        if after.n_features == state.n_features and after.turned == state.turned:
+            same += 1
+            assert after.bound >= state.bound - 1e-7
+        state = after
+    assert same > 20

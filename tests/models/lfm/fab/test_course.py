@@ -1,0 +1,249 @@
+"""Whole courses of FAB and EM: what is dropped, what does not matter to them, what they find."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+import acvb_core
+from acvb_core.data.synthetic_mixtures import block_images, planted_features
+from acvb_core.data.table import Table
+from acvb_core.engine.problem import build_problem
+from acvb_core.engine.run import run
+from acvb_core.engine.snapshot import Verdict
+from acvb_core.models.lfm.cells import Cells
+from acvb_core.models.lfm.fab.fab import Fab
+from acvb_core.models.lfm.fab.moves import INDIFFERENT
+from acvb_core.models.lfm.state import FabState
+from acvb_core.registry import method_row
+from tests.models.lfm.fab.cases import PENALTIES, started, with_holes
+
+EVERY_MODE = pytest.mark.parametrize("mode", PENALTIES)
+TRUTH = planted_features(60, 9, 3, noise=0.5, share=0.4, seed=3)
+
+
+def swept(fab: Fab, state: FabState, sweeps: int) -> list[FabState]:
+    states = [state]
+    for sweep in range(sweeps):
+        state, _ = fab.sweep(state, np.random.default_rng(sweep))
+        states.append(state)
+    return states
+
+
+def bits(state: FabState) -> list[bytes]:
+    fit = state.fit
+    arrays = (state.mu, fit.weights, fit.bias, fit.precision, fit.squared_error, np.array([state.bound]))
+    return [array.tobytes() for array in arrays]
+
+
+# ------------------------------------------------------------------------------------------------------------- EM
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_em_is_fab_without_the_regulariser(missing: float) -> None:
+    table = with_holes(TRUTH.table, missing)
+    row = method_row("lfm", "em")
+    em = row.build(table, row.values({"k_max": 6}))
+    fab = Fab(Cells.of(table), 6, PENALTIES["em"], 0, accelerate=False, merge=False, start="random")
+    states = [swept(one, one.init(np.random.default_rng(0)), 15) for one in (em, fab)]
+    assert [bits(state) for state in states[0]] == [bits(state) for state in states[1]]
+    assert states[0][-1].n_features == 6
+    assert not states[0][-1].turned
+    regularised = Fab(Cells.of(table), 6, PENALTIES["dof"], 0, accelerate=False, merge=False, start="random")
+    other = swept(regularised, regularised.init(np.random.default_rng(0)), 2)
+    assert bits(other[1]) != bits(states[0][1])
+
+
+def test_settings_reach_the_method() -> None:
+    row = method_row("lfm", "fab")
+    values = {"k_max": 3, "mode": "paper", "warmup": 7, "accelerate": False, "merge": False, "tol": 0.25}
+    values["init"] = "random"
+    fab: Any = row.build(TRUTH.table, row.values(values))
+    assert (fab.k_max, fab.warmup, fab.accelerate, fab.merge, fab.tol) == (3, 7, False, False, 0.25)
+    assert fab.start == "random"
+    assert fab.penalty == PENALTIES["paper"]
+    usual: Any = row.build(TRUTH.table, row.values({}))
+    assert usual.penalty == PENALTIES["dof"]
+    assert usual.accelerate
+    assert usual.merge
+    assert usual.start == "ica"
+    for k_max, wanted in ((0, 9), (4, 4), (200, 60)):
+        fab = row.build(TRUTH.table, row.values({"k_max": k_max, "init": "random"}))
+        assert fab.init(np.random.default_rng(0)).n_features == wanted
+
+
+# -------------------------------------------------------------------------------------------------------- dropping
+
+
+@EVERY_MODE
+def test_a_feature_of_less_than_an_object_goes(mode: str) -> None:
+    fab = Fab(Cells.of(TRUTH.table), 4, PENALTIES[mode], 0, accelerate=False, merge=False)
+    near = np.clip(TRUTH.activations.T, 0.1, 0.9)
+    state = started(fab, np.vstack([near[:1], np.full(60, 1e-4), near[1:]]))
+    after, info = fab.sweep(state, np.random.default_rng(0))
+    assert info.moves == {"dropped": 1}
+    assert sorted(info.order["features"].tolist()) == [0, 2, 3]
+    assert info.settling
+    wanted, _ = fab.sweep(started(fab, near), np.random.default_rng(0))
+    assert after.bound == pytest.approx(wanted.bound, abs=2)  # the noise was another, of a feature more
+    assert after.mu == pytest.approx(wanted.mu, abs=0.1)
+    later, info = fab.sweep(after, np.random.default_rng(0))
+    assert info.moves is None
+    assert not info.settling
+    assert later.bound >= after.bound
+
+
+@EVERY_MODE
+@pytest.mark.parametrize("accelerate", [False, True])
+def test_a_feature_of_all_objects_becomes_part_of_the_baseline(mode: str, accelerate: bool) -> None:
+    fab = Fab(Cells.of(TRUTH.table), 4, PENALTIES[mode], 0, accelerate, False)
+    near = np.clip(TRUTH.activations.T, 0.1, 0.9)
+    alone = started(fab, near)
+    # The baseline's values are those of the feature; so says no fit, but so it may be for a moment.
+    weights = np.vstack([alone.fit.weights[:1], alone.fit.bias, alone.fit.weights[1:]])
+    mu = np.vstack([near[:1], np.full(60, 1.0 - 1e-9), near[1:]])
+    fit = type(alone.fit)(weights, 0.0 * alone.fit.bias, alone.fit.precision, alone.fit.squared_error)
+    state = FabState(mu, fit, alone.bound)
+    after, info = fab.sweep(state, np.random.default_rng(0))
+    wanted, _ = fab.sweep(alone, np.random.default_rng(0))
+    assert info.moves == {"dropped": 1}
+    assert sorted(info.order["features"].tolist()) == [0, 2, 3]
+    assert after.mu == pytest.approx(wanted.mu, abs=1e-4)
+    assert after.fit.bias == pytest.approx(wanted.fit.bias, abs=1e-4)
+    assert after.fit.weights == pytest.approx(wanted.fit.weights, abs=1e-4)
+
+
+@pytest.mark.parametrize("standardise", [True, False])
+@pytest.mark.parametrize("mode", ["paper", "dof"])
+@pytest.mark.parametrize("init", ["ica", "random"])
+def test_noise_has_no_features(mode: str, standardise: bool, init: str) -> None:
+    noise = np.random.default_rng(1).normal(5.0, 3.0, (200, 6))
+    table = Table.build(noise, standardise=standardise)
+    result = acvb_core.fit(table, "fab", mode=mode, init=init, heldout=0.1, seed=2)
+    assert result.verdict is Verdict.CONVERGED
+    assert result.posterior["objects"].shape == (200, 0)
+    assert result.posterior["weights"].shape == (0, 6)
+    assert len(result.features) == 0
+    assert list(result.objects.columns) == ["object"]
+    train = result.problem.train.values
+    assert result.columns["baseline"].to_numpy() == pytest.approx(np.nanmean(train, axis=0), abs=1e-6)
+    assert result.columns["noise_sd"].to_numpy() == pytest.approx(np.nanstd(train, axis=0), rel=1e-6)
+    last = result.snapshot
+    assert last.extras["train_log_likelihood"] == pytest.approx(-0.5 * (np.log(2 * np.pi) + 1), abs=1e-6)
+    assert last.heldout.rmse == pytest.approx(1.0, abs=0.2)
+    assert last.heldout.explained == pytest.approx(0.0, abs=1e-9)
+    assert last.effective_k == {"features": 0}
+
+
+# ----------------------------------------------------------------------------------------------------- invariances
+
+
+@EVERY_MODE
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_order_of_objects_and_of_columns_does_not_matter(mode: str, missing: float) -> None:
+    values, rng = with_holes(TRUTH.table, missing).values, np.random.default_rng(1)
+    mu = rng.random((5, 60))
+    rows, columns = rng.permutation(60), rng.permutation(9)
+    found = []
+    for table, start in (
+        (Table.build(values), mu), (Table.build(values[rows][:, columns]), mu[:, rows])
+    ):  # fmt: skip
+        fab = Fab(Cells.of(table), 5, PENALTIES[mode], 3)
+        found.append(swept(fab, started(fab, start), 12)[-1])
+    one, other = found
+    assert other.mu == pytest.approx(one.mu[:, rows], abs=1e-6)
+    assert other.fit.weights == pytest.approx(one.fit.weights[:, columns], abs=1e-6)
+    assert other.fit.precision == pytest.approx(one.fit.precision[columns], rel=1e-6)
+    assert other.bound == pytest.approx(one.bound, abs=1e-6)
+
+
+@EVERY_MODE
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_shift_and_unit_of_columns_do_not_matter(mode: str, missing: float) -> None:
+    """Not to a standardised fit at all; the bound of another moves by the unit of every cell."""
+    values = with_holes(TRUTH.table, missing).values
+    unit, shift = np.array([1e4, 1e-3, 1.0, 2.0, 7.0, 1.0, 0.1, 30.0, 5.0]), np.linspace(-20.0, 90.0, 9)
+    mu = np.random.default_rng(1).random((5, 60))
+    found = []
+    for table in (
+        Table.build(values),
+        Table.build(shift + unit * values),
+        Table.build(shift + unit * values, standardise=False),
+    ):
+        # Without moves: which side of a feature is the positive one is a matter of units, where they are kept.
+        fab = Fab(Cells.of(table), 5, PENALTIES[mode], 3, merge=False)
+        found.append((table, swept(fab, started(fab, mu), 12)[-1]))
+    (plain, one), (_, other), (own, third) = found
+    for state in (other, third):
+        assert state.mu == pytest.approx(one.mu, abs=1e-6)
+    assert other.fit.weights == pytest.approx(one.fit.weights, abs=1e-6)
+    assert other.bound == pytest.approx(one.bound, abs=1e-6)
+    sd = own.moments.sd
+    assert third.fit.weights / sd == pytest.approx(one.fit.weights, abs=1e-6)
+    numbers = plain.observed.sum(axis=0)
+    assert third.bound == pytest.approx(one.bound - numbers @ np.log(sd), abs=1e-5)
+
+
+@pytest.mark.parametrize("method", ["fab", "em"])
+def test_a_run_gone_on_with_is_the_run_that_was_not_interrupted(method: str) -> None:
+    problem = build_problem(
+        with_holes(TRUTH.table, 0.1), method, {"k_max": 7, "tol": 1e-9}, seed=4, heldout=0.1
+    )
+    whole = list(run(problem, max_sweeps=40))
+    first = list(run(problem, max_sweeps=len(whole) // 2))
+    rest = list(run(problem, resume=first[-1], max_sweeps=40))
+    assert [s.sweep for s in first + rest] == [s.sweep for s in whole]
+    for one, other in zip(first + rest, whole, strict=True):
+        assert bits(one.state) == bits(other.state)
+        assert one.lower_bound == other.lower_bound
+    assert bits(whole[-1].state) != bits(whole[0].state)
+
+
+# -------------------------------------------------------------------------------------------------------- recovery
+
+
+def agreement(found: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """Of each planted feature, the largest correlation of its objects with those of a feature found."""
+    k = found.shape[1]
+    return np.abs(np.corrcoef(found.T, truth.T)[:k, k:]).max(axis=0)
+
+
+@pytest.mark.parametrize("init", ["ica", "random"])
+@pytest.mark.parametrize("seed", range(3))
+def test_fab_finds_the_number_of_planted_features(seed: int, init: str) -> None:
+    truth = planted_features(250, 30, 5, seed=seed)
+    result = acvb_core.fit(truth.table, "fab", init=init, seed=seed)
+    assert result.verdict is Verdict.CONVERGED
+    assert abs(result.posterior["objects"].shape[1] - 5) <= 1
+    assert np.median(agreement(result.posterior["objects"], truth.activations)) > 0.9
+    bounds = [(s["effective_k_features"], s["lower_bound"]) for _, s in result.history.iterrows()]
+    falls = [after - before for (k, before), (m, after) in pairwise(bounds) if k == m]
+    assert len(falls) > 5
+    # Sides that matter little are turned once, which may cost what that is worth.
+    assert sorted(falls)[1] > -1e-6
+    assert min(falls) > -INDIFFERENT * 5
+
+
+def test_fab_finds_the_four_blocks_and_em_keeps_all_it_is_given() -> None:
+    truth = block_images(400, noise=0.3, seed=1)
+    for init in ("ica", "random"):
+        fab = acvb_core.fit(truth.table, "fab", seed=0, init=init)
+        assert fab.posterior["objects"].shape[1] == 4
+        assert agreement(fab.posterior["objects"], truth.activations).min() > 0.98
+        assert fab.columns["noise_sd"].to_numpy() == pytest.approx(0.3, abs=0.05)
+    em = acvb_core.fit(truth.table, "em", k_max=10, seed=0, max_sweeps=60)
+    assert em.posterior["objects"].shape[1] == 10
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_acceleration_finds_as_many_in_fewer_sweeps(seed: int) -> None:
+    truth = planted_features(250, 20, 4, noise=0.7, seed=seed)
+    quick, slow = (
+        acvb_core.fit(truth.table, "fab", seed=1, init="random", accelerate=accelerate)
+        for accelerate in (True, False)
+    )
+    assert [r.posterior["objects"].shape[1] for r in (quick, slow)] == [4, 4]
+    assert quick.snapshot.sweep < slow.snapshot.sweep

@@ -1,0 +1,257 @@
+"""Moves of FAB: features put together, left out, turned round; and when there are none left."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from acvb_core.data.synthetic_mixtures import planted_features
+from acvb_core.engine.problem import build_problem
+from acvb_core.engine.run import run
+from acvb_core.engine.snapshot import Verdict
+from acvb_core.models.lfm.cells import Cells
+from acvb_core.models.lfm.fab.fab import Fab
+from acvb_core.models.lfm.fab.moves import INDIFFERENT, _candidates, find_move, flip_features
+from acvb_core.models.lfm.state import FabState
+from tests.models.lfm.fab.cases import PENALTIES, started, with_holes
+from tests.oracles.dense_lfm import Features, predictive_moments
+
+TRUTH = planted_features(80, 10, 3, noise=0.4, share=0.25, seed=2)
+CELLS = Cells.of(TRUTH.table)
+EVERY_CRITERION = pytest.mark.parametrize("mode", ["paper", "dof"])
+
+
+def at_truth(mode: str, cells: Cells = CELLS) -> tuple[Fab, FabState]:
+    """The fixed point beside the truth."""
+    fab = Fab(cells, 5, PENALTIES[mode], 0, accelerate=False, merge=False)
+    state = started(fab, np.clip(TRUTH.activations.T, 0.1, 0.9))
+    for sweep in range(30):
+        state, _ = fab.sweep(state, np.random.default_rng(sweep))
+    assert state.n_features == 3
+    return fab, state
+
+
+def agreement(state: FabState) -> np.ndarray:
+    """Of each planted feature, the largest correlation of its objects with those of a feature found."""
+    return np.abs(np.corrcoef(state.mu, TRUTH.activations.T)[: state.n_features, state.n_features :]).max(
+        axis=0
+    )
+
+
+def split(mu: np.ndarray, k: int, kind: str) -> np.ndarray:
+    """E[z] with one feature more that says what another does."""
+    rng = np.random.default_rng(5)
+    part = rng.random(mu.shape[1]) < (0.5 if "parts" in kind else 2.0)
+    mu = np.vstack([mu, np.where(part, 0.9 * mu[k], 0.01)])
+    mu[k] = np.where(part & ("parts" in kind), 0.01, 0.9 * mu[k])
+    if "turned round" in kind:
+        mu[-1] = 1.0 - mu[-1]
+    return mu
+
+
+@EVERY_CRITERION
+@pytest.mark.parametrize(
+    "kind", ["twice the same", "twice the same, one turned round", "parts", "parts, one turned round"]
+)
+@pytest.mark.parametrize("k", [0, 2])
+def test_features_that_say_the_same_are_put_together(kind: str, mode: str, k: int) -> None:
+    fab, alone = at_truth(mode)
+    state = started(fab, split(alone.mu, k, kind))
+    move = find_move(CELLS, state, fab.penalty)
+    assert move is not None
+    assert move.kind == "merged"
+    assert move.state.bound > state.bound
+    assert move.kept.tolist() == [0, 1, 2]
+    assert agreement(move.state) == pytest.approx(agreement(alone), abs=0.02)
+    assert move.state.bound == pytest.approx(alone.bound, abs=3)
+
+
+@EVERY_CRITERION
+def test_a_feature_that_explains_nothing_is_left_out(mode: str) -> None:
+    rng = np.random.default_rng(0)
+    noise = Cells.of(planted_features(60, 8, 1, noise=1.0, seed=1).table)
+    noise = replace(noise, values=rng.normal(size=noise.values.shape))
+    fab = Fab(noise, 1, PENALTIES[mode])
+    state = started(fab, rng.random((1, 60)))
+    move = find_move(noise, state, fab.penalty)
+    assert move is not None
+    assert move.kind == "dropped"
+    assert move.kept.tolist() == []
+    assert move.state.n_features == 0
+    assert move.state.bound > state.bound
+
+
+def test_the_feature_that_makes_least_variance_is_left_out_first() -> None:
+    """A feature that nearly all objects have makes as little as one that hardly any has."""
+    fab = Fab(CELLS, 3, PENALTIES["paper"])
+    mu = np.zeros((3, 80))
+    for row, objects in zip(mu, (76, 40, 6), strict=True):
+        row[:objects] = 1.0
+    state = started(fab, mu)
+    state = replace(state, fit=replace(state.fit, weights=np.ones_like(state.fit.weights)))
+    assert [kept.tolist() for _, kept, kind in _candidates(state) if kind == "dropped"] == [
+        [1, 2], [0, 1], [0, 2],
+    ]  # fmt: skip
+
+
+@EVERY_CRITERION
+def test_a_useless_feature_beside_others_goes(mode: str) -> None:
+    fab, alone = at_truth(mode)
+    rng = np.random.default_rng(1)
+    useless = 0.5 + 0.4 * rng.choice([-1.0, 1.0], 80)
+    state = started(fab, np.vstack([alone.mu[:1], useless, alone.mu[1:]]))
+    move = find_move(CELLS, state, fab.penalty)
+    assert move is not None
+    assert move.state.n_features == 3
+    assert agreement(move.state) == pytest.approx(agreement(alone), abs=0.05)
+    if move.kind == "dropped":
+        assert move.kept.tolist() == [0, 2, 3]
+
+
+@EVERY_CRITERION
+def test_features_that_are_all_needed_stay(mode: str) -> None:
+    fab, state = at_truth(mode)
+    assert find_move(CELLS, state, fab.penalty) is None
+
+
+# ----------------------------------------------------------------------------------------------------------- turns
+
+
+def moments(fab: Fab, state: FabState) -> np.ndarray:
+    features = Features.of(fab.posterior(state).arrays)
+    return np.array([predictive_moments(features, n, d) for n in range(80) for d in range(0, 10, 3)])
+
+
+@EVERY_CRITERION
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_a_turn_leaves_every_prediction_as_it_is(mode: str, missing: float) -> None:
+    cells = Cells.of(with_holes(TRUTH.table, missing))
+    fab, state = at_truth(mode, cells)
+    common = started(fab, np.vstack([1.0 - state.mu[:2], state.mu[2:]]))
+    found = flip_features(cells, common, fab.penalty)
+    assert found is not None
+    turned, number = found
+    assert number == 2
+    assert turned.n_features == 3
+    assert turned.mu[:2] == pytest.approx(1.0 - common.mu[:2])
+    assert (turned.mu[2] == common.mu[2]).all()
+    assert moments(fab, turned) == pytest.approx(moments(fab, common), abs=1e-6)
+    assert turned.fit.weights[:2] == pytest.approx(-common.fit.weights[:2], abs=1e-6)
+    # What the bound gains is the regulariser's: D / 2 log of the odds.
+    odds = np.log(common.shares[:2] / (1.0 - common.shares[:2]))
+    assert turned.bound - common.bound == pytest.approx(5.0 * odds.sum(), abs=1e-5)
+    assert (odds > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("share", "sign", "expected"),
+    [(0.9, 1, True), (0.9, -1, True), (0.1, -1, False), (0.1, 1, False), (0.8, 1, False), (0.8, -1, True),
+     (0.2, -1, True), (0.52, 1, False), (0.52, -1, True), (0.48, 1, False), (0.48, -1, True)],
+)  # fmt: skip
+def test_the_side_taken_is_the_rarer_or_where_that_hardly_matters_the_positive(
+    share: float, sign: int, expected: bool
+) -> None:
+    rng = np.random.default_rng(3)
+    has = rng.permutation(200) < 200 * share
+    values = np.outer(np.where(has, sign, 0.0), [3.0, 2.0, -1.0]) + 0.1 * rng.normal(size=(200, 3))
+    cells = Cells(values, None, np.full(3, 200.0))
+    fab = Fab(cells, 1, PENALTIES["dof"])
+    state = started(fab, np.where(has, 0.999, 0.001)[None])
+    gain = 1.5 * np.log(state.shares / (1.0 - state.shares))
+    assert (np.abs(gain) > INDIFFERENT).all() == (abs(share - 0.5) > 0.35)
+    turned = flip_features(cells, state, fab.penalty)
+    assert (turned is not None) == expected
+    if turned is not None:
+        assert turned[0].mu == pytest.approx(1.0 - state.mu)
+        assert flip_features(cells, turned[0], fab.penalty) is None
+
+
+def test_em_has_no_rarer_side() -> None:
+    fab, state = at_truth("dof")
+    signs = np.sign(state.fit.weights.sum(axis=1))
+    turned = flip_features(
+        CELLS, started(fab, np.where(signs[:, None] > 0, 1.0 - state.mu, state.mu)), PENALTIES["em"]
+    )
+    assert turned is not None
+    assert (turned[0].fit.weights.sum(axis=1) > 0).all()
+
+
+# ---------------------------------------------------------------------------------------------------------- course
+
+
+def told(fab: Fab, seed: int = 0, sweeps: int = 120) -> list[tuple[FabState, Any]]:
+    state, found = fab.init(np.random.default_rng(seed)), []
+    for sweep in range(sweeps):
+        state, info = fab.sweep(state, np.random.default_rng(sweep))
+        found.append((state, info))
+        if not info.settling:
+            break
+    return found
+
+
+@EVERY_CRITERION
+@pytest.mark.parametrize("seed", range(3))
+def test_a_run_settles_when_moves_have_been_looked_for_and_none_was_found(mode: str, seed: int) -> None:
+    fab = Fab(CELLS, 9, PENALTIES[mode], warmup=4, start="random")
+    course = told(fab, seed)
+    before = fab.init(np.random.default_rng(seed))
+    for sweep, (state, info) in enumerate(course):
+        moves = info.moves or {}
+        assert moves.get("merged", 0) + moves.get("dropped", 0) == before.n_features - state.n_features
+        assert info.settling or not moves
+        if state.n_features == before.n_features:  # turning may cost what it is indifferent to
+            allowed = INDIFFERENT * moves.get("turned", 0) + 1e-7 * abs(before.bound)
+            assert state.bound >= before.bound - allowed
+        assert info.settling or sweep > 4
+        order = np.arange(before.n_features) if info.order is None else info.order["features"]
+        assert len(order) == state.n_features
+        assert len(set(order.tolist())) == len(order)
+        if state.n_features:
+            assert info.change == pytest.approx(np.abs(state.mu - before.mu[order]).mean(), abs=1e-12)
+        assert (np.diff(state.shares) <= 0).all()
+        before = state
+    last, info = course[-1]
+    assert not info.settling
+    assert last.moves_over
+    assert find_move(CELLS, last, fab.penalty) is None
+    assert any(info.moves for _, info in course)
+
+
+def test_moves_are_looked_for_again_when_a_feature_has_died() -> None:
+    fab, alone = at_truth("dof")
+    fab = replace(fab, merge=True)
+    state = started(fab, np.vstack([alone.mu, np.full(80, 1e-4)]))
+    after, info = fab.sweep(replace(state, still=True, moves_over=True), np.random.default_rng(0))
+    assert info.moves == {"dropped": 1}
+    assert not after.moves_over
+    for sweep in range(20):
+        settling = info.settling
+        after, info = fab.sweep(after, np.random.default_rng(sweep))
+        assert info.settling or after.moves_over
+        if not settling:
+            break
+    assert after.moves_over
+
+
+def test_nothing_moves_in_the_warm_up_or_where_that_is_not_wanted() -> None:
+    for merge, warmup in ((False, 0), (True, 50)):
+        fab = Fab(CELLS, 9, PENALTIES["dof"], warmup, accelerate=False, merge=merge, tol=1.0, start="random")
+        course = told(fab, sweeps=40)
+        assert not any("merged" in (info.moves or {}) for _, info in course)
+        assert not any(state.moves_over or state.turned for state, _ in course)
+    assert all(info.settling for _, info in course)
+
+
+@EVERY_CRITERION
+def test_a_run_ends_only_after_its_moves(mode: str) -> None:
+    values = {"k_max": 9, "mode": mode, "tol": 1.0, "init": "random"}
+    *course, last = run(build_problem(TRUTH.table, "fab", values, seed=1))
+    assert last.verdict is Verdict.CONVERGED
+    assert last.state.moves_over
+    moved = [s.sweep for s in course if s.moves]
+    assert moved
+    assert last.sweep >= max(moved) + 2
+    assert all(s.verdict is None for s in course)

@@ -1,0 +1,264 @@
+"""The steps of FAB and EM, each against the same written out term by term."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from acvb_core.data.synthetic_mixtures import planted_features
+from acvb_core.models.lfm import activations, least_squares
+from acvb_core.models.lfm.activations import update_activations
+from acvb_core.models.lfm.cells import NOISE_FLOOR
+from acvb_core.models.lfm.fab.fab import Fab
+from acvb_core.models.lfm.least_squares import fit_weights
+from tests.models.lfm.fab.cases import (
+    CLOSE,
+    PENALTIES,
+    cells_of,
+    dense_sweep,
+    features_of,
+    fit_of,
+    started,
+    with_holes,
+)
+from tests.oracles import dense_lfm as dense
+from tests.oracles import lfm_enumeration as exact
+from tests.oracles.dense_lfm import MODES, Features
+from tests.oracles.lfm_cases import LfmCase, edge_cases, larger_case, random_case, standardised
+
+EDGES = edge_cases()
+EVERY_MODE = pytest.mark.parametrize("mode", MODES)
+
+
+def of_many_features(missing: float, size: int = 20) -> LfmCase:
+    """More features than a block of either kind has, of weights that leave none of them certain."""
+    x, state = random_case(3, (9, 4), size, missing)
+    return LfmCase(x, state._replace(weights=0.3 * state.weights))
+
+
+CASES = {
+    **EDGES,
+    "17 features": of_many_features(0.0, 17),
+    "20 features, missing": of_many_features(0.3),
+    "4 features, missing": random_case(5, (6, 3), 4),
+    "larger": larger_case(0),
+}
+
+
+# --------------------------------------------------------------------------------------------------------- E step
+
+
+@EVERY_MODE
+@pytest.mark.parametrize("name", CASES)
+def test_one_round_is_the_e_step(name: str, mode: str) -> None:
+    x, state = CASES[name]
+    mu, cells = np.ascontiguousarray(state.objects.T), cells_of(x)
+    before = mu.copy()
+    found, shares = update_activations(cells, mu, fit_of(x, state), state.pi, PENALTIES[mode].slope(cells))
+    assert np.transpose(found) == pytest.approx(dense.e_sweep(x, state, mode).objects, abs=1e-11)
+    assert (shares == state.pi).all()
+    assert (mu == before).all()
+
+
+@EVERY_MODE
+@pytest.mark.parametrize("name", ["complete", "missing", "17 features", "20 features, missing", "larger"])
+@pytest.mark.parametrize("rounds", [2, 7])
+def test_rounds_are_those_of_a_feature_and_its_share(
+    name: str, mode: str, rounds: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(activations, "_STILL", 0.0)
+    x, state = CASES[name]
+    cells = cells_of(x)
+    found, shares = update_activations(
+        cells, state.objects.T.copy(), fit_of(x, state), state.pi, PENALTIES[mode].slope(cells), rounds
+    )
+    wanted = state
+    with np.errstate(divide="ignore"):  # a share that has gone to zero
+        for k in range(state.size):
+            wanted = dense.accelerate(x, wanted, k, mode, rounds)
+    assert np.transpose(found) == pytest.approx(wanted.objects, abs=1e-10)
+    assert shares == pytest.approx(wanted.pi, abs=1e-10)
+
+
+def test_rounds_end_near_the_fixed_point() -> None:
+    x, state = larger_case(1)
+    state = dense.m_step(x, state.objects, "em")
+    found, shares = update_activations(cells_of(x), state.objects.T, fit_of(x, state), state.pi, 0.0, 1000)
+    wanted = state
+    for k in range(3):
+        wanted = dense.accelerate(x, wanted, k, "em")
+    assert shares == pytest.approx(wanted.pi, rel=5e-3)
+    assert np.abs(found.T - wanted.objects).max() < 5e-3
+    assert np.abs(found.T - dense.e_sweep(x, state, "em").objects).max() > 5e-2
+
+
+# --------------------------------------------------------------------------------------------------------- M step
+
+
+def assert_best(x: np.ndarray, objects: np.ndarray, fit: least_squares.Fit, mode: str) -> None:
+    """Check a fit against the regression on every activation vector; weights only where there is one best."""
+    state = Features(objects, fit.weights, objects.mean(axis=0), fit.bias, fit.precision)
+    squares = dense.residual_squares(x, state)
+    assert fit.squared_error == pytest.approx(squares, abs=1e-6)
+    moments = np.array([exact.regression(x, objects, d)[2] for d in range(x.shape[1])])
+    assert squares == pytest.approx(moments, abs=1e-6)
+    numbers = dense.per_column(x)
+    if mode == "dof":
+        numbers = np.maximum(numbers - state.size, 1.0)
+    least = numbers * NOISE_FLOOR**2 * dense.column_sds(x) ** 2
+    assert fit.precision == pytest.approx(numbers / np.maximum(squares, least), rel=1e-4)
+
+
+@EVERY_MODE
+@pytest.mark.parametrize("name", EDGES)
+def test_fit_is_the_regression_on_every_activation_vector(name: str, mode: str) -> None:
+    x, state = EDGES[name]
+    fit = fit_weights(cells_of(x), state.objects.T.copy(), lost=PENALTIES[mode].lost(state.size))
+    assert_best(x, state.objects, fit, mode)
+
+
+@EVERY_MODE
+@pytest.mark.parametrize("case", [larger_case(0), larger_case(1, 0.0), random_case(3, (9, 3), 2)])
+def test_fit_is_the_m_step(case: LfmCase, mode: str) -> None:
+    x, state = case
+    wanted = dense.m_step(x, state.objects, mode)
+    fit = fit_weights(cells_of(x), state.objects.T.copy(), lost=PENALTIES[mode].lost(state.size))
+    assert fit.weights == pytest.approx(wanted.weights, **CLOSE)
+    assert fit.bias == pytest.approx(wanted.bias, **CLOSE)
+    assert fit.precision == pytest.approx(wanted.precision, **CLOSE)
+    assert fit.squared_error == pytest.approx(dense.residual_squares(x, wanted), **CLOSE)
+
+
+def test_a_missing_cell_is_a_term_less() -> None:
+    x, state = larger_case(0, 0.0)
+    hidden = x.copy()
+    hidden[4] = np.nan
+    hidden[7, 2] = np.nan
+    one = fit_weights(cells_of(hidden), state.objects.T.copy(), lost=3)
+    kept = np.delete(np.arange(len(x)), 4)
+    others = [0, 1, 3, 4]
+    other = fit_weights(cells_of(x[kept][:, others]), state.objects[kept].T.copy(), lost=3)
+    assert one.weights[:, others] == pytest.approx(other.weights, **CLOSE)
+    assert one.precision[others] == pytest.approx(other.precision, **CLOSE)
+    kept = np.delete(np.arange(len(x)), [4, 7])
+    last = fit_weights(cells_of(x[kept][:, [2]]), state.objects[kept].T.copy(), lost=3)
+    assert one.weights[:, [2]] == pytest.approx(last.weights, **CLOSE)
+    assert one.precision[[2]] == pytest.approx(last.precision, **CLOSE)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_pieces_do_not_matter(missing: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    x, state = larger_case(2, missing)
+    mu, cells = state.objects.T.copy(), cells_of(x)
+    for exact_up_to in (0, 1e9):
+        monkeypatch.setattr(least_squares, "_EXACT_UP_TO", exact_up_to)
+        whole = fit_weights(cells, mu, lost=3)
+        monkeypatch.setattr(least_squares, "_PIECE", 5)
+        monkeypatch.setattr(least_squares, "_AT_ONCE", 3 * (len(mu) + 1) * len(x))
+        found = fit_weights(cells, mu, lost=3)
+        monkeypatch.undo()
+        for name in ("weights", "bias", "precision", "squared_error"):
+            assert getattr(found, name) == pytest.approx(getattr(whole, name), rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["missing", "larger", "20 features, missing", "4 features, missing"])
+def test_conjugate_gradients_lead_to_the_exact_fit(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    x, state = CASES[name]
+    cells, mu = cells_of(x), state.objects.T.copy()
+    wanted = fit_weights(cells, mu)
+    monkeypatch.setattr(least_squares, "_EXACT_UP_TO", 0)
+    monkeypatch.setattr(least_squares, "_solve_by_column", None)
+    for start in (None, fit_of(x, state)):
+        found = fit_weights(cells, mu, start)
+        assert found.squared_error == pytest.approx(wanted.squared_error, abs=1e-4)
+        assert mu.T @ found.weights + found.bias == pytest.approx(
+            mu.T @ wanted.weights + wanted.bias, abs=1e-2
+        )
+        if state.size < 5:
+            assert found.weights == pytest.approx(wanted.weights, abs=1e-5)
+            assert found.bias == pytest.approx(wanted.bias, abs=1e-5)
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2, 3])
+@pytest.mark.parametrize("seed", range(3))
+def test_conjugate_gradients_cut_short_raise_no_squared_error(
+    steps: int, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the fit for other activations, which are near; and what is told is the error of what is returned."""
+    x, state = larger_case(seed, 0.3)
+    cells, rng = cells_of(x), np.random.default_rng(seed)
+    start = fit_weights(cells, state.objects.T.copy())
+    objects = np.clip(state.objects + 0.2 * rng.normal(size=state.objects.shape), 0.0, 1.0)
+    before = dense.residual_squares(x, features_of(objects.T, start))
+    monkeypatch.setattr(least_squares, "_EXACT_UP_TO", 0)
+    monkeypatch.setattr(least_squares, "_STEPS", steps)
+    found = fit_weights(cells, objects.T.copy(), start)
+    after = dense.residual_squares(x, features_of(objects.T, found))
+    assert found.squared_error == pytest.approx(after, abs=1e-8)
+    assert (before - after).min() > -1e-8
+    assert (before - after).min() > 1e-6 if steps else (before == after).all()
+    # A start of another number of features is none.
+    fewer = fit_weights(cells, objects.T[:2].copy(), start)
+    assert fewer.weights.shape == (2, x.shape[1])
+
+
+def test_noise_has_a_floor_where_a_column_is_explained_to_the_last_digit() -> None:
+    rng = np.random.default_rng(0)
+    objects = (rng.random((20, 2)) < 0.5).astype(float)
+    x = np.column_stack([objects @ [3.0, -50.0], objects @ [1.0, 2.0] + rng.normal(size=20)])
+    fit = fit_weights(cells_of(x), objects.T.copy(), lost=2)
+    assert fit.squared_error[0] == pytest.approx(0.0, abs=1e-4)
+    assert np.sqrt(1.0 / fit.precision[0]) == pytest.approx(NOISE_FLOOR * x[:, 0].std(), rel=1e-6)
+    assert 1.0 / fit.precision[1] == pytest.approx(fit.squared_error[1] / 18, rel=1e-12)
+
+
+# ---------------------------------------------------------------------------------------------------------- sweeps
+
+
+def beginnings(seed: int, missing: float) -> tuple[np.ndarray, np.ndarray]:
+    """A table and E[z] (K, N): of three features that say nothing and one that all have, or near the truth."""
+    if seed < 2:
+        x, state = random_case(seed, (20, 4), 4, missing)
+        return x, np.where(np.arange(4) == 3, 1.0 - 1e-4, state.objects).T
+    planted = planted_features(24, 8, 2, noise=0.3, seed=seed)
+    rng = np.random.default_rng(seed)
+    near = np.clip(planted.activations.T, 0.2, 0.8)
+    mu = np.vstack([rng.random(24), near, np.full(24, 1.0 - 1e-4)])
+    return standardised(with_holes(planted.table, missing).values), mu
+
+
+@EVERY_MODE
+@pytest.mark.parametrize("accelerated", [False, True])
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_sweeps_are_those_of_the_oracle(
+    mode: str, accelerated: bool, missing: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dropped features included: those that die, and one that all objects have."""
+    monkeypatch.setattr(activations, "_STILL", 0.0)
+    dropped = moved = left = 0
+    for seed in range(4):
+        x, mu = beginnings(seed, missing)
+        fab = Fab(cells_of(x), 4, PENALTIES[mode], 0, accelerated, False)
+        state = started(fab, mu)
+        for sweep in range(4):
+            before = Features.of(fab.posterior(state).arrays)
+            wanted, names = dense_sweep(x, before, mode, accelerated=accelerated)
+            after, info = fab.sweep(state, np.random.default_rng(sweep))
+            found = Features.of(fab.posterior(after).arrays)
+            assert found.objects == pytest.approx(wanted.objects, abs=1e-7)
+            assert found.weights == pytest.approx(wanted.weights, rel=1e-4, abs=1e-4)
+            assert found.bias == pytest.approx(wanted.bias, rel=1e-4, abs=1e-4)
+            assert found.precision == pytest.approx(wanted.precision, rel=1e-4)
+            order = np.arange(before.size) if info.order is None else info.order["features"]
+            assert order.tolist() == names.tolist()
+            lost = before.size - len(names)
+            assert info.moves == ({"dropped": lost} if lost else None)
+            if len(names):
+                change = np.abs(found.objects - before.objects[:, names]).mean()
+                assert info.change == pytest.approx(change, abs=1e-12)
+            dropped, moved = dropped + lost, moved + (info.order is not None)
+            state = after
+        left += state.n_features
+    assert dropped >= 3
+    assert moved >= 3
+    assert left >= 4

@@ -1,0 +1,150 @@
+"""Objects by features: every probability is in the picture, equal patterns lie together, the pointer tells whose."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acvb_core.models.lfm.figures.feature_matrix import activation_order, bin_objects, feature_matrix_figure
+from acvb_core.models.lfm.figures.known_strip import LABEL_COLOURS, build_strip
+from acvb_core.models.lfm.figures.pictures import EMPTY, tones
+from acvb_core.views.theme import OTHERS_COLOUR, cluster_colour
+from tests.views.reading import AWKWARD_WORDS, pixels, texts_of, trace
+
+Z = np.array([[0.1, 0.9, 0.2], [0.8, 0.1, 0.6], [1.0, 0.7, 0.0], [0.9, 0.2, 0.8], [0.0, 0.0, 0.1]])
+ROWS = ["a", "b", "c", "d", "e"]
+ORDER = [2, 1, 3, 0, 4]
+
+
+@given(st.integers(0, 30), st.integers(1, 150), st.integers(0, 9))
+def test_objects_are_sorted_by_their_rounded_features(n: int, k: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    z = rng.random((n, k)) < 0.5
+    z[:, : k - 2] = rng.random(max(k - 2, 0)) < 0.5  # so that patterns are shared up to the last features
+    activations = np.where(z, 0.7, 0.2)
+    expected = sorted(range(n), key=lambda i: tuple(~z[i]))
+    assert activation_order(activations).tolist() == expected
+
+
+def test_equal_patterns_are_sorted_by_label_then_as_they_came() -> None:
+    z = np.array([[1.0], [0.0], [1.0], [1.0], [0.0]])
+    assert activation_order(z).tolist() == [0, 2, 3, 1, 4]
+    assert activation_order(z, ["y", "y", "x", "y", "x"]).tolist() == [2, 0, 3, 4, 1]
+
+
+def test_the_picture_shows_every_probability() -> None:
+    assert activation_order(Z).tolist() == ORDER
+    figure = feature_matrix_figure(Z, ROWS)
+    picture = figure["layout"]["images"][0]
+    assert (pixels(picture, 5, 3) == tones(Z[ORDER], 0.0, 1.0)).all()
+    assert (picture["x"], picture["y"], picture["sizex"], picture["sizey"]) == (0.5, 0, 3, 5)
+    assert figure["layout"]["yaxis"]["range"] == [5, 0]
+    assert figure["layout"]["yaxis"]["ticktext"] == [ROWS[i] for i in ORDER]
+    assert [s["fillcolor"] for s in figure["layout"]["shapes"]] == [cluster_colour(k) for k in (1, 2, 3)]
+    hover = trace(figure, "hover")
+    assert hover["text"][0] == [
+        "<b>c</b><br>feature 1: 100 %",
+        "<b>c</b><br>feature 2: 70 %",
+        "<b>c</b><br>feature 3: 0 %",
+    ]
+    go.Figure(figure)
+
+
+def test_another_order_and_a_window_are_followed() -> None:
+    figure = feature_matrix_figure(Z, ROWS, order=[4, 3, 2, 1, 0], window=(1, 3))
+    assert figure["layout"]["yaxis"]["ticktext"] == ["d", "c"]
+    assert (pixels(figure["layout"]["images"][0], 2, 3) == tones(Z[[3, 2]], 0.0, 1.0)).all()
+    assert figure["layout"]["yaxis"]["range"] == [3, 1]
+    assert figure["layout"]["yaxis"]["tickvals"] == [1.5, 2.5]
+
+
+def test_bins_hold_every_object_once() -> None:
+    rng = np.random.default_rng(0)
+    z = rng.random((1003, 4))
+    order = rng.permutation(1003)
+    bins = bin_objects(z, order, 3, 1003, 7)
+    sizes = np.diff(bins.borders)
+    assert bins.borders[[0, -1]].tolist() == [3, 1003]
+    assert sizes.max() - sizes.min() <= 1
+    assert (bins.mean * sizes[:, None]).sum(axis=0) == pytest.approx(z[order[3:]].sum(axis=0))
+    part = z[order[bins.borders[2] : bins.borders[3]]]
+    assert bins.mean[2] == pytest.approx(part.mean(axis=0))
+    assert bins.having[2].tolist() == (part >= 0.5).sum(axis=0).tolist()
+
+
+def test_a_large_matrix_is_binned() -> None:
+    rng = np.random.default_rng(0)
+    z = (rng.random((30_000, 60)) < 0.3).astype(float)
+    order = activation_order(z)
+    figure = feature_matrix_figure(z, np.arange(30_000), order=order)
+    shown = pixels(figure["layout"]["images"][0], 1000, 60)
+    assert (shown == tones(z[order].reshape(1000, 30, 60).mean(axis=1), 0.0, 1.0)).all()
+    assert len(json.dumps(figure)) < 1_500_000
+    hover = trace(figure, "hover")
+    first = z[order][: hover["y"][1], 3]
+    assert hover["text"][0][3] == (
+        f"objects 1 to {len(first):,}<br>feature 4: {int(first.sum()):,} of {len(first):,} have it"
+        f"<br>mean probability {100 * first.mean():.3g} %"
+    )
+
+
+def test_known_labels_stand_beside_their_objects() -> None:
+    labels = np.array(["x", "y", None, "y", ""], dtype=object)
+    figure = feature_matrix_figure(Z, ROWS, labels=labels)
+    strip = pixels(figure["layout"]["images"][1], 5, 1)[:, 0].tolist()
+    x, y = ([int(c[i : i + 2], 16) for i in (1, 3, 5)] for c in (LABEL_COLOURS[1], LABEL_COLOURS[0]))
+    assert strip == [list(EMPTY), y, y, x, list(EMPTY)]
+    assert figure["layout"]["images"][1]["x"] == figure["layout"]["xaxis"]["range"][0]
+    names = [t["name"] for t in figure["data"] if t["uid"].startswith("label-")]
+    assert names == ["y (2)", "x (1)", "not known"]
+    assert figure["layout"]["showlegend"]
+    part = feature_matrix_figure(Z, ROWS, labels=labels, window=(2, 4))
+    assert pixels(part["layout"]["images"][1], 2, 1)[:, 0].tolist() == strip[2:4]
+    assert part["layout"]["images"][1]["y"] == 2
+    go.Figure(figure)
+
+
+def test_rare_labels_share_a_colour_and_bins_show_the_most_frequent() -> None:
+    labels = np.array([f"l{i:02d}" for i in range(12) for _ in range(20 - i)], dtype=object)
+    strip = build_strip(labels, np.arange(len(labels) + 1))
+    assert strip.names == [f"l{i:02d}" for i in range(10)]
+    assert strip.others == 2
+    assert strip.colours()[-1, 0].tolist() == [int(OTHERS_COLOUR[i : i + 2], 16) for i in (1, 3, 5)]
+    assert "2 other labels" in [t["name"] for t in strip.legend()]
+    coarse = build_strip(np.array(["a", "b", "b", None, None, "a"], dtype=object), np.array([0, 3, 5, 6]))
+    assert [coarse.names[i] if i >= 0 else None for i in coarse.top] == ["b", None, "a"]
+    nobody = build_strip(np.array([None, None], dtype=object), np.array([0, 2]))
+    assert nobody.top.tolist() == [-1]
+    assert [t["name"] for t in nobody.legend()] == ["not known"]
+
+
+def test_names_are_shown_as_they_are() -> None:
+    n = len(AWKWARD_WORDS)
+    figure = feature_matrix_figure(np.eye(n, 2), AWKWARD_WORDS, labels=np.array(AWKWARD_WORDS, dtype=object))
+    go.Figure(figure)
+    for text in texts_of(figure):
+        assert "<b>bold" not in text.replace("<b>&lt;b", "")
+        assert "$a$" not in text
+
+
+def test_without_features_or_with_one_of_each() -> None:
+    nothing = feature_matrix_figure(np.zeros((4, 0)), ROWS[:4])
+    assert [t["uid"] for t in nothing["data"]] == ["nothing"]
+    assert "baseline" in nothing["layout"]["annotations"][0]["text"]
+    assert activation_order(np.zeros((4, 0))).tolist() == [0, 1, 2, 3]
+    one = feature_matrix_figure(np.array([[0.4]]), ["only"])
+    assert pixels(one["layout"]["images"][0], 1, 1)[0, 0].tolist() == tones(0.4, 0.0, 1.0).tolist()
+    go.Figure(one)
+
+
+@pytest.mark.parametrize("k", [40, 41, 150, 300])
+def test_numbers_of_many_features_do_not_crowd(k: int) -> None:
+    axis = feature_matrix_figure(np.ones((3, k)), ROWS[:3])["layout"]["xaxis"]
+    assert axis["tickvals"][0] == 1
+    assert len(axis["tickvals"]) <= 40
+    assert max(axis["tickvals"]) <= k

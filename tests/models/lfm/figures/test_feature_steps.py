@@ -1,0 +1,165 @@
+"""An object feature by feature: the steps add up to the reconstruction, and what is missing is marked, not drawn."""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+
+from acvb_core.data.tables.image import Image
+from acvb_core.models.lfm.figures.feature_words import object_heading
+from acvb_core.models.lfm.figures.pictures import EMPTY, MISSING, diverging_colours, tones
+from acvb_core.models.lfm.figures.reconstruction_bars import reconstruction_bars_figure
+from acvb_core.models.lfm.figures.reconstruction_images import reconstruction_images_figure
+from acvb_core.models.lfm.reconstruction import Reconstruction, object_steps
+from acvb_core.views.theme import LINE, cluster_colour
+from tests.views.reading import AWKWARD_WORDS, pixels, texts_of, trace
+
+BASELINE = np.array([1.0, 2.0, 3.0, 4.0])
+WEIGHTS = np.array([[1.0, 0.0, 0.0, 1.0], [0.0, 5.0, 0.0, -5.0], [9.0, 9.0, 9.0, 9.0], [0.5, 0.0, 0.0, 0.0]])
+Z = np.array([1.0, 0.8, 0.01, 0.5])
+VALUE = np.array([2.5, 6.0, np.nan, 1.5])
+
+
+def made(z: np.ndarray = Z, weights: np.ndarray = WEIGHTS) -> Reconstruction:
+    return Reconstruction(0, BASELINE, z, weights, np.ones(4))
+
+
+def test_steps_come_in_the_order_of_what_they_add() -> None:
+    steps = object_steps(made(), VALUE).steps
+    # Feature 3 would add much, but the object hardly has it: with nobody to share a step, it has its own, the last.
+    assert [s.features for s in steps] == [(2,), (1,), (4,), (3,)]
+    assert [s.probability for s in steps] == [0.8, 1.0, 0.5, 0.01]
+    assert steps[0].added.tolist() == [0.0, 4.0, 0.0, -4.0]
+    # In standard deviations another one may be the largest.
+    scaled = object_steps(made(), VALUE, scale=[0.01, 10.0, 1.0, 10.0])
+    assert [s.features for s in scaled.steps] == [(1,), (4,), (2,), (3,)]
+
+
+def test_the_rest_is_one_step_and_nothing_is_lost() -> None:
+    few = object_steps(made(), VALUE, most=1)
+    assert [s.features for s in few.steps] == [(2,), (1, 3, 4)]
+    assert few.steps[1].name == "3 others"
+    for most in (1, 2, 3, 9):
+        steps = object_steps(made(), VALUE, most=most)
+        assert steps.reconstruction == pytest.approx(made().total)
+        assert steps.residual[[0, 1, 3]] == pytest.approx((VALUE - made().total)[[0, 1, 3]])
+        assert np.isnan(steps.residual[2])
+
+
+def test_what_is_explained_is_of_the_known_cells_in_standard_deviations() -> None:
+    scale = np.array([1.0, 2.0, 1.0, 4.0])
+    steps = object_steps(made(), VALUE, scale=scale)
+    known = [0, 1, 3]
+    before = (((VALUE - BASELINE) / scale)[known] ** 2).sum()
+    after = (((VALUE - made().total) / scale)[known] ** 2).sum()
+    assert steps.explained == pytest.approx(1 - after / before)
+    assert np.isnan(object_steps(made(), np.full(4, np.nan)).explained)
+    assert np.isnan(object_steps(made(), BASELINE).explained)
+
+
+def test_the_heading_tells_what_is_missing_and_where_features_mislead() -> None:
+    assert "1 of 4 cells missing" in object_heading(object_steps(made(), VALUE), "<b>x")
+    assert "&lt;b&gt;x" in object_heading(object_steps(made(), VALUE), "<b>x")
+    away = object_steps(made(), BASELINE - 1.0)
+    assert "lead away" in object_heading(away, "x")
+    assert "missing" not in object_heading(away, "x")
+
+
+def image() -> Image:
+    """Two rows of three: the second pixel was left out at 7, the sixth was never known."""
+    whole = Image.whole(2, 3)
+    return whole.without(np.arange(6) % 4 == 1, np.array([0, 7.0, 0, 0, 0, np.nan]))
+
+
+def framed(values: np.ndarray, rest: float = np.nan) -> np.ndarray:
+    return np.array([[values[0], rest, values[1]], [values[2], values[3], np.nan]])
+
+
+def test_pictures_go_from_the_baseline_to_the_reconstruction() -> None:
+    steps = object_steps(made(), VALUE, most=2)
+    figure = reconstruction_images_figure(steps, image(), name="<i>object")
+    shown = [pixels(p, 2, 3) for p in figure["layout"]["images"]]
+    words = trace(figure, "words")["text"]
+    assert words == ["object", "baseline", "+ <b>2</b> (80 %)", "+ <b>1</b> (100 %)", "+ 2 others", "all", "", "", "",
+                     "left over"]  # fmt: skip
+    low, high = 1.5, 7.0  # of the object; the background's 7 is in the picture too
+    sums = [VALUE, BASELINE]
+    for step in steps.steps:
+        sums.append(sums[-1] + step.added)
+    sums.append(made().total)
+    for picture, values in zip(shown, sums, strict=False):
+        expected = tones(framed(values, 7.0), low, high)
+        expected[1, 2] = EMPTY
+        assert (picture == expected).all()
+    assert shown[0][1, 0].tolist() == list(MISSING)
+    limit = max(np.abs(step.added).max() for step in steps.steps)
+    for picture, step in zip(shown[6:], steps.steps, strict=False):
+        assert (picture == diverging_colours(framed(step.added), limit)).all()
+    left = diverging_colours(framed(np.nan_to_num(steps.residual), 0.0), limit)
+    left[1, 0], left[1, 2] = MISSING, diverging_colours(0.0, 1.0)
+    assert (shown[-1] == left).all()
+    frames = [shape["line"]["color"] for shape in figure["layout"]["shapes"]]
+    assert frames[2:5] == [cluster_colour(2), cluster_colour(1), LINE]
+    assert "&lt;i&gt;object" in figure["layout"]["title"]["text"]
+    assert "missing" in figure["layout"]["annotations"][0]["text"]
+    unknown = reconstruction_images_figure(object_steps(made(), np.full(4, np.nan)), Image.whole(2, 2))
+    assert (pixels(unknown["layout"]["images"][1], 2, 2) == tones(BASELINE.reshape(2, 2), 1.0, 4.0)).all()
+    go.Figure(figure)
+
+
+def test_what_a_step_adds_stands_below_it() -> None:
+    images = reconstruction_images_figure(object_steps(made(), VALUE, most=2), image())["layout"]["images"]
+    upper, lower = images[:6], images[6:]
+    assert {p["y"] for p in upper} != {p["y"] for p in lower}
+    assert [p["x"] for p in lower] == [p["x"] for p in upper[2:]]
+    assert min(p["y"] for p in lower) > max(p["y"] + p["sizey"] for p in upper)
+
+
+def test_without_features_there_are_object_baseline_and_the_rest() -> None:
+    none = made(np.zeros(0), np.zeros((0, 4)))
+    steps = object_steps(none, VALUE)
+    assert steps.steps == ()
+    figure = reconstruction_images_figure(steps, image())
+    assert trace(figure, "words")["text"] == ["object", "baseline", "all", "left over"]
+    go.Figure(figure)
+    bars = reconstruction_bars_figure(steps, "abcd")
+    assert trace(bars, "reconstruction")["x"] == [0, 0, 0, 0]
+    go.Figure(bars)
+
+
+def test_bars_pile_up_to_the_reconstruction() -> None:
+    scale = np.array([1.0, 2.0, 1.0, 4.0])
+    steps = object_steps(made(), VALUE, scale=scale)
+    figure = reconstruction_bars_figure(steps, ["a", "b", "c", "d"])
+    order = [1, 0, 3, 2]  # |value - baseline| / sd is 2, 1.5, 0.625; of the missing one it is 0.09 expected
+    assert figure["layout"]["yaxis"]["ticktext"] == [["a", "b", "c", "d"][j] for j in order]
+    bars = [t for t in figure["data"] if t["type"] == "bar"]
+    assert figure["layout"]["barmode"] == "relative"
+    total = np.sum([t["x"] for t in bars], axis=0)
+    assert total == pytest.approx(((made().total - BASELINE) / scale)[order])
+    assert trace(figure, "reconstruction")["x"] == pytest.approx(total)
+    assert trace(figure, "value")["x"] == [2.0, 1.5, -0.625, None]
+    assert [t["name"] for t in bars] == [s.name for s in steps.steps]
+    assert bars[0]["marker"]["color"] == cluster_colour(steps.steps[0].features[0])
+    written = ["6", "2.5", "1.5", "<i>missing</i>", "value"]
+    assert [a["text"] for a in figure["layout"]["annotations"]] == written
+    assert "standard deviations" in figure["layout"]["xaxis"]["title"]["text"]
+    plain = reconstruction_bars_figure(object_steps(made(), VALUE), ["a", "b", "c", "d"])
+    assert "own units" in plain["layout"]["xaxis"]["title"]["text"]
+    go.Figure(figure)
+
+
+def test_the_axis_holds_piles_and_values_and_the_rest_is_counted() -> None:
+    steps = object_steps(made(), np.array([-30.0, 2.0, 3.0, 4.0]))
+    figure = reconstruction_bars_figure(steps, ["a", "b", "c", "d"], n=2)
+    low, high = figure["layout"]["xaxis"]["range"]
+    assert low < -31
+    assert high > 4.09
+    assert "2 of 4 columns" in figure["layout"]["title"]["text"]
+    assert trace(figure, "value")["x"][0] == -31.0
+    wide = object_steps(
+        Reconstruction(0, np.zeros(10), np.ones(1), np.ones((1, 10)), np.ones(10)), np.ones(10)
+    )
+    for text in texts_of(reconstruction_bars_figure(wide, AWKWARD_WORDS)):
+        assert "<b>bold" not in text.replace("<b>&lt;b", "")

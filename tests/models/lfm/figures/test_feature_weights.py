@@ -1,0 +1,210 @@
+"""Weights as bars and as a map: each at its column, in the units that are named, no name read as markup."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+
+from acvb_core.models.lfm.figures.feature_weights import feature_profile_figure, feature_weights_figure
+from acvb_core.models.lfm.figures.feature_words import (
+    MOST_CLUSTERED,
+    axis_names,
+    nothing_figure,
+    signed_text,
+    similar_order,
+    value_text,
+)
+from acvb_core.models.lfm.figures.pictures import largest, robust_end
+from acvb_core.models.lfm.figures.weight_map import pool_columns, weight_map_figure
+from acvb_core.views.labels import MOST_CHARACTERS
+from acvb_core.views.theme import cluster_colour, rgba
+from tests.views.reading import AWKWARD_WORDS, numbers, texts_of, trace
+
+WEIGHTS = np.array([0.5, -2.0, 0.0, 1.0])
+SD = np.array([100.0, 0.1, 1.0, 10.0])
+COLUMNS = ["mass", "depth", "age", "length"]
+
+
+def test_the_largest_weights_come_first_whatever_their_sign() -> None:
+    figure = feature_weights_figure(WEIGHTS, COLUMNS, 3, sd=SD, share=0.25)
+    bar = trace(figure, "weights")
+    assert bar["x"] == [-2.0, 1.0, 0.5, 0.0]
+    assert bar["customdata"] == ["depth", "length", "mass", "age"]
+    assert figure["layout"]["yaxis"]["ticktext"] == ["depth", "length", "mass", "age"]
+    assert figure["layout"]["yaxis"]["range"][0] > figure["layout"]["yaxis"]["range"][1]
+    assert bar["text"] == ["-2", "+1", "+0.5", "0"]
+    assert bar["marker"]["color"][:2] == [rgba(cluster_colour(3), 0.4), cluster_colour(3)]
+    assert "Feature 3" in figure["layout"]["title"]["text"]
+    assert "25 % of the objects" in figure["layout"]["title"]["text"]
+    go.Figure(figure)
+
+
+def test_own_units_are_written_behind_bars_that_can_be_compared() -> None:
+    figure = feature_weights_figure(WEIGHTS, COLUMNS, 1, sd=SD, units="table")
+    bar = trace(figure, "weights")
+    assert bar["x"] == [-2.0, 1.0, 0.5, 0.0]
+    assert bar["text"] == ["-0.2", "+10", "+50", "0"]
+    assert bar["hovertext"][0].endswith("feature 1: -2 standard deviations<br>-0.2 in its own units")
+    assert "own units" in figure["layout"]["xaxis"]["title"]["text"]
+    # A table that is not standardised has weights in its own units, and nothing else.
+    plain = feature_weights_figure(WEIGHTS, COLUMNS, 1, units="table")
+    assert trace(plain, "weights")["text"] == ["-2", "+1", "+0.5", "0"]
+    assert "standard" not in json.dumps(plain)
+
+
+def test_the_rest_of_the_columns_is_counted() -> None:
+    figure = feature_weights_figure(WEIGHTS, COLUMNS, 1, n=2, order="table")
+    assert trace(figure, "weights")["customdata"] == ["depth", "length"]
+    assert "2 largest of 4 columns" in figure["layout"]["title"]["text"]
+    assert "largest" not in feature_weights_figure(WEIGHTS, COLUMNS, 1)["layout"]["title"]["text"]
+    in_order = feature_weights_figure(WEIGHTS, COLUMNS, 1, order="table")
+    assert trace(in_order, "weights")["x"] == WEIGHTS.tolist()
+
+
+def test_the_numbers_have_room_within_the_axis() -> None:
+    low, high = feature_weights_figure(WEIGHTS, COLUMNS, 1)["layout"]["xaxis"]["range"]
+    assert low < -2.3
+    assert high > 1.3
+    assert feature_weights_figure([0.0, 2.0], COLUMNS, 1)["layout"]["xaxis"]["range"][0] == 0
+    assert feature_weights_figure([0.0], COLUMNS, 1)["layout"]["xaxis"]["range"] == [-1, 1]
+
+
+def test_names_are_shown_as_they_are() -> None:
+    n = len(AWKWARD_WORDS)
+    figures = [
+        feature_weights_figure(np.ones(n), AWKWARD_WORDS, 1),
+        feature_profile_figure(np.ones(n), AWKWARD_WORDS, 1),
+        weight_map_figure(np.eye(2, n), AWKWARD_WORDS),
+    ]
+    for figure in figures:
+        go.Figure(figure)
+        for text in texts_of(figure):
+            assert "<b>bold" not in text
+            assert "%{x} &" not in text
+            assert "$a$" not in text
+    assert trace(figures[0], "weights")["customdata"] == AWKWARD_WORDS
+    assert max(len(t) for t in figures[0]["layout"]["yaxis"]["ticktext"] if t[0] == "a") == MOST_CHARACTERS
+
+
+def test_long_names_that_differ_at_the_end_can_be_told_apart() -> None:
+    names = [f"concentration of something, sample {i}" for i in range(3)]
+    cut = axis_names([*names, "another name that is much too long for it"])
+    assert len(set(cut)) == 4
+    assert max(map(len, cut)) == MOST_CHARACTERS
+    assert cut[2] == "concentrati…ng, sample 2"
+    assert cut[3].endswith("…")
+    assert axis_names(["a & b"]) == ["a &amp; b"]
+
+
+def test_a_profile_has_every_column_in_its_place() -> None:
+    figure = feature_profile_figure(WEIGHTS, COLUMNS, 2, sd=SD, units="table")
+    bars = trace(figure, "profile")
+    assert bars["type"] == "bar"
+    assert bars["x"] == [1, 2, 3, 4]
+    assert numbers(bars["y"]) == pytest.approx(WEIGHTS * SD)
+    assert bars["marker"]["color"] == cluster_colour(2)
+    many = np.sin(np.arange(9000) / 50.0)
+    many[1234] = 9.0
+    line = trace(feature_profile_figure(many, np.arange(9000), 2), "profile")
+    assert line["type"] == "scatter"
+    assert len(line["x"]) <= 4000
+    at = line["x"].index(1235)
+    assert numbers(line["y"])[at] == 9.0
+    assert line["hovertext"][at].startswith("<b>1234</b>")
+
+
+def test_short_names_of_columns_stand_below_a_profile() -> None:
+    years = [str(year) for year in range(1960, 2012)]
+    axis = feature_profile_figure(np.ones(52), years, 1)["layout"]["xaxis"]
+    assert len(axis["tickvals"]) == len(axis["ticktext"]) < 10
+    assert [years[at - 1] for at in axis["tickvals"]] == axis["ticktext"]
+    three = feature_profile_figure(np.ones(3), ["a", "<b>", "c"], 1)["layout"]["xaxis"]
+    assert (three["tickvals"], three["ticktext"]) == ([1, 2, 3], ["a", "&lt;b&gt;", "c"])
+    numbered = feature_profile_figure(np.ones(52), [f"sensor {i}" for i in range(52)], 1)["layout"]["xaxis"]
+    assert "ticktext" not in numbered
+
+
+def test_the_map_has_each_weight_at_its_feature_and_column() -> None:
+    rng = np.random.default_rng(0)
+    weights = rng.normal(size=(3, 4))
+    figure = weight_map_figure(weights, COLUMNS, shares=[0.5, 0.25, 0.1])
+    shown = trace(figure, "weight-map")
+    names = figure["layout"]["xaxis"]["ticktext"]
+    assert sorted(names) == sorted(COLUMNS)
+    order = [COLUMNS.index(name) for name in names]
+    assert numbers(shown["z"]) == pytest.approx(weights[:, order], abs=1e-6)
+    assert (shown["zmin"], shown["zmax"]) == (-largest(weights), largest(weights))
+    assert figure["layout"]["yaxis"]["ticktext"] == ["1 · 50 %", "2 · 25 %", "3 · 10 %"]
+    assert shown["hovertext"][1] == names
+    plain = weight_map_figure(weights, COLUMNS, clustered=False)
+    assert plain["layout"]["xaxis"]["ticktext"] == COLUMNS
+    go.Figure(figure)
+
+
+def test_one_extreme_weight_does_not_hide_the_others() -> None:
+    weights = np.random.default_rng(0).normal(size=(5, 200))
+    assert robust_end(weights) == largest(weights)
+    weights[2, 7] = -80.0
+    assert robust_end(weights) == pytest.approx(np.quantile(np.abs(weights), 0.99))
+    figure = weight_map_figure(weights, np.arange(200))
+    assert trace(figure, "weight-map")["zmax"] < 5
+    assert "colours end at" in figure["layout"]["title"]["text"]
+    assert numbers(trace(figure, "weight-map")["z"]).min() == -80
+    assert robust_end([0.0, 0.0]) == largest([np.nan]) == 1.0
+
+
+def test_of_too_many_columns_the_largest_of_neighbours_are_drawn() -> None:
+    values = np.array([[1.0, -3.0, 2.0, 0.5, 0.0, -0.1]])
+    assert pool_columns(values, 3).tolist() == [[-3.0, 2.0, -0.1]]
+    assert pool_columns(values, 6) is values
+    wide = weight_map_figure(np.random.default_rng(0).normal(size=(60, 20_000)), np.arange(20_000))
+    assert len(json.dumps(wide)) < 600_000
+
+
+def test_similar_vectors_stand_side_by_side() -> None:
+    rng = np.random.default_rng(1)
+    base = rng.normal(size=(3, 40))
+    # Columns of three groups, shuffled; half of them with the other sign.
+    group = rng.permutation(np.repeat([0, 1, 2], 8))
+    vectors = base[group] * rng.choice([-1.0, 1.0], size=24)[:, None] + 0.1 * rng.normal(size=(24, 40))
+    assert (np.diff(group[similar_order(vectors)]) != 0).sum() == 2
+    many = np.eye(3)[np.arange(MOST_CLUSTERED + 2) % 3]
+    order = similar_order(many)
+    assert sorted(order) == list(range(MOST_CLUSTERED + 2))
+    assert (np.diff(many[order].argmax(axis=1)) != 0).sum() == 2
+    assert similar_order(np.zeros((5, 2))).shape == (5,)
+    assert similar_order(np.zeros((5, 0))).tolist() == [0, 1, 2, 3, 4]
+
+
+def test_without_features_or_columns_the_figure_says_so() -> None:
+    for figure in (
+        weight_map_figure(np.zeros((0, 4)), COLUMNS),
+        feature_weights_figure([], [], 1),
+        feature_profile_figure([], [], 1),
+        nothing_figure("why"),
+    ):
+        assert [t["uid"] for t in figure["data"]] == ["nothing"]
+        assert figure["layout"]["annotations"][0]["text"]
+        go.Figure(figure)
+    one = weight_map_figure(np.array([[2.0]]), ["only"])
+    assert numbers(trace(one, "weight-map")["z"]).tolist() == [[2.0]]
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "signed"),
+    [
+        (0.0, "0", "0"),
+        (-0.00001234, "-1.234e-05", "-1.23e-05"),
+        (12345.67, "12,346", "+12,346"),
+        (-1234.5, "-1,234", "-1,234"),
+        (3.14159, "3.142", "+3.14"),
+        (float("nan"), "", ""),
+        (1e12, "1e+12", "+1e+12"),
+    ],
+)
+def test_values_are_written_short(value: float, text: str, signed: str) -> None:
+    assert value_text(value) == text
+    assert signed_text(value) == signed

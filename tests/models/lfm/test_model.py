@@ -1,0 +1,182 @@
+"""The latent feature model from outside: predictions, scores, likelihoods, tables in the user's units."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from acvb_core.core.protocols import Posterior
+from acvb_core.data.split import HeldOut, hold_out_cells
+from acvb_core.data.synthetic_mixtures import planted_features
+from acvb_core.data.table import Table
+from acvb_core.evaluate.heldout import CellScore
+from acvb_core.models.lfm import model as under_test
+from acvb_core.models.lfm.cells import Cells
+from acvb_core.models.lfm.fab.fab import Fab
+from acvb_core.models.lfm.model import LfmModel
+from acvb_core.models.lfm.state import build_posterior
+from tests.oracles import dense_lfm as dense
+from tests.oracles.dense_lfm import Features
+from tests.oracles.lfm_cases import random_case
+
+UNIT, SHIFT = np.array([100.0, 1e-3, 1.0, 7.0]), np.array([5.0, -2.0, 1e4, 0.0])
+EVERY_SCALE = pytest.mark.parametrize("standardise", [True, False])
+EVERY_VARIANCE = pytest.mark.parametrize("variance", [True, False])
+
+
+def problem(
+    standardise: bool, variance: bool, size: int = 3
+) -> tuple[Table, Posterior, Features, np.ndarray]:
+    """A table in units of its own, any posterior, and that on the standardised scale with its weights' variance."""
+    x, state = random_case(3, (8, 4), size, 0.25)
+    spread = np.random.default_rng(1).uniform(0.1, 0.6, (size, 4))
+    table = Table.build(SHIFT + UNIT * x, columns=["a", "b", "share", "d"], standardise=standardise)
+    unit = np.ones(4) if standardise else table.moments.sd
+    posterior = build_posterior(
+        state.objects,
+        state.weights * unit,
+        state.pi,
+        state.bias * unit,
+        state.precision / unit**2,
+        bound=-12.5,
+        weight_variance=spread * unit**2 if variance else None,
+        hyper={"alpha": 2.0},
+    )
+    return table, posterior, state, spread if variance else np.zeros_like(spread)
+
+
+def every_cell(table: Table) -> HeldOut:
+    rows, columns = (index.ravel().astype(np.int32) for index in np.indices(table.shape))
+    values = np.where(np.isnan(table.values), table.moments.mean + 0.3 * table.moments.sd, table.values)
+    return HeldOut(rows, columns, values.ravel())
+
+
+@EVERY_SCALE
+@EVERY_VARIANCE
+def test_predictions_are_those_of_each_cell(standardise: bool, variance: bool) -> None:
+    """On the standardised scale, whatever the method worked on."""
+    table, posterior, state, spread = problem(standardise, variance)
+    cells = every_cell(table)
+    found = LfmModel(table).predict(posterior, cells)
+    assert found.shape == (cells.n, 2)
+    assert found.dtype == np.longdouble
+    truth = (cells.values - table.moments.mean[cells.columns]) / table.moments.sd[cells.columns]
+    for n, d, value, (density, mean) in zip(cells.rows, cells.columns, truth, found, strict=True):
+        assert float(np.log(density)) == pytest.approx(
+            dense.log_predictive(state, n, d, value, spread), abs=1e-9
+        )
+        assert float(mean) == pytest.approx(dense.predictive_moments(state, n, d, spread)[0], abs=1e-9)
+
+
+@EVERY_SCALE
+@EVERY_VARIANCE
+def test_training_likelihood_is_the_mean_over_known_cells(
+    standardise: bool, variance: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table, posterior, state, spread = problem(standardise, variance)
+    x = table.moments.apply(table.values)
+    wanted = np.mean([dense.log_predictive(state, n, d, x[n, d], spread) for n, d in dense.cells(x)])
+    model = LfmModel(table)
+    for cells in (100_000, 9):
+        monkeypatch.setattr(under_test, "_CELLS", cells)
+        assert model.extras(posterior) == {"train_log_likelihood": pytest.approx(wanted, abs=1e-9)}
+    # The same by way of predictions.
+    rows, columns = (index.astype(np.int32) for index in np.nonzero(table.observed))
+    density = model.predict(posterior, HeldOut(rows, columns, table.values[rows, columns]))[:, 0]
+    assert float(np.log(density).mean()) == pytest.approx(wanted, abs=1e-9)
+
+
+def test_predictions_in_pieces_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    table, posterior, _, _ = problem(True, True)
+    cells = every_cell(table)
+    whole = LfmModel(table).predict(posterior, cells)
+    monkeypatch.setattr(under_test, "_PIECE", 7)
+    assert (LfmModel(table).predict(posterior, cells) == whole).all()
+
+
+def test_densities_of_cells_far_off_are_no_zeros() -> None:
+    table, posterior, _, _ = problem(True, False)
+    far = HeldOut(np.zeros(1, np.int32), np.zeros(1, np.int32), np.array([1e4]))
+    density = LfmModel(table).predict(posterior, far)[0, 0]
+    assert density > 0
+    assert float(np.log(density)) < -800
+
+
+@EVERY_SCALE
+def test_scores_are_those_by_hand(standardise: bool) -> None:
+    table = Table.build([[0.0, 10.0], [2.0, 30.0], [4.0, np.nan]], standardise=standardise)
+    rows, columns = np.array([0, 2], np.int32), np.array([0, 1], np.int32)
+    heldout = HeldOut(rows, columns, np.array([2.0 + np.sqrt(8 / 3), 0.0]))  # 1 and -2, standardised
+    predicted = np.array([[0.5, 0.5], [0.125, -1.0]], dtype=np.longdouble)
+    score = LfmModel(table).score(predicted, heldout)
+    assert isinstance(score, CellScore)
+    assert LfmModel(table).score_type is CellScore
+    assert score.log_likelihood == pytest.approx(-2 * np.log(2))
+    assert score.rmse == pytest.approx(np.sqrt((0.25 + 1.0) / 2))
+    assert score.explained == pytest.approx(1 - 1.25 / 5)
+
+
+def test_samples_are_averaged_as_a_mixture() -> None:
+    table, one, _, _ = problem(True, False)
+    _, other, _, _ = problem(True, True)
+    cells, model = every_cell(table), LfmModel(table)
+    both = (model.predict(one, cells) + model.predict(other, cells)) / 2
+    singles = [model.score(model.predict(p, cells), cells).log_likelihood for p in (one, other)]
+    assert model.score(both, cells).log_likelihood > np.mean(singles)
+
+
+def test_bound_is_the_methods_own() -> None:
+    table, posterior, _, _ = problem(True, False)
+    model = LfmModel(table)
+    assert model.lower_bound(posterior) == -12.5
+    assert posterior.derived == ("bound",)
+    without = posterior.with_arrays({}, drop=("bound",))
+    assert model.lower_bound(without) is None
+    assert model.pseudo_loo(posterior) is None
+    assert model.complete_posterior(posterior) is posterior
+    assert model.domains == ("features",)
+    assert posterior.hyper["noise"] == pytest.approx(np.sqrt(1 / posterior["precision"]).mean())
+    assert posterior.hyper["alpha"] == 2.0
+
+
+@EVERY_SCALE
+def test_tables_are_in_the_units_of_the_user(standardise: bool) -> None:
+    table, posterior, state, _ = problem(standardise, False)
+    tables = LfmModel(table).tables(posterior)
+    features, objects, columns = tables["features"], tables["objects"], tables["columns"]
+    mean, sd = np.nanmean(table.values, axis=0), np.nanstd(table.values, axis=0)
+    # A column of the table has the name of one of ours.
+    assert list(features.columns) == ["feature", "share", "objects", "a", "b", "share (column)", "d"]
+    weights = features[["a", "b", "share (column)", "d"]].to_numpy()
+    assert weights == pytest.approx(state.weights * sd, rel=1e-9)
+    assert features["share"].tolist() == state.pi.tolist()
+    assert features["objects"].to_numpy() == pytest.approx(state.objects.sum(axis=0))
+    assert columns["column"].tolist() == ["a", "b", "share", "d"]
+    assert columns["baseline"].to_numpy() == pytest.approx(mean + sd * state.bias, rel=1e-9)
+    assert columns["noise_sd"].to_numpy() == pytest.approx(sd / np.sqrt(state.precision), rel=1e-9)
+    assert columns["mean"].to_numpy() == pytest.approx(mean)
+    assert columns["sd"].to_numpy() == pytest.approx(sd)
+    assert list(objects.columns) == ["object", "feature_1", "feature_2", "feature_3"]
+    assert objects.drop(columns="object").to_numpy() == pytest.approx(state.objects)
+
+
+@EVERY_SCALE
+def test_what_the_tables_add_up_to_is_the_data(standardise: bool) -> None:
+    truth = planted_features(120, 8, 2, noise=0.05, seed=3)
+    unit, shift = np.geomspace(0.01, 1000.0, 8), np.linspace(-50.0, 900.0, 8)
+    table = Table.build(shift + unit * truth.table.values, standardise=standardise)
+    split = hold_out_cells(table, 0.1, 0)
+    fab = Fab(Cells.of(split.train), 4)
+    state = fab.init(np.random.default_rng(0))
+    for sweep in range(40):
+        state, _ = fab.sweep(state, np.random.default_rng(sweep))
+    model, posterior = LfmModel(split.train), fab.posterior(state)
+    tables = model.tables(posterior)
+    activations = tables["objects"].drop(columns="object").to_numpy(float)
+    weights = tables["features"][list(table.columns)].to_numpy()
+    made = activations @ weights + tables["columns"]["baseline"].to_numpy()
+    assert np.abs((made - table.values) / unit).mean() < 0.06
+    score = model.score(model.predict(posterior, split.heldout), split.heldout)
+    assert score.explained > 0.95
+    assert score.log_likelihood == pytest.approx(model.train_log_likelihood(posterior), abs=0.3)
+    assert score.log_likelihood > 0.5

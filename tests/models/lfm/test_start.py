@@ -1,0 +1,113 @@
+"""Where FAB begins: principal components, independent ones, and the two sides of each."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from acvb_core.data.synthetic_mixtures import planted_features
+from acvb_core.data.table import Table
+from acvb_core.models.lfm import start
+from acvb_core.models.lfm.cells import Cells
+from acvb_core.models.lfm.start import count_components, independent_start, principal_scores, random_start
+from tests.models.lfm.fab.cases import with_holes
+
+TRUTH = planted_features(300, 20, 4, noise=0.5, share=0.3, seed=2)
+
+
+def cells(missing: float = 0.0) -> Cells:
+    return Cells.of(with_holes(TRUTH.table, missing))
+
+
+def agreement(sides: np.ndarray) -> np.ndarray:
+    """Of each planted feature, the largest correlation of its objects with a side; with its sign."""
+    k = len(sides)
+    return np.corrcoef(sides, TRUTH.activations.T)[:k, k:].max(axis=0)
+
+
+@pytest.mark.parametrize("shape", [(40, 12), (12, 40), (9, 9)])
+def test_scores_are_the_left_singular_vectors(
+    shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = np.random.default_rng(0).normal(size=shape)
+    table = Cells.of(Table.build(x))
+    left = np.linalg.svd(table.values, full_matrices=False)[0]
+    for piece in (16_384, 7):
+        monkeypatch.setattr(start, "_PIECE", piece)
+        scores = principal_scores(table, 3)
+        assert scores.shape == (shape[0], 3)
+        assert np.abs(scores.T @ left[:, :3]) / np.sqrt(shape[0]) == pytest.approx(np.eye(3), abs=1e-8)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_as_many_components_stand_out_as_there_are_features(missing: float) -> None:
+    assert principal_scores(cells(missing)).shape == (300, 4)
+    assert principal_scores(cells(missing), 7).shape == (300, 7)
+
+
+def test_nothing_stands_out_of_noise() -> None:
+    for seed in range(5):
+        for shape in ((200, 20), (60, 60), (30, 100)):
+            x = np.random.default_rng(seed).normal(size=shape)
+            singular = np.linalg.svd(x - x.mean(axis=0), compute_uv=False)
+            assert count_components(singular, shape) == 0
+            assert principal_scores(Cells.of(Table.build(x))).shape[1] == 1
+
+
+def test_missing_cells_are_filled_in_as_the_features_say() -> None:
+    """The components of a table with holes are nearly those of the whole one; those of column means are not."""
+    whole = principal_scores(cells(), 4)
+    found = principal_scores(cells(0.4), 4)
+    simple = cells(0.4)
+    plain = np.linalg.svd(simple.values, full_matrices=False)[0][:, :4]
+    errors = [
+        np.linalg.norm(whole - basis @ np.linalg.lstsq(basis, whole, rcond=None)[0]) / np.linalg.norm(whole)
+        for basis in (found, plain)
+    ]
+    assert errors[0] < 0.35
+    assert errors[0] < 0.8 * errors[1]
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_every_feature_is_a_side_of_an_independent_component(missing: float) -> None:
+    """On the side that has it: the rarer one."""
+    for seed in range(3):
+        sides = independent_start(cells(missing), 0, np.random.default_rng(seed))
+        assert sides.shape == (4, 300)
+        assert ((sides >= 0) & (sides <= 1)).all()
+        assert agreement(sides).min() > (0.55 if missing else 0.95)
+
+
+def test_it_is_drawn_and_the_same_of_the_same_seed() -> None:
+    one, same, other = (independent_start(cells(), 6, np.random.default_rng(seed)) for seed in (1, 1, 2))
+    assert one.shape == (6, 300)
+    assert (one == same).all()
+    assert (one != other).any()
+
+
+def test_a_sample_stands_for_many_objects(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(start, "_SAMPLE", 150)
+    sides = independent_start(cells(), 0, np.random.default_rng(0))
+    assert sides.shape == (4, 300)
+    assert agreement(sides).min() > 0.9
+
+
+@pytest.mark.parametrize(
+    "values",
+    [[[0.0], [1.0]], [[0.0, 1.0, 5.0], [1.0, 0.0, -5.0]], np.repeat([[0.0, 1.0], [1.0, 0.0]], 5, axis=0)],
+    ids=["two cells", "two rows", "identical rows"],
+)
+def test_next_to_nothing_has_a_start(values: np.ndarray) -> None:
+    for k_max in (0, 1, 9):
+        sides = independent_start(Cells.of(Table.build(values)), k_max, np.random.default_rng(0))
+        assert 1 <= len(sides) <= max(k_max, 1)
+        assert np.isfinite(sides).all()
+
+
+def test_random_start_is_uniform() -> None:
+    for k_max, wanted in ((0, 20), (3, 3), (900, 300)):
+        mu = random_start(cells(), k_max, np.random.default_rng(0))
+        assert mu.shape == (wanted, 300)
+        assert 0 <= mu.min() < 0.02
+        assert 0.98 < mu.max() <= 1
+        assert mu.mean() == pytest.approx(0.5, abs=0.05)

@@ -1,0 +1,311 @@
+"""VB for latent features: its bound against enumeration and quadrature, its updates against the bound, recovery."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.integrate import quad
+from scipy.optimize import approx_fprime, linear_sum_assignment, minimize_scalar
+
+from acvb_core.data.synthetic_mixtures import block_images
+from acvb_core.models.lfm.cells import Cells
+from acvb_core.models.lfm.vb.state import VbPrior, VbState, lower_bound
+from acvb_core.models.lfm.vb.steps import expected_errors, flip_gains, update_activations
+from acvb_core.models.lfm.vb.vb import DEAD, WARM, VariationalLfm, live_features, take_features
+from acvb_core.models.lfm.vb.weights import Sums, update_weights, weight_variance
+from tests.oracles import dense_lfm_vb as dense
+
+N, D, K = 4, 3, 2
+MISSING = [False, True]
+
+
+def cells_of(x: np.ndarray) -> Cells:
+    known = ~np.isnan(x)
+    observed = None if known.all() else known.astype(float)
+    return Cells(np.where(known, x, 0.0), observed, known.sum(axis=0).astype(float))
+
+
+def table(missing: bool, seed: int = 0, shape: tuple[int, int] = (N, D)) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    x = (rng.random((shape[0], 2)) < 0.5) @ rng.normal(0, 1.5, (2, shape[1])) + rng.normal(0, 0.5, shape)
+    if missing:
+        x[rng.random(shape) < 0.25] = np.nan
+        x[1] = np.nan  # an object of which nothing is known
+        x[[0, 2], :] = np.where(np.isnan(x[[0, 2], :]), 0.3, x[[0, 2], :])
+        x[0, 0] = np.nan
+    return x
+
+
+def state_of(seed: int, size: int = K) -> VbState:
+    """A state in which no factor is at its best."""
+    rng = np.random.default_rng(seed)
+    return VbState(
+        nu=rng.uniform(0.05, 0.95, (N, size)),
+        tau=rng.uniform(0.5, 4.0, (size, 2)),
+        means=rng.normal(size=(size, D)),
+        variances=rng.uniform(0.1, 1.0, (size, D)),
+        bias=rng.normal(size=D),
+        shape=rng.uniform(1.0, 4.0, D),
+        rate=rng.uniform(0.5, 3.0, D),
+        variance=1.7,
+    )
+
+
+PRIOR = VbPrior(alpha=1.5, size=K, shape=1.3, rate=np.array([0.4, 1.0, 2.0]))
+
+
+def bound(cells: Cells, state: VbState, prior: VbPrior = PRIOR) -> float:
+    sums = Sums.of(cells, state.nu)
+    errors = expected_errors(cells, state.nu, sums, state.means, state.variances, state.bias)
+    return lower_bound(cells, state, prior, errors)
+
+
+def slow_bound(x: np.ndarray, state: VbState, prior: VbPrior) -> float:
+    """E log p - E log q: every z_n is visited, expectations of the rest are integrals."""
+    points, weights = np.polynomial.hermite_e.hermegauss(4)
+    weights = weights / weights.sum()
+    found = 0.0
+    log_pi = [expectation(stats.beta(*tau), math.log) for tau in state.tau]
+    log_rest = [expectation(stats.beta(*tau), math.log1p, -1.0) for tau in state.tau]
+    noise = [stats.gamma(a, scale=1.0 / b) for a, b in zip(state.shape, state.rate, strict=True)]
+    log_precision = [expectation(law, math.log) for law in noise]
+    for n, z in product(range(len(x)), product([0, 1], repeat=state.nu.shape[1])):
+        p = math.prod(nu if one else 1.0 - nu for nu, one in zip(state.nu[n], z, strict=True))
+        value = -math.log(p)
+        for k, one in enumerate(z):
+            value += log_pi[k] if one else log_rest[k]
+        for d in np.flatnonzero(~np.isnan(x[n])):
+            for nodes in product(range(len(points)), repeat=len(z)):
+                w = state.means[:, d] + np.sqrt(state.variances[:, d]) * points[list(nodes)]
+                error = (x[n, d] - state.bias[d] - np.dot(z, w)) ** 2
+                log_density = 0.5 * (log_precision[d] - math.log(2 * math.pi) - noise[d].mean() * error)
+                value += math.prod(weights[list(nodes)]) * log_density
+        found += p * value
+    for mean, variance in zip(state.means.ravel(), state.variances.ravel(), strict=True):
+        law = stats.norm(mean, math.sqrt(variance))
+        found += law.entropy() + law.expect(stats.norm(0, math.sqrt(state.variance)).logpdf)
+    for k, tau in enumerate(state.tau):
+        found += stats.beta(*tau).entropy() + math.log(prior.first) + (prior.first - 1.0) * log_pi[k]
+    for d, law in enumerate(noise):
+        found += law.entropy() + law.expect(stats.gamma(prior.shape, scale=1.0 / prior.rate[d]).logpdf)
+    nobody = quad(lambda p: stats.beta(prior.first, 1.0).pdf(p) * (1.0 - p) ** len(x), 0, 1, limit=200)[0]
+    return float(found + (prior.size - len(state.tau)) * math.log(nobody))
+
+
+def expectation(law: object, function: object, sign: float = 1.0) -> float:
+    """E function(sign x), by the quantiles of the law, which takes the singularities of its density away."""
+    return quad(lambda u: function(sign * law.ppf(u)), 0, 1, limit=200, epsabs=1e-9)[0]
+
+
+@pytest.mark.parametrize("missing", MISSING)
+@pytest.mark.parametrize("died", [0, 2])
+def test_bound_is_the_expectation(missing: bool, died: int) -> None:
+    prior = replace(PRIOR, size=K + died)
+    x, state = table(missing), state_of(3)
+    assert bound(cells_of(x), state, prior) == pytest.approx(slow_bound(x, state, prior), abs=1e-5)
+
+
+@pytest.mark.parametrize("missing", MISSING)
+def test_bound_and_updates_are_those_of_the_reference(missing: bool) -> None:
+    x = table(missing, 21)
+    cells, ours = cells_of(x), state_of(23)
+    method = VariationalLfm(cells, K)
+    prior = replace(PRIOR, rate=np.full(D, 0.8))
+    their_prior = dense.VbPrior((prior.first, 1.0), ours.variance, None, (prior.shape, 0.8))
+
+    def theirs(state: VbState) -> dense.VbState:
+        covariance = np.stack([np.diag(state.variances[:, d]) for d in range(D)])
+        noise = np.column_stack([state.shape, state.rate])
+        return dense.VbState(state.nu, state.tau, state.means, covariance, state.bias, np.zeros(D), noise)
+
+    assert bound(cells, ours, prior) == pytest.approx(dense.vb_bound(x, theirs(ours), their_prior))
+    best = fitted(cells, ours)
+    for k, d in product(range(K), range(D)):
+        mean, variance = dense.weight_update(x, theirs(best), their_prior, k, d)
+        assert (mean, variance) == pytest.approx((best.means[k, d], best.variances[k, d]))
+    assert weight_variance(best.means, best.variances) == pytest.approx(
+        dense.weight_variance_update(theirs(best))
+    )
+    noise = dense.noise_update(x, theirs(best), their_prior)
+    errors = method._errors(best, Sums.of(cells, best.nu), lambda: None)
+    np.testing.assert_allclose(noise[:, 1], 0.8 + 0.5 * errors)
+
+
+@pytest.mark.parametrize("missing", MISSING)
+def test_activations_are_the_best_one_after_the_other(missing: bool) -> None:
+    cells, state = cells_of(table(missing)), state_of(5, 3)
+    found, change = update_activations(
+        cells, state.nu, state.means, state.variances, state.bias, state.precision, state.log_odds
+    )
+    expected = state.nu.copy()
+    for n, k in product(range(N), range(3)):
+
+        def loss(p: float, n: int = n, k: int = k) -> float:
+            nu = expected.copy()
+            nu[n, k] = p
+            return -bound(cells, replace(state, nu=nu))
+
+        expected[n, k] = minimize_scalar(loss, bounds=(0, 1), method="bounded", options={"xatol": 1e-9}).x
+    np.testing.assert_allclose(found, expected, atol=2e-6)
+    assert change == pytest.approx(np.abs(found - state.nu).mean())
+
+
+def fitted(cells: Cells, state: VbState, steps: int = 50, least: float = 0.0) -> VbState:
+    means, variances, bias = update_weights(
+        cells, state.nu, Sums.of(cells, state.nu), state.means, state.bias, state.precision, state.variance,
+        steps=steps, least=least,
+    )  # fmt: skip
+    return replace(state, means=means, variances=variances, bias=bias)
+
+
+@pytest.mark.parametrize("missing", MISSING)
+def test_weights_and_baselines_are_the_best_together(missing: bool) -> None:
+    cells, state = cells_of(table(missing)), state_of(7)
+    best = fitted(cells, state)
+    at = np.concatenate([best.means.ravel(), np.log(best.variances).ravel(), best.bias])
+
+    def value(flat: np.ndarray) -> float:
+        means, logs, bias = np.split(flat, [K * D, 2 * K * D])
+        means, variances = means.reshape(K, D), np.exp(logs).reshape(K, D)
+        return bound(cells, replace(state, means=means, variances=variances, bias=bias))
+
+    assert np.abs(approx_fprime(at, value, 1e-6)).max() < 2e-4
+    rng = np.random.default_rng(0)
+    assert all(value(at + rng.normal(0, 0.05, len(at))) < value(at) for _ in range(20))
+
+
+@pytest.mark.parametrize("missing", MISSING)
+def test_each_step_towards_the_weights_raises_the_bound(missing: bool) -> None:
+    cells, state = cells_of(table(missing)), state_of(9)
+    best = fitted(cells, state)
+    # The variances are the same after any number of steps.
+    start = replace(state, variances=best.variances)
+    bounds = [bound(cells, start)] + [bound(cells, fitted(cells, start, steps)) for steps in range(1, K + 2)]
+    assert (np.diff(bounds) > 0).all()
+    assert bounds[-1] == pytest.approx(bound(cells, best), abs=1e-9)
+
+
+@pytest.mark.parametrize("missing", MISSING)
+def test_shares_noise_and_prior_of_the_weights_are_the_best(missing: bool) -> None:
+    cells, state = cells_of(table(missing)), state_of(11)
+    method = VariationalLfm(cells, K)
+    prior = method.prior
+    sums = Sums.of(cells, state.nu)
+    best = method._with_noise(method._with_priors(state), method._errors(state, sums, lambda: None))
+    assert best.variance == pytest.approx(weight_variance(state.means, state.variances))
+    top = bound(cells, best, prior)
+    for factor in (0.97, 1.03):
+        assert bound(cells, replace(best, variance=factor * best.variance), prior) < top
+        for k, side in product(range(K), range(2)):
+            tau = best.tau.copy()
+            tau[k, side] *= factor
+            assert bound(cells, replace(best, tau=tau), prior) < top
+        for d, name in product(range(D), ("shape", "rate")):
+            changed = getattr(best, name).copy()
+            changed[d] *= factor
+            assert bound(cells, replace(best, **{name: changed}), prior) < top
+
+
+@pytest.mark.parametrize("missing", MISSING)
+def test_what_turning_gains_is_what_the_bound_gains(missing: bool) -> None:
+    cells = cells_of(table(missing))
+    method = VariationalLfm(cells, K)
+    state = method._with_priors(state_of(13))
+    gains = flip_gains(
+        cells, state.nu, Sums.of(cells, state.nu), state.variances, state.precision, method.prior.first
+    )
+    before, expected = bound(cells, state, method.prior), []
+    for k in range(K):
+        nu, means = state.nu.copy(), state.means.copy()
+        nu[:, k], means[k] = 1.0 - nu[:, k], -means[k]
+        turned = replace(state, nu=nu, means=means, bias=state.bias + state.means[k])
+        expected.append(bound(cells, method._with_priors(turned), method.prior) - before)
+    np.testing.assert_allclose(gains, expected, atol=1e-9)
+    after = method._with_priors(method._turned(state, Sums.of(cells, state.nu)))
+    assert bound(cells, after, method.prior) == pytest.approx(before + np.maximum(gains, 0).sum())
+    assert (gains > 0).any()
+
+
+@pytest.mark.parametrize("missing", MISSING)
+def test_feature_that_nobody_has_changes_nothing_when_it_is_dropped(missing: bool) -> None:
+    cells = cells_of(table(missing))
+    method = VariationalLfm(cells, K)
+    nu = state_of(15).nu
+    nu[:, 0] = 0.0
+    state = fitted(cells, method._with_priors(replace(state_of(15), nu=nu)))
+    fewer = take_features(state, live_features(state.nu))
+    assert fewer.means.shape == (1, D)
+    assert bound(cells, fewer, method.prior) == pytest.approx(bound(cells, state, method.prior), abs=1e-9)
+
+
+def test_feature_of_less_than_an_object_lives_until_it_has_next_to_nothing() -> None:
+    nu = np.array([[0.004, 0.01, 0.9], [0.004, 0.02, 0.8]])
+    assert live_features(nu).tolist() == [2, 1]
+    state = replace(state_of(17, 3), nu=nu)
+    fewer = take_features(state, live_features(nu))
+    for name in ("tau", "means", "variances"):
+        np.testing.assert_array_equal(getattr(fewer, name), getattr(state, name)[[2, 1]])
+    np.testing.assert_array_equal(fewer.nu, nu[:, [2, 1]])
+
+
+def course(method: VariationalLfm, n_sweeps: int, seed: int = 0) -> list[VbState]:
+    rng = np.random.default_rng(seed)
+    states = [method.init(rng)]
+    for _ in range(n_sweeps):
+        states.append(method.sweep(states[-1], rng)[0])
+    return states
+
+
+@pytest.mark.parametrize("missing", MISSING)
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_no_sweep_lowers_the_bound(missing: bool, seed: int) -> None:
+    cells = cells_of(table(missing, seed, (40, 8)))
+    states = course(VariationalLfm(cells, 12), WARM + 80, seed)
+    died = -np.diff([state.nu.shape[1] for state in states])
+    assert (np.diff([state.bound for state in states]) > -1e-9 - DEAD * died).all()
+    assert states[-1].nu.shape[1] < 12  # some features died on the way
+    assert states[-1].bound > states[WARM].bound + 1.0
+
+
+def test_known_cells_say_the_same_however_they_are_told() -> None:
+    cells = cells_of(table(False, 4, (30, 6)))
+    told = replace(cells, observed=np.ones_like(cells.values))
+    for one, other in zip(course(VariationalLfm(cells), 40), course(VariationalLfm(told), 40), strict=True):
+        assert one.nu.shape == other.nu.shape
+        assert one.bound == pytest.approx(other.bound, rel=1e-8)
+
+
+def test_column_of_two_values_is_not_taken_for_free_of_noise() -> None:
+    x = table(False, 6, (60, 5))
+    x[:, 0] = np.where(x[:, 1] > 0, 1.0, -1.0)
+    end = course(VariationalLfm(cells_of(x)), 80)[-1]
+    assert math.isfinite(end.bound)
+    assert end.precision[0] < 60.0
+
+
+def test_noise_alone_has_no_features() -> None:
+    method = VariationalLfm(cells_of(np.random.default_rng(0).normal(size=(80, 6))))
+    end = course(method, 150)[-1]
+    assert end.nu.shape == (80, 0)
+    posterior = method.posterior(end)
+    assert posterior["weights"].shape == (0, 6)
+    np.testing.assert_allclose(1.0 / posterior["precision"], 1.0, atol=0.35)
+
+
+def test_blocks_are_found() -> None:
+    found = []
+    for seed in range(5):
+        planted = block_images(400, noise=0.3, seed=seed)
+        end = course(VariationalLfm(Cells.of(planted.table), 8), 60, seed)[-1]
+        often = end.nu.mean(axis=0) > 0.1
+        weights = end.means[often] * planted.table.scale.sd
+        # A feature and its opposite, with another baseline, say the same.
+        gaps = [np.abs(weights[:, None] - sign * planted.weights).max(axis=2) for sign in (1.0, -1.0)]
+        gap = np.minimum(*gaps)
+        found.append(gap.shape == (4, 4) and gap[linear_sum_assignment(gap)].max() < 0.15)
+    assert sum(found) >= 4

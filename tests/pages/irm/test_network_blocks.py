@@ -1,0 +1,259 @@
+"""The Blocks page of a network: matrix and graphs, known labels, link prediction, files."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from acvb_core.data.relation import Network, Relation
+from acvb_core.engine.result import Result
+from acvb_core.models.irm.figures.arrangement import arrange_result
+from pages.ui.irm import block_links
+from pages.ui.irm.block_clusters import cluster_table
+from pages.ui.irm.block_files import offers
+from pages.ui.irm.block_links import ends
+from pages.ui.shared.workspace import Workspace
+from tests.pages.irm.networks import HOUSES, NAMES, PAIRS, fitted, friends, in_use, stored
+from tests.pages.session import WORKSPACE, Open, texts
+
+
+@pytest.fixture(scope="module")
+def found() -> Result:
+    return fitted(friends())
+
+
+@pytest.fixture(scope="module")
+def labelled() -> Result:
+    return fitted(friends(known=True), "vb")
+
+
+def opened(open_app: Open, *results: Result) -> AppTest:
+    stored(*results)
+    app = open_app("blocks")
+    assert not app.exception
+    return app
+
+
+def frame(app: AppTest, column: str) -> pd.DataFrame:
+    """The table that has a column of this name."""
+    return next(shown.value for shown in app.dataframe if column in shown.value)
+
+
+def switch(app: AppTest, key: str, value: str) -> AppTest:
+    next(group for group in app.get("button_group") if group.key == key).set_value(value)
+    app.run()
+    assert not app.exception
+    return app
+
+
+def charts(app: AppTest) -> list[str]:
+    return [chart.proto.id for chart in app.get("plotly_chart")]
+
+
+def drawn(app: AppTest, key: str) -> bool:
+    return any(key in name for name in charts(app))
+
+
+def test_before_any_run_it_says_what_to_do(open_app: Open) -> None:
+    in_use(friends())
+    app = open_app("blocks")
+    assert not app.exception
+    assert "sorts your nodes into clusters" in texts(app)
+    assert app.button(key="sample_network").label == "Find the groups of a network"
+
+
+def test_the_matrix_comes_first_and_everything_speaks_of_nodes(open_app: Open, found: Result) -> None:
+    app = opened(open_app, found)
+    said = texts(app)
+    assert "friends · 8 nodes · 13 links · undirected · 2 clusters" in said
+    assert drawn(app, "blocks_sorted")
+    assert not drawn(app, "network_chart")
+    assert not drawn(app, "blocks_sizes_cols")
+    assert "8 of 8 nodes" in said
+    labels = [button.label for button in app.get("download_button")]
+    assert not any("ow clusters" in label or "olumn" in label for label in labels)
+    assert "member_domain" not in [group.key for group in app.get("button_group")]
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_groups_and_nodes_are_drawn_and_a_cluster_can_be_highlighted(open_app: Open, directed: bool) -> None:
+    result = fitted(friends(directed=directed))
+    app = opened(open_app, result)
+    switch(app, "blocks_view", "network")
+    assert drawn(app, "network_chart_groups")
+    assert not drawn(app, "blocks_sorted")
+    n_clusters = result.posterior.n_clusters()["rows"]
+    app.selectbox(key=f"network_highlight_{n_clusters}").select(n_clusters).run()
+    assert not app.exception
+    switch(app, "network_shown", "nodes")
+    assert drawn(app, "network_chart_nodes")
+    assert not drawn(app, "network_chart_groups")
+
+
+def test_a_network_of_too_many_nodes_is_not_drawn_one_by_one(open_app: Open) -> None:
+    n = 1200
+    ring = np.zeros((n, n), dtype=bool)
+    ring[np.arange(n), (np.arange(n) + 1) % n] = True
+    large = Relation.build(ring, name="ring", network=Network(directed=False))
+    app = opened(open_app, fitted(large, "vb", max_sweeps=2, init="random"))
+    switch(app, "blocks_view", "network")
+    assert drawn(app, "network_chart_groups")
+    switch(app, "network_shown", "nodes")
+    assert not drawn(app, "network_chart_nodes")
+    assert "1,200 objects" in " ".join(str(element.value) for element in app.info)
+    assert not any(button.label == "Nodes, interactive" for button in app.get("download_button"))
+
+
+def test_two_clusterings_of_a_network_have_no_graph(open_app: Open) -> None:
+    app = opened(open_app, fitted(friends(known=True), "vb", "irm", k_cols=4))
+    assert "blocks_view" not in [group.key for group in app.get("button_group")]
+    assert drawn(app, "blocks_sizes_cols")
+    assert "two clusterings" in app.selectbox(key="blocks_run").options[0]
+    assert len(frame(app, "ari")) == 1
+    switch(app, "label_domain", "cols")
+    assert frame(app, "probability").shape[0] > 0
+
+
+def test_clusters_are_told_one_by_one(found: Result) -> None:
+    table = cluster_table(found, arrange_result(found))
+    assert table["cluster"].tolist() == [1, 2]
+    assert table["nodes"].tolist() == [4, 4]
+    assert table["most_linked_to"].tolist() == [2, 1]
+    assert (table["inside"] > 0.7).all()
+    assert (table["to_it"] < 0.3).all()
+    members = [set(names.split(", ")) for names in table["names"]]
+    assert {frozenset(names) for names in members} == {frozenset(NAMES[:4]), frozenset(NAMES[4:])}
+
+
+def test_one_cluster_has_no_other() -> None:
+    alone = fitted(friends(), "vb", k_rows=1, split=False)
+    table = cluster_table(alone, arrange_result(alone))
+    assert table["most_linked_to"].isna().all()
+
+
+def test_known_labels_are_held_against_the_clusters(open_app: Open, labelled: Result) -> None:
+    app = opened(open_app, labelled)
+    line = frame(app, "ari").iloc[0]
+    assert (line["attribute"], line["known"]) == ("house", 8)
+    assert line["ari"] == pytest.approx(1.0)
+    assert drawn(app, "label_chart")
+    assert "Agreement with known labels" in [button.label for button in app.get("download_button")]
+
+
+def test_labels_can_be_brought_for_the_data_in_use(open_app: Open, found: Result) -> None:
+    in_use(friends())
+    app = opened(open_app, found)
+    assert "Nothing is known of the nodes beforehand" in texts(app)
+    app.file_uploader(key="blocks_labels").upload("houses.csv", HOUSES).run()
+    assert not app.exception
+    assert frame(app, "ari")["ari"].tolist() == pytest.approx([1.0])
+    dataset = Workspace(WORKSPACE).dataset
+    assert dataset is not None
+    assert set(dataset.data.attributes) == {"house"}
+
+
+def test_labels_can_be_brought_for_data_that_are_not_in_use(open_app: Open, found: Result) -> None:
+    app = opened(open_app, found)
+    app.file_uploader(key="blocks_labels").upload("houses.csv", HOUSES).run()
+    assert not app.exception
+    assert frame(app, "ari")["ari"].tolist() == pytest.approx([1.0])
+    assert Workspace(WORKSPACE).dataset is None
+
+
+def test_labels_of_nobody_are_refused_in_words(open_app: Open, found: Result) -> None:
+    app = opened(open_app, found)
+    app.file_uploader(key="blocks_labels").upload("no.csv", b"name,house\nZoe,west\n").run()
+    assert not app.exception
+    assert "This file cannot be read so" in texts(app)
+
+
+def test_links_that_stand_out_are_listed(open_app: Open, found: Result) -> None:
+    app = opened(open_app, found)
+    likely, surprising = (shown.value for shown in app.dataframe if "block_probability" in shown.value)
+    pairs = {frozenset(pair) for pair in PAIRS}
+    assert not any(frozenset(pair) in pairs for pair in zip(likely["row"], likely["column"], strict=True))
+    assert len(likely) == 28 - 13
+    assert set(surprising.iloc[0][["row", "column"]]) == {"Dan", "Eve"}
+    app.number_input(key="link_number").set_value(3).run()
+    assert [len(shown.value) for shown in app.dataframe if "block_probability" in shown.value] == [3, 3]
+    assert "3 pairs as CSV" in [button.label for button in app.get("download_button")]
+    assert "link_among" not in [group.key for group in app.get("button_group")]
+
+
+def test_very_many_pairs_are_looked_at_when_asked_for(
+    open_app: Open, found: Result, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(block_links, "QUICK", 63)
+    app = opened(open_app, found)
+    assert "There are 64 pairs to look at" in texts(app)
+    assert sum("block_probability" in shown.value for shown in app.dataframe) == 1
+    app.button(key="link_look").click().run()
+    assert not app.exception
+    assert sum("block_probability" in shown.value for shown in app.dataframe) == 2
+
+
+def test_unknown_pairs_can_be_looked_at_too(open_app: Open) -> None:
+    ones = np.array([[int((a, b) in PAIRS or (b, a) in PAIRS) for b in NAMES] for a in NAMES])
+    missing = np.zeros_like(ones)
+    for a, b in ((0, 1), (0, 5)):
+        ones[a, b] = ones[b, a] = 0
+        missing[a, b] = missing[b, a] = 1
+    relation = Relation.build(ones, missing, row_labels=NAMES, network=Network(directed=False))
+    assert relation.n_unknown == 2
+    app = opened(open_app, fitted(relation, "vb"))
+    switch(app, "link_among", "missing")
+    likely = next(shown.value for shown in app.dataframe if "block_probability" in shown.value)
+    assert [set(pair) for pair in zip(likely["row"], likely["column"], strict=True)] == [
+        {"Ann", "Bob"},
+        {"Ann", "Fay"},
+    ]
+
+
+def test_a_network_without_gaps_says_so(open_app: Open) -> None:
+    full = Relation.build(1 - np.eye(5), name="full", network=Network(directed=False))
+    app = opened(open_app, fitted(full, "vb"))
+    assert "every pair is linked" in texts(app)
+
+
+def test_a_network_without_links_says_so(open_app: Open) -> None:
+    empty = Relation.build(np.zeros((5, 5)), name="empty", network=Network())
+    app = opened(open_app, fitted(empty, "vb"))
+    assert "There is no link in these data" in texts(app)
+    switch(app, "blocks_view", "network")
+
+
+def test_ends_of_a_link_have_names() -> None:
+    assert ends(friends()) == ("Node", "Other node")
+    assert ends(friends(directed=True)) == ("From", "To")
+    assert ends(Relation.build([[1, 0]])) == ("Row object", "Column object")
+
+
+def test_every_file_can_be_made(labelled: Result) -> None:
+    made = {
+        offer.end: offer.make() for offer in offers(("x", 1, ""), labelled, arrange_result(labelled), None)
+    }
+    nodes = pd.read_csv(io.StringIO(str(made["nodes.csv"])))
+    assert nodes["known_house"].tolist() == ["west"] * 4 + ["east"] * 4
+    assert len(pd.read_csv(io.StringIO(str(made["clusters.csv"])))) == 2
+    assert len(pd.read_csv(io.StringIO(str(made["agreement.csv"])))) == 1
+    for end in ("groups.html", "nodes.html", "matrix.html"):
+        assert "<html" in str(made[end])[:200]
+    assert bytes(made["matrix.png"])[:4] == b"\x89PNG"  # type: ignore[arg-type]
+
+
+def test_names_never_become_markup(open_app: Open) -> None:
+    name = "![x](http://example.org/x.png) <script>alert(1)</script>"
+    relation = Relation.build(
+        [[0, 1, 1], [1, 0, 1], [1, 1, 0]], row_labels=[name, "b", "=1+1"], row_kind=name, name=name,
+        network=Network(directed=False), attributes={name: [name, "x", ""]},
+    )  # fmt: skip
+    app = opened(open_app, fitted(relation, "vb"))
+    for view in ("matrix", "network"):
+        switch(app, "blocks_view", view)
+        shown = [*app.markdown, *app.caption, *app.subheader, *app.title, *app.get("html")]
+        assert not any("example.org" in str(element.value) for element in shown)
+        assert not any("<script>alert" in element.proto.spec for element in app.get("plotly_chart"))

@@ -1,0 +1,186 @@
+"""The Data page and networks: what is recognised and why, other readings of a file, known labels."""
+
+from __future__ import annotations
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from acvb_core.data.relation import Relation
+from acvb_core.data.samples import SAMPLES
+from pages.ui.shared.workspace import Workspace
+from tests.pages.irm.networks import FRIENDS, GRAPHML, HOUSES, NAMES, PAIRS, friends
+from tests.pages.session import WORKSPACE, Open, press, texts
+
+OUTINGS = b"person,event\nAnn,Fair\nBob,Fair\nBob,Ball\nCyd,Ball\n"
+
+
+def upload(app: AppTest, name: str, content: bytes) -> AppTest:
+    app.segmented_control(key="source").set_value("Upload").run()
+    app.file_uploader(key="upload").upload(name, content).run()
+    return press(app, "load")
+
+
+def choose(app: AppTest, label: str, value: object) -> AppTest:
+    next(box for box in app.selectbox if box.label == label).select(value).run()
+    assert not app.exception
+    return app
+
+
+def labels(app: AppTest) -> list[str]:
+    return [str(box.label) for box in app.selectbox]
+
+
+def data() -> Relation:
+    dataset = Workspace(WORKSPACE).dataset
+    assert dataset is not None
+    assert isinstance(dataset.data, Relation)
+    return dataset.data
+
+
+def figures(app: AppTest) -> dict[str, str]:
+    return {str(metric.label): str(metric.value) for metric in app.metric}
+
+
+def test_before_a_file_is_read_nothing_is_said_of_its_sides(open_app: Open) -> None:
+    app = open_app("data")
+    app.segmented_control(key="source").set_value("Upload").run()
+    app.file_uploader(key="upload").upload("friends.csv", FRIENDS).run()
+    assert "The two sides" in labels(app)
+    assert "Links are" not in labels(app)
+    assert "Recognised" not in texts(app)
+
+
+def test_what_is_recognised_is_said_with_the_reason(open_app: Open) -> None:
+    app = upload(open_app("data"), "friends.csv", FRIENDS)
+    said = texts(app)
+    assert (
+        "Recognised. The two sides are the same objects: the columns are named as those of a network" in said
+    )
+    assert "Recognised. The network is directed" in said
+    assert "self-links do not count" in said
+    assert data().network is not None
+    assert data().network.directed
+    assert figures(app) == {"Nodes": "8", "Links": "13", "Density": "23.2 %", "Components": "1"}
+    assert "Directed, without self-links" in said
+
+
+def test_another_reading_is_taken_at_once_and_the_guess_can_be_taken_again(open_app: Open) -> None:
+    app = upload(open_app("data"), "friends.csv", FRIENDS)
+    choose(app, "Links are", False)
+    assert data().network is not None
+    assert not data().network.directed
+    assert figures(app)["Density"] == "46.4 %"
+    choose(app, "Links to oneself", True)
+    assert data().network.self_links
+    choose(app, "The two sides", "two")
+    assert data().network is None
+    assert figures(app)["Rows"] == "7"
+    assert "Links are" not in labels(app)
+    # Why it was taken for a network is still told, and the other choices come back.
+    assert "Recognised. The two sides are the same objects" in texts(app)
+    choose(app, "The two sides", "auto")
+    assert data().network is not None
+    assert not data().network.directed
+    choose(app, "Links are", "auto")
+    choose(app, "Links to oneself", "auto")
+    assert data().network.directed
+    assert not data().network.self_links
+
+
+def test_two_kinds_of_objects_stay_two_and_can_be_made_one(open_app: Open) -> None:
+    app = upload(open_app("data"), "outings.csv", OUTINGS)
+    assert data().network is None
+    assert "no name occurs on both" in texts(app)
+    assert "Links are" not in labels(app)
+    choose(app, "The two sides", "one")
+    assert data().shape == (5, 5)
+    assert "Links are" in labels(app)
+
+
+def test_a_reading_that_cannot_be_is_refused_and_the_data_stay(open_app: Open) -> None:
+    app = upload(open_app("data"), "table.csv", b"1,0,1,0,1\n0,1,0,1,0\n1,1,1,0,0\n")
+    before = data().fingerprint
+    choose(app, "The two sides", "one")
+    assert "This file cannot be read so" in texts(app)
+    assert "3 x 5" in texts(app)
+    assert data().fingerprint == before
+    choose(app, "The two sides", "auto")
+    assert "This file cannot be read so" not in texts(app)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "badge"),
+    [
+        ("friends.graphml", GRAPHML, "GraphML"),
+        (
+            "friends.gml",
+            ("graph [\n" + "".join(f'node [ id {i} label "{name}" ]\n' for i, name in enumerate(NAMES))
+             + "".join(f"edge [ source {NAMES.index(a)} target {NAMES.index(b)} ]\n" for a, b in PAIRS)
+             + "]\n").encode(),
+            "GML",
+        ),
+        (
+            "friends.net",
+            ("*Vertices 8\n" + "".join(f'{i + 1} "{name}"\n' for i, name in enumerate(NAMES)) + "*Edges\n"
+             + "".join(f"{NAMES.index(a) + 1} {NAMES.index(b) + 1}\n" for a, b in PAIRS)).encode(),
+            "Pajek",
+        ),
+    ],
+)  # fmt: skip
+def test_graph_files_are_networks(open_app: Open, name: str, content: bytes, badge: str) -> None:
+    app = open_app("data")
+    app.segmented_control(key="source").set_value("Upload").run()
+    app.file_uploader(key="upload").upload(name, content).run()
+    assert badge in texts(app)
+    press(app, "load")
+    assert data().network is not None
+    assert not data().network.directed
+    assert sorted(data().row_labels) == NAMES
+    assert data().n_links == len(PAIRS)
+
+
+def test_attributes_of_a_graph_file_are_known_labels(open_app: Open) -> None:
+    app = upload(open_app("data"), "friends.graphml", GRAPHML)
+    table = next(frame.value for frame in app.dataframe if "Attribute" in frame.value)
+    assert table.to_dict("records") == [
+        {"Attribute": "house", "Objects with a label": 8, "Labels": 2, "First labels": "west, east"}
+    ]
+
+
+def test_labels_can_be_brought_and_outlive_another_reading(open_app: Open) -> None:
+    app = upload(open_app("data"), "friends.csv", FRIENDS)
+    app.file_uploader(key="data_labels").upload("houses.csv", HOUSES).run()
+    assert not app.exception
+    assert data().attributes["house"][data().row_labels.tolist().index("Hal")] == "east"
+    assert "8 of 8 objects have labels: house" in texts(app)
+    app.switch_page("pages/guide.py").run()
+    app.switch_page("pages/data.py").run()  # the file of labels is no longer at hand
+    choose(app, "Links are", False)
+    assert not data().network.directed
+    assert data().attributes["house"][data().row_labels.tolist().index("Hal")] == "east"
+
+
+def test_labels_of_nobody_are_refused_in_words(open_app: Open) -> None:
+    app = upload(open_app("data"), "friends.csv", FRIENDS)
+    app.file_uploader(key="data_labels").upload("no.csv", b"name,house\nZoe,west\n").run()
+    assert not app.exception
+    assert "This file cannot be read so" in texts(app)
+    place = next(frame.value for frame in app.dataframe if "Found" in frame.value)
+    assert place["Found"].tolist() == ["Zoe"]
+    assert not data().attributes
+
+
+@pytest.mark.parametrize("sample", [name for name, sample in SAMPLES.items() if sample.model == "network"])
+def test_every_sample_network_is_shown(open_app: Open, sample: str) -> None:
+    app = open_app("data")
+    app.selectbox(key="sample").select(sample).run()
+    press(app, "use_sample")
+    assert figures(app)["Nodes"] == f"{data().shape[0]:,}"
+    assert figures(app)["Links"] == f"{data().n_links:,}"
+    assert "Rows" not in figures(app)
+    assert "pairs hidden from each new run" in texts(app)
+
+
+def test_pairs_of_an_undirected_network_are_counted_once() -> None:
+    assert friends().n_known == 28
+    assert friends(directed=True).n_known == 56

@@ -1,0 +1,163 @@
+"""Runs on networks: one clustering or two, on the Run page, the Compare page, the home page and in the Guide."""
+
+from __future__ import annotations
+
+import pandas as pd
+from streamlit.testing.v1 import AppTest
+
+from acvb_core.data.relation import Network, Relation
+from acvb_core.engine.result import Result
+from acvb_core.registry import methods_of
+from acvb_core.views.comparison_table import clusters_of, comparison_table
+from pages.ui.shared import format as say
+from pages.ui.shared import services
+from pages.ui.shared.model_pages import pages_of_model
+from tests.pages.irm.networks import fitted, friends, in_use, stored
+from tests.pages.session import WORKSPACE, Open, jobs_of, keys, press, texts, until
+
+
+def run_page(open_app: Open, *, directed: bool = False) -> AppTest:
+    in_use(friends(directed=directed))
+    return open_app("run")
+
+
+def sizes(app: AppTest) -> list[str]:
+    """Keys of the fields that ask for numbers of clusters."""
+    return [
+        str(field.key)
+        for field in app.number_input
+        if "_k_rows_" in str(field.key) or "_k_cols_" in str(field.key)
+    ]
+
+
+def finish(app: AppTest) -> AppTest:
+    until(app, lambda: not any(job.inspect().status.active for job in jobs_of(app)))
+    return app.run()
+
+
+def test_the_form_offers_one_clustering_first_and_has_one_size(open_app: Open) -> None:
+    app = run_page(open_app)
+    assert app.segmented_control(key="model").options == [
+        pages_of_model("network").way,
+        pages_of_model("irm").way,
+    ]
+    assert app.segmented_control(key="model").value == "network"
+    assert app.pills(key="methods_network").options == [row.label for row in methods_of("network")]
+    assert len(sizes(app)) == 1
+    assert "row" not in " ".join(field.label for field in app.number_input).lower()
+
+
+def test_a_relation_is_asked_nothing(with_sample: AppTest) -> None:
+    assert "model" not in [control.key for control in with_sample.segmented_control]
+
+
+def test_runs_of_both_ways_hold_out_the_same_pairs(open_app: Open) -> None:
+    app = run_page(open_app)
+    app.pills(key="methods_network").set_value(["cvb0"]).run()
+    press(app, "start")
+    app.segmented_control(key="model").set_value("irm").run()
+    assert len(sizes(app)) == 2
+    app.pills(key="methods_irm").set_value(["cvb0"]).run()
+    press(app, "start")
+    one, two = jobs_of(app)
+    assert (one.problem.settings.model, two.problem.settings.model) == ("network", "irm")
+    assert one.problem.heldout.rows.tolist() == two.problem.heldout.rows.tolist()
+    assert one.problem.heldout.columns.tolist() == two.problem.heldout.columns.tolist()
+    said = texts(finish(app))
+    assert said.count(">two clusterings<") == said.count(">one clustering<") == 1
+    assert list(say.run_labels([one, two]).values()) == ["CVB0", "CVB0 · two clusterings"]
+    assert [link.proto.label for link in app.get("page_link")].count("See the blocks") == 1
+
+
+def both(**settings: object) -> list[Result]:
+    network = friends()
+    return [
+        fitted(network, "cvb0", heldout=0.2, **settings),
+        fitted(network, "vb", heldout=0.2, **settings),
+        fitted(network, "cvb0", "irm", heldout=0.2, k_cols=4, **settings),
+    ]
+
+
+def test_one_clustering_and_two_are_compared(open_app: Open) -> None:
+    results = both()
+    stored(*results)
+    app = open_app("compare")
+    assert not app.exception
+    table: pd.DataFrame = app.dataframe[0].value
+    assert table.index.tolist() == ["CVB0", "VB", "CVB0 · two clusterings"]
+    assert table["AUC"].notna().all()
+    assert "held-out scores are of the same pairs" in texts(app)
+    # One clustering stands on both sides: it can be held against either of the two.
+    for group in app.get("button_group"):
+        if group.key == "compare_domain":
+            group.set_value("cols")
+    app.run()
+    assert not app.exception
+
+
+def test_among_models_only_what_says_the_same_is_marked_as_best() -> None:
+    mixed = comparison_table(both(), ["a", "b", "c"])
+    assert not mixed.best["Lower bound"].any()
+    assert not mixed.best["Pseudo-LOO"].any()
+    assert mixed.best["Held-out log lik."].any()
+    assert "Clusters (rows)" in mixed.frame
+    alone = comparison_table(both()[:2], ["a", "b"])
+    assert alone.best["Lower bound"].any()
+    assert "Clusters" in alone.frame
+    assert "Column clusters" not in alone.frame
+
+
+def test_one_clustering_stands_on_both_sides() -> None:
+    # The first eight write to the five in the middle: who writes alike is not who is written to alike.
+    links = [[int(i < 8 <= j < 13) for j in range(20)] for i in range(20)]
+    network = Relation.build(links, name="letters", network=Network(directed=True))
+    one, two = fitted(network, "vb"), fitted(network, "vb", "irm", k_cols=4)
+    assert clusters_of(one, "cols").tolist() == one.labels("rows").tolist()
+    assert clusters_of(two, "cols").tolist() == two.labels("cols").tolist()
+    assert two.labels("cols").tolist() != two.labels("rows").tolist()
+
+
+def test_runs_with_one_clustering_alone_speak_of_nodes(open_app: Open) -> None:
+    stored(*both()[:2])
+    app = open_app("compare")
+    assert not app.exception
+    assert "Where the nodes go" in [element.value for element in app.subheader]
+    assert "compare_domain" not in [group.key for group in app.get("button_group")]
+
+
+def test_the_sample_network_runs_at_one_press(open_app: Open) -> None:
+    app = press(open_app(), "sample_network")
+    assert app.title[0].value == "Run"
+    assert {job.problem.settings.model for job in jobs_of(app)} == {"network"}
+    finish(app)
+    app.switch_page("pages/home.py").run()
+    found = app.dataframe[0].value["Found"]
+    assert all(text.endswith(("cluster", "clusters")) and "×" not in text for text in found)
+
+
+def test_the_guide_opens_at_networks(open_app: Open) -> None:
+    in_use(friends())
+    app = open_app("guide")
+    assert app.segmented_control(key="guide_model").value == "network"
+    said = texts(app)
+    for heading in ("One clustering, or two?", "Directed, undirected, self-links", "Merges and splits"):
+        assert heading in said
+    for rest in ("Row and column", "an object's", "entries set aside"):
+        assert rest not in said
+
+
+def test_a_network_whose_only_pair_is_held_out_cannot_be_started(open_app: Open) -> None:
+    pair = Relation.build([[0, 1], [1, 0]], name="pair", network=Network(directed=False))
+    services.store().save_dataset(WORKSPACE, pair, [], {"name": "pair", "heldout": 0.9, "heldout_seed": 0})
+    app = open_app("run")
+    assert "there is no pair to learn from" in texts(app)
+    assert "start" not in keys(app)
+
+
+def test_a_tiny_skill_is_no_power_of_ten() -> None:
+    assert [say.skill(share) for share in (1.96e-7, -1e-6, 0.3114, -0.02)] == [
+        "0.0 %",
+        "0.0 %",
+        "31.1 %",
+        "-2.0 %",
+    ]

@@ -1,0 +1,287 @@
+"""The Features page: what it shows of a run on a table, and what it says before there is one."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from acvb_core.data.samples import load_sample
+from acvb_core.engine.fitting import fit
+from acvb_core.engine.result import Result
+from acvb_core.models.lfm import answer
+from pages.ui.lfm.feature_detail import carrier_frame, feature_frame, weights_figure
+from pages.ui.lfm.feature_files import everything, offers
+from pages.ui.lfm.feature_parts import in_order, steps_frame
+from pages.ui.lfm.feature_view import FeatureView
+from pages.ui.shared import services
+from tests.pages.lfm.tables import EVIL, N, fitted, opened, part, pictures, small_table
+from tests.pages.session import WORKSPACE, Open, press, texts
+
+
+def view(result: Result) -> FeatureView:
+    return FeatureView(result.posterior, result.problem.data, result.problem.train, "run", result)
+
+
+def without_features() -> Result:
+    """A run that ended without any."""
+    found = fitted()
+    posterior = found.snapshot.posterior
+    arrays = dict(posterior.arrays)
+    arrays |= {"objects": arrays["objects"][:, :0], "weights": arrays["weights"][:0], "pi": arrays["pi"][:0]}
+    snapshot = replace(
+        found.snapshot, posterior=replace(posterior, arrays=arrays), effective_k={"features": 0}
+    )
+    return replace(found, snapshot=snapshot)
+
+
+def frames(app: AppTest, *columns: str) -> pd.DataFrame:
+    """The table that has these columns."""
+    return next(frame.value for frame in app.dataframe if {*columns} <= set(frame.value.columns))
+
+
+def figure(app: AppTest, said: str) -> dict[str, Any]:
+    """The figure that says something."""
+    return next(json.loads(one.proto.spec) for one in app.get("plotly_chart") if said in one.proto.spec)
+
+
+def test_before_any_run_it_says_what_to_do(open_app: Open) -> None:
+    app = opened(open_app)
+    assert app.subheader[0].value == "No features yet"
+    assert "Choose a table first" in texts(app)
+    assert app.button(key="sample_features")
+
+
+def test_a_table_without_a_run(open_app: Open) -> None:
+    services.store().save_dataset(WORKSPACE, small_table(), [], {"name": "small"})
+    assert "Start a run" in texts(opened(open_app))
+
+
+def test_runs_on_other_data_are_on_other_pages(open_app: Open) -> None:
+    relation = load_sample("southern_women").relation
+    services.store().save_dataset(WORKSPACE, relation, [], {"name": "women"})
+    app = opened(open_app, fit(relation, "vb", max_sweeps=5))
+    assert app.subheader[0].value == "No features yet"
+    assert "no table of numbers" in texts(app)
+
+
+@pytest.mark.parametrize("page", ["blocks", "topics", "how_many"])
+def test_other_pages_lead_from_a_table_to_its_features(open_app: Open, page: str) -> None:
+    services.store().save_dataset(WORKSPACE, small_table(), [], {"name": "small"})
+    app = opened(open_app, fitted(), page=page)
+    assert "features" in texts(app)
+    assert "cluster" not in texts(app).replace("into clusters", "")
+    assert not list(app.get("plotly_chart"))
+
+
+def test_a_run_is_shown(open_app: Open) -> None:
+    found = fitted()
+    k = found.posterior["weights"].shape[0]
+    assert k == 2  # what was planted
+    app = opened(open_app, found)
+    said = texts(app)
+    assert f"small · {N} rows × 6 columns · 4 missing cells · {k} features" in said
+    listed = frames(app, "feature", "share", "objects")
+    assert listed["feature"].tolist() == [1, 2]
+    np.testing.assert_allclose(listed["objects"], found.posterior["objects"].sum(axis=0))
+    np.testing.assert_allclose(listed["share"], found.posterior["objects"].mean(axis=0))
+    assert len(app.get("download_button")) == 6
+    assert "acvb_core.fit(" in app.code[0].value
+    assert EVIL not in "".join(str(element.value) for element in [*app.markdown, *app.caption])
+
+
+def test_strongest_columns_are_in_their_units() -> None:
+    shown = view(fitted())
+    weights = shown.result.features.iloc[:, 3:].to_numpy()
+    np.testing.assert_allclose(shown.own_weights, weights)
+    sd = shown.fitted.scale.sd
+    for k in (1, 2):
+        first = int(np.argmax(np.abs(weights[k - 1] / sd)))
+        name, _, number = shown.strongest(k, 1)[0].rpartition(" ")
+        assert name == shown.data.columns[first]
+        assert float(number.replace(",", "")) == pytest.approx(weights[k - 1, first], rel=0.01)
+        _, _, in_sd = shown.strongest(k, 1, own=False)[0].rpartition(" ")
+        assert float(in_sd) == pytest.approx(weights[k - 1, first] / sd[first], rel=0.01)
+
+
+def test_another_feature_is_chosen(open_app: Open) -> None:
+    app = opened(open_app, fitted())
+    app.selectbox(key="features_feature").set_value(2).run()
+    assert not app.exception
+    assert "Feature 2" in texts(app)
+    press(app, "feature_step_1")
+    assert app.selectbox(key="features_feature").value == 1
+
+
+def test_units_are_switched(open_app: Open) -> None:
+    app = opened(open_app, fitted())
+    shown = view(fitted())
+    assert frames(app, "feature", "share")["columns"][0] == ", ".join(shown.strongest(1))
+    app.segmented_control(key="features_units").set_value("sd").run()
+    assert frames(app, "feature", "share")["columns"][0] == ", ".join(shown.strongest(1, own=False))
+
+
+def test_who_has_a_feature() -> None:
+    shown = view(fitted())
+    listed = carrier_frame(shown, 1)
+    probability = shown.objects[:, 0]
+    assert listed["probability"].min() >= np.sort(probability)[::-1][len(listed) - 1] - 0.01
+    by_name = dict(zip(shown.data.rows, probability, strict=True))
+    assert [by_name[name] for name in listed["object"]] == listed["probability"].tolist()
+    assert set(listed.columns) == {"object", "probability", "strength", "group"}
+
+
+@pytest.mark.parametrize("having", [True, False])
+def test_strength_is_the_multiple_that_fits_best(having: bool) -> None:
+    shown = view(fitted())
+    posterior = shown.result.posterior
+    n = int(np.flatnonzero((shown.objects[:, 0] > 0.5) == having)[0])
+    x = shown.fitted.scale.apply(shown.data.values)[n]
+    z = posterior["objects"][n].copy()
+    precision = posterior["precision"]
+
+    def left(multiple: float) -> float:
+        z[0] = multiple
+        known = ~np.isnan(x)
+        miss = (x - z @ posterior["weights"] - posterior["bias"])[known]
+        return float((miss**2 * precision[known]).sum())
+
+    strength = shown.strength(1)
+    assert strength is not None
+    best = strength[n]
+    assert left(best) < min(left(best - 0.01), left(best + 0.01))
+
+
+def test_weights_of_next_to_nothing_are_nothing() -> None:
+    found = fitted()
+    posterior = found.snapshot.posterior
+    weights = posterior.arrays["weights"].copy()
+    weights[0] *= 1e-17
+    arrays = dict(posterior.arrays) | {"weights": weights}
+    shown = view(
+        replace(found, snapshot=replace(found.snapshot, posterior=replace(posterior, arrays=arrays)))
+    )
+    assert not shown.weights[0].any()
+    assert np.array_equal(shown.weights[1:], weights[1:])
+    strength = shown.strength(1)
+    assert strength is not None
+    assert np.isnan(strength).all()
+    assert weights_figure(shown, 1, "table")["layout"]["xaxis"]["range"] == [-1, 1]
+
+
+def test_groups_are_told_by_their_share() -> None:
+    shown = view(fitted())
+    groups = shown.group_shares(1).set_index("group")
+    labels = shown.data.labels
+    assert labels is not None
+    assert set(groups.index) == {"both", "other"}  # the one that is not known is in none
+    for name in groups.index:
+        assert groups.loc[name, "share"] == pytest.approx(shown.objects[labels == name, 0].mean())
+        assert groups.loc[name, "objects"] == (labels == name).sum()
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("All features", "Weights of 2 features"), ("Course of the run", "Features over the sweeps")],
+)
+def test_parts(open_app: Open, name: str, said: str) -> None:
+    assert figure(part(opened(open_app, fitted()), name), said)["data"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "told"),
+    [(["1960", "1961", "1975"], True), (["1960", "1959"], False), (["1", "b"], False), (["7"], False)],
+)
+def test_columns_in_an_order_of_their_own_keep_it(columns: list[str], told: bool) -> None:
+    assert in_order(columns) is told
+
+
+def test_all_objects_and_their_combinations(open_app: Open) -> None:
+    app = part(opened(open_app, fitted()), "All objects")
+    kinds = len(np.unique(fitted().posterior["objects"] >= 0.5, axis=0))
+    assert f"{kinds} combinations of features among {N} objects" in texts(app)
+
+
+def test_one_object_step_by_step(open_app: Open) -> None:
+    app = part(opened(open_app, fitted()), "One object")
+    app.selectbox(key="features_object").set_value(7).run()
+    shown = view(fitted())
+    table = frames(app, "column", "reconstruction")
+    np.testing.assert_allclose(table["value"], shown.data.values[7])
+    steps = table[[name for name in table if name.startswith("+ ")]].sum(axis=1)
+    np.testing.assert_allclose(table["baseline"] + steps, table["reconstruction"])
+    posterior, scale = shown.result.posterior, shown.fitted.scale
+    expected = scale.undo(posterior["objects"][7] @ posterior["weights"] + posterior["bias"])
+    np.testing.assert_allclose(table["reconstruction"], expected)
+
+
+def test_hidden_cells_are_shown_and_named() -> None:
+    shown = view(fitted())
+    hidden = fitted().problem.heldout
+    row = int(hidden.rows[0])
+    table = steps_frame(shown, shown.steps(row), row)
+    at = hidden.columns[hidden.rows == row]
+    assert np.flatnonzero(table["hidden"]).tolist() == at.tolist()
+    np.testing.assert_allclose(table["value"].to_numpy()[at], hidden.values[hidden.rows == row])
+
+
+def test_pictures_are_shown_as_such(open_app: Open) -> None:
+    found = fit(pictures(), "fab", heldout=0.2)
+    app = opened(open_app, found)
+    assert "picture" in frames(app, "feature", "share").columns
+    assert figure(app, "Weights of the pixels")["data"][0]["type"] == "heatmap"
+    assert len(figure(app, "baseline")["layout"]["images"]) == len(found.features) + 1
+    assert not [group for group in app.get("button_group") if group.key == "features_units"]
+    shown = view(found)
+    image = weights_figure(shown, 1, "table")["data"][0]
+    assert image["zmax"] == pytest.approx(np.abs(shown.own_weights).max())
+    part(app, "One object")
+
+
+def test_a_run_without_features_says_so(open_app: Open) -> None:
+    app = opened(open_app, without_features())
+    assert "0 features" in texts(app)
+    assert "explained by their means" in texts(app)
+    assert len(app.get("download_button")) == 6
+    files = zipfile.ZipFile(io.BytesIO(everything(without_features())))
+    assert len(pd.read_csv(files.open("features.csv"))) == 0
+
+
+def test_large_tables_ask_for_a_name(open_app: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pages.ui.lfm.feature_parts.MOST_IN_LIST", 10)
+    monkeypatch.setattr(answer, "MOST_CELLS", 10)
+    app = part(opened(open_app, fitted()), "One object")
+    app.text_input(key="features_object_name").set_value("object 9").run()
+    table = frames(app, "column", "reconstruction")
+    np.testing.assert_allclose(table["value"], fitted().problem.data.values[9])
+    app.text_input(key="features_object_name").set_value("nobody").run()
+    assert not app.exception
+    assert "There is no object of that name" in texts(app)
+    assert "strength" not in carrier_frame(view(fitted()), 1)
+
+
+def test_files() -> None:
+    found = fitted()
+    made = {offer.end: offer.make() for offer in offers(found)}
+    features = pd.read_csv(io.StringIO(str(made["features.csv"])))
+    np.testing.assert_allclose(features["share"], found.features["share"])
+    objects = pd.read_csv(io.StringIO(str(made["objects.csv"])))
+    np.testing.assert_allclose(objects["feature_1"], found.posterior["objects"][:, 0])
+    assert len(pd.read_csv(io.StringIO(str(made["columns.csv"])))) == 6
+    archive = zipfile.ZipFile(io.BytesIO(bytes(made["everything.zip"])))  # type: ignore[arg-type]
+    assert {"features.csv", "objects.csv", "columns.csv", "run.json", "posterior.npz"} <= set(
+        archive.namelist()
+    )
+    assert archive.read("features.csv").decode() == made["features.csv"]
+
+
+def test_the_list_has_a_line_for_each_feature() -> None:
+    listed = feature_frame(view(fitted()), "table")
+    assert listed["columns"].str.count(", ").tolist() == [2, 2]

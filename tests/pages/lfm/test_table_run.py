@@ -1,0 +1,171 @@
+"""Runs on tables, on the pages that they share with others: form, cards, curves, home, comparison."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from acvb_core.engine.fitting import fit
+from acvb_core.models.lfm.feature_match import match_features
+from acvb_core.registry import methods_of
+from acvb_core.views.convergence import live_figure
+from pages.ui.lfm.compare_features import pairs_frame
+from pages.ui.lfm.feature_view import FeatureView
+from pages.ui.running.live import curves
+from pages.ui.shared import services
+from tests.pages.lfm.tables import N, fitted, opened, small_table
+from tests.pages.lfm.test_features_page import without_features
+from tests.pages.session import WORKSPACE, Open, jobs_of, press, texts, until
+
+
+def run_page(open_app: Open, heldout: float = 0.2) -> AppTest:
+    """The Run page, with a small table as the data in use."""
+    about = {"name": "small", "heldout": heldout}
+    services.store().save_dataset(WORKSPACE, small_table(), [], about)
+    app = open_app("run")
+    assert not app.exception
+    return app
+
+
+def chosen(app: AppTest) -> list[str]:
+    return list(next(group for group in app.get("button_group") if group.key == "methods_lfm").value)
+
+
+def finished(app: AppTest) -> AppTest:
+    until(app, lambda: not any(job.inspect().status.active for job in jobs_of(app)))
+    return app.run()
+
+
+def test_methods_are_those_of_tables(open_app: Open) -> None:
+    app = run_page(open_app)
+    group = next(group for group in app.get("button_group") if group.key == "methods_lfm")
+    assert list(group.options) == [row.label for row in methods_of("lfm")]
+    assert chosen(app) == ["fab", "em", "vb"]
+    assert "FAB is the one to start with" in group.proto.help
+    assert "20 % held out, seed 0" in texts(app)
+
+
+def test_runs_are_started_and_told_on_cards(open_app: Open) -> None:
+    app = press(run_page(open_app), "start")
+    app = finished(app)
+    jobs = jobs_of(app)
+    assert [job.problem.row.name for job in jobs] == ["fab", "em", "vb"]
+    assert all(job.inspect().verdict is not None for job in jobs)
+    said = texts(app)
+    score = jobs[0].inspect().snapshot.heldout.log_likelihood
+    assert f"<div><span>Held-out log lik.</span>{score:.3f}</div>" in said
+    assert "<div><span>Features</span>2</div>" in said
+    assert app.get("page_link")
+    home = open_app()
+    assert "2 features" in home.dataframe[0].value["Found"].tolist()
+
+
+def test_restarts_need_hidden_cells(open_app: Open) -> None:
+    app = run_page(open_app, heldout=0.0)
+    field = app.number_input(key="no_restarts")
+    assert field.disabled
+    assert "Nothing is held out" in field.help
+    assert not [one for one in app.number_input if one.key == "restarts"]
+    press(app, "start")
+    assert all(job.problem.settings.restarts == 1 for job in jobs_of(app))
+
+
+def test_restarts_race_by_hidden_cells(open_app: Open) -> None:
+    app = run_page(open_app)
+    field = app.number_input(key="restarts")
+    assert "worse held-out log likelihood" in field.help
+    next(group for group in app.get("button_group") if group.key == "methods_lfm").set_value(["fab"]).run()
+    app.number_input(key="restarts").set_value(3).run()
+    app = finished(press(app, "start"))
+    assert "the race of 3 starts by the held-out log likelihood" in texts(app)
+
+
+def test_curves_are_by_the_object_and_the_cell(open_app: Open) -> None:
+    app = finished(press(run_page(open_app), "start"))
+    jobs = jobs_of(app)
+    shown = curves(jobs, {job.id: job.problem.row.label for job in jobs})
+    assert {run.unit for run in shown} == {float(N)}
+    layout = live_figure(shown)["layout"]
+    titles = " ".join(note["text"] for note in layout["annotations"])
+    for words in ("Lower bound (nats an object)", "Held-out log likelihood (nats a cell)", "Change of E[z]",
+                  "Training log likelihood (nats a cell)", "Features alive", "Noise (sd)"):  # fmt: skip
+        assert words in titles
+    history = shown[0].history
+    np.testing.assert_allclose(shown[0].columns.column("bound_per_unit"), history.column("lower_bound") / N)
+    assert "Leave-one-out" not in titles
+
+
+def test_without_hidden_cells_there_is_no_such_curve(open_app: Open) -> None:
+    app = finished(press(run_page(open_app, heldout=0.0), "start"))
+    jobs = jobs_of(app)
+    titles = str(live_figure(curves(jobs, {job.id: "x" for job in jobs}))["layout"]["annotations"])
+    assert "Training log likelihood" in titles
+    assert "Held-out" not in titles
+    first = jobs[0].inspect().snapshot
+    assert first is not None
+    assert first.lower_bound is not None
+    assert f"<span>Bound per object</span>{first.lower_bound / N:,.3f}<" in texts(app)
+
+
+def test_scores_are_compared_and_bounds_are_not(open_app: Open) -> None:
+    app = opened(open_app, fitted(), fitted("em"), page="compare")
+    said = texts(app)
+    table = next(frame.value for frame in app.dataframe if "Verdict" in frame.value)
+    for column in ("Lower bound", "Held-out log lik.", "RMSE", "Explained", "Training log lik.", "Features"):
+        assert column in table.columns
+    assert table["Features"].tolist() == [2, 6]
+    assert "Lower bounds are not marked" in said
+    headings = [element.value for element in app.subheader]
+    assert headings == ["Curves", "Scores", "Which feature is which"]
+
+
+def test_features_of_two_runs_are_paired(open_app: Open) -> None:
+    app = opened(open_app, fitted(), fitted(seed=1), page="compare")
+    assert "2 of 2 pairs are the same feature" in texts(app)
+    table = next(frame.value for frame in app.dataframe if "Pairs with" in frame.value)
+    assert table["Alike"].min() > 0.95
+    app.selectbox(key="features_other").set_value(0).run()
+    assert not app.exception
+    assert "Choose two different runs" in texts(app)
+
+
+def test_pairs_tell_what_each_weighs() -> None:
+    results = [fitted(), fitted("em")]
+    one, other = (
+        FeatureView(found.posterior, found.problem.data, found.problem.train, "x", found) for found in results
+    )
+    match = match_features(one.objects, other.objects)
+    frame = pairs_frame(match, (one, other))
+    assert len(frame) == 2
+    for line in frame.itertuples():
+        assert line[3] == ", ".join(one.strongest(line.Feature))
+        assert line[5] == ", ".join(other.strongest(line[4]))
+        assert line.Share == one.shares[line.Feature - 1]
+
+
+def test_a_run_without_features_can_be_compared(open_app: Open) -> None:
+    app = opened(open_app, fitted(), without_features(), page="compare")
+    assert "found no feature" in texts(app)
+
+
+def test_runs_on_other_tables_are_told_apart(open_app: Open) -> None:
+    other = fit(replace(small_table(seed=3), name="other"), "fab", heldout=0.2)
+    app = opened(open_app, fitted(), other, page="compare")
+    app.multiselect(key="compare_runs_lfm").set_value([f"{0:012x}", f"{1:012x}"]).run()
+    assert not app.exception
+    assert "These runs are on different data: no value is marked as the best." in texts(app)
+
+
+def test_runs_that_hid_other_cells_are_not_compared(open_app: Open) -> None:
+    other = fit(small_table(), "fab", heldout=0.3)
+    app = opened(open_app, fitted(), other, page="compare")
+    assert "held out different cells" in texts(app)
+
+
+@pytest.mark.parametrize("page", ["home", "run", "data", "compare", "guide", "features", "how_many"])
+def test_every_page_opens_with_a_table_in_use(open_app: Open, page: str) -> None:
+    services.store().save_dataset(WORKSPACE, small_table(), [], {"name": "small"})
+    assert not open_app(page).exception
