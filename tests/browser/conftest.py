@@ -11,15 +11,15 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Generator, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Dialog, Page, Playwright, expect, sync_playwright
+from playwright.sync_api import Browser, Dialog, Error, Page, Playwright, expect, sync_playwright
 
-from tests.browser.steps import WAIT_MS
+from tests.browser.steps import WAIT_MS, cards_that_say, settled, visit
 
 ROOT = Path(__file__).resolve().parents[2]
 OUTPUT = ROOT / "test-output"
@@ -194,6 +194,19 @@ def open_page(browser: Browser) -> Callable[..., AbstractContextManager[Page]]:
     return partial(watched_page, browser)
 
 
+def stop_runs(page: Page) -> None:
+    """Stop the runs that a failed test left behind, as far as they can be reached: the next test has a free server."""
+    with suppress(Error, AssertionError):
+        page.set_default_timeout(20_000)
+        page.mouse.up()  # a test may fail while it drags
+        visit(page, "Run")
+        settled(page)
+        while left := cards_that_say(page, "running").count():
+            stop = cards_that_say(page, "running").first.locator("[class*='st-key-stop_']")
+            stop.get_by_role("button").first.click()
+            expect(cards_that_say(page, "running")).to_have_count(left - 1, timeout=60_000)
+
+
 @pytest.fixture
 def page(browser: Browser, server: str, request: pytest.FixtureRequest) -> Iterator[Page]:
     """A page of 1440 x 900 that has opened the app (no cookies, no storage) and fails on any error in it.
@@ -209,3 +222,4 @@ def page(browser: Browser, server: str, request: pytest.FixtureRequest) -> Itera
             opened.screenshot(path=OUTPUT / f"{request.node.name}.png", full_page=True)
             # Where only the log is kept, its words say what the picture would show.
             report.sections.append(("What the page said", opened.locator("body").inner_text()))
+            stop_runs(opened)

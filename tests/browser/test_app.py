@@ -78,7 +78,7 @@ const until = (reached) => new Promise((done, fail) => {
   const look = () => {
     const seconds = (performance.now() - began) / 1000;
     if (reached()) done(seconds);
-    else if (seconds > 15) fail(new Error(`nothing came of the click: ${document.body.innerText}`));
+    else if (seconds > 150) fail(new Error(`nothing came of the click: ${document.body.innerText}`));
     else setTimeout(look, 5); // frames are not drawn while a page is out of sight
   };
   look();
@@ -109,7 +109,9 @@ def zoom(page: Page) -> list[float]:
     page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 0.3 * box["height"])
     page.mouse.down()
     page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.5 * box["height"], steps=5)
-    page.wait_for_timeout(1500)  # people take their time, and the curves go on meanwhile
+    before = page.evaluate(LAST_X)
+    page.wait_for_timeout(1500)  # people take their time; the curves wait for them
+    assert page.evaluate(LAST_X) == before
     page.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + 0.7 * box["height"], steps=5)
     before = page.evaluate(RANGE)
     page.mouse.up()

@@ -30,8 +30,18 @@ const CONFIG = {
   modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d"],
 };
 
+// Drawing anew while the user drags would end the drag, and the zoom it was to give.
+function watchDrags(node) {
+  if (node.watchesDrags) return;
+  node.watchesDrags = true;
+  node.addEventListener("pointerdown", () => (node.isDragged = true), true);
+  for (const end of ["pointerup", "pointercancel", "blur"])
+    window.addEventListener(end, () => (node.isDragged = false), true);
+}
+
 export default function ({ data, parentElement }) {
   const node = parentElement.querySelector(".live-plot");
+  watchDrags(node);
   const frame = (node.liveFrame = (node.liveFrame ?? 0) + 1);
   const overtaken = () => frame !== node.liveFrame || !node.isConnected;
   const draw = async () => {
@@ -49,6 +59,8 @@ export default function ({ data, parentElement }) {
     // Drawing goes on in steps; when the node is taken off and put back between two of them, as on a busy machine,
     // Plotly fails on what it lost. Drawn anew, it works.
     for (let left = 3; !overtaken(); left--) {
+      while (node.isDragged) await pause(50);
+      if (overtaken()) return;
       try {
         await Plotly.react(node, figure.data, figure.layout, CONFIG);
         return;
