@@ -1,26 +1,25 @@
-"""THE table of the kinds of data that are stored: where each lies, and how it is written, read and told from others."""
+"""THE table of the kinds of data that are stored, and their files: written once, removed after their last use."""
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.data.relation import Relation
 from acvb_core.data.table import Table
-from acvb_core.store.corpora import corpus_key, read_corpus, write_corpus
-from acvb_core.store.files import StoreError, remove_file
-from acvb_core.store.relations import read_relation, relation_key, write_relation
+from acvb_core.store.codecs import CORPORA, RELATIONS, TABLES
+from acvb_core.store.files import StoreError, damage_error, remove_file
 from acvb_core.store.streams import read_stream, remove_stream, stream_key, write_stream
-from acvb_core.store.tables import read_table, table_key, write_table
 
 
 @dataclass(frozen=True)
-class Kind:
+class DataKind:
     """One kind of data.
 
     Attributes
@@ -39,11 +38,11 @@ class Kind:
     loader : str
         Public function that reads such data from a user's file.
     called : str
-        What that function's answer has the data under.
+        The attribute of that function's answer which holds the data.
     remove : callable
         Removes what lies at a path that `write` was given.
     elsewhere : bool
-        What `write` writes only says where the data lie, and is written anew as often as they are kept.
+        `write` only says where the data lie, and is called as often as they are kept.
     """
 
     name: str
@@ -57,27 +56,43 @@ class Kind:
     remove: Callable[[Path], None] = remove_file
     elsewhere: bool = False
 
+    def file(self, folder: Path, key: str) -> Path:
+        """Return the file of data of this kind in a store's folder."""
+        return folder / self.folder / f"{key}.npz"
+
 
 #: Where corpora that stay on disk are noted, and where those that the program reads for itself are kept.
 STREAMS = "streams"
 
+_NPZ = (
+    ("relation", Relation, "relations", RELATIONS),
+    ("corpus", Corpus, "corpora", CORPORA),
+    ("table", Table, "tables", TABLES),
+)
 KINDS = (
-    Kind(
-        "relation", Relation, "relations", relation_key, write_relation, read_relation, "load_relation", "relation"
+    *(
+        DataKind(name, data_type, folder, codec.key, codec.write, codec.read, f"load_{name}", name)
+        for name, data_type, folder, codec in _NPZ
     ),
-    Kind("corpus", Corpus, "corpora", corpus_key, write_corpus, read_corpus, "load_corpus", "corpus"),
-    Kind(
-        "stream", DiskCorpus, STREAMS, stream_key, write_stream, read_stream, "read_to_disk", "corpus",
-        remove_stream, elsewhere=True,
+    DataKind(
+        "stream",
+        DiskCorpus,
+        STREAMS,
+        stream_key,
+        write_stream,
+        read_stream,
+        loader="read_to_disk",
+        called="corpus",
+        remove=remove_stream,
+        elsewhere=True,
     ),
-    Kind("table", Table, "tables", table_key, write_table, read_table, "load_table", "table"),
-)  # fmt: skip
+)
 
 #: Data never change, and a key costs a pass over everything they hold: a corpus has all its texts.
 _keys: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 
 
-def kind_of(data: Any) -> Kind:
+def kind_of(data: Any) -> DataKind:
     """Return the kind of a data set.
 
     Raises
@@ -89,11 +104,10 @@ def kind_of(data: Any) -> Kind:
         if isinstance(data, kind.data_type):
             return kind
     *others, last = (kind.folder for kind in KINDS if not kind.elsewhere)
-    known = f"{', '.join(others)} and {last}"
-    raise StoreError(f"a {type(data).__name__} cannot be stored; {known} can.")
+    raise StoreError(f"a {type(data).__name__} cannot be stored; {', '.join(others)} and {last} can.")
 
 
-def find_kind(name: str) -> Kind:
+def find_kind(name: str) -> DataKind:
     """Return the kind of this name.
 
     Raises
@@ -113,3 +127,78 @@ def dataset_key(data: Any) -> str:
     if key is None:
         key = _keys[data] = kind_of(data).key(data)
     return key
+
+
+class DataFiles:
+    """The data files in a store's folder.
+
+    `keep` and `drop` are for the one writer of the list of runs.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        # Runs of the same data share one copy of them in memory.
+        self._datasets: WeakValueDictionary[str, Any] = WeakValueDictionary()
+        # Files that hold what their names say, with their times and sizes when that was seen.
+        self._whole: dict[str, tuple[int, int]] = {}
+
+    def keep(self, kind: DataKind, key: str, data: Any) -> None:
+        """Write data that are not stored yet, or no longer whole."""
+        # Only called by the one writer, so that nobody deletes it before the row that refers to it is there.
+        path = kind.file(self.folder, key)
+        if kind.elsewhere or not self._is_whole(kind, key):
+            kind.write(path, data)
+            self._whole[key] = _stamp(path)
+
+    def _is_whole(self, kind: DataKind, key: str) -> bool:
+        """Return whether data are stored as they should be; a damaged copy is written anew."""
+        path = kind.file(self.folder, key)
+        if not path.exists():
+            return False
+        if self._whole.get(key) == _stamp(path):
+            return True
+        try:
+            whole = dataset_key(kind.read(path)) == key
+        except StoreError:
+            return False
+        if whole:
+            self._whole[key] = _stamp(path)
+        return whole
+
+    def drop(self, connection: sqlite3.Connection, name: str, key: str) -> None:
+        """Remove data that the list of runs does not refer to any more."""
+        if not key:  # of a run whose data are not known
+            return
+        (used,) = connection.execute(
+            "SELECT (SELECT COUNT(*) FROM runs WHERE dataset = ?1) "
+            "+ (SELECT COUNT(*) FROM datasets WHERE dataset = ?1)",
+            (key,),
+        ).fetchone()
+        if not used:
+            kind = find_kind(name)
+            kind.remove(kind.file(self.folder, key))
+
+    def read(self, name: str, key: str) -> Any:
+        """Return the data of a kind and a key.
+
+        Raises
+        ------
+        StoreError
+            They are gone or damaged, or other data lie in their place.
+        """
+        known = self._datasets.get(key)
+        if known is not None:
+            return known
+        kind = find_kind(name)
+        path = kind.file(self.folder, key)
+        data = kind.read(path)
+        if dataset_key(data) != key:
+            raise damage_error(path, f"it is not the {kind.name} it was stored as")
+        self._whole[key] = _stamp(path)
+        self._datasets[key] = data
+        return data
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    stat = path.stat()
+    return stat.st_mtime_ns, stat.st_size

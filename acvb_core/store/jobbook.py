@@ -7,7 +7,7 @@ import time
 import traceback
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -16,10 +16,34 @@ from acvb_core.engine.executor import Executor
 from acvb_core.engine.handle import Status
 from acvb_core.engine.job import Job
 from acvb_core.engine.problem import Problem
-from acvb_core.store.job_store import AbsentRun, JobStore
+from acvb_core.store.runs import RunStore
 from acvb_core.store.saving_executor import SavingExecutor
 
 _DAY = 24 * 3600.0
+
+
+@dataclass(frozen=True)
+class AbsentRun:
+    """A run that is not among the jobs: it was deleted, or cannot be read.
+
+    Attributes
+    ----------
+    job_id : str
+    settings : mapping
+        As `Settings.to_dict` gives them; empty where they are not known.
+    why : str
+        Why it cannot be read; empty of a deleted run.
+    since : float
+        When that was seen, in seconds since the epoch.
+    job : Job or None
+        The handle of a deleted run, where it is still at hand.
+    """
+
+    job_id: str
+    settings: Mapping[str, Any]
+    why: str
+    since: float
+    job: Job | None = None
 
 
 class _WorkspaceJobs:
@@ -47,11 +71,11 @@ class JobBook:
     ----------
     executor : Executor
         Where the jobs run.
-    store : JobStore
+    store : RunStore
         Where finished ones are kept.
     """
 
-    def __init__(self, executor: Executor, store: JobStore) -> None:
+    def __init__(self, executor: Executor, store: RunStore) -> None:
         self._executor, self._store = executor, store
         self._shelves: dict[str, _WorkspaceJobs] = {}
         self._lock = threading.Lock()

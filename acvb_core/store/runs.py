@@ -13,8 +13,7 @@ from typing import Any
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
-from acvb_core.store.data_files import DataFiles
-from acvb_core.store.datasets import KINDS, STREAMS, dataset_key, kind_of
+from acvb_core.store.datasets import KINDS, STREAMS, DataFiles, dataset_key, kind_of
 from acvb_core.store.files import StoreError, remove_file
 from acvb_core.store.results import (
     RunIdentity,

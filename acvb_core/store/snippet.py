@@ -19,7 +19,7 @@ from acvb_core.data.table import Table
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.registry import model_for
-from acvb_core.store.datasets import Kind, kind_of
+from acvb_core.store.datasets import DataKind, kind_of
 from acvb_core.store.trained import MODEL
 
 
@@ -67,7 +67,7 @@ def python_snippet(
     )
 
 
-def _loading(data: Any, kind: Kind, source: str | None, given: Mapping[str, Any]) -> str:
+def _loading(data: Any, kind: DataKind, source: str | None, given: Mapping[str, Any]) -> str:
     """Return Python that gives the data."""
     if source is not None and source.startswith("sample:"):
         loading = f"acvb_core.load_sample({source.removeprefix('sample:')!r}).{kind.called}"

@@ -16,7 +16,7 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.data.corpus_split import hold_out_documents
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.data.metadata import kind_of, string_values, typed_column, typed_values
-from acvb_core.store.corpora import corpus_key, read_corpus, write_corpus
+from acvb_core.store.codecs import CORPORA
 
 EVERYTHING = Tokeniser(stop_words=(), numbers=True, min_documents=1, max_share=1.0)
 TABLE = b"""id,date,text,section,stars,pages,seen,code
@@ -199,13 +199,13 @@ def test_splits_keep_them(tmp_path, corpus, on_disk):
 
 
 def test_the_store_keeps_them(tmp_path, corpus):
-    write_corpus(tmp_path / "c.npz", corpus)
-    back = read_corpus(tmp_path / "c.npz")
+    CORPORA.write(tmp_path / "c.npz", corpus)
+    back = CORPORA.read(tmp_path / "c.npz")
     assert_metadata(back.metadata)
-    assert corpus_key(back) == corpus_key(corpus)
+    assert CORPORA.key(back) == CORPORA.key(corpus)
     other = load_corpus(TABLE.replace(b'2023-12-01,"a', b'2023-12-02,"a'), **OPTIONS).corpus
     assert other.fingerprint == corpus.fingerprint
-    assert corpus_key(other) != corpus_key(corpus)
+    assert CORPORA.key(other) != CORPORA.key(corpus)
 
 
 def test_values_of_any_kind_are_checked():

@@ -12,8 +12,8 @@ import pytest
 
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
-from acvb_core.store import corpora, datasets, files
-from acvb_core.store.corpora import corpus_key, read_corpus, write_corpus
+from acvb_core.store import datasets, files
+from acvb_core.store.codecs import CORPORA
 from acvb_core.store.files import StoreError
 from acvb_core.store.runs import RunStore
 from tests.store.support import SURVEY, assert_same_corpus, assert_same_relation, odd_corpus
@@ -52,8 +52,8 @@ CHANGES: list[dict[str, Any]] = [
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: next(iter(change)))
 def test_whatever_differs_is_kept_apart(store: RunStore, change: dict[str, Any]) -> None:
     one, other = odd_corpus(), replace(odd_corpus(), **change)
-    assert corpus_key(one) == corpus_key(odd_corpus())
-    assert corpus_key(one) != corpus_key(other)
+    assert CORPORA.key(one) == CORPORA.key(odd_corpus())
+    assert CORPORA.key(one) != CORPORA.key(other)
     for workspace, corpus in (("a", one), ("b", other)):
         store.save_dataset(workspace, corpus, [], {})
     for workspace, corpus in (("a", one), ("b", other)):
@@ -66,7 +66,7 @@ def test_texts_and_labels_that_trade_places_are_kept_apart() -> None:
     words = ("a", "b", "c")
     with_texts = replace(plain_corpus(), texts=words)
     with_labels = replace(plain_corpus(), labels=np.array(words, dtype=object))
-    assert corpus_key(with_texts) != corpus_key(with_labels)
+    assert CORPORA.key(with_texts) != CORPORA.key(with_labels)
 
 
 def test_a_workspace_may_go_from_one_kind_to_the_other_and_back(store: RunStore) -> None:
@@ -133,27 +133,27 @@ FAULTS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("fault", FAULTS)
 def test_contents_that_make_no_sense_are_damage(tmp_path: Path, fault: str) -> None:
     path = tmp_path / "corpus.npz"
-    write_corpus(path, plain_corpus())
-    arrays = files.read_arrays(path, version=corpora.VERSION)
-    files.write_arrays(path, arrays | FAULTS[fault], version=corpora.VERSION)
+    CORPORA.write(path, plain_corpus())
+    arrays = files.read_arrays(path, version=CORPORA.version)
+    files.write_arrays(path, arrays | FAULTS[fault], version=CORPORA.version)
     with pytest.raises(StoreError, match=r"corpus\.npz is damaged"):
-        read_corpus(path)
+        CORPORA.read(path)
 
 
 def test_a_tokeniser_of_another_version_is_named(tmp_path: Path) -> None:
     path = tmp_path / "corpus.npz"
-    write_corpus(path, plain_corpus())
+    CORPORA.write(path, plain_corpus())
     about = files.text_bytes({"name": "new", "tokeniser": {"magic": True}})
-    arrays = files.read_arrays(path, version=corpora.VERSION)
-    files.write_arrays(path, arrays | {"about": about}, version=corpora.VERSION)
+    arrays = files.read_arrays(path, version=CORPORA.version)
+    files.write_arrays(path, arrays | {"about": about}, version=CORPORA.version)
     with pytest.raises(StoreError, match=r"corpus\.npz holds a corpus that .* no setting 'magic'"):
-        read_corpus(path)
+        CORPORA.read(path)
 
 
 def test_a_corpus_in_the_place_of_another_is_noticed(store: RunStore) -> None:
     store.save_dataset("mine", odd_corpus(), [], {})
     (path,) = (store.folder / "corpora").iterdir()
-    write_corpus(path, plain_corpus())
+    CORPORA.write(path, plain_corpus())
     with pytest.raises(StoreError, match="not the corpus it was stored as"):
         RunStore(store.folder).load_dataset("mine")
 
@@ -170,7 +170,7 @@ def test_texts_cut_in_another_place_have_another_key() -> None:
 def test_a_key_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     corpus = odd_corpus()
     key = datasets.dataset_key(corpus)
-    monkeypatch.setattr(corpora, "texts_key", None)
+    monkeypatch.setattr("acvb_core.store.codecs.texts_key", None)
     assert datasets.dataset_key(corpus) == key
 
 
@@ -178,13 +178,13 @@ def test_long_texts_cost_their_length_and_no_more(tmp_path: Path) -> None:
     """One text far longer than the others is stored at its own length; twice as many take about twice as long."""
     texts = ["word " * 400_000, *("short" for _ in range(3000))]
     corpus = Corpus.build(np.ones((len(texts), 1), dtype=int), texts=texts)
-    write_corpus(tmp_path / "c.npz", corpus)
+    CORPORA.write(tmp_path / "c.npz", corpus)
     assert (tmp_path / "c.npz").stat().st_size < 2_300_000
-    assert_same_corpus(read_corpus(tmp_path / "c.npz"), corpus)
+    assert_same_corpus(CORPORA.read(tmp_path / "c.npz"), corpus)
     seconds = []
     for n in (20_000, 160_000):
         many = Corpus.build(np.ones((n, 1), dtype=int), texts=["a few words"] * n)
         begin = process_time()
-        corpus_key(many)
+        CORPORA.key(many)
         seconds.append(process_time() - begin)
     assert seconds[1] < 40 * max(seconds[0], 0.005), "quadratic would be 64 times"

@@ -11,9 +11,9 @@ import pytest
 
 from acvb_core.data.relation import Network, Relation
 from acvb_core.store import files
+from acvb_core.store.codecs import RELATIONS
 from acvb_core.store.datasets import dataset_key
 from acvb_core.store.files import StoreError, from_text_bytes, text_bytes
-from acvb_core.store.relations import VERSION, read_relation, write_relation
 from acvb_core.store.runs import RunStore
 from tests.store.support import ODD_LABELS, WOMEN, assert_same_relation, network, odd_relation
 
@@ -46,10 +46,10 @@ def test_labels_of_objects_come_back_whatever_they_hold(store: RunStore, relatio
 def test_an_undirected_network_takes_half_the_room(tmp_path: Path) -> None:
     n = 400
     relation = Relation.build(np.ones((n, n)) - np.eye(n), network=Network(directed=False))
-    write_relation(tmp_path / "net.npz", relation)
+    RELATIONS.write(tmp_path / "net.npz", relation)
     both = sum(pattern.nnz * 4 for pattern in (relation.ones, relation.missing))
     assert (tmp_path / "net.npz").stat().st_size < 0.52 * both + 8 * n + 10_000
-    assert_same_relation(relation, read_relation(tmp_path / "net.npz"))
+    assert_same_relation(relation, RELATIONS.read(tmp_path / "net.npz"))
 
 
 def test_each_kind_and_each_label_has_a_key_of_its_own() -> None:
@@ -65,10 +65,10 @@ def test_each_kind_and_each_label_has_a_key_of_its_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("relation", "version"), [(WOMEN, 1), (odd_relation(), 1), (network(False, False), VERSION)]
+    ("relation", "version"), [(WOMEN, 1), (odd_relation(), 1), (network(False, False), RELATIONS.version)]
 )
 def test_earlier_programs_read_what_they_understand(tmp_path: Path, relation: Relation, version: int) -> None:
-    write_relation(tmp_path / "data.npz", relation)
+    RELATIONS.write(tmp_path / "data.npz", relation)
     arrays = files.read_npz(tmp_path / "data.npz")
     assert int(arrays["version"]) == version
     assert ("about" in arrays) == (version > 1)
@@ -98,17 +98,17 @@ def changed(about: dict[str, Any], **values: Any) -> dict[str, Any]:
 )
 def test_damaged_values_are_named(tmp_path: Path, change: dict[str, Any]) -> None:
     path = tmp_path / "net.npz"
-    write_relation(path, network(True, False))
-    arrays = files.read_arrays(path, version=VERSION)
+    RELATIONS.write(path, network(True, False))
+    arrays = files.read_arrays(path, version=RELATIONS.version)
     about = changed(from_text_bytes(arrays["about"]), **change)
-    files.write_arrays(path, arrays | {"about": text_bytes(about)}, version=VERSION)
+    files.write_arrays(path, arrays | {"about": text_bytes(about)}, version=RELATIONS.version)
     with pytest.raises(StoreError, match=r"net\.npz is damaged"):
-        read_relation(path)
+        RELATIONS.read(path)
 
 
 def test_another_kind_than_was_stored_is_noticed(store: RunStore) -> None:
     store.save_dataset("mine", network(True, False), [], {})
     (path,) = (store.folder / "relations").iterdir()
-    write_relation(path, replace(network(True, False), attributes={}))
+    RELATIONS.write(path, replace(network(True, False), attributes={}))
     with pytest.raises(StoreError, match="not the relation it was stored as"):
         RunStore(store.folder).load_dataset("mine")

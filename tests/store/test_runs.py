@@ -19,7 +19,8 @@ from acvb_core.engine.job import Job, Status
 from acvb_core.engine.problem import build_problem
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import Verdict
-from acvb_core.store import relations, schema
+from acvb_core.store import schema
+from acvb_core.store.codecs import RELATIONS
 from acvb_core.store.files import StoreError
 from acvb_core.store.runs import RunStore
 from tests.store.support import (
@@ -172,7 +173,7 @@ def test_a_data_set_comes_back(store: RunStore) -> None:
 def test_long_labels_take_no_more_than_their_length(tmp_path: Path) -> None:
     labels = ["x" * 500_000, *(str(i) for i in range(2000))]
     relation = Relation.build(np.eye(len(labels), 1, dtype=bool), row_labels=labels)
-    relations.write_relation(tmp_path / "r.npz", relation)
+    RELATIONS.write(tmp_path / "r.npz", relation)
     assert (tmp_path / "r.npz").stat().st_size < 700_000
 
 

@@ -17,10 +17,10 @@ from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from acvb_core.registry import methods_of
-from acvb_core.store import datasets, files, tables
+from acvb_core.store import datasets, files
+from acvb_core.store.codecs import TABLES
 from acvb_core.store.files import StoreError
 from acvb_core.store.runs import RunStore
-from acvb_core.store.tables import read_table, table_key, write_table
 from tests.store.support import ODD_LABELS, assert_same_result
 
 BLOCKS = block_images(60, noise=0.3, seed=0).table
@@ -97,8 +97,8 @@ CHANGES: list[dict[str, Any]] = [
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: next(iter(change)))
 def test_whatever_differs_is_kept_apart(store: RunStore, change: dict[str, Any]) -> None:
     one, other = odd_table(), replace(odd_table(), **change)
-    assert table_key(one) == table_key(odd_table())
-    assert table_key(one) != table_key(other)
+    assert TABLES.key(one) == TABLES.key(odd_table())
+    assert TABLES.key(one) != TABLES.key(other)
     for workspace, table in (("a", one), ("b", other)):
         store.save_dataset(workspace, table, [], {})
     for workspace, table in (("a", one), ("b", other)):
@@ -153,24 +153,24 @@ FAULTS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("fault", FAULTS)
 def test_contents_that_make_no_sense_are_damage(tmp_path: Path, fault: str) -> None:
     path = tmp_path / "table.npz"
-    write_table(path, odd_table())
-    arrays = files.read_arrays(path, version=tables.VERSION)
-    files.write_arrays(path, arrays | FAULTS[fault], version=tables.VERSION)
+    TABLES.write(path, odd_table())
+    arrays = files.read_arrays(path, version=TABLES.version)
+    files.write_arrays(path, arrays | FAULTS[fault], version=TABLES.version)
     with pytest.raises(StoreError, match=r"table\.npz is damaged"):
-        read_table(path)
+        TABLES.read(path)
 
 
 def test_a_newer_file_is_not_guessed_at(tmp_path: Path) -> None:
     path = tmp_path / "table.npz"
-    files.write_arrays(path, {"values": np.ones((2, 2))}, version=tables.VERSION + 1)
+    files.write_arrays(path, {"values": np.ones((2, 2))}, version=TABLES.version + 1)
     with pytest.raises(StoreError, match="written by a newer version of the program"):
-        read_table(path)
+        TABLES.read(path)
 
 
 def test_a_table_in_the_place_of_another_is_noticed(store: RunStore) -> None:
     store.save_dataset("mine", odd_table(), [], {})
     (path,) = (store.folder / "tables").iterdir()
-    write_table(path, plain_table())
+    TABLES.write(path, plain_table())
     with pytest.raises(StoreError, match="not the table it was stored as"):
         RunStore(store.folder).load_dataset("mine")
 
@@ -178,7 +178,7 @@ def test_a_table_in_the_place_of_another_is_noticed(store: RunStore) -> None:
 def test_a_key_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     table = odd_table()
     key = datasets.dataset_key(table)
-    monkeypatch.setattr(tables, "texts_key", None)
+    monkeypatch.setattr("acvb_core.store.codecs.texts_key", None)
     assert datasets.dataset_key(table) == key
 
 

@@ -9,7 +9,7 @@ import streamlit as st
 
 from acvb_core.core.errors import AcvbError
 from acvb_core.registry import method_row
-from acvb_core.store.job_store import AbsentRun
+from acvb_core.store.jobbook import AbsentRun
 from pages.ui.shared import format as say
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace

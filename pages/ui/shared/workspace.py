@@ -15,7 +15,7 @@ from acvb_core.engine.job import Job
 from acvb_core.engine.problem import Problem
 from acvb_core.registry import model_for
 from acvb_core.store.files import StoreError
-from acvb_core.store.job_store import AbsentRun
+from acvb_core.store.jobbook import AbsentRun
 from pages.ui.shared import services
 from pages.ui.shared.model_pages import HeldOut, pages_of_model
 from pages.ui.shared.serving import REMEMBER

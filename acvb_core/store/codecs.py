@@ -1,0 +1,244 @@
+"""Relations, corpora and tables on disk: each is one npz file, stored once under a key of everything it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from acvb_core.core.errors import DataError, ParameterError
+from acvb_core.data.corpora.tokeniser import Tokeniser
+from acvb_core.data.corpus import Corpus
+from acvb_core.data.metadata import kind_of, string_values, typed_values
+from acvb_core.data.relation import Network, Relation
+from acvb_core.data.relations.patterns import as_pattern
+from acvb_core.data.table import Table
+from acvb_core.data.tables.image import Image
+from acvb_core.store.files import (
+    DAMAGE,
+    Arrays,
+    StoreError,
+    damage_error,
+    from_labels_bytes,
+    from_text_bytes,
+    labels_bytes,
+    read_arrays,
+    text_bytes,
+    texts_key,
+    write_arrays,
+)
+
+
+@dataclass(frozen=True)
+class Codec:
+    """How data of one kind become the arrays of a file, and back.
+
+    Attributes
+    ----------
+    version : int
+        The newest format that `decode` understands. A file that older programs understand says so in its arrays.
+    keyed : tuple of str
+        Arrays that the key is made of, beside the fingerprint of the data; a file need not have all.
+    encode : callable
+        data -> arrays.
+    decode : callable
+        arrays -> data; raises one of DAMAGE, DataError or ParameterError where they are not what `encode` gave.
+    """
+
+    version: int
+    keyed: tuple[str, ...]
+    encode: Callable[[Any], dict[str, Any]]
+    decode: Callable[[Arrays], Any]
+
+    def key(self, data: Any) -> str:
+        """Return a SHA-256 (hex) of everything in the data; a fingerprint alone leaves out what things are called."""
+        arrays = self.encode(data)
+        parts = {name: np.ascontiguousarray(arrays[name]) for name in self.keyed if name in arrays}
+        return texts_key(
+            data.fingerprint, {name: part.reshape(-1).view(np.uint8) for name, part in parts.items()}
+        )
+
+    def write(self, path: Path, data: Any) -> None:
+        """Write data to a file; a StoreError is raised where that cannot be done."""
+        arrays = self.encode(data)
+        write_arrays(path, arrays, version=arrays.pop("version", self.version))
+
+    def read(self, path: Path) -> Any:
+        """Return the data of a file.
+
+        Raises
+        ------
+        StoreError
+            The file is gone, damaged, newer than this program, or cut into words in a way that it does not know.
+        """
+        arrays = read_arrays(path, version=self.version)
+        try:
+            return self.decode(arrays)
+        except ParameterError as error:
+            raise StoreError(
+                f"{path} holds a corpus that this version cannot cut into words: {error}"
+            ) from error
+        except (*DAMAGE, DataError) as error:
+            raise damage_error(path) from error
+
+
+def _encode_relation(relation: Relation) -> dict[str, Any]:
+    """Return a relation as arrays; of an undirected network one triangle, from which the other follows."""
+    network = relation.network
+    arrays: dict[str, Any] = {
+        "shape": np.array(relation.shape, dtype=np.int64),
+        "names": text_bytes([relation.name, relation.row_kind, relation.column_kind]),
+        "row_labels": labels_bytes(relation.row_labels),
+        "column_labels": labels_bytes(relation.column_labels),
+    }
+    # Left out where there is nothing to say: such relations have the key and the file they always had.
+    if network is None and not relation.attributes:
+        arrays["version"] = 1
+    else:
+        attributes = {name: list(values) for name, values in relation.attributes.items()}
+        about = {"network": None if network is None else asdict(network), "attributes": attributes}
+        arrays["about"] = text_bytes(about)
+    for name, pattern in (("ones", relation.ones), ("missing", relation.missing)):
+        undirected = network is not None and not network.directed
+        stored = as_pattern(sparse.triu(pattern)) if undirected else pattern
+        arrays |= {f"{name}_indptr": stored.indptr, f"{name}_indices": stored.indices}
+    return arrays
+
+
+def _decode_relation(arrays: Arrays) -> Relation:
+    name, row_kind, column_kind = from_text_bytes(arrays["names"])
+    network, attributes = _decode_network(arrays)
+    return Relation.build(
+        _decode_pattern("ones", arrays),
+        _decode_pattern("missing", arrays),
+        row_labels=from_labels_bytes(arrays["row_labels"]),
+        column_labels=from_labels_bytes(arrays["column_labels"]),
+        name=name,
+        row_kind=row_kind,
+        column_kind=column_kind,
+        network=network,
+        attributes=attributes,
+    )
+
+
+def _decode_network(arrays: Arrays) -> tuple[Network | None, dict[str, NDArray[Any]]]:
+    """Return the kind of network, None of two sets of objects, and the known labels of the objects."""
+    if "about" not in arrays:
+        return None, {}
+    about = from_text_bytes(arrays["about"])
+    kind, network, attributes = about["network"], None, {}
+    if kind is not None:
+        network = Network(**kind)
+        if asdict(network) != kind or not all(isinstance(value, bool) for value in kind.values()):
+            raise ValueError(f"no kind of network: {kind}")
+    for name, values in dict(about["attributes"]).items():
+        if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+            raise ValueError(f"no labels: {name}")
+        attributes[name] = np.array(values, dtype=object)
+    return network, attributes
+
+
+def _decode_pattern(name: str, arrays: Arrays) -> sparse.csr_array:
+    indices, shape = arrays[f"{name}_indices"], tuple(int(n) for n in arrays["shape"])
+    stored = (np.ones(len(indices), dtype=np.bool_), indices, arrays[f"{name}_indptr"])
+    pattern = sparse.csr_array(stored, shape=shape)
+    pattern.check_format(full_check=True)
+    return pattern
+
+
+def _encode_corpus(corpus: Corpus) -> dict[str, Any]:
+    tokeniser = None if corpus.tokeniser is None else corpus.tokeniser.to_dict()
+    columns = {name: [kind_of(column), string_values(column)] for name, column in corpus.metadata.items()}
+    return {
+        "shape": np.array(corpus.shape, dtype=np.int64),
+        "about": text_bytes({"name": corpus.name, "tokeniser": tokeniser}),
+        "vocabulary": labels_bytes(corpus.vocabulary),
+        "documents": labels_bytes(corpus.documents),
+        # What is not known is null, not left out: texts alone must not have the key of labels alone.
+        "texts": text_bytes(corpus.texts),
+        "labels": text_bytes(None) if corpus.labels is None else labels_bytes(corpus.labels),
+        # Left out where there are none: then the key is that of earlier versions.
+        **({"metadata": text_bytes(columns)} if columns else {}),
+        "indptr": corpus.counts.indptr,
+        "indices": corpus.counts.indices,
+        "counts": corpus.counts.data,
+    }
+
+
+def _decode_corpus(arrays: Arrays) -> Corpus:
+    about = from_text_bytes(arrays["about"])
+    columns = from_text_bytes(arrays["metadata"]) if "metadata" in arrays else {}
+    shape = tuple(int(n) for n in arrays["shape"])
+    counts = sparse.csr_array((arrays["counts"], arrays["indices"], arrays["indptr"]), shape=shape)
+    counts.check_format(full_check=True)
+    return Corpus.build(
+        counts,
+        vocabulary=from_labels_bytes(arrays["vocabulary"]),
+        documents=from_labels_bytes(arrays["documents"]),
+        name=about["name"],
+        texts=from_text_bytes(arrays["texts"]),
+        labels=from_text_bytes(arrays["labels"]),
+        tokeniser=None if about["tokeniser"] is None else Tokeniser.from_dict(about["tokeniser"]),
+        metadata={name: typed_values(values, kind) for name, (kind, values) in dict(columns).items()},
+    )
+
+
+def _encode_table(table: Table) -> dict[str, Any]:
+    image = table.image
+    about = {
+        "name": table.name,
+        "standardise": bool(table.standardise),
+        "image": None if image is None else [int(image.height), int(image.width)],
+    }
+    arrays: dict[str, Any] = {
+        "values": table.values,
+        "about": text_bytes(about),
+        "rows": labels_bytes(table.rows),
+        "columns": labels_bytes(table.columns),
+        # What is not known is null, not left out: a table without groups must not have the key of one with others.
+        "labels": text_bytes(None) if table.labels is None else labels_bytes(table.labels),
+    }
+    if image is not None:
+        arrays["image_pixels"] = np.asarray(image.pixels, dtype=np.int64)
+        arrays["image_background"] = np.asarray(image.background, dtype=np.float64)
+    return arrays
+
+
+def _decode_table(arrays: Arrays) -> Table:
+    about, values = from_text_bytes(arrays["about"]), arrays["values"]
+    size, standardise, image = about["image"], about["standardise"], None
+    if values.dtype != np.float64 or not isinstance(standardise, bool):
+        raise ValueError(f"no cells, or no scale: {values.dtype}, {standardise!r}")
+    if size is not None:
+        height, width = (int(side) for side in size)
+        pixels, background = arrays["image_pixels"], arrays["image_background"]
+        if pixels.dtype != np.int64 or background.dtype != np.float64:
+            raise ValueError(f"no picture: {pixels.dtype}, {background.dtype}")
+        image = Image(height, width, pixels, background)
+    return Table.build(
+        values,
+        rows=from_labels_bytes(arrays["rows"]),
+        columns=from_labels_bytes(arrays["columns"]),
+        name=str(about["name"]),
+        standardise=standardise,
+        labels=from_text_bytes(arrays["labels"]),
+        image=image,
+    )
+
+
+#: Version 2 may say what kind of network a relation is, and what is known of its objects.
+RELATIONS = Codec(2, ("names", "row_labels", "column_labels", "about"), _encode_relation, _decode_relation)
+CORPORA = Codec(
+    1, ("about", "vocabulary", "documents", "texts", "labels", "metadata"), _encode_corpus, _decode_corpus
+)
+TABLES = Codec(
+    1,
+    ("about", "rows", "columns", "labels", "image_pixels", "image_background"),
+    _encode_table,
+    _decode_table,
+)
