@@ -69,7 +69,7 @@ def test_compare_without_its_flow(
 def test_features_without_their_weights(
     open_app: Open, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("pages.ui.lfm.feature_detail.weights_figure", broken)
+    monkeypatch.setattr("pages.ui.lfm.feature_detail.draw_weights", broken)
     app = tables.opened(open_app, tables.fitted())
     check_contained(app, caplog, "Who has it", "Take it away")
 

@@ -47,7 +47,7 @@ def cluster_table(result: Result, arrangement: Arrangement) -> pd.DataFrame:
     return pd.DataFrame(lines).astype({"most_linked_to": "Int64"})
 
 
-def clusters(result: Result, arrangement: Arrangement) -> None:
+def show_clusters(result: Result, arrangement: Arrangement) -> None:
     """Draw the table of the clusters."""
     st.subheader("Clusters", anchor=False)
     directed = result.problem.data.network.directed

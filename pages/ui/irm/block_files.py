@@ -11,13 +11,13 @@ from acvb_core.store import export
 from acvb_core.store.known_labels import add_known_labels, compare_known_labels
 from acvb_core.views.theme import to_html
 from pages.ui.irm.block_clusters import cluster_table
-from pages.ui.irm.block_network import groups_figure, nodes_figure
+from pages.ui.irm.block_network import draw_groups, draw_nodes
 from pages.ui.shared.picking import Key, Offer
 
 CSV, HTML = "text/csv", "text/html"
 
 
-def offers(key: Key, result: Result, arrangement: Arrangement, window: Window | None) -> list[Offer]:
+def list_files(key: Key, result: Result, arrangement: Arrangement, window: Window | None) -> list[Offer]:
     """Return the files; the pairs of the link prediction stand below their tables."""
     title = f"{result.problem.data.name}: {result.problem.label}"
 
@@ -63,13 +63,13 @@ def offers(key: Key, result: Result, arrangement: Arrangement, window: Window | 
     found += [
         Offer("Matrix, interactive", "matrix.html", HTML, page),
         Offer("Matrix, picture", "matrix.png", "image/png", picture),
-        *_graphs(key, result, title),
+        *_list_graphs(key, result, title),
         Offer("The run", "run.json", "application/json", lambda: export.run_json(result)),
     ]
     return found
 
 
-def _graphs(key: Key, result: Result, title: str) -> list[Offer]:
+def _list_graphs(key: Key, result: Result, title: str) -> list[Offer]:
     if "cols" in result.posterior.n_clusters():
         return []
     found = [
@@ -77,7 +77,7 @@ def _graphs(key: Key, result: Result, title: str) -> list[Offer]:
             "Groups, interactive",
             "groups.html",
             HTML,
-            lambda: to_html(groups_figure(key, None, result), title),
+            lambda: to_html(draw_groups(key, None, result), title),
         )
     ]
     if why_too_large(result.problem.data) is None:
@@ -86,7 +86,7 @@ def _graphs(key: Key, result: Result, title: str) -> list[Offer]:
                 "Nodes, interactive",
                 "nodes.html",
                 HTML,
-                lambda: to_html(nodes_figure(key, None, result), title),
+                lambda: to_html(draw_nodes(key, None, result), title),
             )
         )
     return found

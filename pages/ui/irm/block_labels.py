@@ -10,7 +10,7 @@ from acvb_core.engine.result import Result
 from acvb_core.evaluate.agreement import LabelAgreement, attribute_agreement
 from acvb_core.models.irm.figures.known_labels import label_figure
 from acvb_core.views.theme import STILL_CONFIG
-from pages.ui.irm.known_labels import labels_upload
+from pages.ui.irm.known_labels import upload_labels
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import choose_one
 from pages.ui.shared.workspace import Workspace
@@ -19,7 +19,7 @@ STILL: dict[str, Any] = dict(STILL_CONFIG)
 
 
 @contain_failure("part of the page")
-def agreement_section(workspace: Workspace, result: Result) -> None:
+def show_agreement(workspace: Workspace, result: Result) -> None:
     """Draw how well the clusters of the row objects go with what is known of them, and where to bring more."""
     relation = result.problem.data
     st.subheader("Known labels", anchor=False)
@@ -29,10 +29,10 @@ def agreement_section(workspace: Workspace, result: Result) -> None:
             f"Nothing is known of the {of} beforehand. With a table of labels (department, party, species), this page "
             "shows how well the clusters agree with them. Runs never see them."
         )
-        labels_upload(workspace, relation, "blocks")
+        upload_labels(workspace, relation, "blocks")
         return
-    domain = clustering(result)
-    table, found = agreements(result, domain)
+    domain = choose_clustering(result)
+    table, found = score_agreements(result, domain)
     st.dataframe(
         table,
         hide_index=True,
@@ -64,10 +64,10 @@ def agreement_section(workspace: Workspace, result: Result) -> None:
         alt="How many objects of each cluster have each label.",
     )  # fmt: skip
     with st.expander("More labels from a file", icon=":material/upload:", key="more_labels"):
-        labels_upload(workspace, relation, "blocks")
+        upload_labels(workspace, relation, "blocks")
 
 
-def clustering(result: Result) -> str:
+def choose_clustering(result: Result) -> str:
     """Draw the choice of a clustering where the labelled objects have two, and return it."""
     if result.problem.data.network is None or "cols" not in result.posterior.n_clusters():
         return "rows"
@@ -78,7 +78,7 @@ def clustering(result: Result) -> str:
     )  # fmt: skip
 
 
-def agreements(result: Result, domain: str = "rows") -> tuple[Any, dict[str, LabelAgreement]]:
+def score_agreements(result: Result, domain: str = "rows") -> tuple[Any, dict[str, LabelAgreement]]:
     """Return the scores of every attribute, and the tables behind them."""
     n_clusters = result.posterior.n_clusters()[domain]
     return attribute_agreement(result.labels(domain), result.problem.data.attributes, n_clusters)

@@ -25,7 +25,7 @@ AMONG = {"unlinked": "pairs without a link", "missing": "unknown pairs"}
 
 
 @st.fragment
-def link_prediction(key: Key, result: Result) -> None:
+def show_link_prediction(key: Key, result: Result) -> None:
     """Draw the tables of single pairs that stand out, as long as is asked for, and their files."""
     st.subheader("Link prediction", anchor=False)
     relation = result.problem.data
@@ -46,22 +46,22 @@ def link_prediction(key: Key, result: Result) -> None:
     likely, surprising = st.tabs([LIKELY, SURPRISING])
     with likely:
         with contain_failure("table"):
-            if among == "missing" or not_too_many(key, result):
-                show_pairs(likely_table(key, int(number), among, result), result, "likely")
+            if among == "missing" or may_look_at_all(key, result):
+                show_pairs(rank_likely_links(key, int(number), among, result), result, "likely")
         st.caption(
             "By the probability of a link, the mean over the clusters of both ends. Pairs of a dense block are all "
             "about equally likely: a run tells which blocks lack links, and hardly which pair of a block does."
         )
     with surprising:
         with contain_failure("table"):
-            show_pairs(surprising_table(key, int(number), result), result, "surprising")
+            show_pairs(rank_surprising_links(key, int(number), result), result, "surprising")
         st.caption(
             "Links that the clusters explain least: errors perhaps, or the most telling ones. Where the pair is far "
             "less probable than its block, one of the two objects stands between clusters."
         )
 
 
-def not_too_many(key: Key, result: Result) -> bool:
+def may_look_at_all(key: Key, result: Result) -> bool:
     """Whether all pairs are to be looked at: at once where that is quick, else when the user says so."""
     rows, columns = result.problem.data.shape
     asked = f"link_all_{key[0]}"
@@ -77,7 +77,7 @@ def not_too_many(key: Key, result: Result) -> bool:
 
 
 @st.cache_resource(show_spinner="Looking at all pairs", max_entries=8)
-def likely_table(key: Key, number: int, among: str, _result: Result) -> pd.DataFrame:
+def rank_likely_links(key: Key, number: int, among: str, _result: Result) -> pd.DataFrame:
     """Return the pairs without an observed link that are most likely to be links."""
     posterior = _result.posterior
     strengths = _result.problem.model.strengths(posterior)  # type: ignore[attr-defined]
@@ -85,7 +85,7 @@ def likely_table(key: Key, number: int, among: str, _result: Result) -> pd.DataF
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)
-def surprising_table(key: Key, number: int, _result: Result) -> pd.DataFrame:
+def rank_surprising_links(key: Key, number: int, _result: Result) -> pd.DataFrame:
     """Return the links of least probability."""
     posterior = _result.posterior
     strengths = _result.problem.model.strengths(posterior)  # type: ignore[attr-defined]
@@ -102,7 +102,7 @@ def show_pairs(table: pd.DataFrame, result: Result, key: str) -> None:
             icon=":material/link_off:",
         )
         return
-    first, second = ends(result.problem.data)
+    first, second = name_ends(result.problem.data)
     top = max(float(table["probability"].max()), 1e-9)
     st.dataframe(
         table,
@@ -129,7 +129,7 @@ def show_pairs(table: pd.DataFrame, result: Result, key: str) -> None:
     download(result, Offer(label, f"{key}-links.csv", "text/csv", lambda: export.csv_text(table)))
 
 
-def ends(relation: Relation) -> tuple[str, str]:
+def name_ends(relation: Relation) -> tuple[str, str]:
     """Return what the two ends of a link are called, in the program's own words."""
     if relation.network is None:
         return "Row object", "Column object"

@@ -23,18 +23,18 @@ STILL: dict[str, Any] = dict(STILL_CONFIG)
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)
-def sorted_relation(key: Key, _result: Result) -> Arrangement:
+def sort_relation(key: Key, _result: Result) -> Arrangement:
     """Return a run's relation sorted by its clusters."""
     return arrange_result(_result)
 
 
 @st.cache_resource(show_spinner=False, max_entries=4)
-def unsorted_figure(key: str, height: int, _relation: Relation) -> Figure:
+def draw_unsorted(key: str, height: int, _relation: Relation) -> Figure:
     """Return the picture of a relation as it was read."""
     return block_figure(arrange_as_read(_relation), height=height)
 
 
-def enlarged_part(job: Job, arrangement: Arrangement) -> Window | None:
+def current_window(job: Job, arrangement: Arrangement) -> Window | None:
     """Return the part of the matrix that is enlarged, None where all of it is shown."""
     kept: tuple[str, Window] | None = st.session_state.get("blocks_window")
     window = kept[1] if kept and kept[0] == job.id else None
@@ -43,11 +43,11 @@ def enlarged_part(job: Job, arrangement: Arrangement) -> Window | None:
     return window
 
 
-def matrices(job: Job, arrangement: Arrangement) -> None:
+def show_matrices(job: Job, arrangement: Arrangement) -> None:
     """Draw the matrix sorted and as it was read."""
     turn = st.session_state.setdefault("blocks_turn", 0)
     key = f"blocks_sorted_{turn}"
-    window = enlarged_part(job, arrangement)
+    window = current_window(job, arrangement)
 
     def enlarge() -> None:
         boxes = st.session_state[key].selection.box
@@ -86,6 +86,6 @@ def matrices(job: Job, arrangement: Arrangement) -> None:
                 relation = arrangement.relation
                 height = int(figure["layout"]["height"])
                 st.plotly_chart(
-                    unsorted_figure(relation.fingerprint + relation.name, height, relation), key="blocks_unsorted",
+                    draw_unsorted(relation.fingerprint + relation.name, height, relation), key="blocks_unsorted",
                     theme=None, config=STILL, alt="The same links, with the objects in the order of the file.",
                 )  # fmt: skip

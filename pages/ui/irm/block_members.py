@@ -13,7 +13,7 @@ _NAMES = {"rows": "Rows", "cols": "Columns"}
 
 @st.fragment
 @contain_failure("table")
-def members(result: Result) -> None:
+def show_members(result: Result) -> None:
     """Draw the table of the objects and their clusters, to be searched."""
     st.subheader("Who belongs where", anchor=False)
     domains = {name: _NAMES[name] for name in result.posterior.n_clusters()}

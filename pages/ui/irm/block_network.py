@@ -19,7 +19,7 @@ VIEWS = {"groups": "Groups", "nodes": "Single nodes"}
 
 
 @contain_failure()
-def network_view(key: Key, result: Result) -> None:
+def show_network(key: Key, result: Result) -> None:
     """Draw the graph of the groups, or of the nodes where they are not too many."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="network_controls"):
         shown = st.segmented_control(
@@ -40,7 +40,7 @@ def network_view(key: Key, result: Result) -> None:
         return
     with st.container(key=f"network_{shown}"):
         st.plotly_chart(
-            groups_figure(key, selected, result) if shown == "groups" else nodes_figure(key, selected, result),
+            draw_groups(key, selected, result) if shown == "groups" else draw_nodes(key, selected, result),
             key=f"network_chart_{shown}", theme=None, config=STILL,
             alt="The clusters as discs, joined where there are more links than expected."
             if shown == "groups" else "The nodes as dots in the colours of their clusters, joined by their links.",
@@ -56,24 +56,24 @@ def network_view(key: Key, result: Result) -> None:
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)
-def graph_of(key: Key, _result: Result) -> GroupGraph:
+def build_group_graph(key: Key, _result: Result) -> GroupGraph:
     """Return the graph of a run's clusters."""
     return group_graph(_result.problem.data, _result.posterior, _result.blocks)
 
 
 @st.cache_resource(show_spinner=False, max_entries=16)
-def groups_figure(key: Key, selected: int | None, _result: Result) -> Figure:
+def draw_groups(key: Key, selected: int | None, _result: Result) -> Figure:
     """Return the picture of the groups."""
     return group_graph_figure(
-        graph_of(key, _result),
+        build_group_graph(key, _result),
         kind=_result.problem.data.row_kind,
         selected=selected,
     )
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)
-def nodes_figure(key: Key, selected: int | None, _result: Result) -> Figure:
+def draw_nodes(key: Key, selected: int | None, _result: Result) -> Figure:
     """Return the picture of the nodes."""
     return node_link_figure(
-        _result.problem.data, _result.posterior, graph_of(key, _result), selected=selected
+        _result.problem.data, _result.posterior, build_group_graph(key, _result), selected=selected
     )

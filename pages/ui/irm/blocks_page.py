@@ -10,14 +10,14 @@ from acvb_core.engine.result import Result
 from acvb_core.models.irm.figures.blocks import size_figure, strength_figure
 from acvb_core.registry import model_row
 from acvb_core.views.theme import STILL_CONFIG
-from pages.ui.irm.block_clusters import clusters
-from pages.ui.irm.block_files import offers
-from pages.ui.irm.block_labels import agreement_section
-from pages.ui.irm.block_links import link_prediction
-from pages.ui.irm.block_matrix import enlarged_part, matrices, sorted_relation
-from pages.ui.irm.block_members import members
-from pages.ui.irm.block_network import network_view
-from pages.ui.irm.known_labels import with_known_labels
+from pages.ui.irm.block_clusters import show_clusters
+from pages.ui.irm.block_files import list_files
+from pages.ui.irm.block_labels import show_agreement
+from pages.ui.irm.block_links import show_link_prediction
+from pages.ui.irm.block_matrix import current_window, show_matrices, sort_relation
+from pages.ui.irm.block_members import show_members
+from pages.ui.irm.block_network import show_network
+from pages.ui.irm.known_labels import add_known_labels
 from pages.ui.shared.answer_page import open_answer, show_heading
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.model_pages import pages_of_model, pages_of_run
@@ -38,7 +38,7 @@ SIDES = {"rows": "rows", "cols": "columns"}
 VIEWS = {"matrix": "Sorted matrix", "network": "Network"}
 
 
-def summary(result: Result) -> None:
+def show_summary(result: Result) -> None:
     domains = result.posterior.n_clusters()
     height = 500 if len(domains) > 1 else 400
     with st.container(key="summary"):
@@ -65,7 +65,7 @@ def show_blocks() -> None:
     """Draw the page."""
     job, found = open_answer(pages_of_model("irm").answer, STYLE)
     workspace, key = current(), key_of(job, found)
-    result = with_known_labels(workspace, key, found)
+    result = add_known_labels(workspace, key, found)
     sizes = result.posterior.n_clusters()
     show_heading(job, result, pages_of_run(job).write_parts(sizes))
     _advise_more_clusters(result)
@@ -78,19 +78,19 @@ def show_blocks() -> None:
         )  # fmt: skip
     if view == "matrix":
         with contain_failure():
-            matrices(job, sorted_relation(key, result))
+            show_matrices(job, sort_relation(key, result))
     else:
-        network_view(key, result)
-    summary(result)
+        show_network(key, result)
+    show_summary(result)
     if single:
         with contain_failure("table"):
-            clusters(result, sorted_relation(key, result))
-    members(result)
-    agreement_section(workspace, result)
-    link_prediction(key, result)
+            show_clusters(result, sort_relation(key, result))
+    show_members(result)
+    show_agreement(workspace, result)
+    show_link_prediction(key, result)
     with contain_failure("list of files"):
-        arrangement = sorted_relation(key, result)
-        take_away(result, offers(key, result, arrangement, enlarged_part(job, arrangement)))
+        arrangement = sort_relation(key, result)
+        take_away(result, list_files(key, result, arrangement, current_window(job, arrangement)))
 
 
 def _advise_more_clusters(result: Result) -> None:

@@ -27,7 +27,7 @@ _STYLE = """
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)
-def matrices_of(keys: tuple[Key, ...], _results: Sequence[Result]) -> list[Figure]:
+def draw_matrices(keys: tuple[Key, ...], _results: Sequence[Result]) -> list[Figure]:
     """Return the sorted matrix of each run, all on one colour scale."""
     return block_figures([arrange_result(result) for result in _results])
 
@@ -39,7 +39,7 @@ def compare_blocks(runs: ComparedRuns) -> None:
     st.subheader("Blocks on one scale", anchor=False)
     with st.container(key="compare_matrices"):
         for number, (figure, label) in enumerate(
-            zip(matrices_of(runs.keys, runs.results), runs.labels, strict=True)
+            zip(draw_matrices(runs.keys, runs.results), runs.labels, strict=True)
         ):
             with st.container(gap="xsmall", key=f"compare_matrix_{number}"):
                 st.text(label)

@@ -23,20 +23,20 @@ from pages.ui.upload.problem import show_error
 _KEPT = "labels_kept"
 
 
-def known_tab(relation: Relation) -> None:
+def show_known_labels(relation: Relation) -> None:
     """Draw the known labels of the data in use, and where to bring more."""
     if relation.attributes:
-        st.dataframe(attribute_table(relation), hide_index=True, key="attributes")
+        st.dataframe(list_attributes(relation), hide_index=True, key="attributes")
         st.caption("Runs never see them. The Blocks page holds the clusters against them.")
     else:
         st.caption(
             "Is it known beforehand which objects belong together, by department, party or species, say? Runs never "
             "see such labels; the Blocks page then tells how well the clusters agree with them."
         )
-    labels_upload(current(), relation, "data")
+    upload_labels(current(), relation, "data")
 
 
-def attribute_table(relation: Relation) -> pd.DataFrame:
+def list_attributes(relation: Relation) -> pd.DataFrame:
     """Return one line for each attribute: how many objects have a label, and how many labels there are."""
     lines = []
     for name, values in relation.attributes.items():
@@ -46,7 +46,7 @@ def attribute_table(relation: Relation) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=["Attribute", "Objects with a label", "Labels", "First labels"])
 
 
-def labels_upload(workspace: Workspace, relation: Relation, key: str) -> None:
+def upload_labels(workspace: Workspace, relation: Relation, key: str) -> None:
     """Draw the uploader of a table of labels; what it holds is put beside the relation at once.
 
     Parameters
@@ -85,14 +85,18 @@ def labels_upload(workspace: Workspace, relation: Relation, key: str) -> None:
 def keep_labels(workspace: Workspace, relation: Relation, labels: Mapping[str, Any]) -> None:
     """Put labels beside the data in use, where they are these data; otherwise remember them in the session."""
     dataset = workspace.dataset
-    if dataset is not None and isinstance(dataset.data, Relation) and _same(dataset.data, relation):
+    if (
+        dataset is not None
+        and isinstance(dataset.data, Relation)
+        and _has_same_objects(dataset.data, relation)
+    ):
         workspace.set_dataset(replace(dataset, data=with_attributes(dataset.data, labels)))
         return
     kept = st.session_state.setdefault(_KEPT, {})
     kept[relation.fingerprint] = kept.get(relation.fingerprint, {}) | dict(labels)
 
 
-def carried(before: Relation, after: Relation) -> Relation:
+def carry_attributes(before: Relation, after: Relation) -> Relation:
     """Return the second relation with what was known of the first one's objects, by their names."""
     place = {name: i for i, name in enumerate(before.row_labels)}
     at = [place.get(name) for name in after.row_labels]
@@ -104,7 +108,7 @@ def carried(before: Relation, after: Relation) -> Relation:
     return with_attributes(after, more) if more else after
 
 
-def with_known_labels(workspace: Workspace, key: tuple[Any, ...], result: Result) -> Result:
+def add_known_labels(workspace: Workspace, key: tuple[Any, ...], result: Result) -> Result:
     """Return a run's result with all that is known of its objects, also since it was started.
 
     Parameters
@@ -117,23 +121,27 @@ def with_known_labels(workspace: Workspace, key: tuple[Any, ...], result: Result
     """
     relation, dataset = result.problem.data, workspace.dataset
     more: dict[str, Any] = dict(st.session_state.get(_KEPT, {}).get(relation.fingerprint, {}))
-    if dataset is not None and isinstance(dataset.data, Relation) and _same(dataset.data, relation):
+    if (
+        dataset is not None
+        and isinstance(dataset.data, Relation)
+        and _has_same_objects(dataset.data, relation)
+    ):
         more = dict(dataset.data.attributes) | more
     own = relation.attributes
     new = {name: values for name, values in more.items() if not _equal(own.get(name), values)}
     if not new:
         return result
     shown = tuple((name, hash(tuple(values))) for name, values in new.items())
-    return _extended((key, shown), result, new)
+    return _extend_result((key, shown), result, new)
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)
-def _extended(key: Any, _result: Result, _labels: Mapping[str, Any]) -> Result:
+def _extend_result(key: Any, _result: Result, _labels: Mapping[str, Any]) -> Result:
     data = with_attributes(_result.problem.data, _labels)
     return replace(_result, problem=replace(_result.problem, data=data))
 
 
-def _same(one: Relation, other: Relation) -> bool:
+def _has_same_objects(one: Relation, other: Relation) -> bool:
     """Whether two relations are of the same objects in the same order."""
     return one is other or (one.fingerprint == other.fingerprint and _equal(one.row_labels, other.row_labels))
 

@@ -6,8 +6,8 @@ import streamlit as st
 from scipy.sparse.csgraph import connected_components
 
 from acvb_core.data.relation import Relation
-from pages.ui.irm.known_labels import known_tab
-from pages.ui.irm.overview_relation import degree_tab, links_tab, picture_tab
+from pages.ui.irm.known_labels import show_known_labels
+from pages.ui.irm.overview_relation import show_degrees, show_first_links, show_picture
 from pages.ui.shared import format as say
 from pages.ui.shared.dataset_summary import DatasetSummary
 
@@ -17,28 +17,28 @@ def summarise_network(network: Relation) -> DatasetSummary:
     n_nodes = network.shape[0]
     kind = network.network
     assert kind is not None
-    known, every = network.n_known, _pairs(network)
+    known, every = network.n_known, _count_pairs(network)
     figures = [
         ("Nodes", f"{n_nodes:,}"),
         ("Links", f"{network.n_links:,}"),
         ("Density", say.percent(network.n_links / known if known else 0.0)),
-        ("Components", f"{components(network.fingerprint, network):,}"),
+        ("Components", f"{count_components(network.fingerprint, network):,}"),
     ]
     if known < every:
         figures.append(("Unknown pairs", say.percent(1 - known / every)))
     return DatasetSummary(
         tuple(figures),
         {
-            "Picture": lambda: picture_tab(network),
-            "Degrees": lambda: degree_tab(network),
-            "First links": lambda: links_tab(network),
-            "Known labels": lambda: known_tab(network),
+            "Picture": lambda: show_picture(network),
+            "Degrees": lambda: show_degrees(network),
+            "First links": lambda: show_first_links(network),
+            "Known labels": lambda: show_known_labels(network),
         },
         said=kind.text.capitalize() + ("" if kind.self_links else ", without self-links"),
     )
 
 
-def _pairs(network: Relation) -> int:
+def _count_pairs(network: Relation) -> int:
     """Return how many pairs a network of so many nodes has."""
     n, kind = network.shape[0], network.network
     assert kind is not None
@@ -47,7 +47,7 @@ def _pairs(network: Relation) -> int:
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
-def components(fingerprint: str, _network: Relation) -> int:
+def count_components(fingerprint: str, _network: Relation) -> int:
     """Return into how many parts a network falls, whatever the direction of its links."""
     found: int = connected_components(_network.ones, directed=False, return_labels=False)
     return found

@@ -9,7 +9,7 @@ from acvb_core.data.relation import Relation
 from acvb_core.models.irm.evaluate.sides import links_of
 from acvb_core.models.irm.figures.overview import degree_histograms, thumbnail
 from acvb_core.views.theme import STILL_CONFIG, Figure
-from pages.ui.irm.known_labels import known_tab
+from pages.ui.irm.known_labels import show_known_labels
 from pages.ui.shared import format as say
 from pages.ui.shared.dataset_summary import DatasetSummary
 
@@ -29,34 +29,36 @@ def summarise_relation(relation: Relation) -> DatasetSummary:
             ("Missing", say.percent(relation.n_missing / (rows * columns))),
         ),
         {
-            "Picture": lambda: picture_tab(relation),
-            "Degrees": lambda: degree_tab(relation),
-            "First links": lambda: links_tab(relation),
-            "Known labels": lambda: known_tab(relation),
+            "Picture": lambda: show_picture(relation),
+            "Degrees": lambda: show_degrees(relation),
+            "First links": lambda: show_first_links(relation),
+            "Known labels": lambda: show_known_labels(relation),
         },
     )
 
 
-def picture_tab(relation: Relation) -> None:
+def show_picture(relation: Relation) -> None:
     """Draw the relation as it was read."""
-    st.plotly_chart(_thumbnail(relation.fingerprint, relation), config=_PLAIN, key="thumbnail", theme=None)
+    st.plotly_chart(
+        _draw_thumbnail(relation.fingerprint, relation), config=_PLAIN, key="thumbnail", theme=None
+    )
     st.caption("Dark: links. Grey: unknown. Objects stand in the order they were read.")
 
 
-def degree_tab(relation: Relation) -> None:
+def show_degrees(relation: Relation) -> None:
     """Draw how many objects have how many links."""
-    st.plotly_chart(_degrees(relation.fingerprint, relation), config=_PLAIN, key="degrees", theme=None)
+    st.plotly_chart(_draw_degrees(relation.fingerprint, relation), config=_PLAIN, key="degrees", theme=None)
     st.caption("How many objects have how many links; each range is twice as wide as the one before.")
 
 
-def links_tab(relation: Relation) -> None:
+def show_first_links(relation: Relation) -> None:
     """Draw the first links."""
-    st.dataframe(first_links(relation), hide_index=True, key="first_links", height=300)
+    st.dataframe(list_first_links(relation), hide_index=True, key="first_links", height=300)
     if relation.n_links > FIRST_LINKS:
         st.caption(f"The first {FIRST_LINKS} of {relation.n_links:,}.")
 
 
-def first_links(relation: Relation) -> pd.DataFrame:
+def list_first_links(relation: Relation) -> pd.DataFrame:
     """Return the first links, one a line."""
     rows, columns = (ends[:FIRST_LINKS] for ends in links_of(relation))
     row_kind, column_kind = relation.row_kind, relation.column_kind
@@ -70,10 +72,10 @@ def first_links(relation: Relation) -> pd.DataFrame:
 
 # The relation itself is left out of the key: it is known by its fingerprint, and hashing it would only sample it.
 @st.cache_data(max_entries=8, show_spinner=False)
-def _thumbnail(fingerprint: str, _relation: Relation) -> Figure:
+def _draw_thumbnail(fingerprint: str, _relation: Relation) -> Figure:
     return thumbnail(_relation, height=340)
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
-def _degrees(fingerprint: str, _relation: Relation) -> Figure:
+def _draw_degrees(fingerprint: str, _relation: Relation) -> Figure:
     return degree_histograms(_relation, height=340)

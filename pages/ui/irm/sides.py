@@ -24,7 +24,7 @@ _SELF_LINKS: dict[Any, str] = {"auto": "recognise it", True: "count", False: "do
 _OWN = ("self_links", "self_links_left_out")
 
 
-class Guess(NamedTuple):
+class SidesGuess(NamedTuple):
     """What was recognised when nothing was said.
 
     Attributes
@@ -41,7 +41,7 @@ class Guess(NamedTuple):
     self_links: str
 
 
-def sides_choice(prefix: str) -> dict[str, Any]:
+def choose_sides(prefix: str) -> dict[str, Any]:
     """Draw what the two sides are and return the arguments of `load_relation` that it makes.
 
     Parameters
@@ -49,27 +49,27 @@ def sides_choice(prefix: str) -> dict[str, Any]:
     prefix : str
         What the keys of the file's widgets begin with.
     """
-    guess: Guess | None = st.session_state.get(f"{prefix}_guess")
-    domains = _choice("The two sides", _DOMAINS, f"{prefix}_domains")
-    _say(guess and guess.sides)
+    guess: SidesGuess | None = st.session_state.get(f"{prefix}_guess")
+    domains = _choose("The two sides", _DOMAINS, f"{prefix}_domains")
+    _show_reason(guess and guess.sides)
     if domains == "two" or (domains == "auto" and not (guess and guess.network)):
         return {"domains": domains}
     directed_at, own_at = st.columns(2)
     with directed_at:
-        directed = _choice("Links are", _DIRECTED, f"{prefix}_directed")
-        _say(guess and guess.direction)
+        directed = _choose("Links are", _DIRECTED, f"{prefix}_directed")
+        _show_reason(guess and guess.direction)
     with own_at:
-        own = _choice("Links to oneself", _SELF_LINKS, f"{prefix}_self_links")
-        _say(guess and guess.self_links)
+        own = _choose("Links to oneself", _SELF_LINKS, f"{prefix}_self_links")
+        _show_reason(guess and guess.self_links)
     said = {"directed": directed, "self_links": own}
     return {"domains": domains} | {name: None if said[name] == "auto" else said[name] for name in said}
 
 
-def _choice(label: str, names: dict[Any, str], key: str) -> Any:
+def _choose(label: str, names: dict[Any, str], key: str) -> Any:
     return st.selectbox(label, list(names), format_func=names.get, key=key, persist_state="session")
 
 
-def _say(reason: str | None) -> None:
+def _show_reason(reason: str | None) -> None:
     if reason:
         st.caption(f"Recognised. {reason}")
 
@@ -93,13 +93,13 @@ def keep_guess(relation: Relation, report: ReadReport, loading: dict[str, Any], 
     st.session_state[f"{key}_of"] = rest
     if loading.get("domains") != "auto" or any(loading.get(name) is not None for name in SIDES[1:]):
         return
-    sides = _told(report, ("domains",))
+    sides = _find_sentence(report, ("domains",))
     if relation.network is None:
-        st.session_state[key] = Guess(False, sides, "", "")
+        st.session_state[key] = SidesGuess(False, sides, "", "")
         return
-    own = _told(report, _OWN) or "No object is linked to itself: self-links do not count."
-    st.session_state[key] = Guess(True, sides, _told(report, ("direction",)), own)
+    own = _find_sentence(report, _OWN) or "No object is linked to itself: self-links do not count."
+    st.session_state[key] = SidesGuess(True, sides, _find_sentence(report, ("direction",)), own)
 
 
-def _told(report: ReadReport, names: Sequence[str]) -> str:
+def _find_sentence(report: ReadReport, names: Sequence[str]) -> str:
     return next((fact.sentence for fact in report.facts if fact.name in names), "")

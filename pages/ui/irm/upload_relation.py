@@ -11,8 +11,8 @@ from acvb_core.data.relation import Relation
 from acvb_core.data.relations.layout import COLUMN_FORMATS, GRAPH_FORMATS, Layout
 from acvb_core.data.relations.readers import inspect_source, load_relation
 from acvb_core.data.report import ReadReport
-from pages.ui.irm.sides import SIDES, keep_guess, sides_choice
-from pages.ui.upload.files import Brought
+from pages.ui.irm.sides import SIDES, choose_sides, keep_guess
+from pages.ui.upload.files import DataFile
 from pages.ui.upload.reader import Reader, column_choice, column_places, guess_prefix
 
 
@@ -33,7 +33,7 @@ class RelationReader(Reader):
     at_once = SIDES
     column_formats = COLUMN_FORMATS
 
-    def inspect(self, file: Brought, looking: dict[str, Any]) -> Layout:
+    def inspect(self, file: DataFile, looking: dict[str, Any]) -> Layout:
         """Propose how to read a file."""
         return inspect_source(file, file.name, **looking)
 
@@ -68,7 +68,7 @@ class RelationReader(Reader):
             )
             # The 0 that is shown counts: typed columns of other values than 0 and 1 are not read without it.
             loading["threshold"] = 0.0 if threshold is None and layout.container != "text" else threshold
-        return loading | sides_choice(prefix)
+        return loading | choose_sides(prefix)
 
     def options(self, layout: Layout, prefix: str) -> dict[str, Any]:
         """Draw what the file cannot show by itself: objects without links, and what silence means."""
@@ -116,7 +116,7 @@ class RelationReader(Reader):
         return loading
 
     def load(
-        self, file: Brought, name: str | None, looking: dict[str, Any], loading: dict[str, Any], draft: None
+        self, file: DataFile, name: str | None, looking: dict[str, Any], loading: dict[str, Any], draft: None
     ) -> tuple[Relation, ReadReport]:
         """Read a file."""
         loaded = load_relation(file, filename=file.name, name=name, **looking, **loading)

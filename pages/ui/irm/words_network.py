@@ -48,7 +48,7 @@ _HELD_OUT = HELD_OUT_NOTE.replace("known entries", "known pairs").replace("same 
 )
 
 
-def _of_nodes(text: str) -> str:
+def _speak_of_nodes(text: str) -> str:
     """Return what is said of relations, said of networks."""
     for ours, theirs in (
         ("Row and column clusters that are", "Clusters that are"),
@@ -76,9 +76,9 @@ NETWORK = ModelWords(
         ("Directed, undirected, self-links", _KINDS),
         ("Held-out pairs", _HELD_OUT),
     ),
-    methods={name: _of_nodes(text) for name, text in RELATION.methods.items()},
+    methods={name: _speak_of_nodes(text) for name, text in RELATION.methods.items()},
     curves=tuple(
-        curve._replace(what=_of_nodes(curve.what), read=_of_nodes(curve.read), beware=_of_nodes(curve.beware))
+        curve._replace(**{part: _speak_of_nodes(getattr(curve, part)) for part in ("what", "read", "beware")})
         for curve in RELATION.curves
     ),
     convergence=RELATION.convergence,

@@ -15,7 +15,7 @@ from acvb_core.evaluate.stability import Stability, stability
 from acvb_core.models.lda.figures.topic_pairs import pair_distance_figure, similarity_figure
 from acvb_core.views.labels import plain_name
 from acvb_core.views.theme import STILL_CONFIG
-from pages.ui.lda.topic_view import TopicView, names_of, view_of
+from pages.ui.lda.topic_view import TopicView, build_view, read_names
 from pages.ui.shared import format as say
 from pages.ui.shared.compared_runs import ComparedRuns, choose_pair
 from pages.ui.shared.failures import contain_failure
@@ -30,8 +30,8 @@ _WORDS = 8
 @contain_failure("part of the page")
 def compare_topics(runs: ComparedRuns) -> None:
     """Draw which topics of runs are the same."""
-    views = [view_of(job, result) for job, result in zip(runs.jobs, runs.results, strict=True)]
-    if not same_words(views):
+    views = [build_view(job, result) for job, result in zip(runs.jobs, runs.results, strict=True)]
+    if not share_vocabulary(views):
         return
     st.subheader("Which topic is which", anchor=False)
     one, other = choose_pair("topics", runs.labels)
@@ -39,12 +39,12 @@ def compare_topics(runs: ComparedRuns) -> None:
         st.info("Choose two different runs.", icon=":material/compare_arrows:")
     else:
         pair = (views[one], views[other])
-        alignment((runs.keys[one], runs.keys[other]), pair, (runs.labels[one], runs.labels[other]))
-    returning(runs.keys, views, runs.labels, one)
+        show_alignment((runs.keys[one], runs.keys[other]), pair, (runs.labels[one], runs.labels[other]))
+    show_returning_topics(runs.keys, views, runs.labels, one)
 
 
 @st.cache_resource(show_spinner=False, max_entries=16)
-def aligned(keys: tuple[Key, Key], _one: TopicView, _other: TopicView) -> Alignment:
+def align_views(keys: tuple[Key, Key], _one: TopicView, _other: TopicView) -> Alignment:
     """Return the topics of two runs in pairs."""
     one, other = _one.topics, _other.topics
     return align_topics(
@@ -53,22 +53,22 @@ def aligned(keys: tuple[Key, Key], _one: TopicView, _other: TopicView) -> Alignm
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)
-def stable(keys: tuple[Key, ...], reference: int, _views: Sequence[TopicView]) -> Stability:
+def measure_stability(keys: tuple[Key, ...], reference: int, _views: Sequence[TopicView]) -> Stability:
     """Return how alike one run's topics are to their partners in the others."""
     return stability([view.topics.word_probability for view in _views], reference)
 
 
-def same_words(views: Sequence[TopicView]) -> bool:
+def share_vocabulary(views: Sequence[TopicView]) -> bool:
     """Whether topics of these runs are distributions over one vocabulary."""
     first = views[0].corpus.vocabulary
     return all(np.array_equal(view.corpus.vocabulary, first) for view in views[1:])
 
 
 @contain_failure()
-def alignment(keys: tuple[Key, Key], pair: tuple[TopicView, TopicView], runs: tuple[str, str]) -> None:
+def show_alignment(keys: tuple[Key, Key], pair: tuple[TopicView, TopicView], runs: tuple[str, str]) -> None:
     """Draw the topics of two runs in pairs: how alike they are, and which moved."""
-    found = aligned(keys, *pair)
-    names = [names_of(view) for view in pair]
+    found = align_views(keys, *pair)
+    names = [read_names(view) for view in pair]
     moved = int((found.distance > 1 - ALIKE).sum())
     lone = [
         f"{len(topics)} of {run}"
@@ -99,17 +99,17 @@ def alignment(keys: tuple[Key, Key], pair: tuple[TopicView, TopicView], runs: tu
         )
     with words:
         st.dataframe(
-            pairs_frame(found, pair),
+            list_pairs(found, pair),
             hide_index=True,
             key="topic_pairs",
             column_config={"Similarity": _bar(), "Share": _percent(), "Its share": _percent()},
         )
 
 
-def pairs_frame(found: Alignment, pair: tuple[TopicView, TopicView]) -> pd.DataFrame:
+def list_pairs(found: Alignment, pair: tuple[TopicView, TopicView]) -> pd.DataFrame:
     """Return the pairs with their words, those that moved most first."""
     table = found.table()
-    names, words = [_names(view) for view in pair], [_words(view) for view in pair]
+    names, words = [_name_topics(view) for view in pair], [_join_words(view) for view in pair]
     one, other = table["topic"] - 1, table["other_topic"] - 1
     return pd.DataFrame(
         {
@@ -124,7 +124,7 @@ def pairs_frame(found: Alignment, pair: tuple[TopicView, TopicView]) -> pd.DataF
     )
 
 
-def among(views: Sequence[TopicView], reference: int) -> list[int]:
+def choose_similar_runs(views: Sequence[TopicView], reference: int) -> list[int]:
     """Return the runs that a run's topics are looked for in, itself among them.
 
     Those of its method from other seeds, where there are any: what comes back there does not hang on the start alone.
@@ -141,12 +141,14 @@ def among(views: Sequence[TopicView], reference: int) -> list[int]:
 
 
 @contain_failure("table")
-def returning(keys: Sequence[Key], views: Sequence[TopicView], runs: Sequence[str], reference: int) -> None:
+def show_returning_topics(
+    keys: Sequence[Key], views: Sequence[TopicView], runs: Sequence[str], reference: int
+) -> None:
     """Draw which topics of one run come back in others."""
     st.subheader("Which topics come back", anchor=False)
-    chosen = among(views, reference)
+    chosen = choose_similar_runs(views, reference)
     some = [views[number] for number in chosen]
-    found = stable(tuple(keys[number] for number in chosen), chosen.index(reference), some)
+    found = measure_stability(tuple(keys[number] for number in chosen), chosen.index(reference), some)
     others = ", ".join(runs[number] for number in chosen if number != reference)
     back = int((found.minimum >= ALIKE).sum())
     st.caption(
@@ -155,7 +157,7 @@ def returning(keys: Sequence[Key], views: Sequence[TopicView], runs: Sequence[st
         "those that do not: they depend on where a run starts, or on the method."
     )
     st.dataframe(
-        stability_frame(found, views[reference]),
+        list_returning_topics(found, views[reference]),
         hide_index=True,
         key="topic_stability",
         height=min(420, 38 + 35 * len(found.mean)),
@@ -163,25 +165,25 @@ def returning(keys: Sequence[Key], views: Sequence[TopicView], runs: Sequence[st
     )
 
 
-def stability_frame(found: Stability, view: TopicView) -> pd.DataFrame:
+def list_returning_topics(found: Stability, view: TopicView) -> pd.DataFrame:
     """Return the topics of a run with how well they come back, largest first."""
     return pd.DataFrame(
         {
-            "Topic": _names(view),
+            "Topic": _name_topics(view),
             "Least similar": found.minimum,
             "On average": found.mean,
             "Share": view.topics.share,
-            "Words": _words(view),
+            "Words": _join_words(view),
         }
     )
 
 
-def _names(view: TopicView) -> list[str]:
-    names = names_of(view)
+def _name_topics(view: TopicView) -> list[str]:
+    names = read_names(view)
     return [plain_name(topic, names) for topic in range(1, view.n_topics + 1)]
 
 
-def _words(view: TopicView) -> list[str]:
+def _join_words(view: TopicView) -> list[str]:
     """Return the most probable words of each topic, in one line."""
     tops = top_words(view.topics.word_probability, _WORDS)
     return [", ".join(view.corpus.vocabulary[top].tolist()) for top in tops]

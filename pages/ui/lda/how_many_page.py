@@ -17,20 +17,20 @@ from acvb_core.registry import methods_for
 from acvb_core.views.theme import STILL_CONFIG
 from pages.ui.lda.how_many_runs import (
     USUAL_SWEEPS,
-    Plan,
-    best_run,
-    finished,
-    grid_label,
-    grid_labels,
-    grids,
-    jobs_on,
-    most_topics,
-    number_of,
-    numbers_of,
-    rows_of,
-    start,
-    table_of,
-    usual_numbers,
+    GridPlan,
+    build_table,
+    collect_finished,
+    collect_rows,
+    describe_grid,
+    find_best_run,
+    find_jobs,
+    group_grids,
+    label_grids,
+    max_topics,
+    parse_numbers,
+    propose_numbers,
+    start_runs,
+    topic_number,
 )
 from pages.ui.lda.how_many_words import INTRODUCTION, MEASURE_TEXTS
 from pages.ui.shared import format as say
@@ -60,7 +60,7 @@ COLUMNS: dict[str, tuple[str, str, int]] = {
 }
 
 
-def nothing_to_try(workspace: Workspace) -> None:
+def show_nothing_to_try(workspace: Workspace) -> None:
     """Say that the question is for texts."""
     dataset = workspace.dataset
 
@@ -77,7 +77,7 @@ def nothing_to_try(workspace: Workspace) -> None:
     )
 
 
-def form(workspace: Workspace, dataset: Dataset, corpus: Corpus | DiskCorpus) -> None:
+def show_form(workspace: Workspace, dataset: Dataset, corpus: Corpus | DiskCorpus) -> None:
     """Draw what is to be tried, and start it."""
     methods = {method.name: method for method in methods_for(corpus, "lda")}
     usual = METHOD if METHOD in methods else STREAM
@@ -92,9 +92,9 @@ def form(workspace: Workspace, dataset: Dataset, corpus: Corpus | DiskCorpus) ->
     )
     text = columns[1].text_input(
         "Numbers of topics",
-        ", ".join(map(str, usual_numbers(corpus))),
+        ", ".join(map(str, propose_numbers(corpus))),
         key=f"grid_ks_{corpus.fingerprint[:12]}",
-        help=f"With commas between, from 1 to {most_topics(corpus):,}.",
+        help=f"With commas between, from 1 to {max_topics(corpus):,}.",
     )
     seeds = columns[2].number_input(
         "Seeds", 1, MOST_SEEDS, 2, key="grid_seeds",
@@ -108,13 +108,15 @@ def form(workspace: Workspace, dataset: Dataset, corpus: Corpus | DiskCorpus) ->
     else:
         sweeps = columns[3].number_input("Sweeps at most", 1, 100_000, USUAL_SWEEPS, 50, key="grid_sweeps")
     try:
-        plan = Plan(method, numbers_of(text, most_topics(corpus)), int(seeds), int(sweeps), float(epochs))
+        plan = GridPlan(
+            method, parse_numbers(text, max_topics(corpus)), int(seeds), int(sweeps), float(epochs)
+        )
     except ParameterError as error:
         plan = None
         st.text(str(error))
     allowed = False
     if plan is not None:
-        plan = replace(plan, check_memory=fits(plan, corpus))
+        plan = replace(plan, check_memory=check_memory(plan, corpus))
         allowed = plan.check_memory or st.checkbox("Start them nevertheless", key="grid_nevertheless")
     of = "of the documents" if dataset.whole_documents else "of each document's words"
     share = f"{say.percent(dataset.heldout)} {of}" if dataset.heldout else "nothing"
@@ -129,7 +131,7 @@ def form(workspace: Workspace, dataset: Dataset, corpus: Corpus | DiskCorpus) ->
     if pressed and plan is not None:
         try:
             with st.spinner("Putting the runs together"):
-                begun = start(workspace, dataset, plan)
+                begun = start_runs(workspace, dataset, plan)
         except AcvbError as error:
             st.text(str(error))
             return
@@ -139,7 +141,7 @@ def form(workspace: Workspace, dataset: Dataset, corpus: Corpus | DiskCorpus) ->
             st.caption("All of these runs are there already.")
 
 
-def fits(plan: Plan, corpus: Corpus | DiskCorpus) -> bool:
+def check_memory(plan: GridPlan, corpus: Corpus | DiskCorpus) -> bool:
     """Return whether the runs fit into memory; warn where they do not."""
     need, free = plan.memory_bytes(corpus), available_memory()
     if free is None or need <= free:
@@ -151,7 +153,7 @@ def fits(plan: Plan, corpus: Corpus | DiskCorpus) -> bool:
     return False
 
 
-def measures(group: list[Job]) -> None:
+def show_measures(group: list[Job]) -> None:
     """Draw how far the runs are and what they say, again and again while they go on."""
     busy = any(job.inspect().status.active for job in group)
 
@@ -160,8 +162,8 @@ def measures(group: list[Job]) -> None:
         if busy and not active:
             st.rerun()
         if active:
-            progress(group, active)
-        table = table_of(group)
+            show_progress(group, active)
+        table = build_table(group)
         if len(table):
             with contain_failure():
                 figure = choose_k_figure(table, height=330)
@@ -169,14 +171,14 @@ def measures(group: list[Job]) -> None:
                     figure, key="grid_figure", theme=None, config=dict(STILL_CONFIG),
                     alt="Measures over the number of topics.",
                 )  # fmt: skip
-            at_the_edge(table)
-            explain(group)
-        runs_table(group)
+            warn_at_edge(table)
+            explain_measures(group)
+        show_runs(group)
 
     refresh(panel, REFRESH_SECONDS if busy else None)
 
 
-def progress(group: list[Job], active: list[Job]) -> None:
+def show_progress(group: list[Job], active: list[Job]) -> None:
     """Draw how many runs have ended."""
     done = len(group) - len(active)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
@@ -191,7 +193,7 @@ def in_a_sentence(title: str) -> str:
     return title[:1].lower() + title[1:]
 
 
-def at_the_edge(table: pd.DataFrame) -> None:
+def warn_at_edge(table: pd.DataFrame) -> None:
     """Say where the best number is the largest that was tried, so that it need not be the best there is."""
     largest = int(table["k"].max())
     found = [
@@ -205,7 +207,7 @@ def at_the_edge(table: pd.DataFrame) -> None:
         )
 
 
-def explain(group: list[Job]) -> None:
+def explain_measures(group: list[Job]) -> None:
     """Draw what each measure is good for."""
     held_out = group[0].problem.heldout is not None
     with st.container(key="grid_words"):
@@ -220,20 +222,20 @@ def explain(group: list[Job]) -> None:
         st.caption("Nothing was held out of these runs, so that there is no held-out perplexity.")
 
 
-def columns_of(group: list[Job]) -> dict[str, tuple[str, str, int]]:
+def list_columns(group: list[Job]) -> dict[str, tuple[str, str, int]]:
     """Return the columns of the table of some runs: a sweep of a stream is a window."""
     streams = group[0].problem.row.streams
     return COLUMNS | ({"sweeps": ("Windows", *COLUMNS["sweeps"][1:])} if streams else {})
 
 
 @contain_failure("table")
-def runs_table(group: list[Job]) -> None:
+def show_runs(group: list[Job]) -> None:
     """Draw one line a run: what it says where it has ended, how far it is where not."""
-    ended, lines = rows_of(group), []
+    ended, lines = collect_rows(group), []
     for job in group:
         seen = job.inspect()
         line = ended.get(job.id) or {
-            "k": number_of(job),
+            "k": topic_number(job),
             "seed": job.problem.settings.seed,
             "sweeps": 0 if seen.snapshot is None else seen.snapshot.sweep,
             "cpu_seconds": 0.0 if seen.snapshot is None else seen.snapshot.cpu_seconds,
@@ -242,7 +244,7 @@ def runs_table(group: list[Job]) -> None:
     whole = pd.DataFrame(lines, columns=list(COLUMNS)).sort_values(
         ["k", "seed"], kind="stable", ignore_index=True
     )
-    columns = columns_of(group)
+    columns = list_columns(group)
     best = {
         heading: (sign * whole[name].astype(float)).max() * sign
         for name, (heading, _, sign) in columns.items()
@@ -261,12 +263,12 @@ def runs_table(group: list[Job]) -> None:
     st.caption("Shaded: the best run by each measure. Rings in the figures: the best mean over the seeds.")
 
 
-def go_on(group: list[Job]) -> None:
+def choose_topics(group: list[Job]) -> None:
     """Draw the way to the topics of one number, once it is known which is best."""
-    numbers = sorted({number_of(job) for job, _ in finished(group)})
+    numbers = sorted({topic_number(job) for job, _ in collect_finished(group)})
     if not numbers or any(job.inspect().status.active for job in group):
         return
-    table = table_of(group)
+    table = build_table(group)
     best = {name: best_k(table, name) for name in MEASURES if table[name].notna().any()}
     first = best.get("heldout_perplexity") or best.get("loo_perplexity") or numbers[0]
 
@@ -279,7 +281,7 @@ def go_on(group: list[Job]) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="grid_go"):
         k = choose_one("Look at the topics of", numbers, label, key, width=420)
         if st.button("See the topics", icon=":material/topic:", key="grid_see"):
-            chosen = best_run(group, k)
+            chosen = find_best_run(group, k)
             if chosen is not None:
                 open_run(chosen)
 
@@ -299,13 +301,13 @@ def show_how_many() -> None:
     st.title("How many topics?", anchor=False)
     dataset = workspace.dataset
     if dataset is None or not isinstance(dataset.data, Corpus | DiskCorpus):
-        nothing_to_try(workspace)
+        show_nothing_to_try(workspace)
         st.stop()
     st.html(STYLE)
     st.markdown(INTRODUCTION, width=860)
     with st.container(border=True, key="grid_form"):
-        form(workspace, dataset, dataset.data)
-    found = grids(jobs_on(workspace, dataset))
+        show_form(workspace, dataset, dataset.data)
+    found = group_grids(find_jobs(workspace, dataset))
     if not found:
         st.caption(
             "Press Start: the measures appear here as the runs end. They go on when you leave the page."
@@ -316,10 +318,10 @@ def show_how_many() -> None:
     if len(found) > 1:
         chosen = groups[
             choose_one(
-                "Runs that differ in nothing else", list(groups), grid_labels(found).__getitem__, "grid"
+                "Runs that differ in nothing else", list(groups), label_grids(found).__getitem__, "grid"
             )
         ]
     else:
-        st.caption(grid_label(chosen))
-    measures(chosen)
-    go_on(chosen)
+        st.caption(describe_grid(chosen))
+    show_measures(chosen)
+    choose_topics(chosen)

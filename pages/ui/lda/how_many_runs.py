@@ -29,7 +29,7 @@ USUAL_SWEEPS = 300
 
 
 @dataclass(frozen=True)
-class Plan:
+class GridPlan:
     """Runs that were asked for.
 
     Attributes
@@ -74,19 +74,19 @@ class Plan:
         return sum(sorted(each, reverse=True)[: executor().limit])
 
 
-def most_topics(corpus: Corpus | DiskCorpus) -> int:
+def max_topics(corpus: Corpus | DiskCorpus) -> int:
     """Return the largest number of topics that makes sense: no more than there are documents, or words."""
     return min(corpus.shape)
 
 
-def usual_numbers(corpus: Corpus | DiskCorpus) -> tuple[int, ...]:
+def propose_numbers(corpus: Corpus | DiskCorpus) -> tuple[int, ...]:
     """Return the numbers of topics that are tried unless others are given; at least two where there can be."""
-    most = most_topics(corpus)
+    most = max_topics(corpus)
     fitting = tuple(k for k in USUAL if k <= most)
     return fitting if len(fitting) > 1 else tuple(sorted({min(2, most), most}))
 
 
-def numbers_of(text: str, most: int) -> tuple[int, ...]:
+def parse_numbers(text: str, most: int) -> tuple[int, ...]:
     """Return the numbers of topics in a text, "5, 10 20".
 
     Raises
@@ -112,9 +112,9 @@ def numbers_of(text: str, most: int) -> tuple[int, ...]:
     return tuple(sorted(numbers))
 
 
-def start(workspace: Workspace, dataset: Dataset, plan: Plan) -> int:
+def start_runs(workspace: Workspace, dataset: Dataset, plan: GridPlan) -> int:
     """Start the runs of a plan that are not there yet; return how many these are."""
-    there = {_identity(job) for job in jobs_on(workspace, dataset)}
+    there = {_identity(job) for job in find_jobs(workspace, dataset)}
     begun = 0
     problems = build_grid_problems(
         dataset.data, plan.ks, plan.method, plan.seeds, check_memory=plan.check_memory,
@@ -136,13 +136,13 @@ def _identity(job: Job) -> tuple[Any, ...]:
     return settings_without_k(settings), settings.values["k"], settings.seed
 
 
-def jobs_on(workspace: Workspace, dataset: Dataset) -> list[Job]:
+def find_jobs(workspace: Workspace, dataset: Dataset) -> list[Job]:
     """Return the runs that find topics in the data in use, oldest first."""
     wanted = dataset.data.fingerprint
     return [job for job in jobs_of(workspace, MODEL) if job.problem.fingerprint == wanted]
 
 
-def grids(jobs: Sequence[Job]) -> list[list[Job]]:
+def group_grids(jobs: Sequence[Job]) -> list[list[Job]]:
     """Return runs that differ in the number of topics and the seed alone, the newest grid first.
 
     One number of topics is no grid; a run that failed is in none.
@@ -151,19 +151,19 @@ def grids(jobs: Sequence[Job]) -> list[list[Job]]:
     for job in jobs:
         if job.inspect().error is None:
             found.setdefault(settings_without_k(job.problem.settings), []).append(job)
-    several = [group for group in found.values() if len({number_of(job) for job in group}) > 1]
+    several = [group for group in found.values() if len({topic_number(job) for job in group}) > 1]
     return sorted(several, key=lambda group: -max(job.created for job in group))
 
 
-def number_of(job: Job) -> int:
+def topic_number(job: Job) -> int:
     """Return the number of topics that a run was told."""
     return int(job.problem.settings.values["k"])
 
 
-def grid_label(group: Sequence[Job]) -> str:
+def describe_grid(group: Sequence[Job]) -> str:
     """Return what a grid is called: method, numbers, what is held out, most sweeps."""
     settings = group[0].problem.settings
-    numbers = sorted({number_of(job) for job in group})
+    numbers = sorted({topic_number(job) for job in group})
     shown = ", ".join(f"{k:,}" for k in numbers)
     whole = f"{say.percent(settings.heldout_documents)} of the documents held out"
     held = f"{say.percent(settings.heldout)} held out" if settings.heldout else "nothing held out"
@@ -176,9 +176,9 @@ def grid_label(group: Sequence[Job]) -> str:
     return f"{row.label} · {shown} topics · {whole if settings.heldout_documents else held} · {most}"
 
 
-def grid_labels(groups: Iterable[Sequence[Job]]) -> dict[str, str]:
+def label_grids(groups: Iterable[Sequence[Job]]) -> dict[str, str]:
     """Return the label of each grid by the id of its first run; those that would read the same are numbered."""
-    labels = {group[0].id: grid_label(group) for group in groups}
+    labels = {group[0].id: describe_grid(group) for group in groups}
     shared, counted = Counter(labels.values()), Counter[str]()
     for first, label in labels.items():
         counted[label] += 1
@@ -187,28 +187,28 @@ def grid_labels(groups: Iterable[Sequence[Job]]) -> dict[str, str]:
     return labels
 
 
-def finished(group: Iterable[Job]) -> list[tuple[Job, Result]]:
+def collect_finished(group: Iterable[Job]) -> list[tuple[Job, Result]]:
     """Return the runs that have ended, with their results."""
     ended = [(job, answer(job)) for job in group if job.inspect().verdict is not None]
     return [(job, result) for job, result in ended if result is not None]
 
 
-def rows_of(group: Iterable[Job]) -> dict[str, dict[str, Any]]:
+def collect_rows(group: Iterable[Job]) -> dict[str, dict[str, Any]]:
     """Return what each run that has ended says, a row of `Grid.table` by the id of the run."""
-    return {job.id: _row(key_of(job, result), result) for job, result in finished(group)}
+    return {job.id: _build_row(key_of(job, result), result) for job, result in collect_finished(group)}
 
 
-def table_of(group: Iterable[Job]) -> pd.DataFrame:
+def build_table(group: Iterable[Job]) -> pd.DataFrame:
     """Return what the runs that have ended say, as `Grid.table` does."""
-    return grid_table(rows_of(group).values())
+    return grid_table(collect_rows(group).values())
 
 
 @st.cache_resource(show_spinner=False, max_entries=400)
-def _row(key: Key, _result: Result) -> dict[str, Any]:
+def _build_row(key: Key, _result: Result) -> dict[str, Any]:
     return grid_row(_result)
 
 
-def best_run(group: Iterable[Job], k: int) -> Job | None:
+def find_best_run(group: Iterable[Job], k: int) -> Job | None:
     """Return the run with a number of topics that predicts best: held-out words, or each word from all others."""
 
     def perplexity(pair: tuple[Job, Result]) -> float:
@@ -216,5 +216,5 @@ def best_run(group: Iterable[Job], k: int) -> Job | None:
         found = last.extras.get("loo_perplexity") if last.heldout is None else last.heldout.perplexity
         return float("inf") if found is None else float(found)
 
-    fitting = [pair for pair in finished(group) if number_of(pair[0]) == k]
+    fitting = [pair for pair in collect_finished(group) if topic_number(pair[0]) == k]
     return min(fitting, key=perplexity)[0] if fitting else None

@@ -5,8 +5,8 @@ from __future__ import annotations
 from acvb_core.data.corpus_split import MOST_DOCUMENTS, OBSERVED
 from pages.ui.lda.compare_topics import compare_topics
 from pages.ui.lda.overview_texts import summarise_corpus
-from pages.ui.lda.start_from import start_from
-from pages.ui.lda.tuning import tuning
+from pages.ui.lda.start_from import choose_start
+from pages.ui.lda.tuning import show_tuning
 from pages.ui.lda.upload_texts import TextReader
 from pages.ui.lda.words_texts import TEXTS
 from pages.ui.shared import format as say
@@ -75,8 +75,8 @@ MODEL_PAGES: dict[str, ModelPages] = {
         usual=("acvb0", "cvb0", "vb"),
         usual_on_disk=("sdm",),
         less_memory="SDM, SCVB0 and SVB keep the topics only, and need far less.",
-        start_from=start_from,
-        tuning=tuning,
+        start_from=choose_start,
+        tuning=show_tuning,
         further=(FurtherPage("pages/how_many.py", "How many topics?", ":material/stacked_line_chart:"),),
     ),
 }

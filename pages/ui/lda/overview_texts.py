@@ -15,7 +15,7 @@ from acvb_core.models.lda.figures.corpus_figures import (
     zipf_figure,
 )
 from acvb_core.views.theme import STILL_CONFIG, Figure
-from pages.ui.lda.storage_choice import batch_memory, need_text
+from pages.ui.lda.storage_choice import batch_memory, describe_need
 from pages.ui.shared import format as say
 from pages.ui.shared.dataset_summary import DatasetSummary
 
@@ -43,10 +43,10 @@ def summarise_corpus(corpus: Corpus | DiskCorpus) -> DatasetSummary:
             ("Empty documents", f"{len(lengths) - len(used):,}"),
         ),
         {
-            "Lengths": lambda: _chart("lengths", corpus),
-            "Frequent words": lambda: _chart("frequent", corpus),
-            "Zipf plot": lambda: _chart("zipf", corpus),
-            "First documents": lambda: _documents(corpus),
+            "Lengths": lambda: _show_chart("lengths", corpus),
+            "Frequent words": lambda: _show_chart("frequent", corpus),
+            "Zipf plot": lambda: _show_chart("zipf", corpus),
+            "First documents": lambda: _show_documents(corpus),
         },
         advice=_memory_advice(corpus),
     )
@@ -59,14 +59,14 @@ def _memory_advice(corpus: Corpus) -> str:
     if free is None or needed <= free:
         return ""
     return (
-        f"{need_text(needed, free)} SDM, SCVB0 and SVB stream, and need memory for the topics only. Kept on disk (a "
-        "choice when a file is loaded), the texts need no memory either."
+        f"{describe_need(needed, free)} SDM, SCVB0 and SVB stream, and need memory for the topics only. Kept on disk "
+        "(a choice when a file is loaded), the texts need no memory either."
     )
 
 
 def _summarise_disk_corpus(corpus: DiskCorpus) -> DatasetSummary:
     """Return what is shown of a corpus on disk: its sizes and words, and some of its documents."""
-    some = _some(corpus.fingerprint, str(corpus.folder), corpus)
+    some = _sample(corpus.fingerprint, str(corpus.folder), corpus)
     median = np.median(some.lengths) if some.n_documents else 0
     about = "" if some.n_documents == corpus.n_documents else "about "
     return DatasetSummary(
@@ -78,10 +78,10 @@ def _summarise_disk_corpus(corpus: DiskCorpus) -> DatasetSummary:
             ("On disk", say.size(corpus.bytes_on_disk)),
         ),
         {
-            "Lengths": lambda: _chart("lengths", some),
-            "Frequent words": lambda: _chart("frequent", corpus),
-            "Zipf plot": lambda: _chart("zipf", corpus),
-            "Some documents": lambda: _documents(some, corpus.n_documents),
+            "Lengths": lambda: _show_chart("lengths", some),
+            "Frequent words": lambda: _show_chart("frequent", corpus),
+            "Zipf plot": lambda: _show_chart("zipf", corpus),
+            "Some documents": lambda: _show_documents(some, corpus.n_documents),
         },
         f"Kept on disk, for methods that stream. Lengths and documents are those of {some.n_documents:,} drawn at "
         f"random."
@@ -91,18 +91,18 @@ def _summarise_disk_corpus(corpus: DiskCorpus) -> DatasetSummary:
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
-def _some(fingerprint: str, folder: str, _corpus: DiskCorpus) -> Corpus:
+def _sample(fingerprint: str, folder: str, _corpus: DiskCorpus) -> Corpus:
     return _corpus.sample(SAMPLED)
 
 
-def _chart(name: str, corpus: Corpus | DiskCorpus) -> None:
-    figure = _figure(name, corpus.fingerprint, corpus.vocabulary[:FREQUENT].tolist(), corpus)
+def _show_chart(name: str, corpus: Corpus | DiskCorpus) -> None:
+    figure = _draw(name, corpus.fingerprint, corpus.vocabulary[:FREQUENT].tolist(), corpus)
     st.plotly_chart(figure, config=_PLAIN, key=f"corpus_{name}", theme=None)
 
 
-def _documents(corpus: Corpus, n_all: int | None = None) -> None:
+def _show_documents(corpus: Corpus, n_all: int | None = None) -> None:
     st.dataframe(
-        first_documents(corpus),
+        list_first_documents(corpus),
         hide_index=True,
         key="first_documents",
         height=380,
@@ -115,7 +115,7 @@ def _documents(corpus: Corpus, n_all: int | None = None) -> None:
         st.caption(f"The first {shown} of {corpus.n_documents:,}.")
 
 
-def first_documents(corpus: Corpus) -> pd.DataFrame:
+def list_first_documents(corpus: Corpus) -> pd.DataFrame:
     """Return the first documents, one a line: name, label, length, and text or most frequent words."""
     n = min(FIRST_DOCUMENTS, corpus.n_documents)
     frame: dict[str, list[object]] = {"Document": corpus.documents[:n].tolist()}
@@ -125,11 +125,11 @@ def first_documents(corpus: Corpus) -> pd.DataFrame:
     if corpus.texts is not None:
         frame["Text"] = [" ".join(text[:_CHARACTERS].split()) for text in corpus.texts[:n]]
     else:
-        frame["Most frequent words"] = [_frequent(corpus, at) for at in range(n)]
+        frame["Most frequent words"] = [_join_frequent_words(corpus, at) for at in range(n)]
     return pd.DataFrame(frame)
 
 
-def _frequent(corpus: Corpus, document: int) -> str:
+def _join_frequent_words(corpus: Corpus, document: int) -> str:
     counts = corpus.counts
     begin, end = int(counts.indptr[document]), int(counts.indptr[document + 1])
     order = np.argsort(-counts.data[begin:end], kind="stable")[:_WORDS]
@@ -138,7 +138,7 @@ def _frequent(corpus: Corpus, document: int) -> str:
 
 # The corpus itself is left out of the key; counts are known by their fingerprint, words by a few of them.
 @st.cache_data(max_entries=12, show_spinner=False)
-def _figure(name: str, fingerprint: str, words: list[str], _corpus: Corpus | DiskCorpus) -> Figure:
+def _draw(name: str, fingerprint: str, words: list[str], _corpus: Corpus | DiskCorpus) -> Figure:
     if name == "lengths":
         assert isinstance(_corpus, Corpus)
         return document_lengths_figure(_corpus.lengths, height=380)

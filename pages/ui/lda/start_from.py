@@ -26,7 +26,7 @@ _HELP = (
 )
 
 
-def start_from(workspace: Workspace, dataset: Dataset, chosen: Sequence[Method]) -> StartChoice:
+def choose_start(workspace: Workspace, dataset: Dataset, chosen: Sequence[Method]) -> StartChoice:
     """Draw the choice; return what to go on from, and the methods that can."""
     methods = list(chosen)
     runs = {job.id: job for job in jobs_of(workspace, "lda") if _has_topics(job)}
@@ -34,7 +34,7 @@ def start_from(workspace: Workspace, dataset: Dataset, chosen: Sequence[Method])
 
     def told(option: str) -> str:
         if option in runs:
-            return f"{labels[option]} · {_topics(runs[option])} of {runs[option].problem.data.name}"
+            return f"{labels[option]} · {_count_topics(runs[option])} of {runs[option].problem.data.name}"
         return {ANEW: "nothing: begin anew", FILE: "a model file"}[option]
 
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="start_from_row"):
@@ -43,11 +43,11 @@ def start_from(workspace: Workspace, dataset: Dataset, chosen: Sequence[Method])
         )
     if where == ANEW:
         return StartChoice(None, {}, methods)
-    trained = _from_file() if where == FILE else _from_run(runs[where])
+    trained = _upload_model() if where == FILE else _take_from_run(runs[where])
     if trained is None:
         return StartChoice(None, {}, [])
     able = [method for method in methods if method.build_from is not None]
-    _say(trained, dataset, able, [method for method in methods if method.build_from is None])
+    _describe(trained, dataset, able, [method for method in methods if method.build_from is None])
     return StartChoice(trained, {"k": trained.n_topics}, able)
 
 
@@ -56,22 +56,22 @@ def _has_topics(job: Job) -> bool:
     return seen.verdict is not None and answer(job) is not None
 
 
-def _topics(job: Job) -> str:
+def _count_topics(job: Job) -> str:
     result = answer(job)
     return "" if result is None else say.count(len(result.snapshot.posterior["alpha"]), "topic")
 
 
-def _from_run(job: Job) -> TrainedTopics | None:
+def _take_from_run(job: Job) -> TrainedTopics | None:
     result = answer(job)
-    return None if result is None else _trained(key_of(job, result), result)
+    return None if result is None else _extract_topics(key_of(job, result), result)
 
 
 @st.cache_resource(show_spinner=False, max_entries=4)
-def _trained(key: Key, _result: Result) -> TrainedTopics:
+def _extract_topics(key: Key, _result: Result) -> TrainedTopics:
     return trained_topics(_result)
 
 
-def _from_file() -> TrainedTopics | None:
+def _upload_model() -> TrainedTopics | None:
     given = st.file_uploader(
         "Model file", type=["npz"], key="start_file", help="model.npz, as it was taken away."
     )
@@ -79,7 +79,7 @@ def _from_file() -> TrainedTopics | None:
         st.caption("Choose the file of a model.")
         return None
     try:
-        return _loaded(str(getattr(given, "file_id", given.name)), given.name, given)
+        return _load(str(getattr(given, "file_id", given.name)), given.name, given)
     except AcvbError as error:
         with st.container(border=True, gap="xsmall", key="start_problem"):
             st.badge("No model can be read from this file", icon=":material/error:", color="red")
@@ -89,12 +89,14 @@ def _from_file() -> TrainedTopics | None:
 
 
 @st.cache_resource(show_spinner=False, max_entries=4)
-def _loaded(file_id: str, name: str, _file: Any) -> TrainedTopics:
+def _load(file_id: str, name: str, _file: Any) -> TrainedTopics:
     _file.seek(0)
     return load_model(_file, name)
 
 
-def _say(trained: TrainedTopics, dataset: Dataset, able: Sequence[Method], unable: Sequence[Method]) -> None:
+def _describe(
+    trained: TrainedTopics, dataset: Dataset, able: Sequence[Method], unable: Sequence[Method]
+) -> None:
     """Say what is gone on from, and what that means for these data and methods."""
     st.text(f"{trained.label}, {len(trained.vocabulary):,} words")  # the name is the user's
     vocabulary = dataset.data.vocabulary

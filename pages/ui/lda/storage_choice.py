@@ -14,7 +14,7 @@ from acvb_core.data.sources.text_lines import MAX_TEXT_BYTES
 from acvb_core.engine.free_memory import available_memory
 from acvb_core.registry import method_row, model_row
 from pages.ui.shared import format as say
-from pages.ui.upload.files import Brought, rewound
+from pages.ui.upload.files import DataFile, rewind
 from pages.ui.upload.parts import part_of
 
 Where = Literal["memory", "disk"]
@@ -29,7 +29,7 @@ What is held out are whole documents.
 """
 
 
-class Advice(NamedTuple):
+class StorageAdvice(NamedTuple):
     """Where texts are best kept, and why; whether they can be kept in memory at all."""
 
     where: Where
@@ -44,33 +44,35 @@ def batch_memory(documents: int, words: int, pairs: int, tokens: int) -> int:
     return model_row("lda").memory(sizes, METHOD, values)
 
 
-def need_text(needed: int, free: int) -> str:
+def describe_need(needed: int, free: int) -> str:
     """Return what a batch method needs and what there is, in words."""
     label = method_row("lda", METHOD).label
     return f"{label} with {TOPICS} topics would need about {say.size(needed)} of memory; {say.size(free)} is free."
 
 
-def advice(found: Estimate | None) -> Advice:
+def advise_storage(found: Estimate | None) -> StorageAdvice:
     """Return where texts of such a size are best kept."""
     if found is None:
-        return Advice("memory", "")
+        return StorageAdvice("memory", "")
     if found.text_bytes > MAX_TEXT_BYTES:
         size = say.size(found.text_bytes)
-        return Advice(
+        return StorageAdvice(
             "disk", f"{found.sentence} At {size} unpacked, they are too large to be read into memory.", False
         )
     free = available_memory()
     if free is None:
-        return Advice("memory", found.sentence)
+        return StorageAdvice("memory", found.sentence)
     needed = batch_memory(found.documents, found.words, found.pairs, found.tokens)
-    return Advice("memory" if needed <= free else "disk", f"{found.sentence} {need_text(needed, free)}")
+    return StorageAdvice(
+        "memory" if needed <= free else "disk", f"{found.sentence} {describe_need(needed, free)}"
+    )
 
 
-def choose_where(
-    file: Brought, layout: CorpusLayout, looking: dict[str, Any], loading: dict[str, Any], prefix: str
+def choose_storage(
+    file: DataFile, layout: CorpusLayout, looking: dict[str, Any], loading: dict[str, Any], prefix: str
 ) -> Where:
     """Draw the choice, the better one chosen to begin with."""
-    found = advice(_estimate(file, layout, looking, loading, prefix))
+    found = advise_storage(_estimate_size(file, layout, looking, loading, prefix))
     if not found.in_memory:
         st.markdown("**On disk**")
         st.caption(found.why)
@@ -90,8 +92,8 @@ def choose_where(
     return where
 
 
-def _estimate(
-    file: Brought, layout: CorpusLayout, looking: dict[str, Any], loading: dict[str, Any], prefix: str
+def _estimate_size(
+    file: DataFile, layout: CorpusLayout, looking: dict[str, Any], loading: dict[str, Any], prefix: str
 ) -> Estimate | None:
     """Return how large the corpus will be; None where the file cannot be read, which the reading will say."""
     columns = {name: choice for name, choice in loading.items() if name.endswith("_column")}
@@ -101,7 +103,7 @@ def _estimate(
         try:
             with st.spinner("Looking at the size"):
                 found = estimate(
-                    rewound(file),
+                    rewind(file),
                     layout.with_columns(columns),
                     filename=file.name,
                     encoding=looking["encoding"],

@@ -18,7 +18,7 @@ _EXAMPLES = 8
 _EMPTY_NAMED = 5
 
 
-def tokeniser_form(prefix: str) -> Tokeniser:
+def edit_tokeniser(prefix: str) -> Tokeniser:
     """Draw the settings and return the tokeniser they make.
 
     Raises
@@ -69,7 +69,7 @@ def tokeniser_form(prefix: str) -> Tokeniser:
     return Tokeniser(**given)
 
 
-def tokeniser_preview(preview: TokeniserPreview) -> None:
+def show_tokeniser_preview(preview: TokeniserPreview) -> None:
     """Draw what is kept and what is dropped. Words stand in tables only, where nothing of them is Markdown."""
     kept = preview.kept
     total = kept.n_tokens + sum(words.n_tokens for words in preview.dropped.values())
@@ -92,7 +92,7 @@ def tokeniser_preview(preview: TokeniserPreview) -> None:
             st.text(preview.uncut)  # it quotes a word
     number = st.column_config.NumberColumn(format="localized")
     numbers: Any = dict.fromkeys(("Words", "Tokens", "Times", "Documents"), number)
-    st.dataframe(reasons(preview), hide_index=True, key="tokeniser_reasons", column_config=numbers)
+    st.dataframe(list_reasons(preview), hide_index=True, key="tokeniser_reasons", column_config=numbers)
     shown = st.segmented_control(
         "Words",
         ["Kept", "Dropped"],
@@ -102,7 +102,7 @@ def tokeniser_preview(preview: TokeniserPreview) -> None:
         label_visibility="collapsed",
         persist_state="session",
     )
-    words = kept_words(preview) if shown == "Kept" else dropped_words(preview)
+    words = list_kept_words(preview) if shown == "Kept" else list_dropped_words(preview)
     st.dataframe(words, hide_index=True, key="tokeniser_words", height=300, column_config=numbers)
     n_words = kept.n_words if shown == "Kept" else sum(w.n_words for w in preview.dropped.values())
     if n_words > len(words):
@@ -116,7 +116,7 @@ def tokeniser_preview(preview: TokeniserPreview) -> None:
         )
 
 
-def reasons(preview: TokeniserPreview) -> pd.DataFrame:
+def list_reasons(preview: TokeniserPreview) -> pd.DataFrame:
     """Return one row for what is kept and for each reason something is dropped."""
     lists = {"kept": preview.kept}
     lists |= {f"dropped: {DROP_REASONS[reason].label}": words for reason, words in preview.dropped.items()}
@@ -134,12 +134,12 @@ def reasons(preview: TokeniserPreview) -> pd.DataFrame:
     )
 
 
-def kept_words(preview: TokeniserPreview) -> pd.DataFrame:
+def list_kept_words(preview: TokeniserPreview) -> pd.DataFrame:
     """Return the most frequent words that are kept."""
     return pd.DataFrame(preview.kept.top(MOST_WORDS), columns=["Word", "Times", "Documents"])
 
 
-def dropped_words(preview: TokeniserPreview) -> pd.DataFrame:
+def list_dropped_words(preview: TokeniserPreview) -> pd.DataFrame:
     """Return the most frequent words that are dropped, with the reason."""
     rows = [
         (*row, DROP_REASONS[reason].label)

@@ -100,7 +100,7 @@ class Card(NamedTuple):
     note: str = ""
 
 
-def topic_cards(
+def show_topic_cards(
     cards: Sequence[Card],
     *,
     selected: int,

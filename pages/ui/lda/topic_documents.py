@@ -11,8 +11,8 @@ import streamlit as st
 from acvb_core.models.lda.evaluate.topic_documents import DocumentOrder, top_documents
 from acvb_core.store.topic_names import Names
 from pages.ui.lda.topic_overview import choose
-from pages.ui.lda.topic_text import Spans, share_bars, tinted_words
-from pages.ui.lda.topic_view import TopicView, shown_of
+from pages.ui.lda.topic_text import Spans, show_share_bars, show_tinted_text
+from pages.ui.lda.topic_view import TopicView, describe_shown
 from pages.ui.shared import format as say
 from pages.ui.shared.failures import contain_failure
 
@@ -22,9 +22,9 @@ _BY: dict[DocumentOrder, str] = {"share": "Share of the topic", "tokens": "Words
 
 
 @contain_failure("part of the page")
-def documents(view: TopicView, names: Names, topic: int) -> None:
+def show_documents(view: TopicView, names: Names, topic: int) -> None:
     """Draw the documents of the chosen topic, or those whose names were searched for, and the one that is open."""
-    about = _about(view)
+    about = _describe_documents(view)
     if about:
         st.caption(about)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="document_filters"):
@@ -35,25 +35,25 @@ def documents(view: TopicView, names: Names, topic: int) -> None:
         wanted = st.text_input(
             "Any document", key="documents_search", placeholder="part of its name", width=240
         )
-    listed = document_list(view, topic, by, wanted.strip())
+    listed = list_documents(view, topic, by, wanted.strip())
     with st.container(key="document_panels"):
         with st.container(key="document_list", gap="xsmall"):
-            _table(view, listed, topic, f"{topic}_{by}_{wanted}")
-            _caption(view, listed, topic, wanted.strip(), names)
+            _show_table(view, listed, topic, f"{topic}_{by}_{wanted}")
+            _show_caption(view, listed, topic, wanted.strip(), names)
         with st.container(key="document_open", gap="xsmall"):
-            opened = _opened(view, listed, topic, wanted.strip())
+            opened = _find_open(view, listed, topic, wanted.strip())
             if opened is not None:
-                document(view, names, topic, opened)
+                show_document(view, names, topic, opened)
 
 
-def _about(view: TopicView) -> str:
+def _describe_documents(view: TopicView) -> str:
     """Return which documents these are, and where their topics are from, as far as that is not plain."""
     said = []
     if view.partly:
         problem = view.result.problem
         on_disk = problem.model_row.on_disk(problem.data)
         why = "drawn at random" if on_disk else "those that no run had held out"
-        said.append(f"Shown are {shown_of(view)}, {why}.")
+        said.append(f"Shown are {describe_shown(view)}, {why}.")
     if view.inferred:
         said.append(
             "The run kept the topics of words only: those of the documents here are inferred from them, as they would "
@@ -62,7 +62,7 @@ def _about(view: TopicView) -> str:
     return " ".join(said)
 
 
-def document_list(view: TopicView, topic: int, by: DocumentOrder, wanted: str) -> pd.DataFrame:
+def list_documents(view: TopicView, topic: int, by: DocumentOrder, wanted: str) -> pd.DataFrame:
     """Return the documents to list: document (0-based), share and tokens of the topic (from 1), length.
 
     The ones with most of the topic, among those whose name has the text that is wanted.
@@ -85,7 +85,7 @@ def document_list(view: TopicView, topic: int, by: DocumentOrder, wanted: str) -
     return best.iloc[np.argsort(other, kind="stable")].reset_index(drop=True)
 
 
-def _table(view: TopicView, listed: pd.DataFrame, topic: int, state: str) -> None:
+def _show_table(view: TopicView, listed: pd.DataFrame, topic: int, state: str) -> None:
     numbers = listed["document"].tolist()
     shown = pd.DataFrame(
         {
@@ -125,7 +125,7 @@ def _table(view: TopicView, listed: pd.DataFrame, topic: int, state: str) -> Non
     )
 
 
-def _caption(view: TopicView, listed: pd.DataFrame, topic: int, wanted: str, names: Names) -> None:
+def _show_caption(view: TopicView, listed: pd.DataFrame, topic: int, wanted: str, names: Names) -> None:
     if not len(listed):
         among = " among those shown" if view.partly else ""
         st.caption(f"No document{among} has that in its name.")
@@ -134,7 +134,7 @@ def _caption(view: TopicView, listed: pd.DataFrame, topic: int, wanted: str, nam
     st.caption(f"Click a document to open it.{more}")
 
 
-def _opened(view: TopicView, listed: pd.DataFrame, topic: int, wanted: str) -> int | None:
+def _find_open(view: TopicView, listed: pd.DataFrame, topic: int, wanted: str) -> int | None:
     """Return the document (0-based) to show: the one clicked while this topic was chosen, else the first listed."""
     run, for_topic, document = st.session_state.get(OPENED, (None, None, None))
     if run == view.run and for_topic == topic and document is not None and (
@@ -145,7 +145,7 @@ def _opened(view: TopicView, listed: pd.DataFrame, topic: int, wanted: str) -> i
 
 
 @contain_failure("document")
-def document(view: TopicView, names: Names, topic: int, number: int) -> None:
+def show_document(view: TopicView, names: Names, topic: int, number: int) -> None:
     """Draw one document."""
     corpus = view.corpus
     facts = [say.count(int(corpus.lengths[number]), "word")]
@@ -158,9 +158,9 @@ def document(view: TopicView, names: Names, topic: int, number: int) -> None:
         st.session_state[OPENED] = (view.run, chosen, number)
         choose(chosen)
 
-    shares, (text, spans) = view.topics.document_share[number], _text(view, number)
-    share_bars(view, names, shares, key=f"document_topics_{view.run}_{number}_{topic}", choose=go_to)
-    tinted_words(view, names, topic, text, spans, shares)
+    shares, (text, spans) = view.topics.document_share[number], _read_text(view, number)
+    show_share_bars(view, names, shares, key=f"document_topics_{view.run}_{number}_{topic}", choose=go_to)
+    show_tinted_text(view, names, topic, text, spans, shares)
     if corpus.texts is None:
         st.caption("The text is not known: the document's words, the most frequent first.")
     elif corpus.tokeniser is None or not corpus.tokeniser.cuts_texts:
@@ -169,17 +169,17 @@ def document(view: TopicView, names: Names, topic: int, number: int) -> None:
         st.caption("The stronger the colour, the more probable the topic. Point at a word for its topic.")
 
 
-def _text(view: TopicView, number: int) -> tuple[str, Spans]:
+def _read_text(view: TopicView, number: int) -> tuple[str, Spans]:
     """Return a document's text, or its words where the text is not known, and where words stand in it."""
     corpus = view.corpus
     if corpus.texts is None:
-        return _listed(view, number)
+        return _list_words(view, number)
     text = corpus.texts[number]
     cut = corpus.tokeniser
     return text, [] if cut is None or not cut.cuts_texts else cut.spans(text, view.index)
 
 
-def _listed(view: TopicView, number: int) -> tuple[str, list[tuple[int, int, int]]]:
+def _list_words(view: TopicView, number: int) -> tuple[str, list[tuple[int, int, int]]]:
     """Return a document's words as a text, the most frequent first, and where each stands in it."""
     parts, spans, at = [], [], 0
     for word, times in zip(*view.words_of(number), strict=True):

@@ -11,14 +11,14 @@ import streamlit as st
 from acvb_core.engine.result import Result
 from acvb_core.store import export
 from acvb_core.store.trained import MODEL, save_model
-from pages.ui.lda.topic_view import TopicView, shown_of
+from pages.ui.lda.topic_view import TopicView, describe_shown
 from pages.ui.shared.picking import Offer
 
 #: Numbers in the table of all documents, from which on it is for the command line: some 100 MB.
 MOST_NUMBERS = 10_000_000
 
 
-def of_documents(view: TopicView) -> list[Offer]:
+def list_document_files(view: TopicView) -> list[Offer]:
     """Return the tables of the documents' topics: of those that are shown, and of all where they are on disk."""
     result = view.result
 
@@ -28,19 +28,21 @@ def of_documents(view: TopicView) -> list[Offer]:
     if not on_disk(view):
         return [Offer("Topics of the documents", "documents.csv", "text/csv", shown)]
     offers = [Offer("Topics of the documents shown", "documents.csv", "text/csv", shown)]
-    if not too_many(view):
-        offers.append(Offer("Topics of all documents", "all-documents.csv", "text/csv", lambda: _all(result)))
+    if not is_too_large(view):
+        offers.append(
+            Offer("Topics of all documents", "all-documents.csv", "text/csv", lambda: _write_all(result))
+        )
     return offers
 
 
-def _all(result: Result) -> bytes:
+def _write_all(result: Result) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "documents.csv"
         export.write_document_topics(result, path)
         return path.read_bytes()
 
 
-def model(result: Result) -> Offer:
+def offer_model(result: Result) -> Offer:
     """Return the file that a run can go on from."""
 
     def contents() -> bytes:
@@ -51,12 +53,12 @@ def model(result: Result) -> Offer:
     return Offer("The model", MODEL, "application/octet-stream", contents)
 
 
-def about(view: TopicView) -> None:
+def explain_files(view: TopicView) -> None:
     """Say what the model is for, and how to get what is too large to be taken away here."""
     said = "The model is for going on: choose it below the methods on the Run page (Start from)."
     if on_disk(view):
-        said += f" Shown are {shown_of(view)}."
-    if too_many(view):
+        said += f" Shown are {describe_shown(view)}."
+    if is_too_large(view):
         said += " The topics of all of them are too large a file for the browser; on the command line, `acvb_core fit "
         said += "FILE --out FOLDER` writes them to documents.csv."
     st.caption(said)
@@ -68,6 +70,6 @@ def on_disk(view: TopicView) -> bool:
     return problem.model_row.on_disk(problem.data)
 
 
-def too_many(view: TopicView) -> bool:
+def is_too_large(view: TopicView) -> bool:
     """Whether the table of all documents is too large to be taken away in the browser."""
     return on_disk(view) and view.result.problem.data.n_documents * view.n_topics > MOST_NUMBERS

@@ -13,9 +13,9 @@ from acvb_core.models.lda.figures.topic_bars import quality_figure, quality_tabl
 from acvb_core.store.topic_names import Names
 from acvb_core.views.labels import plain_name, user_name
 from acvb_core.views.theme import STILL_CONFIG
-from pages.ui.lda.topic_cards import Card, topic_cards
+from pages.ui.lda.topic_cards import Card, show_topic_cards
 from pages.ui.lda.topic_overview import choose
-from pages.ui.lda.topic_view import Order, TopicView, decimal, shown_of
+from pages.ui.lda.topic_view import TopicView, WordOrder, describe_shown, format_measure
 from pages.ui.shared import format as say
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import choose_one
@@ -28,13 +28,13 @@ _STILL: dict[str, Any] = dict(STILL_CONFIG)
 
 
 @contain_failure("part of the page")
-def all_topics(view: TopicView, names: Names, topic: int, order: Order) -> None:
+def show_all_topics(view: TopicView, names: Names, topic: int, order: WordOrder) -> None:
     """Draw a card for each topic; for a searched word, those that have it, with probabilities."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="word_search"):
         wanted = st.text_input(
             "Which topics is a word in?", key="topics_search", placeholder="a word, or part of one", width=280
         ).strip()
-        found = matching_words(view, wanted)
+        found = find_words(view, wanted)
         word = found[0] if len(found) else None
         if len(found) > 1:
             word = choose_one(
@@ -46,7 +46,7 @@ def all_topics(view: TopicView, names: Names, topic: int, order: Order) -> None:
             )
     notes: dict[int, str] = {}
     if word is not None:
-        notes = word_notes(view, int(word))
+        notes = describe_word(view, int(word))
         times = say.count(int(view.frequencies[word]), "time")
         st.caption(f"In {say.count(len(notes), 'topic')} of {view.n_topics:,}; {times} in the corpus.")
     elif wanted:
@@ -54,8 +54,11 @@ def all_topics(view: TopicView, names: Names, topic: int, order: Order) -> None:
             "No word of the vocabulary has that in it; words may have been dropped when the texts were cut."
         )
     shown = list(notes) or list(range(1, view.n_topics + 1))
-    topic_cards(
-        [_card(view, names, at, words, notes.get(at, "")) for at, words in _texts(view, order, shown)],
+    show_topic_cards(
+        [
+            _make_card(view, names, at, words, notes.get(at, ""))
+            for at, words in _rank_words(view, order, shown)
+        ],
         selected=topic,
         choose=choose,
         key="topic_cards",
@@ -63,7 +66,7 @@ def all_topics(view: TopicView, names: Names, topic: int, order: Order) -> None:
     )
 
 
-def matching_words(view: TopicView, wanted: str) -> np.ndarray:
+def find_words(view: TopicView, wanted: str) -> np.ndarray:
     """Return the words (0-based) that a text is part of: the word itself first, then the most frequent ones."""
     if not wanted:
         return np.empty(0, dtype=np.int64)
@@ -75,7 +78,7 @@ def matching_words(view: TopicView, wanted: str) -> np.ndarray:
     return found[order][:MOST_FOUND]
 
 
-def word_notes(view: TopicView, word: int) -> dict[int, str]:
+def describe_word(view: TopicView, word: int) -> dict[int, str]:
     """Return what to say of each topic (from 1) that has a good part of a word, the one that has most first."""
     phi = view.topics.word_probability[:, word]
     part = view.topics.share * phi
@@ -88,31 +91,32 @@ def word_notes(view: TopicView, word: int) -> dict[int, str]:
     }
 
 
-def _texts(view: TopicView, order: Order, topics: list[int]) -> list[tuple[int, list[str]]]:
+def _rank_words(view: TopicView, order: WordOrder, topics: list[int]) -> list[tuple[int, list[str]]]:
     n = min(order.n, CARD_WORDS)
     words = view.words(order._replace(n=n), [topic - 1 for topic in topics])["word"].astype(str).tolist()
     each = len(words) // len(topics)
     return [(topic, words[i * each : (i + 1) * each]) for i, topic in enumerate(topics)]
 
 
-def _card(view: TopicView, names: Names, topic: int, words: list[str], note: str) -> Card:
+def _make_card(view: TopicView, names: Names, topic: int, words: list[str], note: str) -> Card:
     quality = view.quality
     return Card(
         topic,
         user_name(topic, names),
         say.percent(float(view.topics.share[topic - 1])),
         words,
-        f"coherence {decimal(quality.npmi[topic - 1])} · exclusivity {decimal(quality.exclusivity[topic - 1])}",
+        f"coherence {format_measure(quality.npmi[topic - 1])} · "
+        f"exclusivity {format_measure(quality.exclusivity[topic - 1])}",
         note,
     )
 
 
 @contain_failure("part of the page")
-def quality(view: TopicView, names: Names) -> None:
+def show_quality(view: TopicView, names: Names) -> None:
     """Draw how good the topics are."""
     measures = view.quality
     if view.partly:
-        st.caption(f"Coherence is measured over {shown_of(view)}.")
+        st.caption(f"Coherence is measured over {describe_shown(view)}.")
     means = (
         ("Coherence (NPMI)", measures.npmi, "How often a topic's ten most probable words stand in the same documents: "
          "-1 never, 0 as by chance, 1 always."),
@@ -124,12 +128,12 @@ def quality(view: TopicView, names: Names) -> None:
             known = values[np.isfinite(values)]
             st.metric(
                 name,
-                decimal(float(known.mean())) if len(known) else "–",
+                format_measure(float(known.mean())) if len(known) else "–",
                 width="content",
                 help=f"Mean. {text}",
             )
         st.metric(
-            "Diversity", decimal(measures.diversity), width="content",
+            "Diversity", format_measure(measures.diversity), width="content",
             help="Share of different words among the ten most probable ones of all topics; 1: no word twice.",
         )  # fmt: skip
     with st.container(key="quality_charts"):
@@ -145,7 +149,7 @@ def quality(view: TopicView, names: Names) -> None:
     )  # fmt: skip
     if not any(names):
         table = table.drop(columns="name")
-    table["words"] = [", ".join(words) for words in _top(view, 8)]
+    table["words"] = [", ".join(words) for words in _list_top_words(view, 8)]
     st.dataframe(
         table,
         hide_index=True,
@@ -167,13 +171,13 @@ def quality(view: TopicView, names: Names) -> None:
     )  # fmt: skip
 
 
-def _top(view: TopicView, n: int) -> list[list[str]]:
+def _list_top_words(view: TopicView, n: int) -> list[list[str]]:
     chosen = top_words(view.topics.word_probability, n)
     return [[str(word) for word in view.corpus.vocabulary[row]] for row in chosen]
 
 
 @contain_failure("table")
-def known_labels(view: TopicView, names: Names) -> None:
+def show_known_labels(view: TopicView, names: Names) -> None:
     """Draw how the words of each known label's documents are divided among the topics."""
     table = view.by_label
     many = table.shape[1] > MOST_LABELS
@@ -182,7 +186,7 @@ def known_labels(view: TopicView, names: Names) -> None:
         "used by the run." + (f" The largest {MOST_LABELS} of {table.shape[1]:,} labels." if many else "")
     )
     shown = table.iloc[:, :MOST_LABELS].copy()
-    shown.columns = _distinct(shown.columns)
+    shown.columns = _distinguish_headings(shown.columns)
     shown.insert(0, "topic", [plain_name(int(topic), names) for topic in shown.index])
 
     def shade(share: float) -> str:
@@ -201,7 +205,7 @@ def known_labels(view: TopicView, names: Names) -> None:
     )
 
 
-def _distinct(labels: pd.Index) -> list[str]:
+def _distinguish_headings(labels: pd.Index) -> list[str]:
     """Return labels as headings: one that is empty, or like the table's own, is told apart."""
     return [
         f"label {label}" if not str(label).strip() or label == "topic" else str(label) for label in labels

@@ -14,7 +14,7 @@ from acvb_core.models.lda.figures.topic_map import topic_map_figure
 from acvb_core.store.topic_names import MOST_CHARACTERS, Names
 from acvb_core.views.labels import ink_on, plain_name, user_name
 from acvb_core.views.theme import CHART_CONFIG, STILL_CONFIG, cluster_colour
-from pages.ui.lda.topic_view import Order, TopicView, decimal, topic_names
+from pages.ui.lda.topic_view import TopicView, WordOrder, format_measure, open_topic_names
 from pages.ui.shared import format as say
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import choose_one
@@ -48,7 +48,7 @@ def forget_clicks() -> None:
     st.session_state[_TURN] = st.session_state.get(_TURN, 0) + 1
 
 
-def settings(view: TopicView, names: Names) -> tuple[int, Order]:
+def choose_settings(view: TopicView, names: Names) -> tuple[int, WordOrder]:
     """Draw what is chosen for the whole page; return the topic (from 1) and the order of words."""
     n = view.n_topics
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="topic_settings"):
@@ -84,10 +84,10 @@ def settings(view: TopicView, names: Names) -> tuple[int, Order]:
         shown = st.number_input(
             "Words", 5, MOST_WORDS, USUAL_WORDS, 5, key="topics_words", width=125, persist_state="session"
         )
-    return int(topic), Order(by, float(lambda_), int(shown))
+    return int(topic), WordOrder(by, float(lambda_), int(shown))
 
 
-def overview(view: TopicView, names: Names, topic: int, order: Order) -> None:
+def show_overview(view: TopicView, names: Names, topic: int, order: WordOrder) -> None:
     """Draw the map beside the words of the chosen topic."""
     height = max(420, 48 + 21 * order.n)
     with st.container(key="topic_panels"):
@@ -97,9 +97,9 @@ def overview(view: TopicView, names: Names, topic: int, order: Order) -> None:
                 "Close together: alike in their words, as far as a plane can show it "
                 f"({say.percent(round(view.map.shown, 2))} of the squared distances). Click one to read it."
             )
-            _map(view, names, topic, min(height, 560))
+            _show_map(view, names, topic, min(height, 560))
         with st.container(key="topic_words", gap="xsmall"):
-            _head(view, names, topic)
+            _show_heading(view, names, topic)
             with contain_failure():
                 st.plotly_chart(
                     topic_bars(
@@ -111,7 +111,7 @@ def overview(view: TopicView, names: Names, topic: int, order: Order) -> None:
                 )  # fmt: skip
 
 
-def _map(view: TopicView, names: Names, topic: int, height: int) -> None:
+def _show_map(view: TopicView, names: Names, topic: int, height: int) -> None:
     key = f"topics_map_{view.run}_{st.session_state.get(_TURN, 0)}"
 
     def clicked() -> None:
@@ -140,13 +140,13 @@ def clicked_topic(point: Any) -> int | None:
 
 
 @contain_failure("part of the page")
-def _head(view: TopicView, names: Names, topic: int) -> None:
+def _show_heading(view: TopicView, names: Names, topic: int) -> None:
     """Draw the topic's number, name and figures, and what renames it."""
     colour, quality = cluster_colour(topic), view.quality
     name = user_name(topic, names) or f"Topic {topic}"
     facts = (
         f"{say.percent(float(view.topics.share[topic - 1]))} of all words · coherence (NPMI) "
-        f"{decimal(quality.npmi[topic - 1])} · exclusivity {decimal(quality.exclusivity[topic - 1])}"
+        f"{format_measure(quality.npmi[topic - 1])} · exclusivity {format_measure(quality.exclusivity[topic - 1])}"
     )
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.html(
@@ -155,16 +155,16 @@ def _head(view: TopicView, names: Names, topic: int) -> None:
             width="content",
         )
         with st.popover("Rename", icon=":material/edit:", key=f"rename_popover_{topic}"):
-            _rename(view, names, topic)
+            _edit_name(view, names, topic)
     st.caption(facts)
 
 
-def _rename(view: TopicView, names: Names, topic: int) -> None:
+def _edit_name(view: TopicView, names: Names, topic: int) -> None:
     key = f"topic_name_{view.run}_{topic}"
 
     def save() -> None:
         try:
-            topic_names().rename(view.run, view.known_by, topic, st.session_state[key])
+            open_topic_names().rename(view.run, view.known_by, topic, st.session_state[key])
             st.session_state.pop("topics_trouble", None)
         except AcvbError as error:
             st.session_state["topics_trouble"] = str(error)

@@ -21,7 +21,7 @@ Spans = Sequence[tuple[int, int, int]]
 _BARS: dict[str, Any] = {**CHART_CONFIG, "displayModeBar": False}
 
 
-def share_bars(
+def show_share_bars(
     view: TopicView, names: Names, shares: ArrayLike, *, key: str, choose: Callable[[int], None]
 ) -> None:
     """Draw the topics of a text as bars.
@@ -53,7 +53,7 @@ def share_bars(
     )  # fmt: skip
 
 
-def tinted_words(
+def show_tinted_text(
     view: TopicView, names: Names, topic: int, text: str, spans: Spans, shares: ArrayLike
 ) -> None:
     """Draw a text, its words on the colours of their topics, and the switch to the chosen topic (from 1) alone."""

@@ -10,7 +10,7 @@ from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.store.topic_names import Names
 from pages.ui.lda.topic_overview import choose
-from pages.ui.lda.topic_text import share_bars, tinted_words
+from pages.ui.lda.topic_text import show_share_bars, show_tinted_text
 from pages.ui.lda.topic_view import TopicView
 from pages.ui.shared import format as say
 from pages.ui.shared.failures import contain_failure
@@ -19,7 +19,7 @@ TEXT = "topics_text"
 MOST_CHARACTERS = 50_000
 
 
-def try_text(view: TopicView, names: Names, topic: int) -> None:
+def show_try_text(view: TopicView, names: Names, topic: int) -> None:
     """Draw where a text is written, and what the topics say of it."""
     tokeniser = view.corpus.tokeniser
     if tokeniser is None or not tokeniser.cuts_texts:
@@ -43,11 +43,11 @@ def try_text(view: TopicView, names: Names, topic: int) -> None:
                 "Ctrl+Enter, or a click elsewhere, reads it. The topics stay as they are; the text is not kept."
             )
         with st.container(key="try_found", gap="xsmall"):
-            _found(view, names, topic, text or "", tokeniser)
+            _show_topics_of(view, names, topic, text or "", tokeniser)
 
 
 @contain_failure("part of the page")
-def _found(view: TopicView, names: Names, topic: int, text: str, tokeniser: Tokeniser) -> None:
+def _show_topics_of(view: TopicView, names: Names, topic: int, text: str, tokeniser: Tokeniser) -> None:
     if not text.strip():
         st.caption("There is no text yet.")
         return
@@ -68,8 +68,8 @@ def _found(view: TopicView, names: Names, topic: int, text: str, tokeniser: Toke
     st.text(f"{say.count(known, one, many)} that the topics know, {unknown:,} that they do not")
     # Another text has other bars: what was clicked in the old ones is not clicked in them.
     key = f"try_topics_{view.run}_{zlib.crc32(text.encode())}_{topic}"
-    share_bars(view, names, shares, key=key, choose=choose)
-    tinted_words(view, names, topic, text, tokeniser.spans(text, view.index), shares)
+    show_share_bars(view, names, shares, key=key, choose=choose)
+    show_tinted_text(view, names, topic, text, tokeniser.spans(text, view.index), shares)
     st.caption(
         "The stronger the colour, the more probable the topic. A word that is not known stood in too few or too many "
         "of the corpus's documents, or in none."

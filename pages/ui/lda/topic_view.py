@@ -29,7 +29,7 @@ _FIRST = 90  # characters of a text in a list
 _FEW_WORDS = 12  # … and of its words where there is no text
 
 
-class Order(NamedTuple):
+class WordOrder(NamedTuple):
     """How words are put in order.
 
     Attributes
@@ -132,7 +132,7 @@ class TopicView:
             topic_diversity(words),
         )
 
-    def words(self, order: Order, topics: list[int] | None = None) -> pd.DataFrame:
+    def words(self, order: WordOrder, topics: list[int] | None = None) -> pd.DataFrame:
         """Return the words that describe topics (0-based; all by default), as `ranked_words` does."""
         return ranked_words(
             self.topics.word_probability,
@@ -173,23 +173,23 @@ class TopicView:
         return kept.div(totals.iloc[order].where(lambda total: total > 0, np.nan), axis=0).T
 
 
-def shown_of(view: TopicView) -> str:
+def describe_shown(view: TopicView) -> str:
     """Return how many documents are looked at: "2,000 of the 1,000,000 documents"."""
     return f"{view.corpus.n_documents:,} of the {view.result.problem.data.n_documents:,} documents"
 
 
-def decimal(value: float) -> str:
+def format_measure(value: float) -> str:
     """Return a measure with two decimals; a dash where it is not known."""
     return f"{value:z.2f}" if np.isfinite(value) else "–"  # z: no minus before nought
 
 
-def view_of(job: Job, result: Result) -> TopicView:
+def build_view(job: Job, result: Result) -> TopicView:
     """Return what is shown of an answer; the same object until the run goes on."""
-    return _view(key_of(job, result), result)
+    return _build_view(key_of(job, result), result)
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)
-def _view(key: Key, _result: Result) -> TopicView:
+def _build_view(key: Key, _result: Result) -> TopicView:
     problem = _result.problem
     model: Any = problem.model
     whole = isinstance(problem.data, Corpus) and not problem.settings.heldout_documents
@@ -198,19 +198,19 @@ def _view(key: Key, _result: Result) -> TopicView:
 
 
 @st.cache_resource(show_spinner=False)
-def _topic_names(folder: str) -> TopicNames:
+def _open_topic_names(folder: str) -> TopicNames:
     return TopicNames(services.home())
 
 
-def topic_names() -> TopicNames:
+def open_topic_names() -> TopicNames:
     """Return the names of the topics of all runs."""
-    return _topic_names(str(services.home()))
+    return _open_topic_names(str(services.home()))
 
 
-def names_of(view: TopicView) -> Names:
+def read_names(view: TopicView) -> Names:
     """Return what the topics are called; without names, and a warning, where these cannot be read."""
     try:
-        return topic_names().names(view.run, view.known_by)
+        return open_topic_names().names(view.run, view.known_by)
     except StoreError as error:
         st.warning("The names of the topics could not be read:", icon=":material/warning:")
         st.text(str(error))

@@ -9,11 +9,11 @@ import streamlit as st
 
 from acvb_core.store import export
 from pages.ui.lda import topic_files
-from pages.ui.lda.topic_documents import documents
-from pages.ui.lda.topic_list import all_topics, known_labels, quality
-from pages.ui.lda.topic_overview import CHOSEN, overview, settings
-from pages.ui.lda.topic_try import try_text
-from pages.ui.lda.topic_view import TopicView, names_of, view_of
+from pages.ui.lda.topic_documents import show_documents
+from pages.ui.lda.topic_list import show_all_topics, show_known_labels, show_quality
+from pages.ui.lda.topic_overview import CHOSEN, choose_settings, show_overview
+from pages.ui.lda.topic_try import show_try_text
+from pages.ui.lda.topic_view import TopicView, build_view, read_names
 from pages.ui.shared import format as say
 from pages.ui.shared.answer_page import open_answer, show_heading, show_parts
 from pages.ui.shared.failures import contain_failure
@@ -42,35 +42,35 @@ STYLE = """
 def show_topics() -> None:
     """Draw the page."""
     job, result = open_answer(pages_of_model("lda").answer, STYLE, {CHOSEN: 1})
-    view = view_of(job, result)
+    view = build_view(job, result)
     show_heading(job, result, say.count(view.n_topics, "topic"))
-    body(view)
-    files(view)
+    show_body(view)
+    show_files(view)
 
 
 @st.fragment
-def body(view: TopicView) -> None:
+def show_body(view: TopicView) -> None:
     """Draw all that follows the chosen topic and the order of the words, and nothing else is drawn again."""
-    names = names_of(view)
-    topic, order = settings(view, names)
-    overview(view, names, topic, order)
+    names = read_names(view)
+    topic, order = choose_settings(view, names)
+    show_overview(view, names, topic, order)
     parts = {
-        "All topics": lambda: all_topics(view, names, topic, order),
-        "Documents": lambda: documents(view, names, topic),
-        "Quality": lambda: quality(view, names),
+        "All topics": lambda: show_all_topics(view, names, topic, order),
+        "Documents": lambda: show_documents(view, names, topic),
+        "Quality": lambda: show_quality(view, names),
     }
     if view.corpus.labels is not None:
-        parts["Known labels"] = lambda: known_labels(view, names)
-    parts["Try a text"] = lambda: try_text(view, names, topic)
+        parts["Known labels"] = lambda: show_known_labels(view, names)
+    parts["Try a text"] = lambda: show_try_text(view, names, topic)
     show_parts("topics_part", parts)
 
 
 @contain_failure("list of files")
-def files(view: TopicView) -> None:
+def show_files(view: TopicView) -> None:
     result = view.result
 
     def words() -> str:
-        table, names = result.topics, names_of(view)
+        table, names = result.topics, read_names(view)
         if any(names):
             table = table.assign(name=[names[topic - 1] or "" for topic in table["topic"]])
         return export.csv_text(table)
@@ -85,11 +85,11 @@ def files(view: TopicView) -> None:
         result,
         [
             Offer("Words of the topics", "topics.csv", table, words),
-            *topic_files.of_documents(view),
+            *topic_files.list_document_files(view),
             Offer("For pyLDAvis", "pyldavis.json", data, lambda: export.pyldavis_json(result)),
             Offer("The run", "run.json", data, lambda: export.run_json(result)),
             Offer("Arrays", "posterior.npz", "application/octet-stream", arrays),
-            topic_files.model(result),
+            topic_files.offer_model(result),
         ],
     )
-    topic_files.about(view)
+    topic_files.explain_files(view)

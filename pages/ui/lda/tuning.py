@@ -33,17 +33,17 @@ _ABOUT = (
 )
 
 
-def tuning(workspace: Workspace, dataset: Dataset) -> None:
+def show_tuning(workspace: Workspace, dataset: Dataset) -> None:
     """Draw the form of a search, and the last search of the workspace."""
     st.caption(_ABOUT)
     job = services.tunings().get(workspace.id)
     if job is None or not job.inspect().status.active:
-        _form(workspace, dataset)
+        _show_form(workspace, dataset)
     if job is not None:
-        _search(dataset, job)
+        _show_search(dataset, job)
 
 
-def _form(workspace: Workspace, dataset: Dataset) -> None:
+def _show_form(workspace: Workspace, dataset: Dataset) -> None:
     methods = {method.name: method for method in tunable_methods(dataset)}
     names = list(methods)
     # What is entered is kept, as a search that goes on takes the place of the form.
@@ -63,7 +63,7 @@ def _form(workspace: Workspace, dataset: Dataset) -> None:
     seed = columns[4].number_input(
         "Seed of the trials", 0, 2**31 - 1, 0, key="tune_seed", persist_state="session"
     )
-    tuned = ", ".join(_labels(methods[name]).values())
+    tuned = ", ".join(_label_parameters(methods[name]).values())
     with st.container(horizontal=True, vertical_alignment="center"):
         pressed = st.button(
             "Start the search",
@@ -92,21 +92,23 @@ def _form(workspace: Workspace, dataset: Dataset) -> None:
     st.rerun()
 
 
-def _search(dataset: Dataset, job: TuningJob) -> None:
+def _show_search(dataset: Dataset, job: TuningJob) -> None:
     """Draw how a search goes, again and again while it does."""
-    busy = _moves(job)
+    busy = _is_moving(job)
 
     def panel() -> None:
         seen = job.inspect()
-        if _moves(job) != busy:
+        if _is_moving(job) != busy:
             st.rerun()
-        _state(job, seen)
+        _show_state(job, seen)
         if seen.error is not None:
             st.text(seen.error)
         if seen.tuning.trials:
             method = method_row(job.search.model, job.search.method)
             log = [one.name for one in method.tuned if one.log]
-            figure = tuning_figure(seen.tuning.table(), labels=_labels(method), log=log, uirevision=job.id)
+            figure = tuning_figure(
+                seen.tuning.table(), labels=_label_parameters(method), log=log, uirevision=job.id
+            )
             live_plot(figure, key="tuning_figure", height=int(figure["layout"]["height"]))
         elif seen.status.active:
             st.caption("The first trial is that of the usual steps.")
@@ -114,15 +116,15 @@ def _search(dataset: Dataset, job: TuningJob) -> None:
     refresh(panel, REFRESH_SECONDS if busy else None)
     seen = job.inspect()
     if not seen.status.active and seen.tuning.best_trial is not None:
-        _answer(dataset, job, seen)
+        _show_answer(dataset, job, seen)
 
 
-def _moves(job: TuningJob) -> bool:
+def _is_moving(job: TuningJob) -> bool:
     status = job.inspect().status
     return status.active and status is not Status.PAUSED
 
 
-def _state(job: TuningJob, seen: TuningInspection) -> None:
+def _show_state(job: TuningJob, seen: TuningInspection) -> None:
     """Draw how far the search is, and the buttons that hold and end it."""
     method, over = method_row(job.search.model, job.search.method), len(seen.tuning.trials)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="tune_state"):
@@ -148,31 +150,31 @@ def _state(job: TuningJob, seen: TuningInspection) -> None:
             st.button("Go on", icon=":material/more_time:", key="tune_go_on", on_click=job.extend)
 
 
-def _answer(dataset: Dataset, job: TuningJob, seen: TuningInspection) -> None:
+def _show_answer(dataset: Dataset, job: TuningJob, seen: TuningInspection) -> None:
     """Draw the best steps, and what puts them into the form of the runs."""
     method = method_row(job.search.model, job.search.method)
-    best, labels = seen.tuning.best_trial, _labels(method)
+    best, labels = seen.tuning.best_trial, _label_parameters(method)
     assert best is not None
     steps = ", ".join(f"{labels[name]} {value:.4g}" for name, value in best.values.items())
     st.caption(f"Best: trial {best.number:,}. {steps}.")
     values: dict[str, Any] = {**job.search.fixed, **best.values}
     if method in tunable_methods(dataset):
         st.button(
-            "Use these settings", type="primary", icon=":material/check:", key="tune_use", on_click=_use,
+            "Use these settings", type="primary", icon=":material/check:", key="tune_use", on_click=_use_settings,
             args=(dataset, method, values, job.id), help="Puts them into the form of new runs, above.",
         )  # fmt: skip
         if st.session_state.get(_USED) == job.id:
             st.caption("These settings are in the form of new runs, above.")
 
 
-def _use(dataset: Dataset, method: Method, values: dict[str, Any], search: str) -> None:
+def _use_settings(dataset: Dataset, method: Method, values: dict[str, Any], search: str) -> None:
     st.session_state[_USED] = search
     forms.put(method, {name: value for name, value in values.items() if not isinstance(value, str | bool)})
     forms.put_key(methods_key(method.model, dataset), [method.name])
     st.session_state["new_runs"] = True
 
 
-def _labels(method: Method) -> dict[str, str]:
+def _label_parameters(method: Method) -> dict[str, str]:
     """Return what the parameters that are tuned are called."""
     tuned = {one.name for one in method.tuned}
     return {parameter.name: parameter.label for parameter in method.parameters if parameter.name in tuned}

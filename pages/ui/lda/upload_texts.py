@@ -20,10 +20,10 @@ from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.data.report import ReadReport
-from pages.ui.lda.storage_choice import choose_where
-from pages.ui.lda.tokeniser import tokeniser_form, tokeniser_preview
+from pages.ui.lda.storage_choice import choose_storage
+from pages.ui.lda.tokeniser import edit_tokeniser, show_tokeniser_preview
 from pages.ui.shared import services
-from pages.ui.upload.files import Brought, rewound
+from pages.ui.upload.files import DataFile, rewind
 from pages.ui.upload.parts import part_of
 from pages.ui.upload.reader import Reader, column_choice, column_places, guess_prefix
 
@@ -31,7 +31,7 @@ _READ = "texts_read"
 
 
 @dataclass(frozen=True)
-class Draft:
+class TextDraft:
     """Texts that were read, and how they would be cut; of texts to be kept on disk only the first, if any."""
 
     texts: Texts | None
@@ -53,7 +53,7 @@ class TextReader(Reader):
     unit = "record"
     column_formats = tuple(ROLES)
 
-    def inspect(self, file: Brought, looking: dict[str, Any]) -> CorpusLayout:
+    def inspect(self, file: DataFile, looking: dict[str, Any]) -> CorpusLayout:
         """Propose how to read a file."""
         return inspect_corpus(file, file.name, **looking)
 
@@ -95,14 +95,14 @@ class TextReader(Reader):
 
     def place(
         self,
-        file: Brought,
+        file: DataFile,
         layout: CorpusLayout,
         looking: dict[str, Any],
         loading: dict[str, Any],
         prefix: str,
     ) -> dict[str, Any]:
         """Draw the choice between memory and disk."""
-        return {"where": choose_where(file, layout, looking, loading, prefix)}
+        return {"where": choose_storage(file, layout, looking, loading, prefix)}
 
     def can_skip(self, loading: dict[str, Any]) -> bool:
         """Whether broken lines can be left out: where texts are read to disk."""
@@ -133,12 +133,12 @@ class TextReader(Reader):
 
     def draft(
         self,
-        file: Brought,
+        file: DataFile,
         layout: CorpusLayout,
         looking: dict[str, Any],
         loading: dict[str, Any],
         prefix: str,
-    ) -> Draft | None:
+    ) -> TextDraft | None:
         """Read the texts, once for each way to read them, and draw how they are cut."""
         if not layout.has_texts:
             return None
@@ -147,14 +147,14 @@ class TextReader(Reader):
         if known is None or known[0] != key:
             self.forget()  # two large ones need not be held at once
             with st.spinner("Reading"):
-                known = key, _texts_to_cut(file, layout, looking, loading)
+                known = key, _read_texts(file, layout, looking, loading)
             st.session_state[_READ] = known
-        draft = Draft(known[1], tokeniser_form(prefix), loading["where"] == "disk")
+        draft = TextDraft(known[1], edit_tokeniser(prefix), loading["where"] == "disk")
         if draft.texts is not None:
             draft.texts.cut.select(draft.tokeniser)  # a pattern that takes too long is a fault of the draft
         return draft
 
-    def preview(self, draft: Draft | None) -> None:
+    def preview(self, draft: TextDraft | None) -> None:
         """Draw what the tokeniser keeps and drops."""
         if draft is None:
             return
@@ -169,7 +169,7 @@ class TextReader(Reader):
                 f"said in the read report.{of}"
             )
         if draft.texts is not None:
-            tokeniser_preview(draft.texts.cut.select(draft.tokeniser).preview)
+            show_tokeniser_preview(draft.texts.cut.select(draft.tokeniser).preview)
 
     def forget(self) -> None:
         """Let go of the texts."""
@@ -177,11 +177,11 @@ class TextReader(Reader):
 
     def load(
         self,
-        file: Brought,
+        file: DataFile,
         name: str | None,
         looking: dict[str, Any],
         loading: dict[str, Any],
-        draft: Draft | None,
+        draft: TextDraft | None,
     ) -> tuple[Corpus | DiskCorpus, ReadReport]:
         """Cut the texts that were read, or read the counts, or read either to disk."""
         loading = dict(loading)
@@ -199,16 +199,16 @@ class TextReader(Reader):
         return loaded.corpus, loaded.report
 
 
-def _texts_to_cut(
-    file: Brought, layout: CorpusLayout, looking: dict[str, Any], loading: dict[str, Any]
+def _read_texts(
+    file: DataFile, layout: CorpusLayout, looking: dict[str, Any], loading: dict[str, Any]
 ) -> Texts | None:
     """Return the texts of a file, or the first of those that stay on disk; None where these cannot be read."""
     columns = {name: value for name, value in loading.items() if name != "where"}
     if loading["where"] == "memory":
-        return read_texts(rewound(file), filename=file.name, **looking, **columns)
+        return read_texts(rewind(file), filename=file.name, **looking, **columns)
     try:
         chosen = layout.with_columns(columns)
         encoding = looking.get("encoding")
-        return head_texts(rewound(file), chosen, filename=file.name, encoding=encoding, **part_of(looking))
+        return head_texts(rewind(file), chosen, filename=file.name, encoding=encoding, **part_of(looking))
     except AcvbError:
         return None  # what is wrong is said when the file is read

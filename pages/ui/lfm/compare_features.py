@@ -12,7 +12,7 @@ import streamlit as st
 from acvb_core.models.lda.figures.topic_pairs import similarity_figure
 from acvb_core.models.lfm.feature_match import FeatureMatch, match_features
 from acvb_core.views.theme import STILL_CONFIG
-from pages.ui.lfm.feature_view import FeatureView, view_of
+from pages.ui.lfm.feature_view import FeatureView, build_view
 from pages.ui.shared import format as say
 from pages.ui.shared.compared_runs import ComparedRuns, choose_pair
 from pages.ui.shared.failures import contain_failure
@@ -26,8 +26,8 @@ _STILL: dict[str, Any] = dict(STILL_CONFIG)
 @contain_failure("part of the page")
 def compare_features(runs: ComparedRuns) -> None:
     """Draw which features of two runs are the same."""
-    views = [view_of(job, result) for job, result in zip(runs.jobs, runs.results, strict=True)]
-    if not same_objects(views):
+    views = [build_view(job, result) for job, result in zip(runs.jobs, runs.results, strict=True)]
+    if not have_same_objects(views):
         return
     st.subheader("Which feature is which", anchor=False)
     one, other = choose_pair("features", runs.labels)
@@ -35,29 +35,29 @@ def compare_features(runs: ComparedRuns) -> None:
         st.info("Choose two different runs.", icon=":material/compare_arrows:")
     else:
         pair = (views[one], views[other])
-        pairs((runs.keys[one], runs.keys[other]), pair, (runs.labels[one], runs.labels[other]))
+        show_pairs((runs.keys[one], runs.keys[other]), pair, (runs.labels[one], runs.labels[other]))
 
 
 @st.cache_resource(show_spinner=False, max_entries=16)
-def matched(keys: tuple[Key, Key], _one: FeatureView, _other: FeatureView) -> FeatureMatch:
+def match_views(keys: tuple[Key, Key], _one: FeatureView, _other: FeatureView) -> FeatureMatch:
     """Return the features of two runs in pairs."""
     return match_features(_one.objects, _other.objects)
 
 
-def same_objects(views: Sequence[FeatureView]) -> bool:
+def have_same_objects(views: Sequence[FeatureView]) -> bool:
     """Whether the features of these runs are had by the same objects."""
     first = views[0].data.rows
     return all(np.array_equal(view.data.rows, first) for view in views[1:])
 
 
 @contain_failure()
-def pairs(keys: tuple[Key, Key], both: tuple[FeatureView, FeatureView], runs: tuple[str, str]) -> None:
+def show_pairs(keys: tuple[Key, Key], both: tuple[FeatureView, FeatureView], runs: tuple[str, str]) -> None:
     """Draw the features of two runs in pairs: how alike they are, and what they mean."""
     without = [run for run, view in zip(runs, both, strict=True) if not view.n_features]
     if without:
         st.caption(f"{say.together(without)} found no feature: there is nothing to pair.")
         return
-    found = matched(keys, *both)
+    found = match_views(keys, *both)
     back = int((found.alike >= ALIKE).sum())
     lone = [
         f"{len(features)} of {run}"
@@ -72,11 +72,11 @@ def pairs(keys: tuple[Key, Key], both: tuple[FeatureView, FeatureView], runs: tu
     )
     alike, listed = st.tabs(["How alike", "Pairs"])
     with alike:
-        st.plotly_chart(_figure(found, runs), key="feature_similarity", theme=None, config=_STILL)
+        st.plotly_chart(_draw_similarity(found, runs), key="feature_similarity", theme=None, config=_STILL)
         st.caption("Framed: the pairs. Dark outside the frames: a feature that was split or merged.")
     with listed:
         st.dataframe(
-            pairs_frame(found, both),
+            list_pairs(found, both),
             hide_index=True,
             key="feature_pairs",
             column_config={
@@ -88,7 +88,7 @@ def pairs(keys: tuple[Key, Key], both: tuple[FeatureView, FeatureView], runs: tu
         )  # fmt: skip
 
 
-def _figure(found: FeatureMatch, runs: tuple[str, str]) -> dict[str, Any]:
+def _draw_similarity(found: FeatureMatch, runs: tuple[str, str]) -> dict[str, Any]:
     """Return the heat map of topics, told of features."""
     figure = similarity_figure(1.0 - np.abs(found.correlations), found.one, found.other, runs)
     (trace,) = figure["data"]
@@ -105,7 +105,7 @@ def _figure(found: FeatureMatch, runs: tuple[str, str]) -> dict[str, Any]:
     return figure
 
 
-def pairs_frame(found: FeatureMatch, both: tuple[FeatureView, FeatureView]) -> pd.DataFrame:
+def list_pairs(found: FeatureMatch, both: tuple[FeatureView, FeatureView]) -> pd.DataFrame:
     """Return the pairs with the columns in which they weigh most, those least alike first."""
     table = found.table()
     one, other = both

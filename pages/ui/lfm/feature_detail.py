@@ -14,7 +14,7 @@ from acvb_core.models.lfm.figures.pictures import diverging_colours, image_uri, 
 from acvb_core.views.labels import ink_on
 from acvb_core.views.theme import STILL_CONFIG, Figure, cluster_colour
 from pages.ui.lfm.feature_view import FeatureView
-from pages.ui.lfm.picture_row import picture_row
+from pages.ui.lfm.picture_row import show_picture_row
 from pages.ui.shared import format as say
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import choose_one
@@ -43,7 +43,7 @@ def turn() -> int:
     return int(st.session_state.get(_TURN, 0))
 
 
-def settings(view: FeatureView) -> tuple[int, Units]:
+def choose_settings(view: FeatureView) -> tuple[int, Units]:
     """Draw what is chosen for the whole page; return the feature (from 1) and the units of weights."""
     n = view.n_features
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="feature_settings"):
@@ -70,20 +70,20 @@ def settings(view: FeatureView) -> tuple[int, Units]:
     return int(feature), units
 
 
-def overview(view: FeatureView, feature: int, units: Units) -> None:
+def show_overview(view: FeatureView, feature: int, units: Units) -> None:
     """Draw the list of features beside the one that is chosen."""
     with st.container(key="feature_panels"):
         with st.container(key="feature_list", gap="xsmall"):
             st.subheader(f"{say.count(view.n_features, 'feature')}", anchor=False)
             st.caption("The most frequent first. Click one to see it.")
-            _list(view, units)
+            _show_list(view, units)
         with st.container(key="feature_detail", gap="xsmall"):
-            _head(view, feature)
-            _weights(view, feature, units)
-    _carriers(view, feature)
+            _show_heading(view, feature)
+            _show_weights(view, feature, units)
+    _show_carriers(view, feature)
 
 
-def feature_frame(view: FeatureView, units: Units) -> pd.DataFrame:
+def list_features(view: FeatureView, units: Units) -> pd.DataFrame:
     """Return a line for each feature: number, picture where there are some, share, objects, strongest columns."""
     numbers = range(1, view.n_features + 1)
     frame = pd.DataFrame({"feature": list(numbers), "share": view.shares, "objects": view.counts})
@@ -99,8 +99,8 @@ def feature_frame(view: FeatureView, units: Units) -> pd.DataFrame:
 
 
 @contain_failure("table")
-def _list(view: FeatureView, units: Units) -> None:
-    frame = feature_frame(view, units)
+def _show_list(view: FeatureView, units: Units) -> None:
+    frame = list_features(view, units)
     key = f"feature_table_{view.run}_{turn()}"
 
     def clicked() -> None:
@@ -132,7 +132,7 @@ def _list(view: FeatureView, units: Units) -> None:
 
 
 @contain_failure("part of the page")
-def _head(view: FeatureView, feature: int) -> None:
+def _show_heading(view: FeatureView, feature: int) -> None:
     """Draw the feature's number and figures."""
     colour = cluster_colour(feature)
     st.html(
@@ -148,9 +148,9 @@ def _head(view: FeatureView, feature: int) -> None:
 
 
 @contain_failure()
-def _weights(view: FeatureView, feature: int, units: Units) -> None:
+def _show_weights(view: FeatureView, feature: int, units: Units) -> None:
     st.plotly_chart(
-        weights_figure(view, feature, units), key="feature_weights", theme=None, config=_STILL,
+        draw_weights(view, feature, units), key="feature_weights", theme=None, config=_STILL,
         alt=f"What feature {feature} adds to the columns.",
     )  # fmt: skip
     if view.data.image is None and USUAL_BARS < view.data.n_columns <= MOST_PROFILE:
@@ -158,33 +158,33 @@ def _weights(view: FeatureView, feature: int, units: Units) -> None:
             view.weights[feature - 1], view.data.columns, feature, sd=view.sd, units=units
         )
         st.plotly_chart(
-            _retitled(figure, feature, "All columns"), key="feature_profile", theme=None, config=_STILL
+            _replace_title(figure, feature, "All columns"), key="feature_profile", theme=None, config=_STILL
         )
 
 
-def weights_figure(view: FeatureView, feature: int, units: Units) -> Figure:
+def draw_weights(view: FeatureView, feature: int, units: Units) -> Figure:
     """Return the weights of a feature (from 1) as a picture where the columns are pixels, else as bars."""
     at, table = feature - 1, view.data
     if table.image is None:
         bars = feature_weights_figure(
             view.weights[at], table.columns, feature, sd=view.sd, units=units, n=USUAL_BARS
         )
-        return _retitled(bars, feature, "Strongest columns")
+        return _replace_title(bars, feature, "Strongest columns")
     weights = view.weights if units == "sd" else view.own_weights
     picture = feature_image_figure(
         weights[at], table.image, feature, columns=table.columns, limit=largest(weights), units=units
     )
-    return _retitled(picture, feature, "Weights of the pixels")
+    return _replace_title(picture, feature, "Weights of the pixels")
 
 
-def _retitled(figure: Figure, feature: int, title: str) -> Figure:
+def _replace_title(figure: Figure, feature: int, title: str) -> Figure:
     """Return a figure with another title, for the feature's number stands above it already."""
     told = figure["layout"]["title"]
     told["text"] = told["text"].replace(f"<b>Feature {feature}</b>", f"<b>{title}</b>")
     return figure
 
 
-def carrier_frame(view: FeatureView, feature: int) -> pd.DataFrame:
+def list_carriers(view: FeatureView, feature: int) -> pd.DataFrame:
     """Return the objects that carry a feature most, by name, with their known group where there are any."""
     found = view.carriers(feature, MOST_LISTED)
     numbers = found["object"].tolist()
@@ -197,7 +197,7 @@ def carrier_frame(view: FeatureView, feature: int) -> pd.DataFrame:
 
 
 @contain_failure("part of the page")
-def _carriers(view: FeatureView, feature: int) -> None:
+def _show_carriers(view: FeatureView, feature: int) -> None:
     """Draw the objects that carry the feature most, and how frequent it is in each known group."""
     st.subheader("Who has it", anchor=False)
     if view.data.image is not None:
@@ -207,10 +207,10 @@ def _carriers(view: FeatureView, feature: int) -> None:
             f"{p:.2f}{f' · {group}' if group else ''}"
             for p, group in zip(found["probability"], groups, strict=True)
         ]
-        picture_row(view.data, found["object"].tolist(), texts)
+        show_picture_row(view.data, found["object"].tolist(), texts)
     with st.container(key="carrier_panels"):
         with st.container(gap="xsmall"):
-            listed = carrier_frame(view, feature)
+            listed = list_carriers(view, feature)
             st.dataframe(
                 listed,
                 hide_index=True,

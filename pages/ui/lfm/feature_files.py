@@ -14,7 +14,7 @@ from acvb_core.store import export
 from pages.ui.shared.picking import Offer
 
 
-def offers(result: Result) -> list[Offer]:
+def list_files(result: Result) -> list[Offer]:
     """Return the files of a run: its tables, the run itself, its arrays, and all of them in one archive."""
 
     def table(name: str) -> str:
@@ -32,11 +32,11 @@ def offers(result: Result) -> list[Offer]:
         Offer("Baseline and noise of the columns", "columns.csv", text, lambda: table("columns")),
         Offer("The run", "run.json", "application/json", lambda: export.run_json(result)),
         Offer("Arrays", "posterior.npz", "application/octet-stream", arrays),
-        Offer("Everything", "everything.zip", "application/zip", lambda: everything(result)),
+        Offer("Everything", "everything.zip", "application/zip", lambda: pack_everything(result)),
     ]
 
 
-def everything(result: Result) -> bytes:
+def pack_everything(result: Result) -> bytes:
     """Return all files of a run as a zip archive."""
     out = io.BytesIO()
     with tempfile.TemporaryDirectory() as folder:

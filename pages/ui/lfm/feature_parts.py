@@ -38,11 +38,11 @@ _CLICKS: dict[str, Any] = {
 
 
 @contain_failure()
-def all_features(view: FeatureView, feature: int, units: Units) -> None:
+def show_all_features(view: FeatureView, feature: int, units: Units) -> None:
     """Draw all features on one scale: as pictures where the columns are pixels, else as a map of weights."""
     image = view.data.image
     if image is None:
-        ordered = in_order(view.data.columns)
+        ordered = are_in_order(view.data.columns)
         clustered = st.toggle(
             "Similar columns side by side",
             not ordered,
@@ -74,7 +74,7 @@ def all_features(view: FeatureView, feature: int, units: Units) -> None:
     st.caption("Click a picture to see the feature above.")
 
 
-def in_order(columns: Any) -> bool:
+def are_in_order(columns: Any) -> bool:
     """Whether the columns have an order that means something: their names are numbers, each above the last."""
     try:
         numbers = np.array([float(name) for name in columns])
@@ -84,9 +84,9 @@ def in_order(columns: Any) -> bool:
 
 
 @contain_failure()
-def all_objects(view: FeatureView, key: Key) -> None:
+def show_all_objects(view: FeatureView, key: Key) -> None:
     """Draw who has which feature, sorted."""
-    figure, kinds = _matrix(key, view)
+    figure, kinds = _draw_matrix(key, view)
     st.plotly_chart(
         figure, key="feature_matrix", theme=None, config=_STILL,
         alt="Objects by features, sorted so that objects with the same features stand together.",
@@ -98,16 +98,16 @@ def all_objects(view: FeatureView, key: Key) -> None:
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)
-def _matrix(key: Key, _view: FeatureView) -> tuple[Figure, int]:
+def _draw_matrix(key: Key, _view: FeatureView) -> tuple[Figure, int]:
     """Return the figure, and how many combinations of features there are."""
     figure = feature_matrix_figure(_view.objects, _view.data.rows, labels=_view.data.labels)
     return figure, len(np.unique(np.packbits(_view.objects >= 0.5, axis=1), axis=0))
 
 
 @contain_failure()
-def one_object(view: FeatureView) -> None:
+def show_object(view: FeatureView) -> None:
     """Draw how the features make up an object that is chosen."""
-    row = _chosen_row(view)
+    row = _choose_row(view)
     if row is None:
         return
     steps, name = view.steps(row), str(view.data.rows[row])
@@ -123,7 +123,7 @@ def one_object(view: FeatureView) -> None:
         alt="The object: the baseline, what each of its features adds, and what is left over.",
     )  # fmt: skip
     with st.expander("In numbers", icon=":material/table:", key="reconstruction_table"):
-        st.dataframe(steps_frame(view, steps, row), hide_index=True, key="reconstruction_numbers", height=380)
+        st.dataframe(list_steps(view, steps, row), hide_index=True, key="reconstruction_numbers", height=380)
         held = int(np.isnan(view.fitted.values[row]).sum() - np.isnan(view.data.values[row]).sum())
         if held:
             st.caption(
@@ -131,7 +131,7 @@ def one_object(view: FeatureView) -> None:
             )
 
 
-def steps_frame(view: FeatureView, steps: ObjectSteps, row: int) -> pd.DataFrame:
+def list_steps(view: FeatureView, steps: ObjectSteps, row: int) -> pd.DataFrame:
     """Return a line for each column: value, baseline, what each feature adds, reconstruction, what is left, hidden."""
     parts: dict[str, Any] = {"column": view.data.columns, "value": steps.value, "baseline": steps.baseline}
     parts |= {f"+ {step.name}": step.added for step in steps.steps}
@@ -140,7 +140,7 @@ def steps_frame(view: FeatureView, steps: ObjectSteps, row: int) -> pd.DataFrame
     return pd.DataFrame(parts | ({"hidden": hidden} if hidden.any() else {}))
 
 
-def _chosen_row(view: FeatureView) -> int | None:
+def _choose_row(view: FeatureView) -> int | None:
     """Draw the choice of an object and return it (0-based); None where there is none of that name."""
     rows = view.data.rows
     if len(rows) <= MOST_IN_LIST:
@@ -161,7 +161,7 @@ def _chosen_row(view: FeatureView) -> int | None:
 
 
 @contain_failure()
-def course(view: FeatureView) -> None:
+def show_course(view: FeatureView) -> None:
     """Draw how many features there were from sweep to sweep, and what the likelihoods did."""
     result = view.result
     st.plotly_chart(

@@ -37,12 +37,12 @@ class FeatureView(FeatureAnswer):
         return [f"{self.data.columns[j]} {signed_text(float(weights[j]))}" for j in columns]
 
 
-def view_of(job: Job, result: Result) -> FeatureView:
+def build_view(job: Job, result: Result) -> FeatureView:
     """Return the answer of a run; the same object until the run goes on."""
-    return _view(key_of(job, result), result)
+    return _build_view(key_of(job, result), result)
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)
-def _view(key: Key, _result: Result) -> FeatureView:
+def _build_view(key: Key, _result: Result) -> FeatureView:
     problem = _result.problem
     return FeatureView(_result.posterior, problem.data, problem.train, key[0], _result)

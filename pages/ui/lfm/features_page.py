@@ -6,10 +6,10 @@ import streamlit as st
 
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
-from pages.ui.lfm.feature_detail import CHOSEN, overview, settings
-from pages.ui.lfm.feature_files import offers
-from pages.ui.lfm.feature_parts import OBJECT, all_features, all_objects, course, one_object
-from pages.ui.lfm.feature_view import FeatureView, view_of
+from pages.ui.lfm.feature_detail import CHOSEN, choose_settings, show_overview
+from pages.ui.lfm.feature_files import list_files
+from pages.ui.lfm.feature_parts import OBJECT, show_all_features, show_all_objects, show_course, show_object
+from pages.ui.lfm.feature_view import FeatureView, build_view
 from pages.ui.shared import format as say
 from pages.ui.shared.answer_page import open_answer, show_heading, show_parts
 from pages.ui.shared.empty import empty_state
@@ -37,18 +37,18 @@ STYLE = """
 def show_features() -> None:
     """Draw the page."""
     job, result = open_answer(pages_of_model("lfm").answer, STYLE, {CHOSEN: 1, OBJECT: 0})
-    view = view_of(job, result)
+    view = build_view(job, result)
     show_heading(job, result, say.count(view.n_features, "feature"))
-    follow(job, result)
+    follow_run(job, result)
     if view.n_features:
-        body(view, job, result)
+        show_body(view, job, result)
     else:
-        no_feature(view)
+        show_no_feature(view)
     with contain_failure("list of files"):
-        take_away(result, offers(result))
+        take_away(result, list_files(result))
 
 
-def no_feature(view: FeatureView) -> None:
+def show_no_feature(view: FeatureView) -> None:
     """Say that the run ended without a feature."""
     empty_state(
         "No feature",
@@ -58,26 +58,26 @@ def no_feature(view: FeatureView) -> None:
         icon=":material/layers_clear:",
         actions=lambda: st.page_link("pages/run.py", label="Start another run", icon=":material/play_arrow:"),
     )
-    course(view)
+    show_course(view)
 
 
 @st.fragment
-def body(view: FeatureView, job: Job, result: Result) -> None:
+def show_body(view: FeatureView, job: Job, result: Result) -> None:
     """Draw all that follows the chosen feature and the units, and nothing else is drawn again."""
-    feature, units = settings(view)
-    overview(view, feature, units)
+    feature, units = choose_settings(view)
+    show_overview(view, feature, units)
     show_parts(
         "features_part",
         {
-            "All features": lambda: all_features(view, feature, units),
-            "All objects": lambda: all_objects(view, key_of(job, result)),
-            "One object": lambda: one_object(view),
-            "Course of the run": lambda: course(view),
+            "All features": lambda: show_all_features(view, feature, units),
+            "All objects": lambda: show_all_objects(view, key_of(job, result)),
+            "One object": lambda: show_object(view),
+            "Course of the run": lambda: show_course(view),
         },
     )
 
 
-def follow(job: Job, result: Result) -> None:
+def follow_run(job: Job, result: Result) -> None:
     """Have the page drawn anew while the run goes on, unless that is switched off."""
     if not job.inspect().status.active or not st.toggle("Follow the run", True, key="features_follow"):
         return

@@ -12,7 +12,7 @@ from acvb_core.models.lfm.figures.correlation_map import correlation_figure
 from acvb_core.models.lfm.figures.missing_map import missing_map_figure
 from acvb_core.models.lfm.figures.table_figures import distributions_figure, missing_share_figure
 from acvb_core.views.theme import STILL_CONFIG, Figure
-from pages.ui.lfm.picture_row import extent, picture_row
+from pages.ui.lfm.picture_row import show_picture_row, value_range
 from pages.ui.shared import format as say
 from pages.ui.shared.dataset_summary import DatasetSummary
 
@@ -36,13 +36,13 @@ def summarise_table(table: Table) -> DatasetSummary:
         figures.append(("Known groups", f"{len(set(table.labels.tolist()) - {''}):,}"))
     if table.image is not None:
         figures.append(("Pictures", f"{table.image.height} × {table.image.width}"))
-    tabs = {"First rows": lambda: rows_tab(table)}
+    tabs = {"First rows": lambda: show_first_rows(table)}
     if table.image is not None:
-        tabs = {"Pictures": lambda: pictures_tab(table)} | tabs
+        tabs = {"Pictures": lambda: show_pictures(table)} | tabs
     tabs |= {
-        "Distributions": lambda: chart("distributions", table),
-        "Missing cells": lambda: missing_tab(table),
-        "Correlations": lambda: correlation_tab(table),
+        "Distributions": lambda: show_chart("distributions", table),
+        "Missing cells": lambda: show_missing(table),
+        "Correlations": lambda: show_correlations(table),
     }
     said = (
         "Columns are standardised for the runs; what they find is shown in the columns' own units."
@@ -52,16 +52,16 @@ def summarise_table(table: Table) -> DatasetSummary:
     return DatasetSummary(tuple(figures), tabs, said)
 
 
-def rows_tab(table: Table) -> None:
+def show_first_rows(table: Table) -> None:
     """Draw the first rows."""
     high = 38 + 35 * min(table.n_rows, FIRST_ROWS)
-    frame = first_rows(table)
+    frame = list_first_rows(table)
     st.dataframe(
         frame,
         key="first_rows_of_table",
         height=min(380, high),
         placeholder="–",
-        column_config=_narrow(frame),
+        column_config=_narrow_columns(frame),
     )
     shown = [
         f"{part:,} of {whole:,} {what}"
@@ -77,7 +77,7 @@ def rows_tab(table: Table) -> None:
         st.caption(" ".join(said))
 
 
-def first_rows(table: Table) -> pd.DataFrame:
+def list_first_rows(table: Table) -> pd.DataFrame:
     """Return the first rows and columns, by name; known groups first where there are some."""
     names = [str(name) for name in table.columns[:FIRST_COLUMNS]]
     frame = pd.DataFrame(
@@ -93,7 +93,7 @@ def first_rows(table: Table) -> pd.DataFrame:
     return frame
 
 
-def _narrow(frame: pd.DataFrame) -> dict[str, Any]:
+def _narrow_columns(frame: pd.DataFrame) -> dict[str, Any]:
     """Return the widths of columns with long names, which leave no room for the others."""
     found = {name: 160 for name in frame.columns if len(name) > LONG_NAME}
     if any(len(str(name)) > LONG_NAME for name in frame.index):
@@ -101,44 +101,44 @@ def _narrow(frame: pd.DataFrame) -> dict[str, Any]:
     return {name: st.column_config.Column(width=width) for name, width in found.items()}
 
 
-def pictures_tab(table: Table) -> None:
+def show_pictures(table: Table) -> None:
     """Draw the first rows as pictures, all in the same tones."""
     image = table.image
     assert image is not None
     shown = min(FIRST_PICTURES, table.n_rows)
-    picture_row(table, range(shown))
-    low, high = extent(table)
+    show_picture_row(table, range(shown))
+    low, high = value_range(table)
     st.caption(
         f"The first {shown} of {table.n_rows:,} rows as pictures of {image.height} × {image.width} pixels, white for "
         f"{low:.3g} to dark for {high:.3g}."
     )
 
 
-def missing_tab(table: Table) -> None:
+def show_missing(table: Table) -> None:
     """Draw where cells are missing, and how many by column and row."""
     if not table.n_missing:
         st.caption("No cell is missing.")
         return
     for name in ("missing_map", "missing_columns", "missing_rows"):
-        chart(name, table)
+        show_chart(name, table)
 
 
-def correlation_tab(table: Table) -> None:
+def show_correlations(table: Table) -> None:
     """Draw the correlations of the columns."""
-    chart("correlations", table)
+    show_chart("correlations", table)
     if table.n_rows > MOST_ROWS:
         st.caption(f"Of {MOST_ROWS:,} rows, evenly spaced in the table.")
 
 
-def chart(name: str, table: Table) -> None:
+def show_chart(name: str, table: Table) -> None:
     """Draw one figure of a table, made once."""
-    figure = _figure(name, table.fingerprint, [str(column) for column in table.columns[:200]], table)
+    figure = _draw(name, table.fingerprint, [str(column) for column in table.columns[:200]], table)
     st.plotly_chart(figure, config=_PLAIN, key=f"table_{name}", theme=None)
 
 
 # The table itself is left out of the key; values are known by their fingerprint, columns by their names.
 @st.cache_data(max_entries=12, show_spinner=False)
-def _figure(name: str, fingerprint: str, columns: list[str], _table: Table) -> Figure:
+def _draw(name: str, fingerprint: str, columns: list[str], _table: Table) -> Figure:
     if name == "distributions":
         return distributions_figure(_table)
     if name == "missing_map":

@@ -12,14 +12,14 @@ from acvb_core.data.table import Table
 from acvb_core.models.lfm.figures.pictures import image_uri, tones
 
 
-def extent(table: Table) -> tuple[float, float]:
+def value_range(table: Table) -> tuple[float, float]:
     """Return the smallest and largest value of a table of pixels and its background: the ends of its tones."""
     background = [] if table.image is None else table.image.background.tolist()
     values = [float(np.nanmin(table.values)), float(np.nanmax(table.values)), *background]
     return float(np.nanmin(values)), float(np.nanmax(values))
 
 
-def picture_row(table: Table, rows: Sequence[int], captions: Sequence[str] | None = None) -> None:
+def show_picture_row(table: Table, rows: Sequence[int], captions: Sequence[str] | None = None) -> None:
     """Draw some rows (0-based) of a table of pixels, all in the same tones.
 
     Parameters
@@ -32,7 +32,7 @@ def picture_row(table: Table, rows: Sequence[int], captions: Sequence[str] | Non
     """
     image = table.image
     assert image is not None
-    low, high = extent(table)
+    low, high = value_range(table)
     told = [""] * len(rows) if captions is None else captions
     pieces = []
     for row, text in zip(rows, told, strict=True):

@@ -13,8 +13,8 @@ from acvb_core.data.report import ReadReport
 from acvb_core.data.table import Table
 from acvb_core.data.tables.layout import TableLayout
 from acvb_core.data.tables.readers import inspect_table, load_table
-from pages.ui.lfm.overview_table import rows_tab
-from pages.ui.upload.files import Brought, rewound
+from pages.ui.lfm.overview_table import show_first_rows
+from pages.ui.upload.files import DataFile, rewind
 from pages.ui.upload.reader import Reader, column_choice, column_places, guess_prefix
 
 _READ = "table_read"
@@ -31,7 +31,7 @@ _NAMED = 5
 
 
 @dataclass(frozen=True, eq=False)
-class Draft:
+class TableDraft:
     """A table as it would be loaded, and what reading it found."""
 
     table: Table
@@ -59,9 +59,9 @@ class TableReader(Reader):
     unit = "line"
     looks_at: ClassVar[dict[str, Any]] = {"decimal": None, "missing": ""}
 
-    def inspect(self, file: Brought, looking: dict[str, Any]) -> TableLayout:
+    def inspect(self, file: DataFile, looking: dict[str, Any]) -> TableLayout:
         """Propose how to read a file."""
-        return inspect_table(file, file.name, **_told(looking))
+        return inspect_table(file, file.name, **_reader_arguments(looking))
 
     def look(self, prefix: str) -> None:
         """Draw the decimal sign and the signs for missing cells."""
@@ -87,8 +87,8 @@ class TableReader(Reader):
         columns = column_places(layout)
         own = guess_prefix(prefix, layout)
         return {
-            "leave_out": _several(layout, columns, "Columns to leave out", f"{own}_leave_out"),
-            "category_columns": _several(
+            "leave_out": _choose_several(layout, columns, "Columns to leave out", f"{own}_leave_out"),
+            "category_columns": _choose_several(
                 layout, columns, "Columns whose numbers are categories", f"{own}_category_columns"
             ),
         }
@@ -98,13 +98,15 @@ class TableReader(Reader):
         own = guess_prefix(prefix, layout)
         loading: dict[str, Any] = {}
         if layout.column_names:
-            loading |= _rows(layout, own)
-            loading["categories"] = _policy(
+            loading |= _choose_rows(layout, own)
+            loading["categories"] = _choose_policy(
                 "Columns of text", _CATEGORIES, f"{own}_categories", _CATEGORIES_HELP
             )
             if loading["categories"] == "refuse":
-                _say_text(layout, loading)
-        loading["constants"] = _policy("Constant columns", _CONSTANTS, f"{own}_constants", _CONSTANTS_HELP)
+                _name_text_columns(layout, loading)
+        loading["constants"] = _choose_policy(
+            "Constant columns", _CONSTANTS, f"{own}_constants", _CONSTANTS_HELP
+        )
         image = st.text_input(
             "Pictures, height x width",
             key=f"{own}_image",
@@ -126,12 +128,12 @@ class TableReader(Reader):
 
     def draft(
         self,
-        file: Brought,
+        file: DataFile,
         layout: TableLayout,
         looking: dict[str, Any],
         loading: dict[str, Any],
         prefix: str,
-    ) -> Draft:
+    ) -> TableDraft:
         """Read the table, once for each way to read it."""
         key = repr((prefix, looking, loading))
         known = st.session_state.get(_READ)
@@ -140,12 +142,12 @@ class TableReader(Reader):
             with st.spinner("Reading"):
                 known = key, _read(file, looking, loading)
             st.session_state[_READ] = known
-        found: Draft | AcvbError = known[1]
+        found: TableDraft | AcvbError = known[1]
         if isinstance(found, AcvbError):
             raise found
         return found
 
-    def preview(self, draft: Draft | None) -> None:
+    def preview(self, draft: TableDraft | None) -> None:
         """Draw the report and the first rows of the table as it would be loaded."""
         if draft is None:
             return
@@ -153,14 +155,19 @@ class TableReader(Reader):
         with st.container(gap="xsmall", key="table_report"):
             for line in draft.report.lines():
                 st.text(f"• {line}")
-        rows_tab(draft.table)
+        show_first_rows(draft.table)
 
     def forget(self) -> None:
         """Let go of the table."""
         st.session_state.pop(_READ, None)
 
     def load(
-        self, file: Brought, name: str | None, looking: dict[str, Any], loading: dict[str, Any], draft: Draft
+        self,
+        file: DataFile,
+        name: str | None,
+        looking: dict[str, Any],
+        loading: dict[str, Any],
+        draft: TableDraft,
     ) -> tuple[Table, ReadReport]:
         """Return the table that was read, under its name."""
         return replace(draft.table, name=name or draft.table.name), draft.report
@@ -176,22 +183,22 @@ _CONSTANTS_HELP = (
 )
 
 
-def _told(looking: dict[str, Any]) -> dict[str, Any]:
+def _reader_arguments(looking: dict[str, Any]) -> dict[str, Any]:
     """Return what the readers are told of a file: format is always recognised, signs stand in one line."""
     rest = {name: value for name, value in looking.items() if name not in ("format", "missing")}
     return rest | {"missing": [sign for part in looking["missing"].split(";") if (sign := part.strip())]}
 
 
-def _read(file: Brought, looking: dict[str, Any], loading: dict[str, Any]) -> Draft | AcvbError:
+def _read(file: DataFile, looking: dict[str, Any], loading: dict[str, Any]) -> TableDraft | AcvbError:
     """Return the table, or why it cannot be read so: that, too, is found out only once."""
     try:
-        loaded = load_table(rewound(file), filename=file.name, **_told(looking), **loading)
+        loaded = load_table(rewind(file), filename=file.name, **_reader_arguments(looking), **loading)
     except AcvbError as error:
         return error
-    return Draft(loaded.table, loaded.report)
+    return TableDraft(loaded.table, loaded.report)
 
 
-def _rows(layout: TableLayout, own: str) -> dict[str, Any]:
+def _choose_rows(layout: TableLayout, own: str) -> dict[str, Any]:
     """Draw which column names the rows, and which tells their known group."""
     places = column_places(layout)
     guess = (
@@ -213,21 +220,21 @@ def _rows(layout: TableLayout, own: str) -> dict[str, Any]:
     return {"row_labels": row, "label_column": None if groups is False else groups}
 
 
-def _policy(label: str, names: dict[str, str], key: str, help: str) -> str:
+def _choose_policy(label: str, names: dict[str, str], key: str, help: str) -> str:
     chosen = st.selectbox(
         label, list(names), format_func=names.get, key=key, persist_state="session", help=help
     )
     return str(chosen)
 
 
-def _several(layout: TableLayout, places: Sequence[int], label: str, key: str) -> tuple[int, ...]:
+def _choose_several(layout: TableLayout, places: Sequence[int], label: str, key: str) -> tuple[int, ...]:
     chosen = st.multiselect(
         label, places, format_func=lambda place: layout.column_names[place], key=key, persist_state="session"
     )
     return tuple(chosen)
 
 
-def _say_text(layout: TableLayout, loading: dict[str, Any]) -> None:
+def _name_text_columns(layout: TableLayout, loading: dict[str, Any]) -> None:
     """Say which columns look like text, where they would be refused."""
     row = layout.row_column if loading["row_labels"] is None else loading["row_labels"]
     apart = {at for at in (row, loading["label_column"]) if at is not None and at is not False}

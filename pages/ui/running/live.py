@@ -91,7 +91,9 @@ def race_text(seen: Inspection) -> str:
     total = race_report if seen.snapshot is None else race_report.with_leader(seen.snapshot)
     cost = f"{say.count(total.sweeps, 'sweep')} and {say.duration(total.cpu_seconds)} of CPU in all"
     if not race_report.is_decided:
-        return f"the race of {race_report.restarts:,} starts was stopped; {seed}, then ahead, was kept. {cost}."
+        return (
+            f"the race of {race_report.restarts:,} starts was stopped; {seed}, then ahead, was kept. {cost}."
+        )
     return f"{seed} won the race of {race_report.restarts:,} starts by the {by} ({sizes}), {cost}."
 
 

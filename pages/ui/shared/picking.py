@@ -11,9 +11,9 @@ import streamlit as st
 
 from acvb_core.engine.job import Inspection, Job
 from acvb_core.engine.problem import Problem
+from acvb_core.engine.race_report import RaceReport
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import Snapshot
-from acvb_core.engine.race_report import RaceReport
 from acvb_core.store.snippet import python_snippet
 from pages.ui.running.run_order import order_runs
 from pages.ui.shared import format as say

@@ -8,7 +8,14 @@ from acvb_core.data.samples import SAMPLES
 from pages.ui.shared.model_pages import all_model_pages, pages_of_model
 from pages.ui.shared.overview import forget_held_out, overview
 from pages.ui.shared.workspace import Dataset, Workspace, current
-from pages.ui.upload.form import Reading, all_readers, files_of, show_layout, upload_form, uploaded_file
+from pages.ui.upload.form import (
+    UploadState,
+    all_readers,
+    choose_upload,
+    describe_files,
+    show_layout,
+    show_upload_form,
+)
 from pages.ui.upload.problem import show_error
 
 
@@ -33,7 +40,7 @@ def choose_sample(workspace: Workspace) -> None:
         st.rerun()
 
 
-def upload(workspace: Workspace) -> Reading | None:
+def show_upload(workspace: Workspace) -> UploadState | None:
     readers = all_readers()
     model = st.segmented_control(
         "What kind of data do you have?",
@@ -46,12 +53,12 @@ def upload(workspace: Workspace) -> Reading | None:
         width="stretch",
     )
     reader = readers[model]
-    st.caption(files_of(reader))
-    file = uploaded_file(reader)
-    return None if file is None else upload_form(workspace, reader, file)
+    st.caption(describe_files(reader))
+    file = choose_upload(reader)
+    return None if file is None else show_upload_form(workspace, reader, file)
 
 
-def nothing_yet() -> None:
+def show_nothing_yet() -> None:
     with st.container(border=True, key="empty"):
         st.subheader("No data yet", icon=":material/dataset:", anchor=False)
         st.markdown(
@@ -81,7 +88,7 @@ def show_data() -> None:
         if source == "Sample":
             choose_sample(workspace)
         else:
-            reading = upload(workspace)
+            reading = show_upload(workspace)
     with right:
         dataset = workspace.dataset
         error = None if reading is None else reading.error
@@ -103,7 +110,7 @@ def show_data() -> None:
                 reading.reader.preview(reading.draft)
                 st.caption("Press Load when this looks right.")
         elif error is None and dataset is None:
-            nothing_yet()
+            show_nothing_yet()
         elif error is None:
             overview(workspace, dataset)
             st.page_link("pages/run.py", label="Go on to Run", icon=":material/arrow_forward:")

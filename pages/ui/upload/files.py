@@ -18,18 +18,18 @@ MOST_NAMED = 5
 _KEPT, _ON_SERVER = "upload_kept", "upload_server"
 
 #: A file of the server's is known by its path; what is uploaded lies in memory.
-Brought = BinaryIO | Path
+DataFile = BinaryIO | Path
 
 
-def brought_file(help: str) -> Brought | None:
+def choose_file(help: str) -> DataFile | None:
     """Draw the uploader, and the choice of a file on the server; the file stays chosen when the page is left."""
-    listed, notes = server_files()
+    listed, notes = list_server_files()
     chosen = None
     if listed:
         chosen = st.selectbox(
             "File on the server",
             [None, *listed],
-            format_func=lambda path: "none: upload one" if path is None else _told(path),
+            format_func=lambda path: "none: upload one" if path is None else _label(path),
             key=_ON_SERVER,
             persist_state="session",
             help=f"Those in the folder that {FILES} names when the server is started: for files too big to upload.",
@@ -55,7 +55,7 @@ def forget_file() -> None:
     st.session_state.pop(_KEPT, None)
 
 
-def server_files() -> tuple[list[Path], list[str]]:
+def list_server_files() -> tuple[list[Path], list[str]]:
     """List the files in the folder that the server's environment names.
 
     Returns
@@ -65,7 +65,7 @@ def server_files() -> tuple[list[Path], list[str]]:
     notes : list of str
         What is not offered, and why.
     """
-    folder = _folder()
+    folder = _server_folder()
     if folder is None:
         return [], []
     try:
@@ -86,13 +86,13 @@ def server_files() -> tuple[list[Path], list[str]]:
     return sorted(files, key=lambda path: path.name.lower())[:MOST_LISTED], notes
 
 
-def _folder() -> Path | None:
+def _server_folder() -> Path | None:
     """Return the folder of the server's files, without links in its own path."""
     named = os.environ.get(FILES)
     return Path(named).expanduser().resolve() if named else None
 
 
-def identity(file: Brought) -> str:
+def file_identity(file: DataFile) -> str:
     """Return what tells a file from others."""
     if isinstance(file, Path):
         try:
@@ -102,7 +102,7 @@ def identity(file: Brought) -> str:
     return str(getattr(file, "file_id", file.name))
 
 
-def rewound(file: Brought) -> Brought:
+def rewind(file: DataFile) -> DataFile:
     """Return the file, to be read from its start.
 
     Raises
@@ -112,7 +112,7 @@ def rewound(file: Brought) -> Brought:
     """
     if not isinstance(file, Path):
         file.seek(0)
-    elif file.parent != _folder() or file.resolve() != file:
+    elif file.parent != _server_folder() or file.resolve() != file:
         raise DataError(
             f"this is a link, or lies outside the folder that {FILES} names",
             source=file.name,
@@ -121,7 +121,7 @@ def rewound(file: Brought) -> Brought:
     return file
 
 
-def _told(path: Path) -> str:
+def _label(path: Path) -> str:
     try:
         return f"{path.name} ({say.size(path.stat().st_size)})"
     except OSError:

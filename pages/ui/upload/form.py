@@ -15,12 +15,12 @@ from acvb_core.core.errors import AcvbError, DataError
 from acvb_core.data.relation import Relation
 from acvb_core.data.sources import formats
 from acvb_core.data.sources.columnar import FileChoices
-from pages.ui.irm.known_labels import carried
+from pages.ui.irm.known_labels import carry_attributes
 from pages.ui.shared.model_pages import all_model_pages
 from pages.ui.shared.overview import forget_held_out
 from pages.ui.shared.workspace import Dataset, Workspace
-from pages.ui.upload.files import Brought, brought_file, identity, rewound
-from pages.ui.upload.parts import choices_of, choose_part, part_prefix
+from pages.ui.upload.files import DataFile, choose_file, file_identity, rewind
+from pages.ui.upload.parts import choose_part, inspect_file, part_prefix
 from pages.ui.upload.reader import Reader
 
 ENCODINGS = ("utf-8", "cp1252", "latin-1", "utf-16", "shift_jis", "euc_jp", "gb18030", "koi8-r")
@@ -33,7 +33,7 @@ _WHY_NOT = "This file cannot be read so: the reason is at the top of the page."
 
 
 @dataclass(frozen=True)
-class Reading:
+class UploadState:
     """How far a file is understood.
 
     Attributes
@@ -67,48 +67,48 @@ def all_readers() -> dict[str, Reader]:
     return {name: pages.reader for name, pages in all_model_pages().items() if pages.reader is not None}
 
 
-def uploaded_file(reader: Reader) -> Brought | None:
+def choose_upload(reader: Reader) -> DataFile | None:
     """Draw what a file is brought by; it stays chosen when the page is left."""
-    file = brought_file(files_of(reader))
+    file = choose_file(describe_files(reader))
     if file is None:
         for known in all_readers().values():
             known.forget()
     return file
 
 
-def files_of(reader: Reader) -> str:
+def describe_files(reader: Reader) -> str:
     """Return what may be uploaded, in a sentence."""
     listed = formats.files_of(reader.kind)
     return f"{listed[0].upper()}{listed[1:]}; any of them gzipped."
 
 
-def upload_form(workspace: Workspace, reader: Reader, file: Brought) -> Reading:
+def show_upload_form(workspace: Workspace, reader: Reader, file: DataFile) -> UploadState:
     """Draw how a file is understood, with every choice open; load it when asked to."""
     prefix = _prefix(reader, file)
     layout = problem = draft = None
     try:
-        choices = choices_of(file, prefix)
+        choices = inspect_file(file, prefix)
     except AcvbError as error:
-        return Reading(reader, error=error)
+        return UploadState(reader, error=error)
     part = choose_part(choices, prefix)
     prefix = part_prefix(prefix, part)
-    looking = _looked_before(reader, prefix) | part
+    looking = _recall_options(reader, prefix) | part
     try:
-        layout = reader.inspect(rewound(file), looking)
+        layout = reader.inspect(rewind(file), looking)
     except AcvbError as error:
         problem = error
     # What to do about a file that is not even recognised is among the options, so they open by themselves.
     with st.expander(
         "Reading options", expanded=layout is None, icon=":material/tune:", key=f"{prefix}_options"
     ):
-        _looking(reader, choices, prefix)
+        _show_options(reader, choices, prefix)
         objects = {} if layout is None else reader.options(layout, prefix)
     if layout is None:
-        return Reading(reader, error=problem)
+        return UploadState(reader, error=problem)
     loading = reader.columns(layout, prefix) | objects
     name = st.text_input(
         "Name",
-        _stem(reader, file.name),
+        _name_from_file(reader, file.name),
         max_chars=LONGEST_NAME,
         key=f"{prefix}_name",
         persist_state="session",
@@ -134,22 +134,24 @@ def upload_form(workspace: Workspace, reader: Reader, file: Brought) -> Reading:
     pressed = pressed or skip
     if problem is not None:
         st.caption(_WHY_NOT)
-        return Reading(reader, layout, problem, draft, loaded, way_round=reader.way_round(loading, problem))
+        return UploadState(
+            reader, layout, problem, draft, loaded, way_round=reader.way_round(loading, problem)
+        )
     if not (pressed or again):
-        return Reading(reader, layout, None, draft, loaded)
+        return UploadState(reader, layout, None, draft, loaded)
     try:
         with reader.reading(loading) as told:
             how = loading | ({"broken": "skip"} if skip else {})
-            data, report = reader.load(rewound(file), name or None, looking, how | told, draft)
+            data, report = reader.load(rewind(file), name or None, looking, how | told, draft)
     except AcvbError as error:
         st.caption(_WHY_NOT)
         offered = reader.can_skip(loading) and isinstance(error, DataError) and "broken=" in error.remedy
-        go_on = partial(_go_on, prefix) if offered and not skip else None
+        go_on = partial(_skip_lines, prefix) if offered and not skip else None
         way_round = reader.way_round(loading, error)
-        return Reading(reader, layout, error, draft, go_on=go_on, way_round=way_round)
+        return UploadState(reader, layout, error, draft, go_on=go_on, way_round=way_round)
     before = workspace.dataset
     if again and before is not None and isinstance(before.data, Relation) and isinstance(data, Relation):
-        data = carried(before.data, data)  # labels that were brought since
+        data = carry_attributes(before.data, data)  # labels that were brought since
     workspace.set_dataset(Dataset.fresh(data, report, name or data.name).like(before))
     forget_held_out()
     st.session_state["upload_loaded"] = signature
@@ -158,14 +160,14 @@ def upload_form(workspace: Workspace, reader: Reader, file: Brought) -> Reading:
     st.rerun()
 
 
-def _go_on(prefix: str) -> None:
+def _skip_lines(prefix: str) -> None:
     """Read the file without its broken lines."""
     st.session_state[_SKIP] = prefix
 
 
-def _prefix(reader: Reader, file: Brought) -> str:
+def _prefix(reader: Reader, file: DataFile) -> str:
     """Return what the keys of a file's widgets begin with: input made for one file is not taken for another."""
-    return f"up_{reader.model}_{identity(file)}"
+    return f"up_{reader.model}_{file_identity(file)}"
 
 
 def _signature(prefix: str, looking: dict[str, Any], loading: dict[str, Any], draft: Any) -> str:
@@ -177,13 +179,13 @@ def _signature(prefix: str, looking: dict[str, Any], loading: dict[str, Any], dr
     return repr((prefix, looking, short, draft))
 
 
-def _looked_before(reader: Reader, prefix: str) -> dict[str, Any]:
+def _recall_options(reader: Reader, prefix: str) -> dict[str, Any]:
     """Return what the options hold before they are drawn."""
     usual = {"format": "auto", "encoding": None, "delimiter": None, "header": "auto"} | dict(reader.looks_at)
     return {name: st.session_state.get(f"{prefix}_{name}", value) for name, value in usual.items()}
 
 
-def _looking(reader: Reader, choices: FileChoices, prefix: str) -> None:
+def _show_options(reader: Reader, choices: FileChoices, prefix: str) -> None:
     if "encoding" in choices.options:
         st.selectbox(
             "Encoding",
@@ -245,7 +247,7 @@ def show_layout(reader: Reader, layout: Any) -> None:
             st.badge(fact, color="gray")
     if layout.rows:
         height = min(245, _ROW_HEIGHT * (len(layout.rows) + 1) + 2)
-        st.dataframe(_preview(reader, layout), key="first_rows", height=height)
+        st.dataframe(_preview_rows(reader, layout), key="first_rows", height=height)
 
 
 def _container(layout: Any) -> formats.Format | None:
@@ -254,7 +256,7 @@ def _container(layout: Any) -> formats.Format | None:
     return next((row for row in formats.FORMATS if row.family == "columns" and row.name == name), None)
 
 
-def _preview(reader: Reader, layout: Any) -> pd.DataFrame:
+def _preview_rows(reader: Reader, layout: Any) -> pd.DataFrame:
     names: list[str] = []
     for name in layout.column_names[: len(layout.rows[0])]:
         names.append(name if name not in names else f"{name} ({len(names) + 1})")
@@ -271,7 +273,7 @@ def _preview(reader: Reader, layout: Any) -> pd.DataFrame:
     )
 
 
-def _stem(reader: Reader, filename: str) -> str:
+def _name_from_file(reader: Reader, filename: str) -> str:
     stem = filename
     for ending in (".gz", *formats.endings_of(reader.kind)):
         stem = stem.removesuffix(ending)

@@ -9,16 +9,16 @@ import streamlit as st
 
 from acvb_core.data.sources.columnar import FileChoices, inspect_choices
 from acvb_core.data.sources.frames import FrameChoices
-from pages.ui.upload.files import Brought, rewound
+from pages.ui.upload.files import DataFile, rewind
 
 _KEPT = "upload_choices"
 
 
-def choices_of(file: Brought, prefix: str) -> FileChoices:
+def inspect_file(file: DataFile, prefix: str) -> FileChoices:
     """Return what can be chosen of a file; it is looked at once."""
     known = st.session_state.get(_KEPT)
     if known is None or known[0] != prefix:
-        known = st.session_state[_KEPT] = prefix, inspect_choices(rewound(file), file.name)
+        known = st.session_state[_KEPT] = prefix, inspect_choices(rewind(file), file.name)
     found: FileChoices = known[1]
     return found
 

@@ -12,7 +12,7 @@ import streamlit as st
 from acvb_core.core.errors import AcvbError
 from acvb_core.data.report import ReadReport
 from acvb_core.data.sources.formats import Kind
-from pages.ui.upload.files import Brought
+from pages.ui.upload.files import DataFile
 
 #: No column. False would equal the first column's position, and None a choice that was not made.
 _NONE = -1
@@ -53,7 +53,7 @@ class Reader(ABC):
     looks_at: ClassVar[Mapping[str, Any]] = {}
 
     @abstractmethod
-    def inspect(self, file: Brought, looking: dict[str, Any]) -> Any:
+    def inspect(self, file: DataFile, looking: dict[str, Any]) -> Any:
         """Propose how to read a file; a layout."""
 
     def look(self, prefix: str) -> None:
@@ -69,7 +69,7 @@ class Reader(ABC):
         """Draw which column means what and return the arguments of `load` it makes."""
 
     def place(
-        self, file: Brought, layout: Any, looking: dict[str, Any], loading: dict[str, Any], prefix: str
+        self, file: DataFile, layout: Any, looking: dict[str, Any], loading: dict[str, Any], prefix: str
     ) -> dict[str, Any]:
         """Draw where the data are to be kept and return the arguments of `load` it makes; nothing as a rule."""
         return {}
@@ -89,7 +89,7 @@ class Reader(ABC):
             yield {}
 
     def draft(
-        self, file: Brought, layout: Any, looking: dict[str, Any], loading: dict[str, Any], prefix: str
+        self, file: DataFile, layout: Any, looking: dict[str, Any], loading: dict[str, Any], prefix: str
     ) -> Any:
         """Draw settings whose effect is shown before the file is loaded; None where there are none."""
         return None
@@ -104,7 +104,7 @@ class Reader(ABC):
 
     @abstractmethod
     def load(
-        self, file: Brought, name: str | None, looking: dict[str, Any], loading: dict[str, Any], draft: Any
+        self, file: DataFile, name: str | None, looking: dict[str, Any], loading: dict[str, Any], draft: Any
     ) -> tuple[Any, ReadReport]:
         """Return the data and what reading them found."""
 

@@ -14,8 +14,8 @@ from acvb_core.engine.result import Result
 from acvb_core.models.irm.figures.arrangement import arrange_result
 from pages.ui.irm import block_links
 from pages.ui.irm.block_clusters import cluster_table
-from pages.ui.irm.block_files import offers
-from pages.ui.irm.block_links import ends
+from pages.ui.irm.block_files import list_files
+from pages.ui.irm.block_links import name_ends
 from pages.ui.shared.workspace import Workspace
 from tests.pages.irm.networks import HOUSES, NAMES, PAIRS, fitted, friends, in_use, stored
 from tests.pages.session import WORKSPACE, Open, texts
@@ -227,14 +227,15 @@ def test_a_network_without_links_says_so(open_app: Open) -> None:
 
 
 def test_ends_of_a_link_have_names() -> None:
-    assert ends(friends()) == ("Node", "Other node")
-    assert ends(friends(directed=True)) == ("From", "To")
-    assert ends(Relation.build([[1, 0]])) == ("Row object", "Column object")
+    assert name_ends(friends()) == ("Node", "Other node")
+    assert name_ends(friends(directed=True)) == ("From", "To")
+    assert name_ends(Relation.build([[1, 0]])) == ("Row object", "Column object")
 
 
 def test_every_file_can_be_made(labelled: Result) -> None:
     made = {
-        offer.end: offer.make() for offer in offers(("x", 1, ""), labelled, arrange_result(labelled), None)
+        offer.end: offer.make()
+        for offer in list_files(("x", 1, ""), labelled, arrange_result(labelled), None)
     }
     nodes = pd.read_csv(io.StringIO(str(made["nodes.csv"])))
     assert nodes["known_house"].tolist() == ["west"] * 4 + ["east"] * 4

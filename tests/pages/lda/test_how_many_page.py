@@ -12,7 +12,7 @@ from acvb_core.data.samples import load_sample
 from acvb_core.data.synthetic_mixtures import bars
 from acvb_core.engine.problem import build_problem
 from acvb_core.models.lda.grid import grid
-from pages.ui.lda.how_many_runs import most_topics, numbers_of, usual_numbers
+from pages.ui.lda.how_many_runs import max_topics, parse_numbers, propose_numbers
 from pages.ui.shared import services
 from tests.pages.session import WORKSPACE, Open, jobs_of, press, texts, until
 
@@ -138,7 +138,7 @@ def test_a_grid_under_way_can_be_stopped(open_app: Open) -> None:
 )
 def test_numbers_that_cannot_be_tried(open_app: Open, text: str, says: str) -> None:
     with pytest.raises(ParameterError, match=says):
-        numbers_of(text, most_topics(CORPUS))
+        parse_numbers(text, max_topics(CORPUS))
 
 
 def test_runs_that_do_not_fit_must_be_wanted(open_app: Open, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,12 +158,12 @@ def test_a_wrong_number_is_told_on_the_page(open_app: Open) -> None:
 
 
 def test_numbers_are_sorted_and_unique() -> None:
-    assert numbers_of(" 10;5, 10\n 7 ", 25) == (5, 7, 10)
+    assert parse_numbers(" 10;5, 10\n 7 ", 25) == (5, 7, 10)
 
 
 def test_usual_numbers_fit_the_corpus() -> None:
-    assert usual_numbers(CORPUS) == (5, 10, 20)
-    assert usual_numbers(Corpus.build(np.ones((3, 9)))) == (2, 3)
+    assert propose_numbers(CORPUS) == (5, 10, 20)
+    assert propose_numbers(Corpus.build(np.ones((3, 9)))) == (2, 3)
 
 
 def test_grids_that_read_the_same_are_told_apart(open_app: Open) -> None:

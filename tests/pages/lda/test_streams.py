@@ -20,7 +20,7 @@ from acvb_core.views.comparison_table import comparison_table, same_documents
 from acvb_core.views.convergence import live_figure
 from pages.ui.lda import storage_choice, topic_files
 from pages.ui.lda.start_from import FILE
-from pages.ui.lda.topic_view import view_of
+from pages.ui.lda.topic_view import build_view
 from pages.ui.running.live import curves
 from pages.ui.shared import services
 from pages.ui.shared.picking import answer
@@ -254,7 +254,7 @@ def test_topics_of_data_on_disk(open_app: Open, streamed: Result) -> None:
     assert "bars on disk · 3,000 documents" in texts(app)
     assert "1 epoch" in texts(app)
     (job,) = jobs_of(app)
-    view = view_of(job, answer(job))
+    view = build_view(job, answer(job))
     assert view.corpus.n_documents == 2000
     assert view.topics.document_share.shape == (2000, 5)
     assert view.tokens.sum() == pytest.approx(streamed.problem.data.n_tokens)
@@ -268,7 +268,7 @@ def test_topics_of_data_on_disk(open_app: Open, streamed: Result) -> None:
     assert "Coherence is measured over 2,000 of the 3,000 documents." in texts(app)
     labels = [button.label for button in app.get("download_button")]
     assert {"Topics of the documents shown", "Topics of all documents", "The model"} <= set(labels)
-    *_, everything = topic_files.of_documents(view)
+    *_, everything = topic_files.list_document_files(view)
     # Those that were held out have topics, too.
     assert everything.make().count(b"\n") == 3001
 
@@ -305,7 +305,7 @@ def test_held_out_documents_are_not_among_those_shown(open_app: Open, batch: Res
 
 
 def test_the_model_is_taken_away_as_it_is(streamed: Result) -> None:
-    found = load_model(io.BytesIO(topic_files.model(streamed).make()))
+    found = load_model(io.BytesIO(topic_files.offer_model(streamed).make()))
     assert (found.posterior["words"] == streamed.snapshot.posterior["words"]).all()
 
 

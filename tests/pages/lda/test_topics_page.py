@@ -18,8 +18,8 @@ from acvb_core.engine.result import Result
 from acvb_core.evaluate.ranking import top_words
 from acvb_core.models.lda.topics import Topics
 from pages.ui.lda.topic_documents import OPENED
-from pages.ui.lda.topic_list import word_notes
-from pages.ui.lda.topic_view import KNOWN_BY, TopicView, topic_names
+from pages.ui.lda.topic_list import describe_word
+from pages.ui.lda.topic_view import KNOWN_BY, TopicView, open_topic_names
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace
 from tests.pages.lda.topics import EVIL, fitted, opened, part, small_corpus
@@ -125,7 +125,7 @@ def test_a_topic_that_is_renamed_elsewhere_stays_chosen(open_app: Open, found: R
     app = opened(open_app, found)
     app.selectbox(key="topics_topic").set_value(2).run()
     probability = found.problem.model.topics(found.posterior).word_probability  # type: ignore[attr-defined]
-    topic_names().rename(f"{0:012x}", top_words(probability, KNOWN_BY), 2, "sky")
+    open_topic_names().rename(f"{0:012x}", top_words(probability, KNOWN_BY), 2, "sky")
     app.run()
     send_stale(app, "topics_topic", "topic 2")
     assert cards(app)["selected"] == 2
@@ -160,7 +160,7 @@ def test_a_words_tokens_are_divided_by_the_sizes_of_the_topics(three: Result) ->
     )
     view = TopicView("run", three, three.problem.data, topics)
     # 0.08 and 0.05 of 0.13001; the third has less than one in a hundred.
-    assert word_notes(view, 0) == {
+    assert describe_word(view, 0) == {
         1: "61.5 % of the word's tokens; 10 % of the topic",
         2: "38.5 % of the word's tokens; 50 % of the topic",
     }

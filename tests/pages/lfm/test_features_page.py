@@ -17,9 +17,9 @@ from acvb_core.data.samples import load_sample
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from acvb_core.models.lfm import answer
-from pages.ui.lfm.feature_detail import carrier_frame, feature_frame, weights_figure
-from pages.ui.lfm.feature_files import everything, offers
-from pages.ui.lfm.feature_parts import in_order, steps_frame
+from pages.ui.lfm.feature_detail import draw_weights, list_carriers, list_features
+from pages.ui.lfm.feature_files import list_files, pack_everything
+from pages.ui.lfm.feature_parts import are_in_order, list_steps
 from pages.ui.lfm.feature_view import FeatureView
 from pages.ui.shared import services
 from tests.pages.lfm.tables import EVIL, N, fitted, opened, part, pictures, small_table
@@ -130,7 +130,7 @@ def test_units_are_switched(open_app: Open) -> None:
 
 def test_who_has_a_feature() -> None:
     shown = view(fitted())
-    listed = carrier_frame(shown, 1)
+    listed = list_carriers(shown, 1)
     probability = shown.objects[:, 0]
     assert listed["probability"].min() >= np.sort(probability)[::-1][len(listed) - 1] - 0.01
     by_name = dict(zip(shown.data.rows, probability, strict=True))
@@ -173,7 +173,7 @@ def test_weights_of_next_to_nothing_are_nothing() -> None:
     strength = shown.strength(1)
     assert strength is not None
     assert np.isnan(strength).all()
-    assert weights_figure(shown, 1, "table")["layout"]["xaxis"]["range"] == [-1, 1]
+    assert draw_weights(shown, 1, "table")["layout"]["xaxis"]["range"] == [-1, 1]
 
 
 def test_groups_are_told_by_their_share() -> None:
@@ -200,7 +200,7 @@ def test_parts(open_app: Open, name: str, said: str) -> None:
     [(["1960", "1961", "1975"], True), (["1960", "1959"], False), (["1", "b"], False), (["7"], False)],
 )
 def test_columns_in_an_order_of_their_own_keep_it(columns: list[str], told: bool) -> None:
-    assert in_order(columns) is told
+    assert are_in_order(columns) is told
 
 
 def test_all_objects_and_their_combinations(open_app: Open) -> None:
@@ -226,7 +226,7 @@ def test_hidden_cells_are_shown_and_named() -> None:
     shown = view(fitted())
     hidden = fitted().problem.heldout
     row = int(hidden.rows[0])
-    table = steps_frame(shown, shown.steps(row), row)
+    table = list_steps(shown, shown.steps(row), row)
     at = hidden.columns[hidden.rows == row]
     assert np.flatnonzero(table["hidden"]).tolist() == at.tolist()
     np.testing.assert_allclose(table["value"].to_numpy()[at], hidden.values[hidden.rows == row])
@@ -240,7 +240,7 @@ def test_pictures_are_shown_as_such(open_app: Open) -> None:
     assert len(figure(app, "baseline")["layout"]["images"]) == len(found.features) + 1
     assert not [group for group in app.get("button_group") if group.key == "features_units"]
     shown = view(found)
-    image = weights_figure(shown, 1, "table")["data"][0]
+    image = draw_weights(shown, 1, "table")["data"][0]
     assert image["zmax"] == pytest.approx(np.abs(shown.own_weights).max())
     part(app, "One object")
 
@@ -250,7 +250,7 @@ def test_a_run_without_features_says_so(open_app: Open) -> None:
     assert "0 features" in texts(app)
     assert "explained by their means" in texts(app)
     assert len(app.get("download_button")) == 6
-    files = zipfile.ZipFile(io.BytesIO(everything(without_features())))
+    files = zipfile.ZipFile(io.BytesIO(pack_everything(without_features())))
     assert len(pd.read_csv(files.open("features.csv"))) == 0
 
 
@@ -264,12 +264,12 @@ def test_large_tables_ask_for_a_name(open_app: Open, monkeypatch: pytest.MonkeyP
     app.text_input(key="features_object_name").set_value("nobody").run()
     assert not app.exception
     assert "There is no object of that name" in texts(app)
-    assert "strength" not in carrier_frame(view(fitted()), 1)
+    assert "strength" not in list_carriers(view(fitted()), 1)
 
 
 def test_files() -> None:
     found = fitted()
-    made = {offer.end: offer.make() for offer in offers(found)}
+    made = {offer.end: offer.make() for offer in list_files(found)}
     features = pd.read_csv(io.StringIO(str(made["features.csv"])))
     np.testing.assert_allclose(features["share"], found.features["share"])
     objects = pd.read_csv(io.StringIO(str(made["objects.csv"])))
@@ -283,5 +283,5 @@ def test_files() -> None:
 
 
 def test_the_list_has_a_line_for_each_feature() -> None:
-    listed = feature_frame(view(fitted()), "table")
+    listed = list_features(view(fitted()), "table")
     assert listed["columns"].str.count(", ").tolist() == [2, 2]

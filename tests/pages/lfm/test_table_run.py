@@ -12,7 +12,7 @@ from acvb_core.engine.fitting import fit
 from acvb_core.models.lfm.feature_match import match_features
 from acvb_core.registry import methods_of
 from acvb_core.views.convergence import live_figure
-from pages.ui.lfm.compare_features import pairs_frame
+from pages.ui.lfm.compare_features import list_pairs
 from pages.ui.lfm.feature_view import FeatureView
 from pages.ui.running.live import curves
 from pages.ui.shared import services
@@ -138,7 +138,7 @@ def test_pairs_tell_what_each_weighs() -> None:
         FeatureView(found.posterior, found.problem.data, found.problem.train, "x", found) for found in results
     )
     match = match_features(one.objects, other.objects)
-    frame = pairs_frame(match, (one, other))
+    frame = list_pairs(match, (one, other))
     assert len(frame) == 2
     for line in frame.itertuples():
         assert line[3] == ", ".join(one.strongest(line.Feature))

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from acvb_core.core.errors import DataError
 from pages.ui.shared.workspace import Workspace
-from pages.ui.upload.files import MOST_LISTED, rewound, server_files
+from pages.ui.upload.files import MOST_LISTED, list_server_files, rewind
 from tests.pages.session import WORKSPACE, Open, keys, texts
 
 TABLE = "a,b\n1,2\n3,4\n5,6\n"
@@ -62,27 +62,27 @@ def test_only_files_of_the_folder_itself_are_read(folder: Path, path: str) -> No
     (folder / "within/x.csv").write_text(TABLE)
     (folder / "link.csv").symlink_to(folder / "own.csv")
     with pytest.raises(DataError, match="this is a link, or lies outside the folder"):
-        rewound(folder / path)
+        rewind(folder / path)
 
 
 def test_folder_may_be_reached_by_a_link(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder.parent / "alias").symlink_to(folder)
     monkeypatch.setenv("ACVB_FILES", str(folder.parent / "alias"))
-    files, notes = server_files()
-    assert [rewound(file) for file in files] == [folder / "own.csv"]
+    files, notes = list_server_files()
+    assert [rewind(file) for file in files] == [folder / "own.csv"]
     assert not notes
 
 
 def test_what_is_left_out_is_said(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(MOST_LISTED):
         (folder / f"{number}.csv").touch()
-    files, notes = server_files()
+    files, notes = list_server_files()
     assert len(files) == MOST_LISTED
     assert notes == ["Only the first 1,000 of 1,001 files are listed."]
     monkeypatch.setenv("ACVB_FILES", str(folder / "nowhere"))
-    assert server_files() == (
+    assert list_server_files() == (
         [],
         ["The server cannot read the folder that ACVB_FILES names: No such file or directory."],
     )
     monkeypatch.delenv("ACVB_FILES")
-    assert server_files() == ([], [])
+    assert list_server_files() == ([], [])
