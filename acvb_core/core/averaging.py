@@ -1,9 +1,9 @@
 """Averaged collapsed variational Bayes: the running mean of responsibilities, around any method.
 
 The only place that averages. The inner method goes on from its own state; the mean never feeds back
-(ACVB17 §4, eq. 21). Where a posterior holds counts in place of responsibilities, their mean is that of the
-counts (they are linear in the responsibilities); the responsibilities themselves are then averaged beside
-them, where the method hands them out, for the change of the mean and its bound.
+(ACVB17 §4, eq. 21). A posterior may hold counts in place of responsibilities: the mean is then that of the counts,
+which are linear in the responsibilities. The responsibilities themselves are averaged beside them, if the method
+hands them out, for the change of the mean and its bound.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ from typing import Any
 
 import numba as nb
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
-from acvb_core.core.clusters import mean_l1_change, order_by_size, renormalise, take
+from acvb_core.core.clusters import match_clusters, mean_l1_change, order_by_size, renormalise, take
 from acvb_core.core.protocols import (
     Array,
     Checkpoint,
@@ -30,7 +29,7 @@ from acvb_core.core.protocols import (
 
 #: Burn-in is over when the responsibilities move less than this in a sweep (mean over objects of the L1 norm).
 BURN_IN_TOLERANCE = 1e-3
-#: … or after this many sweeps, settled or not.
+#: … or after this many sweeps in any case.
 BURN_IN_CAP = 100
 
 
@@ -64,7 +63,7 @@ class AveragedState:
 
 @dataclass(frozen=True)
 class _RunningMean:
-    """What both kinds of mean have in common: the method inside, and what is not the mean's own business."""
+    """The common part of both kinds of mean."""
 
     inner: Inference
     burn_in: int = 0
@@ -74,7 +73,7 @@ class _RunningMean:
         return AveragedState(self.inner.init(rng, checkpoint))
 
     def current(self, state: AveragedState) -> Posterior:
-        """Return what the last sweep of the inner method says."""
+        """Return the posterior of the inner method's last sweep."""
         return self.inner.current(state.inner)
 
     def phase(self, state: AveragedState) -> Phase:
@@ -86,6 +85,11 @@ class _RunningMean:
         return self.inner.responsibilities(state.inner) if state.samples == 0 else state.shared
 
 
+def update_mean(old: Mapping[str, Array], new: Mapping[str, Array], samples: int) -> dict[str, Array]:
+    """Return the mean of `samples` samples, given that of all but the last and the last."""
+    return {name: old[name] + (new[name] - old[name]) / samples for name in new}
+
+
 @dataclass(frozen=True)
 class AveragedInference(_RunningMean):
     """ACVB: any `Inference`, answered by the running mean of its responsibilities after burn-in.
@@ -94,10 +98,10 @@ class AveragedInference(_RunningMean):
     ----------
     inner : Inference
     burn_in : int
-        Sweeps before the mean starts, counted from the last move; 0 ends burn-in when moves are over and the
-        responsibilities have settled (mean L1 change below 1e-3), at the latest 100 sweeps after the last move.
+        Sweeps before the mean starts, counted from the last move. 0: burn-in ends once moves are over and the
+        responsibilities move little (mean L1 change below 1e-3), at the latest 100 sweeps after the last move.
     track : bool
-        Average responsibilities that a posterior does not hold, too, where the method hands them out. Without
+        Also average responsibilities that the posterior does not hold, if the method hands them out. Without
         them the change of the mean is that of the averaged counts, which is at most as large.
 
     Notes
@@ -121,37 +125,39 @@ class AveragedInference(_RunningMean):
         if state.samples == 0 or info.moves:
             if not self._burn_in_over(state, swept, posterior, info):
                 return swept, info
-            return self._first(swept, new), info
+            return self._start_mean(swept, new), info
         old = align_arrays(state.mean, info.order, posterior)
-        before = self.inner.posterior(state.inner).n_clusters()
-        if any(old[name].shape != new[name].shape for name in new) or _drops_clusters(before, info.order):
-            return self._first(swept, new), info
+        before, order = self.inner.posterior(state.inner).n_clusters(), info.order or {}
+        dropped = any(len(order[domain]) < before[domain] for domain in order)
+        if dropped or any(old[name].shape != new[name].shape for name in new):
+            return self._start_mean(swept, new), info
         samples = state.samples + 1
-        mean = {name: old[name] + (new[name] - old[name]) / samples for name in new}
-        shared, change = self._shared(state, inner, info, samples)
+        mean = update_mean(old, new, samples)
+        shared, change = self._update_shared(state, inner, info, samples)
         if change is None:
             change = mean_l1_change(mean, old)
         return replace(swept, samples=samples, mean=mean, change=change, shared=shared), info
 
-    def _first(self, swept: AveragedState, new: Mapping[str, Array]) -> AveragedState:
-        """Return the state with the one sweep that stands in it as its mean."""
-        found = self.inner.responsibilities(swept.inner) if self.track else None
-        shared = None if found is None else found._replace(q=found.q.copy())
+    def _start_mean(self, swept: AveragedState, new: Mapping[str, Array]) -> AveragedState:
+        """Return the state with its one sweep as the mean."""
+        shared = self.inner.responsibilities(swept.inner) if self.track else None
+        if shared is not None:
+            shared = shared._replace(q=shared.q.copy())
         return replace(swept, samples=1, mean=new, shared=shared)
 
-    def _shared(
+    def _update_shared(
         self, state: AveragedState, inner: Any, info: SweepInfo, samples: int
     ) -> tuple[Responsibilities | None, float | None]:
-        """Take the responsibilities behind the counts into their mean; return it and its change."""
-        found = None if state.shared is None else self.inner.responsibilities(inner)
-        if state.shared is None or found is None:
+        """Return the mean of the responsibilities behind the counts with this sweep's, and its change."""
+        new = None if state.shared is None else self.inner.responsibilities(inner)
+        if state.shared is None or new is None:
             return None, None
         mean = state.shared.q
         if info.order is not None:
             (order,) = info.order.values()
             mean = np.ascontiguousarray(mean[:, order])
-        change = blend(mean, found.q, found.weights, 1.0 / samples)
-        return Responsibilities(mean, found.weights), change
+        change = blend(mean, new.q, new.weights, 1.0 / samples)
+        return Responsibilities(mean, new.weights), change
 
     def posterior(self, state: AveragedState) -> Posterior:
         """Return the inner posterior, with the mean in place of its responsibilities after burn-in."""
@@ -163,6 +169,7 @@ class AveragedInference(_RunningMean):
     def _burn_in_over(
         self, state: AveragedState, swept: AveragedState, posterior: Posterior, info: SweepInfo
     ) -> bool:
+        """Return whether the mean starts with this sweep."""
         if self.burn_in:
             return swept.sweeps > self.burn_in
         if info.settling:
@@ -178,16 +185,9 @@ class AveragedInference(_RunningMean):
 def align_arrays(
     arrays: Mapping[str, Array], order: Mapping[str, Array] | None, posterior: Posterior
 ) -> dict[str, Array]:
-    """Return averaged arrays in the order of clusters after a sweep.
+    """Return averaged arrays of before a sweep in the order of clusters after it.
 
-    Parameters
-    ----------
-    arrays : mapping of str to ndarray
-        As they were before the sweep.
-    order : mapping or None
-        As `SweepInfo.order`.
-    posterior : Posterior
-        What the state after the sweep says: which axes are clusters, and whether rows sum to one.
+    `order` is that of the `SweepInfo`; `posterior`, of the state after the sweep, says which axes are clusters.
     """
     if order is None:
         return dict(arrays)
@@ -202,19 +202,11 @@ def averaged_arrays(posterior: Posterior) -> dict[str, Array]:
     return {name: posterior.arrays[name] for name in posterior.averaged}
 
 
-def _drops_clusters(before: Mapping[str, int], order: Mapping[str, Array] | None) -> bool:
-    return order is not None and any(len(order[domain]) < before[domain] for domain in order)
-
-
 @nb.njit(nogil=True, cache=True, fastmath=True)
 def blend(mean: Array, new: Array, weights: Array, share: float) -> float:
-    """Move `mean` by `share` of the way to `new`, in place; return the weighted mean of the rows' L1 change.
+    """Move `mean` (n, K) by `share` of the way to `new`, in place.
 
-    Parameters
-    ----------
-    mean, new : ndarrays of one type, shape (n, K)
-    weights : ndarray, shape (n,)
-    share : float
+    Returns the mean of the rows' L1 change, each row weighted by its `weights` (n,).
     """
     part = mean.dtype.type(share)
     total = 0.0
@@ -256,53 +248,39 @@ class SampleMean(_RunningMean):
         swept = AveragedState(inner, state.sweeps + 1)
         if swept.sweeps <= self.burn_in:
             return swept, info
-        new = averaged_arrays(self.inner.posterior(inner))
+        sample = self.inner.posterior(inner)
         if state.samples == 0:
-            return replace(swept, samples=1, mean=new), info
+            return replace(swept, samples=1, mean=self.first_mean(sample)), info
         samples = state.samples + 1
-        mean, old = {}, {}
-        for name, sample in new.items():
-            old[name], named = match_clusters(state.mean[name], sample)
-            mean[name] = old[name] + (named - old[name]) / samples
-        return replace(swept, samples=samples, mean=mean, change=mean_l1_change(mean, old)), info
+        old, new = self.match(state.mean, sample)
+        mean = update_mean(old, new, samples)
+        change = mean_l1_change({name: mean[name] for name in sample.averaged}, old)
+        return replace(swept, samples=samples, mean=self.trim(mean, sample), change=change), info
+
+    def first_mean(self, sample: Posterior) -> dict[str, Array]:
+        """Return the mean of one sample."""
+        return averaged_arrays(sample)
+
+    def match(
+        self, mean: Mapping[str, Array], sample: Posterior
+    ) -> tuple[dict[str, Array], dict[str, Array]]:
+        """Return the mean and a sample over one set of clusters."""
+        old, new = {}, {}
+        for name, array in averaged_arrays(sample).items():
+            old[name], new[name] = match_clusters(mean[name], array)
+        return old, new
+
+    def trim(self, mean: dict[str, Array], sample: Posterior) -> dict[str, Array]:
+        """Return the mean without what need not be kept for the next sample: here, all of it."""
+        return mean
 
     def posterior(self, state: AveragedState) -> Posterior:
         """Return the current sample during burn-in, then the mean of the kept ones, largest cluster first."""
         inner = self.inner.posterior(state.inner)
         if state.samples == 0:
             return inner
-        kept = {}
+        means = {}
         for name, mean in state.mean.items():
             order = order_by_size(mean.sum(axis=0), 0.5 / len(mean))
-            kept[name] = renormalise(np.ascontiguousarray(mean[:, order]))
-        return inner.with_arrays(kept, drop=inner.derived)
-
-
-def match_clusters(mean: Array, sample: Array) -> tuple[Array, Array]:
-    """Return `mean` and `sample` over one set of clusters, the sample's matched to the mean's by overlap.
-
-    Parameters
-    ----------
-    mean, sample : ndarrays, shapes (N, K), (N, K')
-
-    Returns
-    -------
-    tuple of ndarray, both of shape (N, K + number of the sample's clusters without a partner)
-    """
-    own, other = mean.shape[1], sample.shape[1]
-    overlap = mean.T @ sample
-    kept, matched = linear_sum_assignment(overlap, maximize=True)
-    partner = {int(j): int(k) for k, j in zip(kept, matched, strict=True) if overlap[k, j] > 0}
-    place = np.empty(other, dtype=np.int64)
-    width = own
-    for j in range(other):
-        if j in partner:
-            place[j] = partner[j]
-        else:
-            place[j] = width
-            width += 1
-    wide = np.zeros((len(mean), width))
-    wide[:, :own] = mean
-    named = np.zeros_like(wide)
-    named[:, place] = sample
-    return wide, named
+            means[name] = renormalise(np.ascontiguousarray(mean[:, order]))
+        return inner.with_arrays(means, drop=inner.derived)

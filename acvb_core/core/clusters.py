@@ -1,11 +1,13 @@
-"""Order clusters by size and drop the tiny ones: one permutation for everything that has a cluster axis."""
+"""Order clusters by size, drop tiny ones, and pair those of two runs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
 
 from acvb_core.core.protocols import Array, Posterior
 
@@ -13,7 +15,7 @@ Order = NDArray[np.int64]
 
 
 def order_by_size(mass: Array, shrink: float = 0.0) -> Order:
-    """Return the indices of the clusters worth keeping, largest first.
+    """Return the indices of the clusters that are not tiny, largest first.
 
     Parameters
     ----------
@@ -25,7 +27,7 @@ def order_by_size(mass: Array, shrink: float = 0.0) -> Order:
     Returns
     -------
     ndarray of int64, shape (<= K,)
-        Stable: clusters of equal size keep their order. Empty only where there are no clusters.
+        Stable: clusters of equal size keep their order. Empty only if there are no clusters.
     """
     mass = np.asarray(mass, dtype=np.float64)
     order = np.argsort(-mass, kind="stable").astype(np.int64)
@@ -35,7 +37,7 @@ def order_by_size(mass: Array, shrink: float = 0.0) -> Order:
 
 
 def is_identity(order: Order, n_clusters: int) -> bool:
-    """True when `order` neither moves nor drops any of `n_clusters` clusters."""
+    """Return whether `order` neither moves nor drops any of `n_clusters` clusters."""
     return len(order) == n_clusters and bool((order == np.arange(n_clusters)).all())
 
 
@@ -68,17 +70,80 @@ def rearrange(posterior: Posterior, orders: Mapping[str, Order]) -> Posterior:
 
 
 def mean_l1_change(new: Mapping[str, Array], old: Mapping[str, Array]) -> float:
-    """L1 distance between two sets of responsibilities, or of the counts they add up to, relative to their size.
+    """Return the L1 distance of two sets of responsibilities, or of their counts, relative to their size.
 
     For responsibilities, whose rows sum to one, this is the mean over all objects of the L1 distance; that of
     counts is at most as large. `old` must already be in the order of `new`. A pair of different widths counts
-    as a change of 2, the most two distributions can differ by. Where there is nothing, nothing changes.
+    as a change of 2, the largest difference of two distributions. Empty arrays do not change.
     """
-    total = 0.0
-    size = 0.0
+    total = size = 0.0
     for name, array in new.items():
         mass = float(np.abs(array).sum(dtype=np.float64))
         size += mass
         same = old[name].shape == array.shape
         total += float(np.abs(array - old[name]).sum(dtype=np.float64)) if same else 2.0 * mass
     return total / size if size else 0.0
+
+
+class Pairing(NamedTuple):
+    """Rows and columns of a matrix in pairs; all numbers are 0-based.
+
+    Attributes
+    ----------
+    rows, columns : ndarray of int64, shape (n_pairs,)
+        The two of each pair, rows in order.
+    lone_rows, lone_columns : ndarray of int64
+        Rows and columns without a partner: one of these is empty.
+    """
+
+    rows: Order
+    columns: Order
+    lone_rows: Order
+    lone_columns: Order
+
+
+def pair_clusters(similarity: Array) -> Pairing:
+    """Return the pairs of rows and columns with the largest sum of similarities, shape (K, L), min(K, L) of them."""
+    rows, columns = (side.astype(np.int64) for side in linear_sum_assignment(similarity, maximize=True))
+    lone = (
+        np.setdiff1d(np.arange(n), side) for n, side in zip(similarity.shape, (rows, columns), strict=True)
+    )
+    return Pairing(rows, columns, *lone)
+
+
+def place_columns(similarity: Array, alike: Array) -> tuple[Order, int]:
+    """Return each column's row in the best pairing, and the number of places.
+
+    Parameters
+    ----------
+    similarity : ndarray, shape (K, L)
+    alike : ndarray of bool, shape (K, L)
+        Pairs that may share a place. Columns without such a partner get places of their own after the rows.
+    """
+    n_rows, n_columns = similarity.shape
+    pairs = pair_clusters(similarity)
+    near = alike[pairs.rows, pairs.columns]
+    place = np.full(n_columns, -1, dtype=np.int64)
+    place[pairs.columns[near]] = pairs.rows[near]
+    new = place < 0
+    place[new] = n_rows + np.arange(new.sum())
+    return place, n_rows + int(new.sum())
+
+
+def match_clusters(mean: Array, sample: Array) -> tuple[Array, Array]:
+    """Return `mean` and `sample` over one set of clusters, the sample's matched to the mean's by overlap.
+
+    Parameters
+    ----------
+    mean, sample : ndarrays, shapes (N, K), (N, K')
+
+    Returns
+    -------
+    tuple of ndarray, both of shape (N, K + number of the sample's clusters without a partner)
+    """
+    overlap = mean.T @ sample
+    place, width = place_columns(overlap, overlap > 0)
+    wide, matched = np.zeros((2, len(mean), width))
+    wide[:, : mean.shape[1]] = mean
+    matched[:, place] = sample
+    return wide, matched

@@ -16,9 +16,8 @@ from acvb_core.core.averaging import (
     AveragedInference,
     AveragedState,
     SampleMean,
-    match_clusters,
 )
-from acvb_core.core.clusters import renormalise
+from acvb_core.core.clusters import match_clusters, renormalise
 from acvb_core.core.protocols import Posterior, SweepInfo
 from tests.engine.fakes import DOMAINS, Script, Scripted, small_problem, soft
 

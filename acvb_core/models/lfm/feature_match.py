@@ -1,4 +1,4 @@
-"""Which feature of one run is which of another: pairs whose activations go together most."""
+"""Pairs of the features of two runs whose activations correlate most."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import linear_sum_assignment
 
+from acvb_core.core.clusters import pair_clusters
 from acvb_core.core.errors import DataError
 
 Floats = NDArray[np.float64]
@@ -24,7 +24,7 @@ class FeatureMatch:
     one, other : ndarray of int64, shape (n_pairs,)
         Features of the first run and their partners in the other.
     correlation : ndarray, shape (n_pairs,)
-        Of the activations of each pair, -1 to 1. Below 0: one is had where the other is not, which says the same.
+        Of the activations of each pair, -1 to 1. Below 0: objects have one feature or the other, which says the same.
     unmatched_one, unmatched_other : ndarray of int64
         Features without a partner: one of these is empty.
     correlations : ndarray, shape (K, L)
@@ -40,15 +40,13 @@ class FeatureMatch:
 
     @property
     def alike(self) -> Floats:
-        """How alike the two of each pair are, 0 to 1: the size of the correlation."""
+        """Similarity of each pair, 0 to 1: the size of the correlation."""
         return np.abs(self.correlation)
 
     def table(self) -> pd.DataFrame:
         """Return the pairs as a table: feature and other_feature numbered from 1, correlation; least alike first."""
-        found = pd.DataFrame(
-            {"feature": self.one + 1, "other_feature": self.other + 1, "correlation": self.correlation}
-        )
-        return found.iloc[np.argsort(self.alike, kind="stable")].reset_index(drop=True)
+        pairs = {"feature": self.one + 1, "other_feature": self.other + 1, "correlation": self.correlation}
+        return pd.DataFrame(pairs).iloc[np.argsort(self.alike, kind="stable")].reset_index(drop=True)
 
 
 def match_features(objects: ArrayLike, other_objects: ArrayLike) -> FeatureMatch:
@@ -58,12 +56,12 @@ def match_features(objects: ArrayLike, other_objects: ArrayLike) -> FeatureMatch
     ----------
     objects, other_objects : arrays, shapes (N, K) and (N, L)
         Probability that each object has each feature, of the same objects. K and L may differ: min(K, L) pairs are
-        made. A feature that all objects have alike goes together with none: its correlations are 0.
+        made. A feature that all objects have alike correlates with no other.
 
     Raises
     ------
     DataError
-        The runs are not of as many objects.
+        The runs have different numbers of objects.
     """
     one, other = np.asarray(objects, dtype=np.float64), np.asarray(other_objects, dtype=np.float64)
     if one.ndim != 2 or other.ndim != 2 or len(one) != len(other):
@@ -71,25 +69,25 @@ def match_features(objects: ArrayLike, other_objects: ArrayLike) -> FeatureMatch
             f"activations of the shapes {one.shape} and {other.shape} are not of the same objects",
             remedy="Give those of two runs on one table.",
         )
-    correlations = _unit(one).T @ _unit(other)
-    first, second = (
-        np.asarray(side, dtype=np.int64) for side in linear_sum_assignment(-np.abs(correlations))
-    )
+    correlations = correlate_features(one, other)
+    pairs = pair_clusters(np.abs(correlations))
     return FeatureMatch(
-        first,
-        second,
-        correlations[first, second],
-        np.setdiff1d(np.arange(one.shape[1]), first),
-        np.setdiff1d(np.arange(other.shape[1]), second),
+        pairs.rows,
+        pairs.columns,
+        correlations[pairs.rows, pairs.columns],
+        pairs.lone_rows,
+        pairs.lone_columns,
         correlations,
     )
 
 
-def _unit(activations: Floats) -> Floats:
-    """Return the columns with mean 0 and length 1; 0 where a column is constant."""
-    centred = activations - activations.mean(axis=0) if len(activations) else activations
-    length = np.sqrt((centred**2).sum(axis=0))
-    # Rounding leaves a constant column a tiny length.
-    varies = length > 1e-9 * np.sqrt(max(len(activations), 1))
-    found: Floats = np.where(varies, centred / np.where(varies, length, 1.0), 0.0)
-    return found
+def correlate_features(one: Floats, other: Floats) -> Floats:
+    """Return the correlations of all activations (N, K) with all others (N, L); 0 for a constant feature."""
+    units = []
+    for activations in (one, other):
+        centred = activations - activations.mean(axis=0) if len(activations) else activations
+        length = np.sqrt((centred**2).sum(axis=0))
+        # Rounding leaves a constant column a tiny length.
+        varies = length > 1e-9 * np.sqrt(max(len(activations), 1))
+        units.append(np.where(varies, centred / np.where(varies, length, 1.0), 0.0))
+    return np.asarray(units[0].T @ units[1])

@@ -7,21 +7,21 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from acvb_core.core.averaging import AveragedState, SampleMean
-from acvb_core.core.clusters import mean_l1_change
-from acvb_core.core.protocols import Array, Checkpoint, Posterior, SweepInfo, no_checkpoint
+from acvb_core.core.clusters import place_columns
+from acvb_core.core.protocols import Array, Posterior
 from acvb_core.models.lfm.cells import Floats
+from acvb_core.models.lfm.feature_match import correlate_features
 
-#: Features of two samples are taken for the same where their objects correlate at least so much, either way round.
+#: Features of two samples count as the same if their objects correlate at least so much, with either sign.
 SAME = 0.5
 #: The answer has the features that at least this share of the samples have, and no more than a sample has on average.
 USUAL = 0.5
-#: The rarest features are forgotten where there are more than this many times those of a sample, and some.
+#: The rarest features are forgotten when there are more than this many times those of a sample, and some.
 _FORGET, _AND_SOME = 3, 20
 
-#: What the mean keeps for each feature: zero in a sample that has not got it.
+#: Arrays of the mean that have a row for each feature: zero in a sample without it.
 _PER_FEATURE = ("present", "weights", "squares")
 
 
@@ -33,7 +33,7 @@ class FeaturePlaces(NamedTuple):
     place : ndarray of int64, shape (K',)
         Each one's own; those without a partner come after the mean's last.
     over : ndarray of bool, shape (K',)
-        The sample has it from the other side.
+        The sample has the opposite feature.
     width : int
         Features of both together.
     """
@@ -47,43 +47,42 @@ class FeaturePlaces(NamedTuple):
 class FeatureMean(SampleMean):
     """A sampler of binary features, answered by the mean of its kept samples.
 
-    Features of a sample have no fixed names, are born and die, and may be turned: who had one has not, the weights
-    change sign. After burn-in each sample's features are matched with those of the mean by the correlation of the
-    objects that have them, turned where it is negative; those without a partner get a name of their own.
+    Features of a sample have no fixed names, are born and die, and may be flipped: the objects without the feature
+    then have it, and its weights change sign. After burn-in each sample's features are matched with those of the mean
+    by the correlation of their objects, flipped if it is negative; those without a partner get a name of their own.
 
     The answer has the features that are in half the samples or more, as many as a sample has on average at most. An
     object's activation is the share of all samples in which it has the feature; weights are means over the samples
-    that have the feature, and their variance is that within and between samples. What the features left out
-    contribute on average to a column is part of its baseline. (Predictions of cells are no part of this: they are
-    averaged sample by sample.)
+    that have the feature, and their variance is that within and between samples. The average contribution of all
+    other features to a column is part of its baseline. (Predictions of cells are averaged sample by sample instead.)
     """
 
-    def sweep(
-        self, state: AveragedState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
-    ) -> tuple[AveragedState, SweepInfo]:
-        """Draw the next sample and take it into the mean once burn-in is over."""
-        inner, info = self.inner.sweep(state.inner, rng, checkpoint)
-        swept = AveragedState(inner, state.sweeps + 1)
-        if swept.sweeps <= self.burn_in:
-            return swept, info
-        sample = self.inner.posterior(inner)
-        if state.samples == 0:
-            return replace(swept, samples=1, mean=_sums(sample, _as_it_is(sample))), info
-        samples = state.samples + 1
-        matched = place_features(state.mean["objects"], sample["objects"])
-        old = _widened(state.mean, matched.width)
-        new = _sums(sample, matched)
-        mean = {name: old[name] + (new[name] - old[name]) / samples for name in new}
-        change = mean_l1_change({"objects": mean["objects"]}, {"objects": old["objects"]})
-        most = _FORGET * sample["objects"].shape[1] + _AND_SOME
-        return replace(swept, samples=samples, mean=_commonest(mean, most), change=change), info
+    def first_mean(self, sample: Posterior) -> dict[str, Array]:
+        """Return the mean of one sample."""
+        width = sample["objects"].shape[1]
+        return _place_sample(sample, FeaturePlaces(np.arange(width), np.zeros(width, dtype=bool), width))
+
+    def match(
+        self, mean: Mapping[str, Array], sample: Posterior
+    ) -> tuple[dict[str, Array], dict[str, Array]]:
+        """Return the mean and a sample over one set of features."""
+        places = place_features(mean["objects"], sample["objects"])
+        old, more = dict(mean), places.width - len(mean["present"])
+        for name in _PER_FEATURE:
+            old[name] = np.concatenate([mean[name], np.zeros((more, *mean[name].shape[1:]))])
+        old["objects"] = np.pad(mean["objects"], ((0, 0), (0, more)))
+        return old, _place_sample(sample, places)
+
+    def trim(self, mean: dict[str, Array], sample: Posterior) -> dict[str, Array]:
+        """Return the mean without the rarest features, where there are too many."""
+        return _select_frequent(mean, _FORGET * sample["objects"].shape[1] + _AND_SOME)
 
     def posterior(self, state: AveragedState) -> Posterior:
         """Return the current sample during burn-in, then the mean of the kept ones, most frequent feature first."""
         inner = self.inner.posterior(state.inner)
         if state.samples == 0:
             return inner
-        mean = _commonest(state.mean, round(float(state.mean["present"].sum())), USUAL)
+        mean = _select_frequent(state.mean, round(float(state.mean["present"].sum())), USUAL)
         share = mean["objects"].mean(axis=0)
         order = np.argsort(-share, kind="stable")
         present = mean["present"][:, None]
@@ -101,73 +100,41 @@ class FeatureMean(SampleMean):
 
 
 def place_features(mean: Floats, sample: Floats) -> FeaturePlaces:
-    """Return the places of a sample's features among a mean's, by the largest sum of absolute correlations.
-
-    Parameters
-    ----------
-    mean, sample : ndarrays, shapes (N, K), (N, K')
-        Activations between 0 and 1.
-    """
-    own, other = mean.shape[1], sample.shape[1]
-    correlation = _unit(mean).T @ _unit(sample)
-    kept, matched = linear_sum_assignment(np.abs(correlation), maximize=True)
-    place, over = np.full(other, -1, dtype=np.int64), np.zeros(other, dtype=bool)
-    for k, j in zip(kept, matched, strict=True):
-        if abs(correlation[k, j]) >= SAME:
-            place[j], over[j] = k, correlation[k, j] < 0.0
-    new = place < 0
-    place[new] = own + np.arange(new.sum())
-    return FeaturePlaces(place, over, own + int(new.sum()))
+    """Return the places of a sample's features, (N, K'), among a mean's, (N, K), by their absolute correlations."""
+    correlation = correlate_features(mean, sample)
+    size = np.abs(correlation)
+    place, width = place_columns(size, size >= SAME)
+    partner = place < mean.shape[1]
+    over = np.zeros(len(place), dtype=bool)
+    over[partner] = correlation[place[partner], partner] < 0.0
+    return FeaturePlaces(place, over, width)
 
 
-def _unit(activations: Floats) -> Floats:
-    """Return centred columns of length one, or zero."""
-    centred = activations - activations.mean(axis=0)
-    length = np.sqrt((centred**2).sum(axis=0))
-    return centred / np.where(length > 1e-9, length, np.inf)
-
-
-def _as_it_is(sample: Posterior) -> FeaturePlaces:
-    width = sample["objects"].shape[1]
-    return FeaturePlaces(np.arange(width), np.zeros(width, dtype=bool), width)
-
-
-def _sums(sample: Posterior, matched: FeaturePlaces) -> dict[str, Floats]:
-    """Return what is averaged of a sample, its features at their places."""
-    z, weights, place = sample["objects"], sample["weights"], matched.place
-    objects = np.zeros((len(z), matched.width))
-    objects[:, place] = np.where(matched.over, 1.0 - z, z)
-    present = np.zeros(matched.width)
+def _place_sample(sample: Posterior, places: FeaturePlaces) -> dict[str, Floats]:
+    """Return the averaged arrays of a sample, its features at their places."""
+    z, weights, place = sample["objects"], sample["weights"], places.place
+    objects = np.zeros((len(z), places.width))
+    objects[:, place] = np.where(places.over, 1.0 - z, z)
+    present = np.zeros(places.width)
     present[place] = 1.0
-    placed, squares = (np.zeros((matched.width, weights.shape[1])) for _ in range(2))
-    placed[place] = np.where(matched.over[:, None], -weights, weights)
+    own, squares = np.zeros((2, places.width, weights.shape[1]))
+    own[place] = np.where(places.over[:, None], -weights, weights)
     squares[place] = weights**2 + sample["weight_variance"]
     return {
         "objects": objects,
         "present": present,
-        "weights": placed,
+        "weights": own,
         "squares": squares,
         "centre": sample["bias"] + sample["pi"] @ weights,
         "noise": 1.0 / sample["precision"],
     }
 
 
-def _widened(mean: Mapping[str, Array], width: int) -> dict[str, Array]:
-    """Return a mean with room for features that it has not had."""
-    more = width - len(mean["present"])
-    wide = dict(mean)
-    for name in _PER_FEATURE:
-        wide[name] = np.concatenate([mean[name], np.zeros((more, *mean[name].shape[1:]))])
-    wide["objects"] = np.concatenate([mean["objects"], np.zeros((len(mean["objects"]), more))], axis=1)
-    return wide
-
-
-def _commonest(mean: Mapping[str, Array], most: int, least: float = 0.0) -> dict[str, Array]:
-    """Return a mean with at most so many features, the most common, each in at least a share of the samples."""
-    common = np.argsort(-mean["present"], kind="stable")[:most]
-    kept = np.sort(common[mean["present"][common] >= least])
-    found = dict(mean)
-    for name in _PER_FEATURE:
-        found[name] = mean[name][kept]
-    found["objects"] = mean["objects"][:, kept]
-    return found
+def _select_frequent(mean: Mapping[str, Array], most: int, least: float = 0.0) -> dict[str, Array]:
+    """Return a mean with its `most` most frequent features, each in at least a share of the samples."""
+    frequent = np.argsort(-mean["present"], kind="stable")[:most]
+    chosen = np.sort(frequent[mean["present"][frequent] >= least])
+    return {
+        name: array[chosen] if name in _PER_FEATURE else array[:, chosen] if name == "objects" else array
+        for name, array in mean.items()
+    }

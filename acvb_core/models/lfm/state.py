@@ -1,4 +1,4 @@
-"""The state of FAB and EM, its lower bound, and what it says as a posterior."""
+"""The state of FAB and EM, their lower bound, and the posterior of any method."""
 
 from __future__ import annotations
 
@@ -14,12 +14,21 @@ from acvb_core.models.lfm.kernels import negative_entropy
 from acvb_core.models.lfm.least_squares import Fit, fit_weights
 
 FEATURES = "features"
+AXES: dict[str, tuple[str | None, ...]] = {
+    "objects": (None, FEATURES),
+    "weights": (FEATURES, None),
+    "pi": (FEATURES,),
+    "bias": (None,),
+    "precision": (None,),
+    "weight_variance": (FEATURES, None),
+    "bound": (None,),
+}
 _LOG_2PI = math.log(2.0 * math.pi)
 
 
 @dataclass(frozen=True)
 class Penalty:
-    """What a bound takes off for features: the factorised information criterion, or nothing.
+    """Penalty of a bound for features: the factorised information criterion, or nothing.
 
     Attributes
     ----------
@@ -37,11 +46,11 @@ class Penalty:
         return 0.5 * cells.n_columns if self.regularised else 0.0
 
     def lost(self, n_features: int) -> int:
-        """Return the degrees of freedom that the noise precision is short of."""
+        """Return the degrees of freedom that the noise precision loses."""
         return n_features if self.regularised and self.freedom else 0
 
     def terms(self, cells: Cells, shares: Floats, fit: Fit) -> float:
-        """Return what is added to the expected log likelihood and the entropy, in nats (HF13 eq. 9).
+        """Return the terms beside the expected log likelihood and the entropy, in nats (HF13 eq. 9).
 
         - D/2 sum_k log(N pi_k) - (2 sum_d log N_d + K log N) / 2, and with `freedom` also
         - K/2 sum_d log(lambda_d s_d^2): the Hessian of column d's weights is lambda_d sum_n z z', and their prior is
@@ -73,9 +82,9 @@ class FabState:
     still : bool
         The number of features was the same after the last two sweeps.
     moves_over : bool
-        Moves were looked for since the number last changed, and none was found.
+        No move raised the bound since the number last changed.
     turned : bool
-        Features whose two sides are as good were turned so that their weights add up to something positive.
+        Features whose two sides are as good were flipped to the side with a positive sum of weights.
     """
 
     mu: Floats
@@ -148,7 +157,7 @@ def build_posterior(
     weight_variance: Array | None = None,
     hyper: dict[str, float] | None = None,
 ) -> Posterior:
-    """Return what any method for latent features says, on the standardised scale.
+    """Return the posterior of a method for latent features, on the standardised scale.
 
     Parameters
     ----------
@@ -165,26 +174,19 @@ def build_posterior(
     weight_variance : array, shape (K, D), optional
         Variance of the weights.
     hyper : dict, optional
-        The method's own hyper-parameters.
+        The method's own hyper-parameters; "noise" is the mean standard deviation by default.
     """
     arrays = {"objects": objects, "weights": weights, "pi": pi, "bias": bias, "precision": precision}
-    axes: dict[str, tuple[str | None, ...]] = {
-        "objects": (None, FEATURES),
-        "weights": (FEATURES, None),
-        "pi": (FEATURES,),
-        "bias": (None,),
-        "precision": (None,),
-    }
     if weight_variance is not None:
-        arrays["weight_variance"], axes["weight_variance"] = weight_variance, (FEATURES, None)
+        arrays["weight_variance"] = weight_variance
     if bound is not None:
-        arrays["bound"], axes["bound"] = np.array([bound]), (None,)
-    noise = float(np.sqrt(1.0 / precision).mean())
+        arrays["bound"] = np.array([bound])
+    noise = {"noise": float(np.sqrt(1.0 / precision).mean())}
     return Posterior(
         arrays,
-        axes,
+        {name: AXES[name] for name in arrays},
         ("objects",),
         () if bound is None else ("bound",),
-        {"noise": noise, **(hyper or {})},
+        noise | (hyper or {}),
         normalised=False,
     )

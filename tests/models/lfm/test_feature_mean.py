@@ -9,7 +9,7 @@ import pytest
 
 from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, UnaveragedMethod, no_checkpoint
 from acvb_core.models.lfm.feature_mean import FeatureMean, place_features
-from acvb_core.models.lfm.ibp.ibp import AXES
+from acvb_core.models.lfm.state import AXES
 
 N, D = 40, 5
 RNG = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""FAB for latent features: EM with the factorised information criterion, which shrinks features that are not needed."""
+"""FAB for latent features: EM with the factorised information criterion, which shrinks superfluous features."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.core.clusters import is_identity, order_by_size
+from acvb_core.core.clusters import Order, is_identity, order_by_size
 from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, UnaveragedMethod, no_checkpoint
 from acvb_core.models.lfm.activations import update_activations
 from acvb_core.models.lfm.cells import Cells, Floats
@@ -18,29 +18,26 @@ from acvb_core.models.lfm.least_squares import fit_weights
 from acvb_core.models.lfm.start import independent_start, random_start
 from acvb_core.models.lfm.state import FEATURES, FabState, Penalty, build_posterior, lower_bound
 
-Names = NDArray[np.int64]
-
 #: Repetitions of a feature's update with its share, at most (HF13 Alg. 2).
 ROUNDS = 100
 
 
 @dataclass(frozen=True)
 class Fab(UnaveragedMethod):
-    """FAB, or EM where the penalty is none, bound to a table (an `Inference`).
+    """FAB, or EM without a penalty, bound to a table (an `Inference`).
 
     Attributes
     ----------
     cells : Cells
     k_max : int
-        Features to begin with; 0 for what the start takes by itself.
+        Features to begin with; 0 leaves it to the start.
     penalty : Penalty
     warmup : int
         Plain sweeps before shrinkage is accelerated.
     accelerate : bool
         After the warm-up, bring each feature and its share to their common fixed point first (HF13 Alg. 2).
     merge : bool
-        At convergence, put features together, leave them out, or tell two of them apart anew, where that raises the
-        bound.
+        At convergence, merge, drop or recode features if that raises the bound.
     start : "ica" or "random"
         Begin with independent components, or with random E[z] (see `start`).
     tol : float
@@ -82,8 +79,7 @@ class Fab(UnaveragedMethod):
         self, state: FabState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
     ) -> tuple[FabState, SweepInfo]:
         """Update E[z] of all features, drop those that died, then the weights; at convergence look for moves."""
-        names = np.arange(state.n_features, dtype=np.int64)
-        swept, names = self._updated(state, names, checkpoint)
+        swept, names = self._update(state, checkpoint)
         dropped = state.n_features - len(names)
         warming = swept.sweeps <= self.warmup
         swept = replace(
@@ -92,21 +88,26 @@ class Fab(UnaveragedMethod):
         moves = {"dropped": dropped} if dropped else {}
         risen = (swept.bound - state.bound) / self.cells.n_objects
         if self.merge and swept.still and state.still and not swept.moves_over and abs(risen) < self.tol:
-            swept, names, found = self._moved(swept, names, checkpoint)
+            swept, names, made = self._make_moves(swept, names, checkpoint)
             swept, names = sort_by_share(swept, names)
-            moves |= found
-        settling = not swept.still or (self.merge and not swept.moves_over)
-        return swept, self._told(state, swept, names, settling, moves)
+            moves |= made
+        same = is_identity(names, state.n_features)
+        old = state.mu if same else state.mu[names]
+        info = SweepInfo(
+            None,
+            None if same else {FEATURES: names},
+            change=float(np.abs(swept.mu - old).mean()) if swept.mu.size else 0.0,
+            settling=not swept.still or (self.merge and not swept.moves_over),
+            moves=moves or None,
+        )
+        return swept, info
 
-    def _updated(self, state: FabState, names: Names, checkpoint: Checkpoint) -> tuple[FabState, Names]:
+    def _update(self, state: FabState, checkpoint: Checkpoint) -> tuple[FabState, Order]:
         """Return the state after its E and M steps, features by share, and the old index of each."""
-        cells, penalty = self.cells, self.penalty
+        cells, penalty, names = self.cells, self.penalty, np.arange(state.n_features, dtype=np.int64)
         mu, fit, shares = state.mu, state.fit, state.shares
-        rounds = (ROUNDS, 1) if self.accelerate and state.sweeps >= self.warmup else (1,)
-        for repeated in rounds:
-            mu, shares = update_activations(
-                cells, mu, fit, shares, penalty.slope(cells), repeated, checkpoint
-            )
+        for rounds in (ROUNDS, 1) if self.accelerate and state.sweeps >= self.warmup else (1,):
+            mu, shares = update_activations(cells, mu, fit, shares, penalty.slope(cells), rounds, checkpoint)
             alive = alive_features(mu)
             if not alive.all():
                 always = mu.mean(axis=1) > 0.5
@@ -116,35 +117,23 @@ class Fab(UnaveragedMethod):
         swept, names = sort_by_share(replace(state, mu=mu, fit=fit), names)
         return swept.with_activations(cells, swept.mu, penalty, checkpoint, sweeps=state.sweeps + 1), names
 
-    def _moved(
-        self, state: FabState, names: Names, checkpoint: Checkpoint
-    ) -> tuple[FabState, Names, dict[str, int]]:
-        """Make all moves that raise the bound; the state knows when there are none left."""
-        found: dict[str, int] = {}
+    def _make_moves(
+        self, state: FabState, names: Order, checkpoint: Checkpoint
+    ) -> tuple[FabState, Order, dict[str, int]]:
+        """Make all moves that raise the bound; return the state, its features' old indices, and moves by kind."""
+        made: dict[str, int] = {}
         while (move := find_move(self.cells, state, self.penalty, checkpoint)) is not None:
-            state, names = move.state, names[move.kept]
-            found[move.kind] = found.get(move.kind, 0) + 1
+            state, names = move.state, names[move.features]
+            made[move.kind] = made.get(move.kind, 0) + 1
         again = recode_pair(self.cells, state, self.penalty, checkpoint)
         if again is not None:
-            state, found["recoded"] = again, 1
-        if found:
-            return replace(state, still=False, turned=False), names, found
-        if not state.turned:
-            turned = flip_features(self.cells, state, self.penalty, checkpoint)
-            if turned is not None:
-                state, number = turned
-                return replace(state, still=False, turned=True), names, {"turned": number}
+            state, made["recoded"] = again, 1
+        if made:
+            return replace(state, still=False, turned=False), names, made
+        flipped = None if state.turned else flip_features(self.cells, state, self.penalty, checkpoint)
+        if flipped is not None:
+            return replace(flipped[0], still=False, turned=True), names, {"turned": flipped[1]}
         return replace(state, moves_over=True, turned=True), names, {}
-
-    def _told(
-        self, before: FabState, after: FabState, names: Names, settling: bool, moves: dict[str, int]
-    ) -> SweepInfo:
-        same = len(names) == before.n_features and bool((names == np.arange(len(names))).all())
-        old = before.mu if same else before.mu[names]
-        change = float(np.abs(after.mu - old).mean()) if after.mu.size else 0.0
-        return SweepInfo(
-            None, None if same else {FEATURES: names}, change=change, settling=settling, moves=moves or None
-        )
 
     def posterior(self, state: FabState) -> Posterior:
         """Return E[z], weights, shares, baseline, noise and bound."""
@@ -154,7 +143,7 @@ class Fab(UnaveragedMethod):
         )
 
 
-def sort_by_share(state: FabState, names: Names) -> tuple[FabState, Names]:
+def sort_by_share(state: FabState, names: Order) -> tuple[FabState, Order]:
     """Return the state with its features by share, largest first, and their names in that order."""
     order = order_by_size(state.mu.sum(axis=1))
     if is_identity(order, state.n_features):

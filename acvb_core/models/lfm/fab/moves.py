@@ -1,4 +1,4 @@
-"""Moves of FAB outside its fixed point: features put together, left out, or turned round."""
+"""Moves of FAB outside its fixed point: features are merged, dropped or flipped."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from acvb_core.core.clusters import Order
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.models.lfm.activations import update_activations
 from acvb_core.models.lfm.cells import Cells, Floats
 from acvb_core.models.lfm.state import FabState, Penalty
 
-#: Pairs that are tried to be put together, those of the most similar weights first; features to be left out.
+#: Pairs of features to merge, most similar weights first, and features to drop, that are tried.
 TRIES = 10
 #: Nats for each object below the bound at which a move is given up before its E step, which gains less.
 HOPELESS = 1.0
-#: Nats by which one side of a feature must be better than the other to be taken for it (a Bayes factor of 20).
+#: Nats by which one side of a feature must be better than the other to be chosen for it (a Bayes factor of 20).
 INDIFFERENT = 3.0
 
 
@@ -28,32 +28,32 @@ class Move:
     Attributes
     ----------
     state : FabState
-    kept : int array
+    features : int array
         Old index of each feature.
     kind : "merged" or "dropped"
     """
 
     state: FabState
-    kept: NDArray[np.int64]
+    features: Order
     kind: str
 
 
 def find_move(
     cells: Cells, state: FabState, penalty: Penalty, checkpoint: Checkpoint = no_checkpoint
 ) -> Move | None:
-    """Return the first move found that raises the bound after one sweep at the new number of features."""
-    for mu, kept, kind in _candidates(state):
-        begun = replace(state, fit=replace(state.fit, weights=state.fit.weights[kept]))
-        found = try_activations(cells, begun, mu, penalty, checkpoint)
-        if found is not None:
-            return Move(found, kept, kind)
+    """Return the first move that raises the bound after one sweep at the new number of features."""
+    for mu, features, kind in _candidates(state):
+        fewer = replace(state, fit=replace(state.fit, weights=state.fit.weights[features]))
+        tried = try_activations(cells, fewer, mu, penalty, checkpoint)
+        if tried is not None:
+            return Move(tried, features, kind)
     return None
 
 
 def try_activations(
     cells: Cells, state: FabState, mu: Floats, penalty: Penalty, checkpoint: Checkpoint = no_checkpoint
 ) -> FabState | None:
-    """Return the state one sweep after other E[z]; None where the bound does not rise, or a feature dies of it."""
+    """Return the state one sweep after other E[z]; None if the bound does not rise, or a feature dies."""
     tried = state.with_activations(cells, mu, penalty, checkpoint)
     if tried.bound < state.bound - HOPELESS * cells.n_objects:
         return None
@@ -67,31 +67,26 @@ def try_activations(
     return tried if tried.bound > state.bound else None
 
 
-def _candidates(state: FabState) -> Iterator[tuple[Floats, NDArray[np.int64], str]]:
-    """Yield E[z] with one feature less, which features are in it, and what was done."""
+def _candidates(state: FabState) -> Iterator[tuple[Floats, Order, str]]:
+    """Yield E[z] with one feature less, the features in it, and the kind of move."""
     names = np.arange(state.n_features)
-    for k, other, turned in _pairs(state):
-        kept = names[names != other]
-        at = int(np.flatnonzero(kept == k)[0])
-        second = 1.0 - state.mu[other] if turned else state.mu[other]
+    for k, other, opposite in _similar_pairs(state):
+        features = names[names != other]
+        at = int(np.flatnonzero(features == k)[0])
+        second = 1.0 - state.mu[other] if opposite else state.mu[other]
         for joint in (np.clip(state.mu[k] + second, 0.0, 1.0), 0.5 * (state.mu[k] + second)):
-            mu = state.mu[kept]
+            mu = state.mu[features]
             mu[at] = joint
-            yield mu, kept, "merged"
-    for k in _slightest(state):
-        kept = names[names != k]
-        yield state.mu[kept], kept, "dropped"
-
-
-def _slightest(state: FabState) -> NDArray[np.int64]:
-    """Return the features that explain least: by the variance they make, in units of the noise's."""
+            yield mu, features, "merged"
     share = state.shares
-    made = (state.fit.weights**2 * state.fit.precision).sum(axis=1) * share * (1.0 - share)
-    return np.argsort(made, kind="stable")[:TRIES]
+    explained = (state.fit.weights**2 * state.fit.precision).sum(axis=1) * share * (1.0 - share)
+    for k in np.argsort(explained, kind="stable")[:TRIES]:
+        features = names[names != k]
+        yield state.mu[features], features, "dropped"
 
 
-def _pairs(state: FabState) -> list[tuple[int, int, bool]]:
-    """Return pairs of features, the larger first, by how alike their weights are, and whether one is turned round."""
+def _similar_pairs(state: FabState) -> list[tuple[int, int, bool]]:
+    """Return pairs of features, the larger first, most similar weights first, and whether their signs are opposite."""
     if state.n_features < 2:
         return []
     scaled = state.fit.weights * np.sqrt(state.fit.precision)
@@ -106,16 +101,16 @@ def _pairs(state: FabState) -> list[tuple[int, int, bool]]:
 def flip_features(
     cells: Cells, state: FabState, penalty: Penalty, checkpoint: Checkpoint = no_checkpoint
 ) -> tuple[FabState, int] | None:
-    """Return the state with features turned round that say the same more readably, and their number; None without any.
+    """Return the state with features flipped that are more readable so, and their number; None if there are none.
 
-    Objects with a feature are as well described by its absence: 1 - z, with the weights' sign changed and the weights
-    in the baseline. The bound prefers the rarer side. Where that is worth less than `INDIFFERENT` nats,
-    the side is taken whose weights add up to something positive.
+    The absence of a feature describes its objects as well: 1 - z, with the weights' sign changed and the weights
+    in the baseline. The bound prefers the rarer side. If that is worth less than `INDIFFERENT` nats,
+    the side with a positive sum of weights is chosen.
     """
     shares = np.clip(state.shares, 1e-12, 1.0 - 1e-12)
     gain = penalty.slope(cells) * np.log(shares / (1.0 - shares))
-    turned = (gain > INDIFFERENT) | ((np.abs(gain) <= INDIFFERENT) & (state.fit.weights.sum(axis=1) < 0))
-    if not turned.any():
+    flip = (gain > INDIFFERENT) | ((np.abs(gain) <= INDIFFERENT) & (state.fit.weights.sum(axis=1) < 0))
+    if not flip.any():
         return None
-    mu = np.where(turned[:, None], 1.0 - state.mu, state.mu)
-    return state.with_activations(cells, mu, penalty, checkpoint), int(turned.sum())
+    mu = np.where(flip[:, None], 1.0 - state.mu, state.mu)
+    return state.with_activations(cells, mu, penalty, checkpoint), int(flip.sum())

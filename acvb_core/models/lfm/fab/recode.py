@@ -1,4 +1,4 @@
-"""A move of FAB: two features that tell of two others' sums and differences are told apart."""
+"""A move of FAB: two features that mix those of the data are made anew from their sums and differences."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from acvb_core.models.lfm.fab.moves import INDIFFERENT, try_activations
 from acvb_core.models.lfm.least_squares import Fit, fit_weights
 from acvb_core.models.lfm.state import FabState, Penalty, lower_bound
 
-#: Pairs that are tried, those that go together most first, and the correlation of E[z] below which none is.
+#: Pairs that are tried, most correlated E[z] first, and the least correlation of them.
 PAIRS, LEAST_CORRELATION = 10, 0.05
 #: Rounds in which the two features find their objects and weights.
 _ROUNDS = 6
@@ -26,33 +26,33 @@ _GAIN = 1.0
 def recode_pair(
     cells: Cells, state: FabState, penalty: Penalty, checkpoint: Checkpoint = no_checkpoint
 ) -> FabState | None:
-    """Return the first state found with a clearly higher bound and two features made anew; None where there is none.
+    """Return the first state with a clearly higher bound and two features made anew; None if there is none.
 
-    Features u and v of the data may be found as u and u + v, or as v and u - v: a local optimum, as no object can
-    change sides by itself. Then the activations of the two found ones depend on each other, where those of two
-    features of the data do not. So the pairs that go together most are made anew from the sums and differences of
-    their weights, alone at first, on what the other features leave of the cells.
+    A run may find features u and v of the data as u and u + v, or as v and u - v: a local optimum, as no object can
+    change sides by itself. The activations of these two depend on each other, unlike those of two features of the
+    data. So the most correlated pairs are made anew from the sums and differences of their weights, alone at first,
+    on what the other features leave of the cells.
     """
-    for pair in _pairs(state):
+    for pair in _correlated_pairs(state):
         fixed = [k for k in range(state.n_features) if k not in pair]
         rest = replace(state.fit, weights=state.fit.weights[fixed])
         left = Cells(
             residuals(cells, state.mu[fixed], rest), cells.observed, cells.per_column, cells.noise_floor
         )
-        found = _best_pair(left, state, pair, penalty, checkpoint)
-        if found is None:
+        new = _best_pair(left, state, pair, penalty, checkpoint)
+        if new is None:
             continue
         mu = state.mu.copy()
-        mu[pair] = found
+        mu[pair] = new
         tried = try_activations(cells, state, mu, penalty, checkpoint)
-        # Less is what the other sides of both may be worth, which is no reason to show them.
+        # A smaller gain could come from flipping signs alone.
         if tried is not None and tried.bound > state.bound + 2.0 * INDIFFERENT:
             return tried
     return None
 
 
-def _pairs(state: FabState) -> Iterator[NDArray[np.int64]]:
-    """Give pairs of features, those whose E[z] are most correlated first."""
+def _correlated_pairs(state: FabState) -> Iterator[NDArray[np.int64]]:
+    """Yield pairs of features, most correlated E[z] first."""
     if state.n_features < 2:
         return
     centred = state.mu - state.mu.mean(axis=1, keepdims=True)
@@ -69,16 +69,19 @@ def _pairs(state: FabState) -> Iterator[NDArray[np.int64]]:
 def _best_pair(
     left: Cells, state: FabState, pair: NDArray[np.int64], penalty: Penalty, checkpoint: Checkpoint
 ) -> Floats | None:
-    """Return the best new E[z] of two features on what the others leave, (2, N); None where the old is as good."""
+    """Return the best new E[z] of two features on what the others leave, (2, N); None if the old is as good."""
     old = state.mu[pair]
-    best, found = lower_bound(left, old, fit_weights(left, old, checkpoint=checkpoint), penalty) + _GAIN, None
+    best, best_mu = (
+        lower_bound(left, old, fit_weights(left, old, checkpoint=checkpoint), penalty) + _GAIN,
+        None,
+    )
     u, v = state.fit.weights[pair]
     for weights in ((u - v, v), (u, v - u), (u + v, v), (u, u + v)):
         mu = _fit_pair(left, np.stack(weights), state, penalty, checkpoint)
         bound = lower_bound(left, mu, fit_weights(left, mu, checkpoint=checkpoint), penalty)
         if bound > best:
-            best, found = bound, mu
-    return found
+            best, best_mu = bound, mu
+    return best_mu
 
 
 def _fit_pair(

@@ -8,14 +8,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from acvb_core.core.clusters import order_by_size
 from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, UnaveragedMethod, no_checkpoint
 from acvb_core.models.lfm.cells import Cells, Floats
 from acvb_core.models.lfm.ibp.features import draw_features, flip_features, log_joint
 from acvb_core.models.lfm.ibp.kernels import Bits
 from acvb_core.models.lfm.ibp.weights import WeightPosterior, Widths, draw_weights, moments, weight_posterior
-from acvb_core.models.lfm.state import FEATURES
+from acvb_core.models.lfm.state import build_posterior
 
 #: Shape and rate of the Gamma priors: of the noise precisions; of the precision of the weights and, on its own, of the
 #: baselines; of alpha. The rates of the first two are in units of the variances of the columns and of their mean.
@@ -27,26 +27,17 @@ PSEUDO = 0.1
 
 #: A run begins with this many features, or the limit of them, each with a random half of the objects.
 START = 10
-#: In this share of the burn-in, every so many sweeps, a run tries to do without one of its features …
+#: In this share of the burn-in, every so many sweeps, a run tries to drop one of its features …
 PRUNE_UNTIL, PRUNE_EVERY = 0.75, 5
-#: … which the others are given so many passes to make good.
+#: … after so many passes over the others.
 PRUNE_PASSES = 3
 #: A feature of a share between these is shown from the side on which its large weights are positive.
 EITHER_SIDE = (1.0 / 3.0, 2.0 / 3.0)
 
-AXES: dict[str, tuple[str | None, ...]] = {
-    "objects": (None, FEATURES),
-    "weights": (FEATURES, None),
-    "pi": (FEATURES,),
-    "bias": (None,),
-    "precision": (None,),
-    "weight_variance": (FEATURES, None),
-}
-
 
 @dataclass(frozen=True, eq=False)
 class IbpState:
-    """One sample, beside what it says of the weights.
+    """One sample, and the weights given it.
 
     Attributes
     ----------
@@ -80,23 +71,21 @@ class IbpGibbs(UnaveragedMethod):
     alpha : float
         To start from.
     noise : "columns" or "one"
-        Whether every column has a noise variance of its own.
+        "columns": every column has a noise variance of its own.
     burn_in : int
-        Sweeps that are not kept, in which the sampler may look for a good place to begin.
+        Sweeps that are not kept, in which the sampler may look for a good start.
 
     Notes
     -----
     The weights are integrated out while features are drawn (`visit`), from their posterior given all other objects;
-    then drawn, for the noise, their variance and alpha to be drawn given them. What is shown, and predicted with, is
+    then drawn, for the noise, their variance and alpha to be drawn given them. The answer and its predictions use
     their mean and variance given the sample: a draw of them would only add noise.
 
     Entries that change one at a time seldom leave a state in which, say, eight features do the work of four. So in
-    the first part of the burn-in the sampler tries now and then to do without a feature, and does where that raises
-    the joint probability once the others have been drawn anew. This is no move of the Markov chain, which begins
-    after it: it finds the chain a place to start from.
+    the first part of the burn-in the sampler now and then drops a feature, if that raises the joint probability once
+    the others have been drawn anew. This is no move of the Markov chain, which begins after it.
 
-    With alpha the limit of features is left out of account: where as many are alive, alpha is drawn as if there
-    were none.
+    The draw of alpha ignores the limit of features.
 
     The prior of the noise variances knows a tenth as many cells as there are, all of them noise. Without it, columns
     that are constant but for a few objects end with hardly any noise, as features explain those objects, and unseen
@@ -122,16 +111,16 @@ class IbpGibbs(UnaveragedMethod):
 
     @cached_property
     def scales(self) -> Floats:
-        """Scale of the priors: the variance of each column's known cells. A prior of its own in the sampler's test."""
+        """Scale of the priors: the variance of each column's known cells; the sampler's test overrides it."""
         return self.cells.variance
 
     @property
     def scale(self) -> float:
-        """Their mean."""
+        """Mean scale of the columns."""
         return float(self.scales.mean())
 
     def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> IbpState:
-        """Return a sample of random features, all of whose data are noise yet."""
+        """Return a sample of random features; the noise explains all cells so far."""
         n = self.cells.n_objects
         z = (rng.random((n, min(START, self.most))) < 0.5).astype(np.int8)
         z = z[:, z.any(axis=0)]
@@ -147,7 +136,7 @@ class IbpGibbs(UnaveragedMethod):
         z, found, changed = self._draw(before, widths, alpha, self.most, rng, checkpoint)
         new, moves = _state(z, found, widths, alpha, sweeps), None
         if sweeps < PRUNE_UNTIL * self.burn_in and sweeps % PRUNE_EVERY == 0 and z.shape[1]:
-            pruned = self._pruned(new, rng, checkpoint)
+            pruned = self._prune(new, rng, checkpoint)
             if pruned is not None:
                 new, moves = pruned, {"dropped": 1}
         entries = len(z) * max(z.shape[1], before.shape[1], 1)
@@ -156,22 +145,21 @@ class IbpGibbs(UnaveragedMethod):
     def posterior(self, state: IbpState) -> Posterior:
         """Return the sample, the most frequent feature first."""
         z, weights = choose_sides(state.z.astype(np.float64), state.weights)
-        share = z.mean(axis=0)
-        order = by_size(z)
-        arrays = {
-            "objects": np.ascontiguousarray(z[:, order]),
-            "weights": weights[1:][order],
-            "pi": share[order],
-            "bias": weights[0],
-            "precision": 1.0 / state.widths.noise,
-            "weight_variance": state.variance[1:][order],
-        }
-        hyper = {
-            "noise": float(np.sqrt(state.widths.noise).mean()),
-            "alpha": state.alpha,
-            "weight_sd": math.sqrt(state.widths.weights),
-        }
-        return Posterior(arrays, AXES, ("objects",), hyper=hyper, normalised=False)
+        share, noise = z.mean(axis=0), state.widths.noise
+        order = order_by_size(z.sum(axis=0))
+        return build_posterior(
+            np.ascontiguousarray(z[:, order]),
+            weights[1:][order],
+            share[order],
+            weights[0],
+            1.0 / noise,
+            weight_variance=state.variance[1:][order],
+            hyper={
+                "noise": float(np.sqrt(noise).mean()),
+                "alpha": state.alpha,
+                "weight_sd": math.sqrt(state.widths.weights),
+            },
+        )
 
     def _weights(self, z: Bits, widths: Widths, checkpoint: Checkpoint) -> WeightPosterior:
         return weight_posterior(moments(self.cells, z, checkpoint), widths, checkpoint)
@@ -214,8 +202,8 @@ class IbpGibbs(UnaveragedMethod):
         harmonic = float((1.0 / np.arange(1, self.cells.n_objects + 1)).sum())
         return float(rng.gamma(shape + n_features)) / (rate + harmonic)
 
-    def _pruned(self, state: IbpState, rng: np.random.Generator, checkpoint: Checkpoint) -> IbpState | None:
-        """Return the sample without a random feature and the others drawn anew, where that is more probable."""
+    def _prune(self, state: IbpState, rng: np.random.Generator, checkpoint: Checkpoint) -> IbpState | None:
+        """Return the sample without a random feature and the others drawn anew, or None if it is less probable."""
         n_features, widths, alpha = state.z.shape[1], state.widths, state.alpha
         z = np.delete(state.z, rng.integers(n_features), axis=1)
         for _ in range(PRUNE_PASSES):
@@ -237,16 +225,11 @@ def _draw_variance(
 
 def _state(z: Bits, found: WeightPosterior, widths: Widths, alpha: float, sweeps: int) -> IbpState:
     """Return a sample with its features in the order of their sizes."""
-    order = by_size(z)
+    order = order_by_size(z.sum(axis=0))
     slots = np.concatenate([[0], 1 + order])
     return IbpState(
         np.ascontiguousarray(z[:, order]), widths, alpha, found.mean[slots], found.variances()[slots], sweeps
     )
-
-
-def by_size(z: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the order of features by their number of objects, largest first; there may be none."""
-    return np.argsort(-z.sum(axis=0, dtype=np.float64), kind="stable").astype(np.int64)
 
 
 def choose_sides(z: Floats, weights: Floats) -> tuple[Floats, Floats]:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from acvb_core.core.clusters import order_by_size
 from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, UnaveragedMethod, no_checkpoint
 from acvb_core.models.lfm.cells import Cells, Floats
 from acvb_core.models.lfm.half_normal import moments
-from acvb_core.models.lfm.ibp.ibp import AXES, by_size
 from acvb_core.models.lfm.meibp.kernels import Bits
 from acvb_core.models.lfm.meibp.state import (
     Meibp,
@@ -20,33 +20,34 @@ from acvb_core.models.lfm.meibp.state import (
     lower_bound,
     residual,
 )
+from acvb_core.models.lfm.state import build_posterior
 
-#: A new feature, or doing without one, is tried once the bound rises by less than this for each object in a sweep.
+#: A new feature, or dropping one, is tried once the bound rises by less than this for each object in a sweep.
 CALM = 1e-2
 #: Objects around which a new feature is tried, and rounds in which it finds the others.
 TRIES, ROUNDS = 6, 5
-#: Times that the best of them is taken although it is no gain yet.
+#: Features added in turn before the bound must have risen.
 DEPTH = 3
-#: Sweeps that may try a new feature in vain, around other objects each time, before one is left out.
+#: Sweeps that may try a new feature in vain, around other objects each time, before one is dropped.
 ATTEMPTS = 3
-#: Sweeps in which the other features make good for one that is left out.
+#: Sweeps of the other features after one is dropped.
 RECOVERY = 3
 
 
 @dataclass(frozen=True, eq=False)
 class MeibpState:
-    """A state, how good it is, and what was tried in vain since it last changed by a move.
+    """An answer, its bound, and the vain tries since it last changed by a move.
 
     Attributes
     ----------
-    found : Meibp
+    answer : Meibp
     bound : float
         Lower bound in nats.
     births, deaths : int
-        Sweeps that tried a new feature, or to do without one, and were not better for it.
+        Sweeps that tried a new feature, or to drop one, and did not raise the bound.
     """
 
-    found: Meibp
+    answer: Meibp
     bound: float
     births: int = 0
     deaths: int = 0
@@ -65,7 +66,7 @@ class SubmodularIbp(UnaveragedMethod):
     alpha : float
         To start from; the best value is learned.
     noise : "columns" or "one"
-        Whether every column has a noise variance of its own.
+        "columns": every column has a noise variance of its own.
 
     Notes
     -----
@@ -97,64 +98,61 @@ class SubmodularIbp(UnaveragedMethod):
     def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> MeibpState:
         """Return the state without features."""
         n, n_columns = self.cells.values.shape
-        none = np.empty((0, n_columns))
-        z = np.zeros((n, 0), dtype=np.int8)
+        none, variance = np.empty((0, n_columns)), self.cells.variance
         start = Meibp(
-            z,
-            none,
-            none,
-            np.zeros(n_columns),
-            self.cells.variance,
-            self.cells.mean_variance,
-            self.alpha,
-            self.cells.variance,
+            z=np.zeros((n, 0), dtype=np.int8),
+            parent=none,
+            spread=none,
+            bias=np.zeros(n_columns),
+            noise=variance,
+            prior=self.cells.mean_variance,
+            alpha=self.alpha,
+            scales=variance,
         )
-        return self._judged(self._improved(start, checkpoint)[0])
+        return self._evaluate(self._improve(start, checkpoint)[0])
 
     def sweep(
         self, state: MeibpState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
     ) -> tuple[MeibpState, SweepInfo]:
         """Improve the state; where that has become slow, try another number of features."""
-        better, changed = self._improved(state.found, checkpoint)
-        new = replace(self._judged(better), births=state.births, deaths=state.deaths)
+        better, changed = self._improve(state.answer, checkpoint)
+        new = replace(self._evaluate(better), births=state.births, deaths=state.deaths)
         if new.bound - state.bound < CALM * self.cells.n_objects:
-            new = self._moved(new, rng, checkpoint)
-        before, now = state.found.n_features, new.found.n_features
+            new = self._try_move(new, rng, checkpoint)
+        before, now = state.answer.n_features, new.answer.n_features
         if now != before:
             new = replace(new, births=0, deaths=0)
         over = new.births >= ATTEMPTS and new.deaths >= now
         moves = {"dropped": before - now} if now < before else None
-        change = self._change(state.found, new.found, changed)
+        change = self._change(state.answer, new.answer, changed)
         return new, SweepInfo(None, None, change=change, settling=now != before or not over, moves=moves)
 
     def posterior(self, state: MeibpState) -> Posterior:
         """Return Z, the moments of the weights and the rest, the most frequent feature first."""
-        found = state.found
-        order = by_size(found.z)
-        first, second = moments(found.parent[order], found.spread[order])
-        z = np.ascontiguousarray(found.z[:, order], dtype=np.float64)
-        arrays = {
-            "objects": z,
-            "weights": first,
-            "pi": z.mean(axis=0),
-            "bias": found.bias,
-            "precision": 1.0 / found.noise,
-            "weight_variance": second,
-            "bound": np.array([state.bound]),
-        }
-        hyper = {
-            "noise": float(np.sqrt(found.noise).mean()),
-            "alpha": found.alpha,
-            "weight_sd": math.sqrt(found.prior),
-        }
-        axes = AXES | {"bound": (None,)}
-        return Posterior(arrays, axes, ("objects",), ("bound",), hyper=hyper, normalised=False)
+        answer = state.answer
+        order = order_by_size(answer.z.sum(axis=0))
+        first, second = moments(answer.parent[order], answer.spread[order])
+        z = np.ascontiguousarray(answer.z[:, order], dtype=np.float64)
+        return build_posterior(
+            z,
+            first,
+            z.mean(axis=0),
+            answer.bias,
+            1.0 / answer.noise,
+            bound=state.bound,
+            weight_variance=second,
+            hyper={
+                "noise": float(np.sqrt(answer.noise).mean()),
+                "alpha": answer.alpha,
+                "weight_sd": math.sqrt(answer.prior),
+            },
+        )
 
-    def _improved(self, found: Meibp, checkpoint: Checkpoint) -> tuple[Meibp, int]:
-        return improve_state(self.cells, found, self.most, self.noise == "one", checkpoint)
+    def _improve(self, answer: Meibp, checkpoint: Checkpoint) -> tuple[Meibp, int]:
+        return improve_state(self.cells, answer, self.most, self.noise == "one", checkpoint)
 
-    def _judged(self, found: Meibp) -> MeibpState:
-        return MeibpState(found, lower_bound(self.cells, found, self.most))
+    def _evaluate(self, answer: Meibp) -> MeibpState:
+        return MeibpState(answer, lower_bound(self.cells, answer, self.most))
 
     def _change(self, before: Meibp, now: Meibp, changed: int) -> float:
         """Return the mean over entries of |new - old|; a feature more or less changes those that have it."""
@@ -163,32 +161,33 @@ class SubmodularIbp(UnaveragedMethod):
             changed += int(now.z[:, -more:].sum())
         return changed / (self.cells.n_objects * max(now.n_features, before.n_features, 1))
 
-    def _moved(self, state: MeibpState, rng: np.random.Generator, checkpoint: Checkpoint) -> MeibpState:
-        """Try a new feature, or when that was in vain, to do without one; return the better state."""
-        found = state.found
+    def _try_move(self, state: MeibpState, rng: np.random.Generator, checkpoint: Checkpoint) -> MeibpState:
+        """Try a new feature, or when that was in vain, to drop one; return the better state."""
+        answer = state.answer
         if state.births < ATTEMPTS:
-            tried = self._with_more(state, rng, checkpoint)
+            tried = self._add_features(state, rng, checkpoint)
             return tried or replace(state, births=state.births + 1)
-        if state.deaths >= found.n_features:
+        if state.deaths >= answer.n_features:
             return state
-        # Those that fewest have come first.
-        tried_found = found.without(int(by_size(found.z)[-1 - state.deaths]))
+        rarest = order_by_size(answer.z.sum(axis=0))[-1 - state.deaths]
+        fewer = answer.without(int(rarest))
         for _ in range(RECOVERY):
-            tried_found, _ = self._improved(tried_found, checkpoint)
-        other = self._judged(tried_found)
+            fewer, _ = self._improve(fewer, checkpoint)
+        other = self._evaluate(fewer)
         return other if other.bound > state.bound else replace(state, deaths=state.deaths + 1)
 
-    def _with_more(
+    def _add_features(
         self, state: MeibpState, rng: np.random.Generator, checkpoint: Checkpoint
     ) -> MeibpState | None:
-        """Return a better state with features more, up to `DEPTH` steps away, if one is found.
+        """Return a better state with more features, up to `DEPTH` steps away; None without any.
 
         The first of several features that belong together may not be worth it by itself.
         """
         now = state
         for _ in range(DEPTH):
             grown = [
-                self._judged(self._improved(each, checkpoint)[0]) for each in self._candidates(now.found, rng)
+                self._evaluate(self._improve(each, checkpoint)[0])
+                for each in self._candidates(now.answer, rng)
             ]
             if not grown:
                 return None
@@ -197,21 +196,21 @@ class SubmodularIbp(UnaveragedMethod):
                 return now
         return None
 
-    def _candidates(self, found: Meibp, rng: np.random.Generator) -> Iterator[Meibp]:
-        """Give states with a feature more, or two, around objects that are explained badly."""
-        first, _ = moments(found.parent, found.spread)
-        error = residual(self.cells, found, first)
-        badness = np.einsum("nd,nd,d->n", error, error, 1.0 / found.noise)
-        room = self.most - found.n_features
+    def _candidates(self, answer: Meibp, rng: np.random.Generator) -> Iterator[Meibp]:
+        """Yield answers with a feature more, or two, around badly explained objects."""
+        first, _ = moments(answer.parent, answer.spread)
+        error = residual(self.cells, answer, first)
+        badness = np.einsum("nd,nd,d->n", error, error, 1.0 / answer.noise)
+        room = self.most - answer.n_features
         tries = min(TRIES, int(np.count_nonzero(badness)))
         for n in rng.choice(len(error), tries, replace=False, p=badness / badness.sum()) if tries else ():
             for both in (False, True)[:room]:
-                grown = self._grown(found, error, int(n), both)
+                grown = self._grow(answer, error, int(n), both)
                 if grown is not None:
                     yield grown
 
-    def _grown(self, found: Meibp, error: Floats, n: int, both: bool) -> Meibp | None:
-        """Return the state with a feature for objects that are off in the same way as object n, baselines adapted.
+    def _grow(self, answer: Meibp, error: Floats, n: int, both: bool) -> Meibp | None:
+        """Return the answer with a feature for objects that deviate like object n, and baselines adapted.
 
         With `both`, the other objects get a feature, too, for the columns in which they lie higher.
         """
@@ -220,7 +219,7 @@ class SubmodularIbp(UnaveragedMethod):
         weights = error[n] - low if both else np.maximum(error[n], 0.0)
         if cells.observed is not None:
             weights = weights * cells.observed[n]
-        own = self._nearer(error, weights, found.noise, 0.0)
+        own = self._nearer(error, weights, answer.noise, 0.0)
         for _ in range(ROUNDS):
             if not own.any() or own.all():
                 return None
@@ -233,24 +232,24 @@ class SubmodularIbp(UnaveragedMethod):
             )
             low = (error.sum(axis=0) - inside * weights) / cells.per_column
             rest = error - low if cells.observed is None else error - low * cells.observed
-            own = self._nearer(rest, weights, found.noise, math.log(own.sum() / (len(own) - own.sum())))
+            own = self._nearer(rest, weights, answer.noise, math.log(own.sum() / (len(own) - own.sum())))
         if not own.any() or own.all():
             return None
         z = np.stack([own, 1 - own], axis=1)[:, : 1 + both]
         parent = np.maximum(np.stack([weights, -weights])[: 1 + both], 0.0)
-        spread = 1.0 / (known_counts(cells, z) / found.noise + 1.0 / found.prior)
-        parent = np.concatenate([found.parent, parent])
+        spread = 1.0 / (known_counts(cells, z) / answer.noise + 1.0 / answer.prior)
+        parent = np.concatenate([answer.parent, parent])
         return replace(
-            found,
-            z=np.concatenate([found.z, z], axis=1),
+            answer,
+            z=np.concatenate([answer.z, z], axis=1),
             parent=parent,
-            spread=np.concatenate([found.spread, spread]),
-            bias=found.bias + low + np.minimum(weights, 0.0),
-            prior=max(found.prior, float((parent**2).mean())),
+            spread=np.concatenate([answer.spread, spread]),
+            bias=answer.bias + low + np.minimum(weights, 0.0),
+            prior=max(answer.prior, float((parent**2).mean())),
         )
 
     def _nearer(self, error: Floats, weights: Floats, noise: Floats, log_odds: float) -> Bits:
-        """Return which objects are rather off by `weights` than by nothing, shape (N,)."""
+        """Return the objects that deviate by `weights` rather than not at all, shape (N,)."""
         half = 0.5 * weights**2 / noise
         size = half.sum() if self.cells.observed is None else self.cells.observed @ half
         return np.asarray(error @ (weights / noise) - size + log_odds > 0.0, dtype=np.int8)

@@ -1,4 +1,4 @@
-"""What MEIBP knows of a table, its lower bound, and the steps that raise it."""
+"""The answer of MEIBP, its lower bound, and the steps that raise it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Meibp:
         Variance of the half-normal prior of the weights, before it is cut off.
     alpha : float
     scales : ndarray, shape (D,)
-        Variances of the columns, which the prior of the noise takes part of the cells to have.
+        Variances of the columns, of which the prior of the noise has some cells.
     """
 
     z: Bits
@@ -66,7 +66,7 @@ class Meibp:
         return self._only(keep, bias)
 
     def alive(self) -> Meibp:
-        """Return the state without the features that no object has: they are as good as none."""
+        """Return the state without the features that no object has."""
         keep = np.asarray(self.z.any(axis=0), dtype=np.bool_)
         return self if keep.all() else self._only(keep, self.bias)
 

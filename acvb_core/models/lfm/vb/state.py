@@ -1,4 +1,4 @@
-"""What variational Bayes for latent features knows between sweeps, and its lower bound."""
+"""The priors and the state of variational Bayes for latent features, and its lower bound."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PIECE = 8192
 
 @dataclass(frozen=True, eq=False)
 class VbPrior:
-    """The priors of what is not a weight.
+    """The priors of shares and noise.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class VbPrior:
 
 @dataclass(frozen=True, eq=False)
 class VbState:
-    """After a whole sweep; nothing in it changes afterwards.
+    """The factors of q after a whole sweep; nothing in it changes afterwards.
 
     Attributes
     ----------

@@ -12,8 +12,13 @@ from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, Unaverage
 from acvb_core.models.lfm.cells import Cells, Floats
 from acvb_core.models.lfm.state import FEATURES, build_posterior
 from acvb_core.models.lfm.vb.state import VbPrior, VbState, lower_bound
-from acvb_core.models.lfm.vb.steps import expected_errors, flip_gains, update_activations
-from acvb_core.models.lfm.vb.weights import Sums, update_weights, weight_variance
+from acvb_core.models.lfm.vb.steps import (
+    Sums,
+    expected_errors,
+    flip_gains,
+    update_activations,
+    update_weights,
+)
 
 #: Sweeps in which the noise, the shares and the prior of the weights stay where they begin. Were they learned from the
 #: first sweep on, from weights that random activations make all but zero, no feature would ever be needed.
@@ -80,8 +85,8 @@ class VariationalLfm(UnaveragedMethod):
             variance=float((prior.rate / prior.shape).mean()),
         )
         sums = Sums.of(cells, state.nu, checkpoint)
-        state = self._with_weights(state, sums, checkpoint)
-        errors = self._errors(state, sums, checkpoint)
+        state = update_weights(cells, state, sums, checkpoint)
+        errors = expected_errors(cells, state, sums, checkpoint)
         return replace(state, bound=lower_bound(cells, state, prior, errors, checkpoint))
 
     def sweep(
@@ -89,88 +94,73 @@ class VariationalLfm(UnaveragedMethod):
     ) -> tuple[VbState, SweepInfo]:
         """Update the activations, the weights, and once warm the shares, the weights' prior and the noise."""
         cells, learn = self.cells, state.age >= WARM
-        nu, change = update_activations(
-            cells,
-            state.nu,
-            state.means,
-            state.variances,
-            state.bias,
-            state.precision,
-            state.log_odds,
-            checkpoint,
-        )
+        nu, change = update_activations(cells, state, checkpoint)
         sums = Sums.of(cells, nu, checkpoint)
-        swept = self._with_weights(replace(state, nu=nu, age=state.age + 1), sums, checkpoint)
+        swept = update_weights(cells, replace(state, nu=nu, age=state.age + 1), sums, checkpoint)
         order = np.arange(nu.shape[1])
         if learn:
-            swept = self._turned(swept, sums)
+            swept = self._flip_features(swept, sums)
             order = live_features(swept.nu)
-            swept = self._with_priors(take_features(swept, order))
+            swept = self._learn_priors(take_features(swept, order))
             sums = Sums.of(cells, swept.nu, checkpoint)
-        errors = self._errors(swept, sums, checkpoint)
+        errors = expected_errors(cells, swept, sums, checkpoint)
         if learn:
-            swept = self._with_noise(swept, errors)
+            swept = self._learn_noise(swept, errors)
         swept = replace(swept, bound=lower_bound(cells, swept, self.prior, errors, checkpoint))
-        return swept, self._told(swept, order, nu.shape[1], change)
+        return swept, _sweep_info(swept, order, nu.shape[1], change)
 
     def posterior(self, state: VbState) -> Posterior:
-        """Return what the state says."""
+        """Return activations, weights, shares, baselines, noise and bound."""
         return build_posterior(
-            state.nu, state.means, state.pi, state.bias, state.precision,
-            bound=state.bound, weight_variance=state.variances,
+            state.nu,
+            state.means,
+            state.pi,
+            state.bias,
+            state.precision,
+            bound=state.bound,
+            weight_variance=state.variances,
             hyper={"weight_sd": float(np.sqrt(state.variance))},
-        )  # fmt: skip
-
-    def _with_weights(self, state: VbState, sums: Sums, checkpoint: Checkpoint) -> VbState:
-        means, variances, bias = update_weights(
-            self.cells, state.nu, sums, state.means, state.bias, state.precision, state.variance, checkpoint
         )
-        return replace(state, means=means, variances=variances, bias=bias)
 
-    def _turned(self, state: VbState, sums: Sums) -> VbState:
-        """Return the state with those features turned for which the bound gains by it."""
-        gains = flip_gains(self.cells, state.nu, sums, state.variances, state.precision, self.prior.first)
-        turn = gains > 0.0
-        if not turn.any():
+    def _flip_features(self, state: VbState, sums: Sums) -> VbState:
+        """Return the state with those features flipped for which the bound gains by it."""
+        flip = flip_gains(self.cells, state, sums, self.prior.first) > 0.0
+        if not flip.any():
             return state
         return replace(
             state,
-            nu=np.where(turn, 1.0 - state.nu, state.nu),
-            means=np.where(turn[:, None], -state.means, state.means),
-            bias=state.bias + state.means[turn].sum(axis=0),
+            nu=np.where(flip, 1.0 - state.nu, state.nu),
+            means=np.where(flip[:, None], -state.means, state.means),
+            bias=state.bias + state.means[flip].sum(axis=0),
         )
 
-    def _with_priors(self, state: VbState) -> VbState:
-        """Return the state with the best q(pi) and prior variance of the weights."""
-        mass = state.nu.sum(axis=0)
+    def _learn_priors(self, state: VbState) -> VbState:
+        """Return the state with the best q(pi) and prior variance of the weights, the mean of E w^2."""
+        mass, means = state.nu.sum(axis=0), state.means
         tau = np.column_stack([self.prior.first + mass, 1.0 + self.cells.n_objects - mass])
-        variance = weight_variance(state.means, state.variances) if len(mass) else state.variance
+        variance = float((means * means + state.variances).mean()) if len(mass) else state.variance
         return replace(state, tau=tau, variance=variance)
 
-    def _with_noise(self, state: VbState, errors: Floats) -> VbState:
+    def _learn_noise(self, state: VbState, errors: Floats) -> VbState:
         """Return the state with the best q(lambda)."""
         shape = self.prior.shape + 0.5 * self.cells.per_column
         return replace(state, shape=shape, rate=self.prior.rate + 0.5 * errors)
 
-    def _errors(self, state: VbState, sums: Sums, checkpoint: Checkpoint) -> Floats:
-        return expected_errors(
-            self.cells, state.nu, sums, state.means, state.variances, state.bias, checkpoint
-        )
 
-    def _told(self, state: VbState, order: Order, before: int, change: float) -> SweepInfo:
-        dropped = before - len(order)
-        return SweepInfo(
-            None,
-            None if is_identity(order, before) else {FEATURES: order},
-            change=change,
-            settling=state.age <= WARM,
-            moves={"dropped": dropped} if dropped else None,
-            effective={FEATURES: int((state.nu.sum(axis=0) >= 1.0).sum())},
-        )
+def _sweep_info(state: VbState, order: Order, before: int, change: float) -> SweepInfo:
+    dropped = before - len(order)
+    return SweepInfo(
+        None,
+        None if is_identity(order, before) else {FEATURES: order},
+        change=change,
+        settling=state.age <= WARM,
+        moves={"dropped": dropped} if dropped else None,
+        effective={FEATURES: int((state.nu.sum(axis=0) >= 1.0).sum())},
+    )
 
 
 def live_features(nu: Floats) -> Order:
-    """Return the features that have not died, largest first."""
+    """Return the features that have not died, largest first; there may be none."""
     mass = nu.sum(axis=0)
     order = np.argsort(-mass, kind="stable").astype(np.int64)
     return order[mass[order] >= DEAD]

@@ -64,7 +64,7 @@ def test_features_that_say_the_same_are_put_together(kind: str, mode: str, k: in
     assert move is not None
     assert move.kind == "merged"
     assert move.state.bound > state.bound
-    assert move.kept.tolist() == [0, 1, 2]
+    assert move.features.tolist() == [0, 1, 2]
     assert agreement(move.state) == pytest.approx(agreement(alone), abs=0.02)
     assert move.state.bound == pytest.approx(alone.bound, abs=3)
 
@@ -79,7 +79,7 @@ def test_a_feature_that_explains_nothing_is_left_out(mode: str) -> None:
     move = find_move(noise, state, fab.penalty)
     assert move is not None
     assert move.kind == "dropped"
-    assert move.kept.tolist() == []
+    assert move.features.tolist() == []
     assert move.state.n_features == 0
     assert move.state.bound > state.bound
 
@@ -92,7 +92,7 @@ def test_the_feature_that_makes_least_variance_is_left_out_first() -> None:
         row[:objects] = 1.0
     state = started(fab, mu)
     state = replace(state, fit=replace(state.fit, weights=np.ones_like(state.fit.weights)))
-    assert [kept.tolist() for _, kept, kind in _candidates(state) if kind == "dropped"] == [
+    assert [features.tolist() for _, features, kind in _candidates(state) if kind == "dropped"] == [
         [1, 2], [0, 1], [0, 2],
     ]  # fmt: skip
 
@@ -108,7 +108,7 @@ def test_a_useless_feature_beside_others_goes(mode: str) -> None:
     assert move.state.n_features == 3
     assert agreement(move.state) == pytest.approx(agreement(alone), abs=0.05)
     if move.kind == "dropped":
-        assert move.kept.tolist() == [0, 2, 3]
+        assert move.features.tolist() == [0, 2, 3]
 
 
 @EVERY_CRITERION

@@ -308,7 +308,7 @@ def finished(method: SubmodularIbp, seed: int, most: int = 400) -> tuple[MeibpSt
     for _ in range(most):
         state, info = method.sweep(state, rng)
         bounds.append(state.bound)
-        widths.append(state.found.n_features)
+        widths.append(state.answer.n_features)
         if not info.settling and len(bounds) > 1 and bounds[-1] - bounds[-2] < 1e-4 * method.cells.n_objects:
             return state, widths, bounds
     raise AssertionError("no end")
@@ -336,7 +336,7 @@ def test_run_raises_the_bound_to_its_end_and_repeats_itself(share: float) -> Non
     posterior = method.posterior(state)
     assert (posterior["weights"] > 0).all()
     assert (np.diff(posterior["pi"]) <= 0).all()
-    assert posterior["bound"][0] == pytest.approx(lower_bound(method.cells, state.found, method.most))
+    assert posterior["bound"][0] == pytest.approx(lower_bound(method.cells, state.answer, method.most))
 
 
 def test_limit_of_features_holds() -> None:

@@ -15,9 +15,14 @@ from scipy.optimize import approx_fprime, linear_sum_assignment, minimize_scalar
 from acvb_core.data.synthetic_mixtures import block_images
 from acvb_core.models.lfm.cells import Cells
 from acvb_core.models.lfm.vb.state import VbPrior, VbState, lower_bound
-from acvb_core.models.lfm.vb.steps import expected_errors, flip_gains, update_activations
+from acvb_core.models.lfm.vb.steps import (
+    Sums,
+    expected_errors,
+    flip_gains,
+    update_activations,
+    update_weights,
+)
 from acvb_core.models.lfm.vb.vb import DEAD, WARM, VariationalLfm, live_features, take_features
-from acvb_core.models.lfm.vb.weights import Sums, update_weights, weight_variance
 from tests.oracles import dense_lfm_vb as dense
 
 N, D, K = 4, 3, 2
@@ -60,8 +65,7 @@ PRIOR = VbPrior(alpha=1.5, size=K, shape=1.3, rate=np.array([0.4, 1.0, 2.0]))
 
 
 def bound(cells: Cells, state: VbState, prior: VbPrior = PRIOR) -> float:
-    sums = Sums.of(cells, state.nu)
-    errors = expected_errors(cells, state.nu, sums, state.means, state.variances, state.bias)
+    errors = expected_errors(cells, state, Sums.of(cells, state.nu))
     return lower_bound(cells, state, prior, errors)
 
 
@@ -128,20 +132,16 @@ def test_bound_and_updates_are_those_of_the_reference(missing: bool) -> None:
     for k, d in product(range(K), range(D)):
         mean, variance = dense.weight_update(x, theirs(best), their_prior, k, d)
         assert (mean, variance) == pytest.approx((best.means[k, d], best.variances[k, d]))
-    assert weight_variance(best.means, best.variances) == pytest.approx(
-        dense.weight_variance_update(theirs(best))
-    )
+    assert method._learn_priors(best).variance == pytest.approx(dense.weight_variance_update(theirs(best)))
     noise = dense.noise_update(x, theirs(best), their_prior)
-    errors = method._errors(best, Sums.of(cells, best.nu), lambda: None)
+    errors = expected_errors(cells, best, Sums.of(cells, best.nu))
     np.testing.assert_allclose(noise[:, 1], 0.8 + 0.5 * errors)
 
 
 @pytest.mark.parametrize("missing", MISSING)
 def test_activations_are_the_best_one_after_the_other(missing: bool) -> None:
     cells, state = cells_of(table(missing)), state_of(5, 3)
-    found, change = update_activations(
-        cells, state.nu, state.means, state.variances, state.bias, state.precision, state.log_odds
-    )
+    found, change = update_activations(cells, state)
     expected = state.nu.copy()
     for n, k in product(range(N), range(3)):
 
@@ -156,11 +156,7 @@ def test_activations_are_the_best_one_after_the_other(missing: bool) -> None:
 
 
 def fitted(cells: Cells, state: VbState, steps: int = 50, least: float = 0.0) -> VbState:
-    means, variances, bias = update_weights(
-        cells, state.nu, Sums.of(cells, state.nu), state.means, state.bias, state.precision, state.variance,
-        steps=steps, least=least,
-    )  # fmt: skip
-    return replace(state, means=means, variances=variances, bias=bias)
+    return update_weights(cells, state, Sums.of(cells, state.nu), steps=steps, least=least)
 
 
 @pytest.mark.parametrize("missing", MISSING)
@@ -196,8 +192,8 @@ def test_shares_noise_and_prior_of_the_weights_are_the_best(missing: bool) -> No
     method = VariationalLfm(cells, K)
     prior = method.prior
     sums = Sums.of(cells, state.nu)
-    best = method._with_noise(method._with_priors(state), method._errors(state, sums, lambda: None))
-    assert best.variance == pytest.approx(weight_variance(state.means, state.variances))
+    best = method._learn_noise(method._learn_priors(state), expected_errors(cells, state, sums))
+    assert best.variance == pytest.approx((state.means**2 + state.variances).mean())
     top = bound(cells, best, prior)
     for factor in (0.97, 1.03):
         assert bound(cells, replace(best, variance=factor * best.variance), prior) < top
@@ -215,18 +211,16 @@ def test_shares_noise_and_prior_of_the_weights_are_the_best(missing: bool) -> No
 def test_what_turning_gains_is_what_the_bound_gains(missing: bool) -> None:
     cells = cells_of(table(missing))
     method = VariationalLfm(cells, K)
-    state = method._with_priors(state_of(13))
-    gains = flip_gains(
-        cells, state.nu, Sums.of(cells, state.nu), state.variances, state.precision, method.prior.first
-    )
+    state = method._learn_priors(state_of(13))
+    gains = flip_gains(cells, state, Sums.of(cells, state.nu), method.prior.first)
     before, expected = bound(cells, state, method.prior), []
     for k in range(K):
         nu, means = state.nu.copy(), state.means.copy()
         nu[:, k], means[k] = 1.0 - nu[:, k], -means[k]
         turned = replace(state, nu=nu, means=means, bias=state.bias + state.means[k])
-        expected.append(bound(cells, method._with_priors(turned), method.prior) - before)
+        expected.append(bound(cells, method._learn_priors(turned), method.prior) - before)
     np.testing.assert_allclose(gains, expected, atol=1e-9)
-    after = method._with_priors(method._turned(state, Sums.of(cells, state.nu)))
+    after = method._learn_priors(method._flip_features(state, Sums.of(cells, state.nu)))
     assert bound(cells, after, method.prior) == pytest.approx(before + np.maximum(gains, 0).sum())
     assert (gains > 0).any()
 
@@ -237,7 +231,7 @@ def test_feature_that_nobody_has_changes_nothing_when_it_is_dropped(missing: boo
     method = VariationalLfm(cells, K)
     nu = state_of(15).nu
     nu[:, 0] = 0.0
-    state = fitted(cells, method._with_priors(replace(state_of(15), nu=nu)))
+    state = fitted(cells, method._learn_priors(replace(state_of(15), nu=nu)))
     fewer = take_features(state, live_features(state.nu))
     assert fewer.means.shape == (1, D)
     assert bound(cells, fewer, method.prior) == pytest.approx(bound(cells, state, method.prior), abs=1e-9)
