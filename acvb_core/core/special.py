@@ -18,29 +18,35 @@ from numba.extending import intrinsic
 # Reassociation and fused multiply-add are allowed; NaN and infinity keep their meaning, so that a diverged
 # run is seen as one.
 FAST = {"reassoc", "contract", "nsz", "arcp"}
+#: Options of the compiled loops of all models.
+OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "fastmath": FAST, "error_model": "numpy"}
+_INLINE: dict[str, Any] = {"nogil": True, "fastmath": FAST, "error_model": "numpy", "inline": "always"}
 
 _SQRT_HALF_BITS = 0x3FE6A09E667F3BCD
 _LN2 = 0.6931471805599453
 _HALF_LOG_2PI = 0.9189385332046727
 
 
-@intrinsic
-def _bits_of(typingctx: Any, value: Any) -> Any:
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.bitcast(args[0], ir.IntType(64))
+def _bitcast(source: Any, target: Any, target_bits: Any) -> Any:
+    """Return a compiled function that reads the bits of a `source` as a `target`."""
 
-    return types.int64(types.float64), codegen
+    @intrinsic
+    def read_bits(typingctx: Any, value: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return builder.bitcast(args[0], target_bits)
 
+        return target(source), codegen
 
-@intrinsic
-def _float_of(typingctx: Any, value: Any) -> Any:
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.bitcast(args[0], ir.DoubleType())
-
-    return types.float64(types.int64), codegen
+    return read_bits
 
 
-@nb.njit(fastmath=FAST, nogil=True, error_model="numpy", inline="always")
+_bits_of = _bitcast(types.float64, types.int64, ir.IntType(64))
+_float_of = _bitcast(types.int64, types.float64, ir.DoubleType())
+_bits_of_single = _bitcast(types.float32, types.int32, ir.IntType(32))
+_single_of = _bitcast(types.int32, types.float32, ir.FloatType())
+
+
+@nb.njit(**_INLINE)
 def log(x: float) -> float:
     """Natural logarithm: exponent from the bits, mantissa by the series of 2 atanh((m - 1) / (m + 1))."""
     bits = _bits_of(x)
@@ -60,13 +66,13 @@ def log(x: float) -> float:
     return exponent * _LN2 + 2.0 * (s + s * z * series)
 
 
-@nb.njit(fastmath=FAST, nogil=True, error_model="numpy", inline="always")
+@nb.njit(**_INLINE)
 def rising7(x: float) -> float:
     """x (x + 1) … (x + 6) = Gamma(x + 7) / Gamma(x)."""
     return x * (x + 1.0) * (x + 2.0) * (x + 3.0) * (x + 4.0) * (x + 5.0) * (x + 6.0)
 
 
-@nb.njit(fastmath=FAST, nogil=True, error_model="numpy", inline="always")
+@nb.njit(**_INLINE)
 def stirling(y: float) -> float:
     """Log Gamma for y >= 7 by Stirling's series."""
     r = 1.0 / y
@@ -78,19 +84,19 @@ def stirling(y: float) -> float:
     return (y - 0.5) * log(y) - y + _HALF_LOG_2PI + r * tail
 
 
-@nb.njit(fastmath=FAST, nogil=True, error_model="numpy", inline="always")
+@nb.njit(**_INLINE)
 def lgamma(x: float) -> float:
     """Log Gamma: Stirling's series at x + 7, shifted back."""
     return stirling(x + 7.0) - log(rising7(x))
 
 
-@nb.njit(fastmath=FAST, nogil=True, error_model="numpy", inline="always")
+@nb.njit(**_INLINE)
 def lgamma_two(x: float, y: float) -> float:
     """Log Gamma(x) + log Gamma(y), with one logarithm for both shifts."""
     return stirling(x + 7.0) + stirling(y + 7.0) - log(rising7(x) * rising7(y))
 
 
-@nb.njit(fastmath=FAST, nogil=True, error_model="numpy", inline="always")
+@nb.njit(**_INLINE)
 def lbeta(x: float, y: float) -> float:
     """Log Beta(x, y) = log Gamma(x) + log Gamma(y) - log Gamma(x + y)."""
     total = x + y
@@ -102,7 +108,7 @@ def lbeta(x: float, y: float) -> float:
     )
 
 
-@nb.njit(fastmath=FAST, nogil=True, error_model="numpy", inline="always")
+@nb.njit(**_INLINE)
 def trigamma(x: float) -> float:
     """Second derivative of log Gamma: the asymptotic series at x + 8, shifted back."""
     total = 0.0
@@ -116,29 +122,13 @@ def trigamma(x: float) -> float:
     return total + r * (1.0 + r * (0.5 + r * tail))
 
 
-@intrinsic
-def _bits_of_single(typingctx: Any, value: Any) -> Any:
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.bitcast(args[0], ir.IntType(32))
-
-    return types.int32(types.float32), codegen
-
-
-@intrinsic
-def _single_of(typingctx: Any, value: Any) -> Any:
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.bitcast(args[0], ir.FloatType())
-
-    return types.float32(types.int32), codegen
-
-
 _SQRT_HALF_BITS_SINGLE = np.int32(0x3F3504F3)
 _SHIFT_SINGLE = np.int32(23)
 _ONE, _TWO, _LN2_SINGLE = np.float32(1), np.float32(2), np.float32(_LN2)
 _THIRD, _FIFTH, _SEVENTH, _NINTH = (np.float32(1 / n) for n in (3, 5, 7, 9))
 
 
-@nb.njit(fastmath=FAST, nogil=True, error_model="numpy", inline="always")
+@nb.njit(**_INLINE)
 def log_single(x: np.float32) -> np.float32:
     """Natural logarithm in single precision; absolute error below 2e-7 + 1.2e-7 |log x|, for positive normal x."""
     bits = _bits_of_single(x)
@@ -155,7 +145,7 @@ _MOST_SINGLE, _BIAS_SINGLE = np.float32(60), np.int32(127)
 _E2, _E3, _E4, _E5, _E6 = (np.float32(1 / n) for n in (2, 6, 24, 120, 720))
 
 
-@nb.njit(fastmath=FAST, nogil=True, error_model="numpy", inline="always")
+@nb.njit(**_INLINE)
 def exp_single(x: np.float32) -> np.float32:
     """exp(x) in single precision, relative error below 1e-5; x outside [-60, 60] counts as the end it is beyond."""
     x = x if x < _MOST_SINGLE else _MOST_SINGLE
@@ -166,7 +156,7 @@ def exp_single(x: np.float32) -> np.float32:
     return series * _single_of(np.int32((np.int32(whole) + _BIAS_SINGLE) << _SHIFT_SINGLE))
 
 
-@nb.njit(fastmath=FAST, nogil=True, error_model="numpy", inline="always")
+@nb.njit(**_INLINE)
 def digamma(x: float) -> float:
     """Digamma: the asymptotic series at x + 8, brought back by the recurrence."""
     below = 1.0 / x + 1.0 / (x + 1.0) + 1.0 / (x + 2.0) + 1.0 / (x + 3.0)

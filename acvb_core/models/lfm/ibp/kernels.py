@@ -16,15 +16,13 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.core.special import FAST, log
+from acvb_core.core.special import OPTIONS, log
 
 Floats = NDArray[np.float64]
 Bits = NDArray[np.int8]
 
 #: Most features that can be born with one object in one visit.
 BIRTHS = 6
-
-OPTIONS = {"nogil": True, "cache": True, "fastmath": FAST, "error_model": "numpy"}
 
 
 @nb.njit(**OPTIONS)

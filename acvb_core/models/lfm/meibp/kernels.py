@@ -15,12 +15,10 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.core.special import FAST
+from acvb_core.core.special import OPTIONS
 
 Floats = NDArray[np.float64]
 Bits = NDArray[np.int8]
-
-OPTIONS = {"nogil": True, "cache": True, "fastmath": FAST, "error_model": "numpy"}
 
 
 @nb.njit(**OPTIONS)

@@ -20,11 +20,10 @@ import numpy as np
 from scipy.special import betaln
 
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
-from acvb_core.core.special import FAST
+from acvb_core.core.special import OPTIONS
 from acvb_core.models.lfm.cells import Cells, Floats
 from acvb_core.models.lfm.vb.state import VbState
 
-OPTIONS = {"nogil": True, "cache": True, "fastmath": FAST, "error_model": "numpy"}
 #: Steps of conjugate gradients in one update of the weights, at most; it ends with one that gains less than this share
 #: of the gain of all.
 STEPS, LEAST_GAIN = 12, 1e-3

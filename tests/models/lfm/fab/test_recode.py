@@ -61,7 +61,7 @@ def mixed() -> FabState:
         def never(*given: Any) -> None:
             return None
 
-        patch.setattr(fab, "recoded", never)
+        patch.setattr(fab, "recode_pair", never)
         return finished(cells())[0]
 
 
