@@ -26,8 +26,8 @@ from .cases import CASES, built, every_method, known, last_of, limited, methods_
 
 #: Some of the compiled functions, to see that they are found.
 KERNELS = (
-    "lda.kernels.zeroth_order", "irm.kernels.zeroth_order", "irm.kernels_network.zeroth_order_network",
-    "irm.kernels_network_second.second_order_network",
+    "lda.kernels.zeroth_order", "irm.kernels.zeroth_order", "irm.network.kernels.zeroth_order_network",
+    "irm.network.kernels_second.second_order_network",
 )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Collapsed variational Bayes for the two-domain IRM, zeroth (CVB0) and second order (CVB)."""
+"""Collapsed variational Bayes for the IRM of one domain or two, zeroth (CVB0) and second order (CVB)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import numpy as np
 
 from acvb_core.core.protocols import Checkpoint
 from acvb_core.models.irm.domain import DomainPass, Order
-from acvb_core.models.irm.state import IrmState
+from acvb_core.models.irm.network.model import NetworkPass
+from acvb_core.models.irm.state import IrmState, block_counts
 from acvb_core.models.irm.sweeping import VariationalMethod
 
 
@@ -19,11 +20,12 @@ class CollapsedIrm(VariationalMethod):
     Attributes
     ----------
     order : "zeroth", "paper" or "exact"
-        CVB0, or second-order CVB with the paper's or the exact variances. The others: `VariationalMethod`.
+        CVB0, or second-order CVB with the paper's or the exact variances (of two domains only). The others:
+        `VariationalMethod`.
 
     References
     ----------
-    IRM14 §5; CVB0: Asuncion, Welling, Smyth and Teh, UAI 2009.
+    IRM14 §2.2.1 and §5; CVB0: Asuncion, Welling, Smyth and Teh, UAI 2009.
     """
 
     order: Order = "zeroth"
@@ -31,7 +33,9 @@ class CollapsedIrm(VariationalMethod):
     def update(
         self, state: IrmState, rng: np.random.Generator, checkpoint: Checkpoint
     ) -> tuple[IrmState, float | None]:
-        """Update every row object, then every column object, each in a fresh random order."""
+        """Update every row object, then every column object, each in a fresh random order; a network's objects once."""
+        if self.layout.one_domain:
+            return self._update_network(state, rng, checkpoint)
         hyper = state.hyper
         a, b = hyper.blocks(state.ones.shape)
         of_rows, of_cols = (state.q[domain] for domain in self.layout.axes)
@@ -43,4 +47,14 @@ class CollapsedIrm(VariationalMethod):
         pseudo_loo += cols.run(self.order, rng.permutation(self.relation.shape[1]), checkpoint)
         ones, entries = (np.ascontiguousarray(counts.T) for counts in cols.counts())
         q = {"rows": rows.own, "cols": cols.own}
+        return replace(state, q=q, ones=ones, entries=entries), pseudo_loo
+
+    def _update_network(
+        self, state: IrmState, rng: np.random.Generator, checkpoint: Checkpoint
+    ) -> tuple[IrmState, float | None]:
+        objects = NetworkPass(self.relation, state)
+        pseudo_loo = objects.run(self.order, rng.permutation(len(objects.q)), checkpoint)
+        q = {self.layout.axes[0]: objects.q}
+        # Rebuilt in every sweep, so what adding and subtracting rounds off cannot pile up.
+        ones, entries = block_counts(self.relation, q, self.layout, checkpoint)
         return replace(state, q=q, ones=ones, entries=entries), pseudo_loo

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.data.relation import Relation
-from acvb_core.models.irm.kernels import Floats, block_bases, chunk_length, zeroth_order
-from acvb_core.models.irm.kernels_second import second_order
+from acvb_core.models.irm.kernels import (
+    BlockCounts,
+    Floats,
+    ObjectSums,
+    block_bases,
+    chunk_length,
+    zeroth_order,
+)
+from acvb_core.models.irm.kernels_second import Neighbours, Spreads, second_order
 from acvb_core.models.irm.moves.neighbours import neighbour_sums
 from acvb_core.models.irm.state import observed_sums
 from acvb_core.models.irm.variance import count_variances
 
 Order = Literal["zeroth", "paper", "exact"]
+#: An update of some objects, which returns the sum of their log C_i.
+Step = Callable[[NDArray[np.int64]], float]
 
 
 class DomainPass:
@@ -38,30 +49,29 @@ class DomainPass:
     ) -> None:
         self.relation = relation
         self.other = np.ascontiguousarray(other)
-        self._take(own, *observed_sums(relation, other, checkpoint), a, b, alpha)
+        self._set_counts(own, *observed_sums(relation, other, checkpoint), a, b, alpha)
 
     @classmethod
     def of_sums(
         cls, own: Floats, links: Floats, zeros: Floats, a: Floats, b: Floats, alpha: float
     ) -> DomainPass:
         """Return a pass over objects whose ones and zeros by cluster of the columns are known (zeroth order only)."""
-        found = cls.__new__(cls)
-        found._take(own, links, zeros, a, b, alpha)
-        return found
+        domain_pass = cls.__new__(cls)
+        domain_pass._set_counts(own, links, zeros, a, b, alpha)
+        return domain_pass
 
-    def _take(self, own: Floats, links: Floats, zeros: Floats, a: Floats, b: Floats, alpha: float) -> None:
+    def _set_counts(
+        self, own: Floats, links: Floats, zeros: Floats, a: Floats, b: Floats, alpha: float
+    ) -> None:
         self.own = np.ascontiguousarray(own)
         self.a, self.b, self.alpha = a, b, alpha
-        self.links, self.zeros = links, zeros
+        self.sums = ObjectSums(links, zeros)
         # The counts are rebuilt here in every pass, so what adding and subtracting rounds off cannot pile up.
-        self.beta_ones = a + self.own.T @ self.links
-        self.beta_zeros = b + self.own.T @ self.zeros
-        self.mass = self.own.sum(axis=0)
+        self.blocks = BlockCounts(a + self.own.T @ links, b + self.own.T @ zeros, self.own.sum(axis=0))
 
     def counts(self) -> tuple[Floats, Floats]:
         """Return the ones and the observed entries of every block, shape (K, L)."""
-        ones = np.maximum(self.beta_ones - self.a, 0.0)
-        return ones, ones + np.maximum(self.beta_zeros - self.b, 0.0)
+        return observed_counts(self.blocks, self.a, self.b)
 
     def run(
         self, order: Order, objects: np.ndarray, checkpoint: Checkpoint = no_checkpoint, update: bool = True
@@ -70,22 +80,18 @@ class DomainPass:
         step = (
             self._zeroth(update) if order == "zeroth" else self._second(order == "exact", update, checkpoint)
         )
-        length = chunk_length(len(self.mass), self.links.shape[1], 6.0 if order == "zeroth" else 40.0)
-        total = 0.0
-        for begin in range(0, len(objects), length):
-            total += step(objects[begin : begin + length])
-            checkpoint()
-        return float(total)
+        n_own, n_other = self.blocks.ones.shape
+        length = chunk_length(n_own, n_other, 6.0 if order == "zeroth" else 40.0)
+        return visit_in_chunks(step, objects, length, checkpoint)
 
-    def _zeroth(self, update: bool):  # type: ignore[no-untyped-def]
-        bases = np.empty(len(self.mass))
-        block_bases(self.beta_ones, self.beta_zeros, bases)
+    def _zeroth(self, update: bool) -> Step:
+        bases = np.empty(len(self.blocks.mass))
+        block_bases(self.blocks.ones, self.blocks.zeros, bases)
         return lambda objects: zeroth_order(
-            objects, self.own, self.links, self.zeros, self.beta_ones, self.beta_zeros, self.mass, bases,
-            self.alpha, update,
-        )  # fmt: skip
+            objects, self.own, self.sums, self.blocks, bases, self.alpha, update
+        )
 
-    def _second(self, exact: bool, update: bool, checkpoint: Checkpoint):  # type: ignore[no-untyped-def]
+    def _second(self, exact: bool, update: bool, checkpoint: Checkpoint) -> Step:
         relation, own, other = self.relation, self.own, self.other
         spread = other * (1.0 - other)
         variance = count_variances(relation, own, other, exact=exact, checkpoint=checkpoint)
@@ -96,12 +102,32 @@ class DomainPass:
         if exact:
             linked = neighbour_sums(relation.transposed.ones, own, checkpoint)
             unknown = neighbour_sums(relation.transposed.missing, own, checkpoint)
-        soft = spread.max(axis=1) > 1e-12
-        all_linked = np.ascontiguousarray(linked.T @ spread[:n_other])
-        all_unknown = np.ascontiguousarray(unknown.T @ spread[:n_other])
-        ones, missing = relation.ones, relation.missing
+        patterns = (relation.ones, relation.missing)
+        neighbours = Neighbours(
+            pointers=(patterns[0].indptr, patterns[1].indptr),
+            indices=(patterns[0].indices, patterns[1].indices),
+            soft=spread.max(axis=1) > 1e-12,
+            linked=linked,
+            unknown=unknown,
+            all_linked=np.ascontiguousarray(linked.T @ spread[:n_other]),
+            all_unknown=np.ascontiguousarray(unknown.T @ spread[:n_other]),
+        )
+        spreads = Spreads(links_spread, unknown_spread, spread, variance)
         return lambda objects: second_order(
-            objects, own, self.links, self.zeros, links_spread, unknown_spread, self.beta_ones, self.beta_zeros,
-            self.mass, variance, self.alpha, exact, ones.indptr, ones.indices, missing.indptr, missing.indices,
-            spread, soft, linked, unknown, all_linked, all_unknown, update,
-        )  # fmt: skip
+            objects, own, self.sums, self.blocks, spreads, neighbours, self.alpha, exact, update
+        )
+
+
+def observed_counts(blocks: BlockCounts, a: Floats, b: Floats) -> tuple[Floats, Floats]:
+    """Return the ones and the observed entries of every block, the prior taken off again."""
+    ones = np.maximum(blocks.ones - a, 0.0)
+    return ones, ones + np.maximum(blocks.zeros - b, 0.0)
+
+
+def visit_in_chunks(step: Step, objects: NDArray[np.int64], length: int, checkpoint: Checkpoint) -> float:
+    """Call `step` with `length` objects at a time; return the sum of what it returns."""
+    total = 0.0
+    for begin in range(0, len(objects), length):
+        total += step(objects[begin : begin + length])
+        checkpoint()
+    return float(total)

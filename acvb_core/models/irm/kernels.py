@@ -11,6 +11,7 @@ Notation in formulas: k is a cluster of the domain that is swept, l one of the o
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numba as nb
 import numpy as np
@@ -24,6 +25,22 @@ Floats = NDArray[np.float64]
 NEGLIGIBLE = 1e-12
 #: Least value of a + n and b + N; every prior is larger.
 SMALLEST = 1e-8
+
+
+class ObjectSums(NamedTuple):
+    """n+ and N+ of every object, its links and its zeros by cluster of the other domain, shape (N, L)."""
+
+    links: Floats
+    zeros: Floats
+
+
+class BlockCounts(NamedTuple):
+    """a + n and b + N of every block, shape (K, L), and the cluster sizes, shape (K,); kernels keep them up to date."""
+
+    ones: Floats
+    zeros: Floats
+    mass: Floats
+
 
 OPTIONS = {"nogil": True, "cache": True, "fastmath": FAST, "error_model": "numpy"}
 
@@ -112,11 +129,8 @@ def block_bases(beta_ones: Floats, beta_zeros: Floats, out: Floats) -> None:
 def zeroth_order(
     objects: NDArray[np.int64],
     q: Floats,
-    links: Floats,
-    zeros: Floats,
-    beta_ones: Floats,
-    beta_zeros: Floats,
-    mass: Floats,
+    sums: ObjectSums,
+    blocks: BlockCounts,
     bases: Floats,
     alpha: float,
     update: bool,
@@ -129,17 +143,15 @@ def zeroth_order(
         Objects to visit, in this order.
     q : ndarray, shape (N, K)
         Responsibilities of the swept domain; changed in place when `update`.
-    links, zeros : ndarrays, shape (N, L)
-        n+ and N+ of every object.
-    beta_ones, beta_zeros : ndarrays, shape (K, L)
-        a + n and b + N with every object counted; kept up to date.
-    mass, bases : ndarrays, shape (K,)
-        Cluster sizes, and sum_l log B(a + n_kl, b + N_kl); kept up to date.
+    bases : ndarray, shape (K,)
+        sum_l log B(a + n_kl, b + N_kl); kept up to date.
     alpha : float
         Concentration of the stick-breaking prior.
     update : bool
         False only evaluates the normalisers.
     """
+    links, zeros = sums
+    beta_ones, beta_zeros, mass = blocks
     n_own, n_other = beta_ones.shape
     # Rows 0..K-1: every cluster with the object put in; from K on: those that hold some of it, without it.
     x = np.empty((2 * n_own, n_other))

@@ -14,6 +14,8 @@ Symbols as in `kernels.py`; u_jl = q2_jl (1 - q2_jl).
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +24,9 @@ from acvb_core.core.special import lbeta, trigamma
 from acvb_core.models.irm.kernels import (
     NEGLIGIBLE,
     OPTIONS,
+    BlockCounts,
     Floats,
+    ObjectSums,
     add_share,
     log_prior,
     normalise,
@@ -31,6 +35,49 @@ from acvb_core.models.irm.kernels import (
 
 # Position of the three variances in arrays whose first axis has length 3.
 ONES, ZEROS, TOTAL = 0, 1, 2
+
+
+class Spreads(NamedTuple):
+    """What second-order terms need beside the counts.
+
+    Attributes
+    ----------
+    links, unknown : ndarrays, shape (N, L)
+        Sums of u_jl over an object's links and over its unknown entries.
+    other : ndarray, shape (N', L)
+        u_jl of the other domain.
+    variance : ndarray, shape (3, K, L)
+        Variances of the ones, zeros and totals with every object counted; kept up to date.
+    """
+
+    links: Floats
+    unknown: Floats
+    other: Floats
+    variance: Floats
+
+
+class Neighbours(NamedTuple):
+    """What only the exact variances need.
+
+    Attributes
+    ----------
+    pointers, indices : pairs of arrays
+        CSR patterns of the links and of the unknown entries.
+    soft : ndarray of bool, shape (N',)
+        Objects of the other domain of which some u_jl is worth a visit.
+    linked, unknown : ndarrays, shape (N', K)
+        c_jk and h_jk with every object counted; kept up to date.
+    all_linked, all_unknown : ndarrays, shape (K, L)
+        sum_j u_jl c_jk and sum_j u_jl h_jk; kept up to date.
+    """
+
+    pointers: tuple[NDArray[np.int32], NDArray[np.int32]]
+    indices: tuple[NDArray[np.int32], NDArray[np.int32]]
+    soft: NDArray[np.bool_]
+    linked: Floats
+    unknown: Floats
+    all_linked: Floats
+    all_unknown: Floats
 
 
 @nb.njit(**OPTIONS)
@@ -62,15 +109,11 @@ def _covariances(
     ones_of: NDArray[np.int32],
     unknown_of: NDArray[np.int32],
     spread: Floats,
-    linked: Floats,
-    unknown: Floats,
-    all_linked: Floats,
-    all_unknown: Floats,
+    neighbours: Neighbours,
     total_spread: Floats,
     rest: Floats,
     plus_spread: Floats,
     unknown_spread: Floats,
-    soft: NDArray[np.bool_],
     out: Floats,
 ) -> None:
     """Write c+ of the ones, zeros and totals of one object, shape (3, K, L); every input is without it.
@@ -79,6 +122,7 @@ def _covariances(
     ones: sum over links of u_jl c_jk; totals: sum over observed j of u_jl (m_k - h_jk); zeros: totals' and ones'
     sums rearranged so that only links and unknown entries are visited.
     """
+    _, _, soft, linked, unknown, all_linked, all_unknown = neighbours
     n_own, n_other = out.shape[1], out.shape[2]
     for k in range(n_own):
         for m in range(n_other):
@@ -107,45 +151,22 @@ def _covariances(
 def second_order(
     objects: NDArray[np.int64],
     q: Floats,
-    links: Floats,
-    zeros: Floats,
-    links_spread: Floats,
-    unknown_spread: Floats,
-    beta_ones: Floats,
-    beta_zeros: Floats,
-    mass: Floats,
-    variance: Floats,
+    sums: ObjectSums,
+    blocks: BlockCounts,
+    spreads: Spreads,
+    neighbours: Neighbours,
     alpha: float,
     exact: bool,
-    indptr: NDArray[np.int32],
-    indices: NDArray[np.int32],
-    unknown_indptr: NDArray[np.int32],
-    unknown_indices: NDArray[np.int32],
-    spread: Floats,
-    soft: NDArray[np.bool_],
-    linked: Floats,
-    unknown: Floats,
-    all_linked: Floats,
-    all_unknown: Floats,
     update: bool,
 ) -> float:
-    """CVB update of some objects; returns the sum of log C_i.
+    """CVB update of some objects, with the paper's or the exact variances; returns the sum of log C_i.
 
-    Parameters (those that `kernels.zeroth_order` has not)
-    ----------
-    links_spread, unknown_spread : ndarrays, shape (N, L)
-        Sums of u_jl over an object's links and over its unknown entries.
-    variance : ndarray, shape (3, K, L)
-        Variances of the ones, zeros and totals with every object counted; kept up to date.
-    exact : bool
-        Which variances; the arguments from `indptr` on are used by the exact ones only.
-    spread, soft : ndarrays, shapes (N', L), (N',)
-        u_jl of the other domain, and whether any of them is worth a visit.
-    linked, unknown : ndarrays, shape (N', K)
-        c_jk and h_jk with every object counted; kept up to date.
-    all_linked, all_unknown : ndarrays, shape (K, L)
-        sum_j u_jl c_jk and sum_j u_jl h_jk; kept up to date.
+    The other parameters are those of `kernels.zeroth_order`.
     """
+    links, zeros = sums
+    beta_ones, beta_zeros, mass = blocks
+    links_spread, unknown_spread, spread, variance = spreads
+    pointers, indices, _, linked, unknown, all_linked, all_unknown = neighbours
     n_own, n_other = beta_ones.shape
     total_spread = spread.sum(axis=0)
     x = np.empty((2 * n_own, n_other))
@@ -162,8 +183,8 @@ def second_order(
     log_normaliser = 0.0
     for visit in range(objects.shape[0]):
         i = objects[visit]
-        ones_of = indices[indptr[i] : indptr[i + 1]]
-        unknown_of = unknown_indices[unknown_indptr[i] : unknown_indptr[i + 1]]
+        ones_of = indices[0][pointers[0][i] : pointers[0][i + 1]]
+        unknown_of = indices[1][pointers[1][i] : pointers[1][i + 1]]
         for m in range(n_other):
             plus[ONES, m] = links[i, m]
             plus[ZEROS, m] = zeros[i, m]
@@ -180,9 +201,16 @@ def second_order(
                     all_linked[k, m] -= q[i, k] * links_spread[i, m]
                     all_unknown[k, m] -= q[i, k] * unknown_spread[i, m]
             _covariances(
-                ones_of, unknown_of, spread, linked, unknown, all_linked, all_unknown, total_spread, rest,
-                links_spread[i], unknown_spread[i], soft, covariance,
-            )  # fmt: skip
+                ones_of,
+                unknown_of,
+                spread,
+                neighbours,
+                total_spread,
+                rest,
+                links_spread[i],
+                unknown_spread[i],
+                covariance,
+            )
         for k in range(n_own):
             share = q[i, k]
             row = n_own + k

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from acvb_core.core.averaging import AveragedInference, SampleMean
 from acvb_core.core.parameters import Parameter
-from acvb_core.core.protocols import Inference, Model
+from acvb_core.core.protocols import Model
 from acvb_core.core.rows import AUTO_BURN_IN, TOLERANCE, Method, ModelRow, Values, burn_in, max_sweeps
 from acvb_core.data.relation import Network, Relation
 from acvb_core.data.split import hold_out
@@ -20,9 +19,6 @@ from acvb_core.models.irm.layout import TWO_DOMAINS, Layout, network_layout
 from acvb_core.models.irm.memory import memory_bytes
 from acvb_core.models.irm.model import IrmModel
 from acvb_core.models.irm.moves.moves import MOVES_EVERY, MOVES_FROM, Moves
-from acvb_core.models.irm.network.cvb import CollapsedNetwork
-from acvb_core.models.irm.network.gibbs import GibbsNetwork
-from acvb_core.models.irm.network.vb import VariationalNetwork
 from acvb_core.models.irm.start import Start
 from acvb_core.models.irm.vb import VariationalIrm
 
@@ -106,7 +102,6 @@ def _size(name: str, clusters: str) -> Parameter:
 
 
 _SIZE = (_size("k_rows", "Row clusters"), _size("k_cols", "Column clusters"))
-_NETWORK_SIZE = (_size("k_rows", "Clusters"),)
 
 _START = (
     Parameter(
@@ -189,44 +184,28 @@ def _variational_settings(data: Any, values: Values) -> Values:
     return _settings(data, values) | {"shrink": values["shrink"], "moves": moves}
 
 
-def _collapsed(data: Any, values: Values) -> CollapsedIrm:
-    return CollapsedIrm(**_variational_settings(data, values), order=values.get("variance", "zeroth"))
+def _build_cvb0(data: Any, values: Values) -> CollapsedIrm:
+    return CollapsedIrm(**_variational_settings(data, values))
 
 
-def _averaged(data: Any, values: Values) -> AveragedInference:
-    return AveragedInference(_collapsed(data, values), values["burn_in"])
+def _build_cvb(data: Any, values: Values) -> CollapsedIrm:
+    return CollapsedIrm(**_variational_settings(data, values), order=values.get("variance", "paper"))
 
 
-def _variational(data: Any, values: Values) -> VariationalIrm:
+def _build_acvb0(data: Any, values: Values) -> AveragedInference:
+    return AveragedInference(_build_cvb0(data, values), values["burn_in"])
+
+
+def _build_acvb(data: Any, values: Values) -> AveragedInference:
+    return AveragedInference(_build_cvb(data, values), values["burn_in"])
+
+
+def _build_vb(data: Any, values: Values) -> VariationalIrm:
     return VariationalIrm(**_variational_settings(data, values))
 
 
-def _gibbs(data: Any, values: Values) -> SampleMean:
+def _build_gibbs(data: Any, values: Values) -> SampleMean:
     return SampleMean(GibbsIrm(**_settings(data, values)), values["burn_in"])
-
-
-def _network_cvb0(data: Any, values: Values) -> CollapsedNetwork:
-    return CollapsedNetwork(**_variational_settings(data, values))
-
-
-def _network_cvb(data: Any, values: Values) -> CollapsedNetwork:
-    return CollapsedNetwork(**_variational_settings(data, values), order="paper")
-
-
-def _network_acvb0(data: Any, values: Values) -> AveragedInference:
-    return AveragedInference(_network_cvb0(data, values), values["burn_in"])
-
-
-def _network_acvb(data: Any, values: Values) -> AveragedInference:
-    return AveragedInference(_network_cvb(data, values), values["burn_in"])
-
-
-def _network_vb(data: Any, values: Values) -> VariationalNetwork:
-    return VariationalNetwork(**_variational_settings(data, values))
-
-
-def _network_gibbs(data: Any, values: Values) -> SampleMean:
-    return SampleMean(GibbsNetwork(**_settings(data, values)), values["burn_in"])
 
 
 _IRM = (*_SIZE, *_START, _hyper("tied", "per-block", "fixed"), *_PRIOR, *_VARIATIONAL)
@@ -236,35 +215,35 @@ _AVERAGED_RUN = (max_sweeps(5000), TOLERANCE)
 IRM_METHODS = (
     Method(
         "irm", "acvb0", "ACVB0",
-        "Averaged CVB0: goes on like CVB0 and answers with the running mean of its responsibilities, which is "
+        "AveragedInference CVB0: goes on like CVB0 and answers with the running mean of its responsibilities, which is "
         "certain to converge.",
         "Ishiguro, Sato, Ueda, JMLR 18 (2017), eq. 21",
-        (*_IRM, AUTO_BURN_IN, *_AVERAGED_RUN), _averaged, "mean_change", averaged=True,
+        (*_IRM, AUTO_BURN_IN, *_AVERAGED_RUN), _build_acvb0, "mean_change", averaged=True,
     ),
     Method(
         "irm", "acvb", "ACVB",
-        "Averaged second-order CVB: the running mean of CVB's responsibilities, certain to converge.",
+        "AveragedInference second-order CVB: the running mean of CVB's responsibilities, certain to converge.",
         "Ishiguro, Sato, Ueda, JMLR 18 (2017), eq. 21",
-        (*_IRM, _VARIANCE, AUTO_BURN_IN, *_AVERAGED_RUN), _averaged, "mean_change", averaged=True,
+        (*_IRM, _VARIANCE, AUTO_BURN_IN, *_AVERAGED_RUN), _build_acvb, "mean_change", averaged=True,
     ),
     Method(
         "irm", "cvb0", "CVB0",
         "Collapsed variational Bayes with counts replaced by their means: fast and accurate, no guarantee that "
         "it settles.",
         "Ishiguro, Sato, Ueda, arXiv:1409.4757 (2014), §5",
-        (*_IRM, *_RUN), _collapsed, "pseudo_loo",
+        (*_IRM, *_RUN), _build_cvb0, "pseudo_loo",
     ),
     Method(
         "irm", "cvb", "CVB",
         "Collapsed variational Bayes with second-order terms for the uncertainty of the counts.",
         "Ishiguro, Sato, Ueda, arXiv:1409.4757 (2014), §5",
-        (*_IRM, _VARIANCE, *_RUN), _collapsed, "pseudo_loo",
+        (*_IRM, _VARIANCE, *_RUN), _build_cvb, "pseudo_loo",
     ),
     Method(
         "irm", "vb", "VB",
         "Plain variational Bayes: its lower bound never falls, but the bound is looser.",
         "Ishiguro, Sato, Ueda, arXiv:1409.4757 (2014), §4",
-        (*_IRM, *_RUN), _variational, "lower_bound",
+        (*_IRM, *_RUN), _build_vb, "lower_bound",
     ),
     Method(
         "irm", "gibbs", "Gibbs",
@@ -275,26 +254,15 @@ IRM_METHODS = (
             *_SIZE, *_START, _hyper("tied", "fixed"), *_PRIOR,
             burn_in(100, 0, "Sweeps that are not kept."), max_sweeps(300),
         ),
-        _gibbs, None, sampled=True,
+        _build_gibbs, None, sampled=True,
     ),
 )  # fmt: skip
-
-_NETWORK_BUILDERS: dict[str, Callable[[Any, Values], Inference]] = {
-    "acvb0": _network_acvb0,
-    "acvb": _network_acvb,
-    "cvb0": _network_cvb0,
-    "cvb": _network_cvb,
-    "vb": _network_vb,
-    "gibbs": _network_gibbs,
-}
 
 
 def _for_networks(row: Method) -> Method:
     """Return a method's row for networks: one size, and of the second-order variances the paper's alone."""
     others = tuple(p for p in row.parameters if p.name not in ("k_rows", "k_cols", "variance"))
-    return replace(
-        row, model="network", parameters=(*_NETWORK_SIZE, *others), build=_NETWORK_BUILDERS[row.name]
-    )
+    return replace(row, model="network", parameters=(_size("k_rows", "Clusters"), *others))
 
 
 NETWORK_METHODS = tuple(_for_networks(row) for row in IRM_METHODS)

@@ -1,4 +1,4 @@
-"""Plain variational Bayes for the two-domain IRM: explicit q(v) and q(theta)."""
+"""Plain variational Bayes for the IRM of one domain or two: explicit q(v) and q(theta)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,13 @@ from scipy.special import psi
 
 from acvb_core.core.protocols import Checkpoint
 from acvb_core.models.irm.kernels import Floats
-from acvb_core.models.irm.state import IrmState, observed_sums
+from acvb_core.models.irm.network.model import NetworkPass
+from acvb_core.models.irm.network.vb import coordinate_ascent
+from acvb_core.models.irm.state import IrmState, block_counts, observed_sums
 from acvb_core.models.irm.sweeping import VariationalMethod
+
+#: Nanoseconds of a multiplication and addition of the network's kernel, by which its calls are cut.
+_NS = 1.0
 
 
 @dataclass(frozen=True)
@@ -19,11 +24,12 @@ class VariationalIrm(VariationalMethod):
 
     The conjugate factors q(v), q(theta) are functions of the counts and are never stored: every update takes
     them at their optimum, so the lower bound of a state is that of the whole factorisation, and no step of a
-    sweep lowers it.
+    sweep lowers it. A network's objects are neighbours of each other, so that updating all at once could lower the
+    bound: they are updated one by one.
 
     References
     ----------
-    IRM14 §4, eqs. 50-57.
+    IRM14 §4, eqs. 50-57; networks: §2.2.1.
     """
 
     keep_bound = True
@@ -31,7 +37,9 @@ class VariationalIrm(VariationalMethod):
     def update(
         self, state: IrmState, rng: np.random.Generator, checkpoint: Checkpoint
     ) -> tuple[IrmState, float | None]:
-        """Update all rows at once, q(v) and q(theta), all columns, q(v) and q(theta)."""
+        """Update all rows at once, q(v) and q(theta), all columns, q(v) and q(theta); a network's objects in turn."""
+        if self.layout.one_domain:
+            return self._update_network(state, rng, checkpoint), None
         hyper = state.hyper
         a, b = hyper.blocks(state.ones.shape)
         rows, cols = (state.q[domain] for domain in self.layout.axes)
@@ -45,6 +53,28 @@ class VariationalIrm(VariationalMethod):
         entries = ones + (cols.T @ zeros).T
         return replace(state, q={"rows": rows, "cols": cols}, ones=ones, entries=entries), None
 
+    def _update_network(self, state: IrmState, rng: np.random.Generator, checkpoint: Checkpoint) -> IrmState:
+        """Update every object in a fresh random order, under q(v) and q(theta) as they were before the sweep."""
+        objects = NetworkPass(self.relation, state)
+        log_one, log_zero = _expected_logs(objects.blocks.ones, objects.blocks.zeros)
+        mass = objects.blocks.mass
+        shares = expected_log_shares(mass, objects.alpha)
+        visits = rng.permutation(len(objects.q))
+        length = objects.chunk_length(len(shares), _NS)
+        for begin in range(0, len(visits), length):
+            chunk = visits[begin : begin + length]
+            coordinate_ascent(chunk, objects.q, objects.links, log_one, log_zero, shares, mass)
+            checkpoint()
+        q = {self.layout.axes[0]: objects.q}
+        ones, entries = block_counts(self.relation, q, self.layout, checkpoint)
+        return replace(state, q=q, ones=ones, entries=entries)
+
+
+def _expected_logs(beta_ones: Floats, beta_zeros: Floats) -> tuple[Floats, Floats]:
+    """Return E log theta and E log(1 - theta) under Beta(beta_ones, beta_zeros)."""
+    log_total = psi(beta_ones + beta_zeros)
+    return psi(beta_ones) - log_total, psi(beta_zeros) - log_total
+
 
 def update_domain(
     own: Floats, links: Floats, zeros: Floats, beta_ones: Floats, beta_zeros: Floats, alpha: float
@@ -54,9 +84,9 @@ def update_domain(
     log q_ik = E log pi_k + sum_l n+_il E log theta_kl + N+_il E log(1 - theta_kl) + const, with
     q(theta_kl) = Beta(beta_ones, beta_zeros), shape (K, L), and q(v) the conjugate factor of `own`.
     """
-    log_total = psi(beta_ones + beta_zeros)
-    weights = links @ (psi(beta_ones) - log_total).T
-    weights += zeros @ (psi(beta_zeros) - log_total).T
+    log_one, log_zero = _expected_logs(beta_ones, beta_zeros)
+    weights = links @ log_one.T
+    weights += zeros @ log_zero.T
     weights += expected_log_shares(own.sum(axis=0), alpha)
     weights -= weights.max(axis=1, keepdims=True)
     np.exp(weights, out=weights)
@@ -68,7 +98,7 @@ def expected_log_shares(mass: Floats, alpha: float) -> Floats:
     """Return E log pi_k under q(v_k) = Beta(1 + m_k, alpha + M_k) with v_K = 1, shape (K,)."""
     beyond = np.maximum(mass.sum() - np.cumsum(mass), 0.0)
     log_total = psi(1.0 + mass + alpha + beyond)
-    taken = psi(1.0 + mass) - log_total
+    stick = psi(1.0 + mass) - log_total
     left = psi(alpha + beyond) - log_total
-    taken[-1] = 0.0
-    return taken + np.concatenate([[0.0], np.cumsum(left[:-1])])
+    stick[-1] = 0.0
+    return stick + np.concatenate([[0.0], np.cumsum(left[:-1])])

@@ -14,12 +14,11 @@ from acvb_core.engine.fitting import fit
 from acvb_core.models.irm.gibbs import (
     GibbsIrm,
     GibbsState,
-    one_hot,
     sample_beta_prior,
     sample_concentration,
-    sample_domain,
 )
 from acvb_core.models.irm.hyper import Hyper
+from acvb_core.models.irm.sampling import one_hot, sample_domain
 from acvb_core.models.irm.start import Start
 from tests.models.irm.adapters import relation_of
 from tests.oracles.cases import random_data

@@ -1,56 +1,76 @@
-"""Collapsed Gibbs sampling for networks under the Chinese restaurant process."""
+"""Draws of cluster assignments of a network's objects, under the Chinese restaurant process."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numba as nb
 import numpy as np
 
 from acvb_core.core.protocols import Checkpoint
-from acvb_core.models.irm.gibbs import GibbsState, Labels, SamplingMethod, close_gaps, extend_rows, one_hot
-from acvb_core.models.irm.kernels import OPTIONS, Floats, normalise
-from acvb_core.models.irm.network.kernels import Indices, bring, cluster_terms, refresh, shift
+from acvb_core.data.relation import Relation
+from acvb_core.models.irm.hyper import Hyper
+from acvb_core.models.irm.kernels import OPTIONS, BlockCounts, Floats, normalise
+from acvb_core.models.irm.layout import Layout
+from acvb_core.models.irm.network.kernels import (
+    NetworkLinks,
+    ObjectLinks,
+    cluster_terms,
+    make_workspace,
+    refresh_terms,
+    shift_counts,
+    sum_object_links,
+)
 from acvb_core.models.irm.network.model import NetworkPass
+from acvb_core.models.irm.sampling import Labels, close_gaps, extend_rows, one_hot
 from acvb_core.models.irm.state import IrmState, block_counts
 
 
-@dataclass(frozen=True)
-class GibbsNetwork(SamplingMethod):
-    """Collapsed Gibbs sampler of the one-domain IRM bound to a network (an `Inference`).
+def sample_network(
+    relation: Relation,
+    labels: Labels,
+    hyper: Hyper,
+    layout: Layout,
+    rng: np.random.Generator,
+    checkpoint: Checkpoint,
+) -> tuple[Labels, int]:
+    """Draw the cluster of every object in turn, in a fresh random order.
 
-    References
-    ----------
-    Kemp et al., AAAI 2006; IRM14 eq. 20.
+    Returns
+    -------
+    labels : ndarray, without gaps
+    moved : int
+        How many objects changed company.
     """
-
-    def draw(
-        self, state: GibbsState, rng: np.random.Generator, checkpoint: Checkpoint
-    ) -> tuple[dict[str, Labels], int]:
-        """Draw every object's cluster in turn, in a fresh random order."""
-        (domain,) = self.layout.domains
-        labels = state.labels[domain].copy()
-        objects, uniforms = rng.permutation(len(labels)), rng.random(len(labels))
+    (domain,) = layout.domains
+    labels = labels.copy()
+    objects, uniforms = rng.permutation(len(labels)), rng.random(len(labels))
+    width = int(labels.max()) + 1
+    at = moved = 0
+    while at < len(objects):
+        # Always room for a cluster to be born, by doubling; the kernel comes back when it has used it up.
+        room = max(2 * width, 8)
+        q = {domain: extend_rows(one_hot(labels).T, room, 0.0).T}
+        ones, entries = block_counts(relation, q, layout, checkpoint)
+        network = NetworkPass(relation, IrmState(q, ones, entries, hyper, layout))
+        length = network.chunk_length(room, 6.0)
+        while at < len(objects) and width < room:
+            at, width, changed = _sample_some(
+                objects[at : at + length],
+                at,
+                labels,
+                network.q,
+                network.links,
+                network.blocks,
+                width,
+                network.alpha,
+                uniforms,
+            )
+            moved += changed
+            checkpoint()
+        labels = close_gaps(labels)
         width = int(labels.max()) + 1
-        at = moved = 0
-        while at < len(objects):
-            # Always room for a cluster to be born, by doubling; the kernel comes back when it has used it up.
-            room = max(2 * width, 8)
-            q = {domain: extend_rows(one_hot(labels).T, room, 0.0).T}
-            ones, entries = block_counts(self.relation, q, self.layout, checkpoint)
-            found = NetworkPass(self.relation, IrmState(q, ones, entries, state.hyper, self.layout))
-            length = found.chunk_length(room, 6.0)
-            while at < len(objects) and width < room:
-                at, width, changed = _sample_some(
-                    objects[at : at + length], at, labels, found.q, found.pointers, found.indices, found.own,
-                    found.beta_ones, found.beta_zeros, found.mass, width, found.alpha, found.directed, uniforms,
-                )  # fmt: skip
-                moved += changed
-                checkpoint()
-            labels = close_gaps(labels)
-            width = int(labels.max()) + 1
-        return {domain: labels}, moved
+    return labels, moved
 
 
 @nb.njit(**OPTIONS)
@@ -59,15 +79,10 @@ def _sample_some(
     at: int,
     labels: Labels,
     q: Floats,
-    pointers: tuple[Indices, Indices, Indices, Indices],
-    indices: tuple[Indices, Indices, Indices, Indices],
-    own: Floats,
-    ones: Floats,
-    zeros: Floats,
-    size: Floats,
+    links: NetworkLinks,
+    blocks: BlockCounts,
     width: int,
     alpha: float,
-    directed: bool,
     uniforms: Floats,
 ) -> tuple[int, int, int]:
     """Draw objects until the run is through or there is no room for another cluster.
@@ -76,24 +91,26 @@ def _sample_some(
     again before the numbers are closed up. Returns the position of the next object, the number of clusters used so
     far, and how many objects changed company.
     """
+    ones, zeros, size = blocks
+    directed = links.directed
     room = ones.shape[0]
-    x_width = 2 * room if directed else room
-    x, y, around = np.empty((room, x_width)), np.empty((room, x_width)), np.empty(room * x_width)
+    workspace = make_workspace(room, room, directed)
     terms = np.empty((room, room))
     for k in range(room):
-        refresh(k, ones, zeros, directed, terms)
+        refresh_terms(k, ones, zeros, directed, terms)
     brought, log_weights = np.empty((4, room)), np.empty(room)
     choices = np.empty(room, np.int64)
     moved = 0
     for i in objects:
         if width == room:
             break
-        bring(i, pointers, indices, q, size, directed, brought)
+        sum_object_links(i, links, q, size, brought)
+        item = ObjectLinks(brought, links.own[i], directed)
         old = labels[i]
         q[i, old] = 0.0
         size[old] -= 1.0
-        shift(-1.0, old, brought, own[i], directed, ones, zeros)
-        refresh(old, ones, zeros, directed, terms)
+        shift_counts(-1.0, old, item, ones, zeros)
+        refresh_terms(old, ones, zeros, directed, terms)
         alone = size[old] < 0.5
         n_choices = 0
         for k in range(width):
@@ -102,9 +119,7 @@ def _sample_some(
                 n_choices += 1
         choices[n_choices] = width  # a cluster of its own
         n_choices += 1
-        cluster_terms(
-            choices[:n_choices], brought, own[i], directed, ones, zeros, terms, x, y, around, log_weights
-        )
+        cluster_terms(choices[:n_choices], item, blocks, terms, workspace, log_weights)
         for c in range(n_choices - 1):
             log_weights[c] += math.log(size[choices[c]])
         log_weights[n_choices - 1] += math.log(alpha)
@@ -125,7 +140,7 @@ def _sample_some(
         labels[i] = new
         q[i, new] = 1.0
         size[new] += 1.0
-        shift(1.0, new, brought, own[i], directed, ones, zeros)
-        refresh(new, ones, zeros, directed, terms)
+        shift_counts(1.0, new, item, ones, zeros)
+        refresh_terms(new, ones, zeros, directed, terms)
         at += 1
     return at, width, moved

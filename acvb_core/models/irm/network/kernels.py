@@ -11,20 +11,73 @@ r_k + c_k and the object's link to itself. Undirected, pairs counted once: block
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.core.special import lbeta
-from acvb_core.models.irm.kernels import NEGLIGIBLE, OPTIONS, SMALLEST, Floats, log_prior, normalise, total_of
+from acvb_core.models.irm.kernels import (
+    NEGLIGIBLE,
+    OPTIONS,
+    SMALLEST,
+    BlockCounts,
+    Floats,
+    log_prior,
+    normalise,
+    total_of,
+)
 
 Indices = NDArray[np.int32]
+FourPatterns = tuple[Indices, Indices, Indices, Indices]
 #: Rows of the small arrays that hold what an object brings: ones, zeros of its own row, ones, zeros of its column.
 OUT_ONES, OUT_ZEROS, IN_ONES, IN_ZEROS = 0, 1, 2, 3
 
 
+class NetworkLinks(NamedTuple):
+    """The links of a network.
+
+    Attributes
+    ----------
+    pointers, indices : tuples of four arrays
+        CSR patterns of the ones and the missing entries, by row, then by column.
+    own : ndarray, shape (N, 2)
+        An object's link to itself: (1, 0) linked, (0, 1) not linked, (0, 0) missing.
+    directed : bool
+    """
+
+    pointers: FourPatterns
+    indices: FourPatterns
+    own: Floats
+    directed: bool
+
+
+class ObjectLinks(NamedTuple):
+    """What one object brings to the blocks: `sums` by cluster, shape (4, K), its link to itself, shape (2,)."""
+
+    sums: Floats
+    own: Floats
+    directed: bool
+
+
+class Workspace(NamedTuple):
+    """Room to work in: two arrays of shape (C, K), (C, 2 K) where directed, and as many numbers flat."""
+
+    x: Floats
+    y: Floats
+    around: Floats
+
+
 @nb.njit(**OPTIONS)
-def gather(i: int, indptr: Indices, indices: Indices, values: Floats, out: Floats) -> None:
+def make_workspace(n_choices: int, n_clusters: int, directed: bool) -> Workspace:
+    """Return room for so many choices of an object's cluster."""
+    width = 2 * n_clusters if directed else n_clusters
+    return Workspace(np.empty((n_choices, width)), np.empty((n_choices, width)), np.empty(n_choices * width))
+
+
+@nb.njit(**OPTIONS)
+def sum_neighbours(i: int, indptr: Indices, indices: Indices, values: Floats, out: Floats) -> None:
     """Write the sum of `values` over the stored entries of row i, the diagonal left out."""
     for m in range(out.shape[0]):
         out[m] = 0.0
@@ -36,21 +89,11 @@ def gather(i: int, indptr: Indices, indices: Indices, values: Floats, out: Float
 
 
 @nb.njit(**OPTIONS)
-def bring(
-    i: int,
-    pointers: tuple[Indices, Indices, Indices, Indices],
-    indices: tuple[Indices, Indices, Indices, Indices],
-    values: Floats,
-    total: Floats,
-    directed: bool,
-    out: Floats,
-) -> None:
+def sum_object_links(i: int, links: NetworkLinks, values: Floats, total: Floats, out: Floats) -> None:
     """Write what object i brings to the blocks, by cluster of the other object.
 
     Parameters
     ----------
-    pointers, indices : tuples of arrays
-        CSR patterns of the ones and the missing entries, by row, then by column.
     values : ndarray, shape (N, K)
         Responsibilities (or their spreads).
     total : ndarray, shape (K,)
@@ -58,22 +101,18 @@ def bring(
     out : ndarray, shape (4, K)
         Ones and zeros of the object's row, ones and zeros of its column (directed only), itself left out.
     """
-    for side in range(2 if directed else 1):
+    for side in range(2 if links.directed else 1):
         ones, zeros = out[2 * side], out[2 * side + 1]
-        gather(i, pointers[2 * side], indices[2 * side], values, ones)
-        gather(i, pointers[2 * side + 1], indices[2 * side + 1], values, zeros)
+        sum_neighbours(i, links.pointers[2 * side], links.indices[2 * side], values, ones)
+        sum_neighbours(i, links.pointers[2 * side + 1], links.indices[2 * side + 1], values, zeros)
         for m in range(ones.shape[0]):
             zeros[m] = max(total[m] - values[i, m] - zeros[m] - ones[m], 0.0)
 
 
 @nb.njit(**OPTIONS)
-def shift(
-    share: float, k: int, brought: Floats, own: Floats, directed: bool, ones: Floats, zeros: Floats
-) -> None:
-    """Put `share` of an object into cluster k (or take it out, where negative): change ones and zeros in place.
-
-    `own` is the object's link to itself: (1, 0) linked, (0, 1) not linked, (0, 0) missing.
-    """
+def shift_counts(share: float, k: int, item: ObjectLinks, ones: Floats, zeros: Floats) -> None:
+    """Put `share` of an object into cluster k (or take it out, where negative): change ones and zeros in place."""
+    brought, own, directed = item
     for m in range(ones.shape[0]):
         ones[k, m] += share * brought[OUT_ONES, m]
         zeros[k, m] += share * brought[OUT_ZEROS, m]
@@ -88,7 +127,7 @@ def shift(
 
 
 @nb.njit(**OPTIONS)
-def refresh(k: int, ones: Floats, zeros: Floats, directed: bool, terms: Floats) -> None:
+def refresh_terms(k: int, ones: Floats, zeros: Floats, directed: bool, terms: Floats) -> None:
     """Bring log B(ones, zeros) of row k, and of column k, up to date."""
     n_clusters = ones.shape[0]
     for m in range(n_clusters):
@@ -102,21 +141,14 @@ def refresh(k: int, ones: Floats, zeros: Floats, directed: bool, terms: Floats) 
 
 
 @nb.njit(**OPTIONS)
-def with_object(
-    k: int,
-    brought: Floats,
-    own: Floats,
-    directed: bool,
-    least: float,
-    ones: Floats,
-    zeros: Floats,
-    x: Floats,
-    y: Floats,
+def add_object(
+    k: int, item: ObjectLinks, least: float, ones: Floats, zeros: Floats, x: Floats, y: Floats
 ) -> None:
     """Write the counts (or variances) of the blocks of cluster k, `least` at least, with the object put in.
 
     x, y : shape (K,) undirected, (2 K,) directed: the blocks (k, .), then (., k), of which (k, k) comes only once.
     """
+    brought, own, directed = item
     n_clusters = ones.shape[0]
     for m in range(n_clusters):
         x[m] = max(ones[k, m], least) + brought[OUT_ONES, m]
@@ -136,31 +168,21 @@ def with_object(
 @nb.njit(**OPTIONS)
 def cluster_terms(
     choices: NDArray[np.int64],
-    brought: Floats,
-    own: Floats,
-    directed: bool,
-    ones: Floats,
-    zeros: Floats,
+    item: ObjectLinks,
+    blocks: BlockCounts,
     terms: Floats,
-    x: Floats,
-    y: Floats,
-    around: Floats,
+    room: Workspace,
     out: Floats,
 ) -> None:
-    """Write the log probability of what an object brings, for each choice of its cluster.
+    """Write the log probability of what an object brings, for each of some choices of its cluster.
 
-    Parameters
-    ----------
-    choices : ndarray of int64, shape (c,)
-        Clusters to try.
-    ones, zeros, terms : ndarrays, shape (K, K)
-        a + n, b + N without the object, and log B of them.
-    x, y, around : ndarrays, shapes (C, K) or (C, 2 K), C >= c, and as many numbers flat
-        Room to work in.
+    `blocks` hold the counts without the object, and `terms` log B of them, shape (K, K).
     """
+    ones, zeros, _ = blocks
+    x, y, around = room
     n_clusters, width = ones.shape[0], x.shape[1]
     for at in range(choices.shape[0]):
-        with_object(choices[at], brought, own, directed, SMALLEST, ones, zeros, x[at], y[at])
+        add_object(choices[at], item, SMALLEST, ones, zeros, x[at], y[at])
     flat_x, flat_y = x.reshape(-1), y.reshape(-1)
     for t in range(choices.shape[0] * width):
         around[t] = lbeta(flat_x[t], flat_y[t])
@@ -169,7 +191,7 @@ def cluster_terms(
         without = 0.0
         for m in range(n_clusters):
             without += terms[k, m]
-        if directed:
+        if item.directed:
             for m in range(n_clusters):
                 without += terms[m, k]
             without -= terms[k, k]
@@ -181,14 +203,9 @@ def zeroth_order_network(
     objects: NDArray[np.int64],
     choices: NDArray[np.int64],
     q: Floats,
-    pointers: tuple[Indices, Indices, Indices, Indices],
-    indices: tuple[Indices, Indices, Indices, Indices],
-    own: Floats,
-    ones: Floats,
-    zeros: Floats,
-    mass: Floats,
+    links: NetworkLinks,
+    blocks: BlockCounts,
     alpha: float,
-    directed: bool,
     update: bool,
 ) -> float:
     """CVB0 update of some objects of a network, one by one; returns the sum of log C_i.
@@ -201,31 +218,24 @@ def zeroth_order_network(
         Clusters among which an object's share of them is divided anew; all of them in a sweep.
     q : ndarray, shape (N, K)
         Responsibilities, changed in place when `update`.
-    pointers, indices : tuples of arrays
-        CSR patterns of the ones and the missing entries, by row, then by column.
-    own : ndarray, shape (N, 2)
-        An object's link to itself: linked, not linked (neither: missing).
-    ones, zeros : ndarrays, shape (K, K)
-        a + n and b + N; kept up to date.
-    mass : ndarray, shape (K,)
-        Cluster sizes; kept up to date.
     alpha : float
         Concentration of the stick-breaking prior.
     """
+    ones, zeros, mass = blocks
+    directed = links.directed
     n_clusters, n_choices = ones.shape[0], choices.shape[0]
-    width = 2 * n_clusters if directed else n_clusters
-    x, y = np.empty((n_choices, width)), np.empty((n_choices, width))
-    around = np.empty(n_choices * width)
+    room = make_workspace(n_choices, n_clusters, directed)
     terms = np.empty((n_clusters, n_clusters))
     for k in range(n_clusters):
-        refresh(k, ones, zeros, directed, terms)
+        refresh_terms(k, ones, zeros, directed, terms)
     brought = np.empty((4, n_clusters))
     prior, log_weights = np.empty(n_clusters), np.empty(n_choices)
     before = np.empty(n_clusters)
     log_normaliser = 0.0
     for visit in range(objects.shape[0]):
         i = objects[visit]
-        bring(i, pointers, indices, q, mass, directed, brought)
+        sum_object_links(i, links, q, mass, brought)
+        item = ObjectLinks(brought, links.own[i], directed)
         held = 0.0
         for at in range(n_choices):
             held += q[i, choices[at]]
@@ -233,12 +243,12 @@ def zeroth_order_network(
             before[k] = q[i, k]
             mass[k] = max(mass[k] - before[k], 0.0)
             if before[k] > NEGLIGIBLE:
-                shift(-before[k], k, brought, own[i], directed, ones, zeros)
+                shift_counts(-before[k], k, item, ones, zeros)
         for k in range(n_clusters):
             if before[k] > NEGLIGIBLE:
-                refresh(k, ones, zeros, directed, terms)
+                refresh_terms(k, ones, zeros, directed, terms)
         log_prior(mass, alpha, prior)
-        cluster_terms(choices, brought, own[i], directed, ones, zeros, terms, x, y, around, log_weights)
+        cluster_terms(choices, item, blocks, terms, room, log_weights)
         for at in range(n_choices):
             log_weights[at] += prior[choices[at]]
         log_normaliser += normalise(log_weights)
@@ -248,8 +258,8 @@ def zeroth_order_network(
         for k in range(n_clusters):
             mass[k] += q[i, k]
             if q[i, k] > NEGLIGIBLE:
-                shift(q[i, k], k, brought, own[i], directed, ones, zeros)
+                shift_counts(q[i, k], k, item, ones, zeros)
         for k in range(n_clusters):
             if q[i, k] > NEGLIGIBLE:
-                refresh(k, ones, zeros, directed, terms)
+                refresh_terms(k, ones, zeros, directed, terms)
     return log_normaliser

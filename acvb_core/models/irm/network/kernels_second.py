@@ -2,10 +2,12 @@
 
 As in `kernels_second.py`, every log Gamma(c + count) becomes log Gamma(c + mean) + 1/2 trigamma(c + mean) variance,
 and the variance of a count is that of its entries taken as independent: sum over the pairs of u_ik u_jl, with
-u = q (1 - q). An object brings spreads to the variances as it brings links to the counts (`kernels_network.py`).
+u = q (1 - q). An object brings spreads to the variances as it brings links to the counts (`kernels.py`).
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numba as nb
 import numpy as np
@@ -13,9 +15,23 @@ from numpy.typing import NDArray
 
 from acvb_core.core.special import lbeta, trigamma
 from acvb_core.data.relation import Relation
-from acvb_core.models.irm.kernels import NEGLIGIBLE, OPTIONS, SMALLEST, Floats, log_prior, normalise
+from acvb_core.models.irm.kernels import (
+    NEGLIGIBLE,
+    OPTIONS,
+    SMALLEST,
+    BlockCounts,
+    Floats,
+    log_prior,
+    normalise,
+)
 from acvb_core.models.irm.layout import Layout
-from acvb_core.models.irm.network.kernels import Indices, bring, shift, with_object
+from acvb_core.models.irm.network.kernels import (
+    NetworkLinks,
+    ObjectLinks,
+    add_object,
+    shift_counts,
+    sum_object_links,
+)
 from acvb_core.models.irm.state import block_counts
 
 
@@ -23,6 +39,24 @@ def spread_counts(relation: Relation, spread: Floats, layout: Layout) -> Floats:
     """Return the variances of the ones and of the zeros of every block, shape (2, K, K); totals' are their sum."""
     ones, entries = block_counts(relation, {layout.axes[0]: spread}, layout)
     return np.ascontiguousarray(np.maximum(np.stack([ones, entries - ones]), 0.0))
+
+
+class NetworkSpreads(NamedTuple):
+    """What second-order terms need beside the counts; all are kept up to date.
+
+    Attributes
+    ----------
+    spread : ndarray, shape (N, K)
+        q (1 - q).
+    total : ndarray, shape (K,)
+        Its sum over the objects, made anew in every call.
+    variance : ndarray, shape (2, K, K)
+        Variances of the ones and of the zeros of every block.
+    """
+
+    spread: Floats
+    total: Floats
+    variance: Floats
 
 
 @nb.njit(**OPTIONS)
@@ -37,28 +71,24 @@ def _second_terms(x: Floats, y: Floats, var_x: Floats, var_y: Floats, out: Float
 
 
 @nb.njit(**OPTIONS)
-def _move(
+def _move_object(
     i: int,
     sign: float,
     q: Floats,
-    spread: Floats,
-    brought: Floats,
-    spreads: Floats,
-    own: Floats,
-    directed: bool,
-    ones: Floats,
-    zeros: Floats,
-    variance: Floats,
-    mass: Floats,
-    total_spread: Floats,
+    item: ObjectLinks,
+    item_spreads: ObjectLinks,
+    blocks: BlockCounts,
+    spreads: NetworkSpreads,
 ) -> None:
     """Put object i into the counts and their variances (sign 1), or take it out (-1)."""
+    ones, zeros, mass = blocks
+    spread, total_spread, variance = spreads
     for k in range(mass.shape[0]):
         mass[k] = max(mass[k] + sign * q[i, k], 0.0)
         total_spread[k] = max(total_spread[k] + sign * spread[i, k], 0.0)
         if q[i, k] > NEGLIGIBLE:
-            shift(sign * q[i, k], k, brought, own, directed, ones, zeros)
-            shift(sign * spread[i, k], k, spreads, own, directed, variance[0], variance[1])
+            shift_counts(sign * q[i, k], k, item, ones, zeros)
+            shift_counts(sign * spread[i, k], k, item_spreads, variance[0], variance[1])
 
 
 @nb.njit(**OPTIONS)
@@ -66,36 +96,28 @@ def second_order_network(
     objects: NDArray[np.int64],
     choices: NDArray[np.int64],
     q: Floats,
-    spread: Floats,
-    pointers: tuple[Indices, Indices, Indices, Indices],
-    indices: tuple[Indices, Indices, Indices, Indices],
-    own: Floats,
-    ones: Floats,
-    zeros: Floats,
-    variance: Floats,
-    mass: Floats,
+    links: NetworkLinks,
+    blocks: BlockCounts,
+    spreads: NetworkSpreads,
     alpha: float,
-    directed: bool,
     update: bool,
 ) -> float:
     """CVB update of some objects of a network; returns the sum of log C_i.
 
-    Parameters (those that `kernels_network.zeroth_order_network` has not)
-    ----------
-    spread : ndarray, shape (N, K)
-        q (1 - q); kept up to date.
-    variance : ndarray, shape (2, K, K)
-        Variances of the ones and of the zeros of every block; kept up to date.
+    The other parameters are those of `kernels.zeroth_order_network`.
     """
+    ones, zeros, mass = blocks
+    spread, total_spread, variance = spreads
+    directed = links.directed
     n_clusters, n_choices = ones.shape[0], choices.shape[0]
     width = 2 * n_clusters if directed else n_clusters
     x, y = np.empty((n_choices, width)), np.empty((n_choices, width))
     var_x, var_y = np.empty((n_choices, width)), np.empty((n_choices, width))
     around = np.empty((n_choices, width))
     terms = np.empty((n_clusters, n_clusters))
-    brought, spreads = np.empty((4, n_clusters)), np.empty((4, n_clusters))
+    brought, brought_spreads = np.empty((4, n_clusters)), np.empty((4, n_clusters))
     certain = np.zeros(2)
-    total_spread = np.zeros(n_clusters)
+    total_spread[:] = 0.0
     for j in range(spread.shape[0]):
         for k in range(n_clusters):
             total_spread[k] += spread[j, k]
@@ -103,23 +125,27 @@ def second_order_network(
     log_normaliser = 0.0
     for visit in range(objects.shape[0]):
         i = objects[visit]
-        bring(i, pointers, indices, q, mass, directed, brought)
-        bring(i, pointers, indices, spread, total_spread, directed, spreads)
+        sum_object_links(i, links, q, mass, brought)
+        sum_object_links(i, links, spread, total_spread, brought_spreads)
+        item = ObjectLinks(brought, links.own[i], directed)
+        item_spreads = ObjectLinks(brought_spreads, links.own[i], directed)
+        # Put in for certain, the object's link to itself varies no more.
+        certain_spreads = ObjectLinks(brought_spreads, certain, directed)
         held = 0.0
         for at in range(n_choices):
             held += q[i, choices[at]]
-        _move(
-            i, -1.0, q, spread, brought, spreads, own[i], directed, ones, zeros, variance, mass, total_spread
-        )
+        _move_object(i, -1.0, q, item, item_spreads, blocks, spreads)
         _second_terms(
-            ones.reshape(-1), zeros.reshape(-1), variance[0].reshape(-1), variance[1].reshape(-1),
+            ones.reshape(-1),
+            zeros.reshape(-1),
+            variance[0].reshape(-1),
+            variance[1].reshape(-1),
             terms.reshape(-1),
-        )  # fmt: skip
+        )
         for at in range(n_choices):
             k = choices[at]
-            with_object(k, brought, own[i], directed, SMALLEST, ones, zeros, x[at], y[at])
-            # Put in for certain, the object's link to itself varies no more.
-            with_object(k, spreads, certain, directed, 0.0, variance[0], variance[1], var_x[at], var_y[at])
+            add_object(k, item, SMALLEST, ones, zeros, x[at], y[at])
+            add_object(k, certain_spreads, 0.0, variance[0], variance[1], var_x[at], var_y[at])
             if directed:
                 var_x[at, n_clusters + k] = 0.0
                 var_y[at, n_clusters + k] = 0.0
@@ -141,7 +167,5 @@ def second_order_network(
                 k = choices[at]
                 q[i, k] = held * log_weights[at]
                 spread[i, k] = q[i, k] * (1.0 - q[i, k])
-        _move(
-            i, 1.0, q, spread, brought, spreads, own[i], directed, ones, zeros, variance, mass, total_spread
-        )
+        _move_object(i, 1.0, q, item, item_spreads, blocks, spreads)
     return log_normaliser

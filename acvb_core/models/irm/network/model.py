@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.data.relation import Relation
-from acvb_core.models.irm.kernels import Floats
-from acvb_core.models.irm.network.kernels import zeroth_order_network
-from acvb_core.models.irm.network.kernels_second import second_order_network, spread_counts
+from acvb_core.models.irm.domain import Order, Step, observed_counts, visit_in_chunks
+from acvb_core.models.irm.kernels import BlockCounts, Floats
+from acvb_core.models.irm.network.kernels import NetworkLinks, zeroth_order_network
+from acvb_core.models.irm.network.kernels_second import NetworkSpreads, second_order_network, spread_counts
 from acvb_core.models.irm.state import IrmState
-
-Order = Literal["zeroth", "paper"]
 
 
 class NetworkPass:
@@ -29,23 +26,25 @@ class NetworkPass:
     def __init__(self, relation: Relation, state: IrmState) -> None:
         (domain,) = state.layout.domains
         self.relation, self.layout = relation, state.layout
-        self.directed = not state.layout.symmetric
         self.q = np.ascontiguousarray(state.q[domain]).copy()
         self.a, self.b = state.hyper.blocks(state.ones.shape)
         self.alpha = state.hyper.alpha[domain]
-        self.beta_ones = self.a + np.maximum(state.ones, 0.0)
-        self.beta_zeros = self.b + np.maximum(state.entries - state.ones, 0.0)
-        self.mass = self.q.sum(axis=0)
-        turned = relation.transposed
-        patterns = (relation.ones, relation.missing, turned.ones, turned.missing)
-        self.pointers = tuple(pattern.indptr for pattern in patterns)
-        self.indices = tuple(pattern.indices for pattern in patterns)
-        self.own = relation.self_links
+        self.blocks = BlockCounts(
+            self.a + np.maximum(state.ones, 0.0),
+            self.b + np.maximum(state.entries - state.ones, 0.0),
+            self.q.sum(axis=0),
+        )
+        ones, missing, turned = relation.ones, relation.missing, relation.transposed
+        self.links = NetworkLinks(
+            pointers=(ones.indptr, missing.indptr, turned.ones.indptr, turned.missing.indptr),
+            indices=(ones.indices, missing.indices, turned.ones.indices, turned.missing.indices),
+            own=relation.self_links,
+            directed=not state.layout.symmetric,
+        )
 
     def counts(self) -> tuple[Floats, Floats]:
         """Return the ones and the observed entries of every block, shape (K, K), as they were kept up."""
-        ones = np.maximum(self.beta_ones - self.a, 0.0)
-        return ones, ones + np.maximum(self.beta_zeros - self.b, 0.0)
+        return observed_counts(self.blocks, self.a, self.b)
 
     def run(
         self,
@@ -59,32 +58,27 @@ class NetworkPass:
 
         `choices` are the clusters among which each object's share of them is divided anew (all, unless given).
         """
-        every = np.arange(len(self.mass)) if choices is None else choices
+        every = np.arange(len(self.blocks.mass)) if choices is None else choices
         step = self._zeroth(every, update) if order == "zeroth" else self._second(every, update)
         length = self.chunk_length(len(every), 6.0 if order == "zeroth" else 40.0)
-        total = 0.0
-        for begin in range(0, len(objects), length):
-            total += step(objects[begin : begin + length])
-            checkpoint()
-        return float(total)
+        return visit_in_chunks(step, objects, length, checkpoint)
 
     def chunk_length(self, n_choices: int, ns_per_block: float) -> int:
         """Return how many objects a kernel call may take so that it returns within some 30 ms."""
-        sides, width = 1 + self.directed, len(self.mass)
+        sides, width = 1 + self.links.directed, len(self.blocks.mass)
         neighbours = (self.relation.n_ones + self.relation.n_missing) / max(len(self.q), 1)
         ns = sides * ((n_choices + 2) * width * ns_per_block + neighbours * width) + 500.0
         return int(max(16, 30e6 / ns))
 
-    def _zeroth(self, choices: NDArray[np.int64], update: bool):  # type: ignore[no-untyped-def]
+    def _zeroth(self, choices: NDArray[np.int64], update: bool) -> Step:
         return lambda objects: zeroth_order_network(
-            objects, choices, self.q, self.pointers, self.indices, self.own, self.beta_ones, self.beta_zeros,
-            self.mass, self.alpha, self.directed, update,
-        )  # fmt: skip
+            objects, choices, self.q, self.links, self.blocks, self.alpha, update
+        )
 
-    def _second(self, choices: NDArray[np.int64], update: bool):  # type: ignore[no-untyped-def]
+    def _second(self, choices: NDArray[np.int64], update: bool) -> Step:
         spread = self.q * (1.0 - self.q)
         variance = spread_counts(self.relation, spread, self.layout)
+        spreads = NetworkSpreads(spread, np.zeros(self.q.shape[1]), variance)
         return lambda objects: second_order_network(
-            objects, choices, self.q, spread, self.pointers, self.indices, self.own, self.beta_ones,
-            self.beta_zeros, variance, self.mass, self.alpha, self.directed, update,
-        )  # fmt: skip
+            objects, choices, self.q, self.links, self.blocks, spreads, self.alpha, update
+        )

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from acvb_core.data.relation import Network, Relation
+from acvb_core.models.irm.cvb import CollapsedIrm
 from acvb_core.models.irm.hyper import Hyper
 from acvb_core.models.irm.layout import network_layout
-from acvb_core.models.irm.network.cvb import CollapsedNetwork
-from acvb_core.models.irm.network.vb import VariationalNetwork
 from acvb_core.models.irm.start import Start
 from acvb_core.models.irm.state import IrmState, block_counts
 from acvb_core.models.irm.sweeping import VariationalMethod
+from acvb_core.models.irm.vb import VariationalIrm
 from tests.oracles.dense_network import NetworkData, update_cvb0, update_cvb2
 from tests.oracles.network_cases import NetworkCase
 
@@ -60,5 +60,5 @@ def method_of(
     settings = {"hyper_rule": "fixed", "shrink": 0.0, "layout": network_layout(relation)} | options
     common = (relation, Start(case.size), hyper_of(case))
     if order == "vb":
-        return VariationalNetwork(*common, **settings)
-    return CollapsedNetwork(*common, **settings, order=order)
+        return VariationalIrm(*common, **settings)
+    return CollapsedIrm(*common, **settings, order=order)

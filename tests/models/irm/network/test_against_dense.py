@@ -10,13 +10,13 @@ import pytest
 
 from acvb_core.data.relation import Relation
 from acvb_core.data.split import HeldOut
+from acvb_core.models.irm.gibbs import GibbsIrm
 from acvb_core.models.irm.hyper import Hyper, update_beta, update_concentration, update_hyper
 from acvb_core.models.irm.layout import network_layout
 from acvb_core.models.irm.model import IrmModel
 from acvb_core.models.irm.moves.merge import merge_clusters, promising_merges
 from acvb_core.models.irm.moves.rejected_moves import RejectedMoves
 from acvb_core.models.irm.moves.split import split_clusters
-from acvb_core.models.irm.network.gibbs import GibbsNetwork
 from acvb_core.models.irm.network.model import NetworkPass
 from acvb_core.models.irm.start import Start
 from acvb_core.models.irm.state import block_counts, posterior_of, tidy
@@ -451,7 +451,7 @@ def test_gibbs_sweep_draws_from_the_exact_conditionals(
     case = random_network_case(14, kind, n=12, size=2, missing=0.15)._replace(alpha=alpha)
     relation = relation_of(case.data)
     layout = network_layout(relation)
-    sampler = GibbsNetwork(relation, Start(2, how="random"), hyper_of(case), "fixed", layout)
+    sampler = GibbsIrm(relation, Start(2, how="random"), hyper_of(case), "fixed", layout)
     state = sampler.init(np.random.default_rng(0))
     widths = []
     for seed in range(4):
@@ -470,7 +470,7 @@ def test_gibbs_frequencies_match_the_exact_posterior(kind: str) -> None:
     exact = partition_posterior(case.data, *case.hyper)
     relation = relation_of(case.data)
     layout = network_layout(relation)
-    sampler = GibbsNetwork(relation, Start(2, how="random"), hyper_of(case), "fixed", layout)
+    sampler = GibbsIrm(relation, Start(2, how="random"), hyper_of(case), "fixed", layout)
     rng = np.random.default_rng(5)
     state = sampler.init(rng)
     seen: Counter = Counter()
@@ -488,9 +488,7 @@ def test_gibbs_posterior_counts_links_inside_its_sample(kind: str) -> None:
     case = random_network_case(4, kind, n=9, size=3)
     relation = relation_of(case.data)
     layout = network_layout(relation)
-    sampler = GibbsNetwork(
-        relation, Start(3), Hyper.single_prior(1.0, 0.5, 0.5, layout.domains), "tied", layout
-    )
+    sampler = GibbsIrm(relation, Start(3), Hyper.single_prior(1.0, 0.5, 0.5, layout.domains), "tied", layout)
     rng = np.random.default_rng(0)
     state, _ = sampler.sweep(sampler.init(rng), rng)
     posterior = sampler.posterior(state)

@@ -12,9 +12,9 @@ import pytest
 from acvb_core.data.relation import Network, Relation
 from acvb_core.engine.fitting import fit
 from acvb_core.evaluate.agreement import agreement
+from acvb_core.models.irm.gibbs import GibbsIrm
 from acvb_core.models.irm.hyper import Hyper
 from acvb_core.models.irm.layout import network_layout
-from acvb_core.models.irm.network.gibbs import GibbsNetwork
 from acvb_core.models.irm.start import Start
 from acvb_core.models.irm.state import block_counts
 from acvb_core.registry import method_row
@@ -74,7 +74,7 @@ def test_gibbs_frequencies_match_the_exact_posterior(kind: str) -> None:
     a, b, alpha = 0.6, 0.9, 1.3
     exact = partition_posterior(data, a, b, alpha)
     relation = relation_of(data)
-    sampler = GibbsNetwork(
+    sampler = GibbsIrm(
         relation,
         Start(2, how="random"),
         Hyper.single_prior(alpha, a, b, ("rows",)),
@@ -153,7 +153,7 @@ def test_turning_all_links_round_turns_the_blocks_and_leaves_the_clusters(method
 def test_a_sample_is_left_as_it_was(kind: str) -> None:
     relation, _ = network([20, 15], kind, 0)
     hyper = Hyper.single_prior(1.0, 1.0, 1.0, ("rows",))
-    sampler = GibbsNetwork(relation, Start(4, how="random"), hyper, layout=network_layout(relation))
+    sampler = GibbsIrm(relation, Start(4, how="random"), hyper, layout=network_layout(relation))
     state = sampler.init(np.random.default_rng(0))
     before = state.labels["rows"].copy()
     after, info = sampler.sweep(state, np.random.default_rng(1))
@@ -172,7 +172,7 @@ def test_more_clusters_are_born_than_there_was_room_for(kind: str) -> None:
         np.triu(links) if kind == "undirected" else links, network=Network(*KINDS[kind])
     )
     hyper = Hyper.single_prior(1e3, 50.0, 50.0, ("rows",))
-    sampler = GibbsNetwork(relation, Start(1), hyper, "fixed", network_layout(relation))
+    sampler = GibbsIrm(relation, Start(1), hyper, "fixed", network_layout(relation))
     state = sampler.init(np.random.default_rng(0))
     state, info = sampler.sweep(state, np.random.default_rng(1))
     labels = state.labels["rows"]
