@@ -10,22 +10,15 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from acvb_core.core.rows import Method
 from acvb_core.data.corpora.disk_writer import read_to_disk
 from acvb_core.data.corpora.readers import load_corpus
-from acvb_core.data.relation import Relation
 from acvb_core.data.relations.readers import load_relation
 from acvb_core.data.tables.readers import load_table
 from acvb_core.engine.compilation import compile_method
 from acvb_core.engine.threads import one_thread
-from acvb_core.models.irm.figures.binning import count_in_bins
-from acvb_core.models.lda.evaluate.topic_map import topic_map
 from acvb_core.registry import MODELS, methods_of
 
-#: Two clusters of row objects, each linked to its own column objects.
-_EDGES = "".join(f"r{i},c{j}\n" for i in range(12) for j in range(10) if (i < 6) == (j < 5) or i == j)
 #: Two topics of five words each, the words of a document repeated now and then.
 _WORDS = "".join(f"d{i},w{(i % 2) * 5 + j},{1 + (i + j) % 3}\n" for i in range(12) for j in range(5))
 
@@ -41,12 +34,13 @@ def warm_up() -> int:
     int
         Number of runs made; those that were made before in this process are not made again.
     """
-    relation = _read_files()
+    _read_files()
     runs = 0
     for model in MODELS:
+        if (use_figures := model.warm_up().use_figures) is not None:
+            use_figures()
         for method in methods_of(model.name):
             runs += sum(compile_method(model, method, method.values(chosen)) for chosen in _settings(method))
-    _views(relation)
     return runs
 
 
@@ -57,8 +51,8 @@ def _settings(method: Method) -> Iterator[dict[str, Any]]:
         yield {p.name: value for p, value in zip(varied, chosen, strict=True)}
 
 
-def _read_files() -> Relation:
-    """Read small files of every kind, and return a relation."""
+def _read_files() -> None:
+    """Read small files of every kind."""
     many = "a,b\n" + "".join(f"x{i},y{i}\n" for i in range(2000)) + "x0,y0\n"
     load_relation(many.encode(), name="many")
     load_relation(b"a,b,value\nx,y,1\nx,z,0\nw,z,3\n", name="values")
@@ -69,14 +63,6 @@ def _read_files() -> Relation:
         )
     load_corpus(b"document,word,count\n" + _WORDS.encode(), name="warmup")
     load_table(b"a,b,c\n1.5,-2,3e5\n0.25,4,\n7,1,-2\n", name="warmup")
-    return load_relation(b"row,column\n" + _EDGES.encode(), name="warmup").relation
-
-
-def _views(relation: Relation) -> None:
-    """Count the relation in bins, as its picture does, and map topics."""
-    topic_map(np.full((2, 3), 1 / 3))
-    row_bin, column_bin = (np.arange(n, dtype=np.int32) // 2 for n in relation.shape)
-    count_in_bins(relation.ones, row_bin, column_bin, (int(row_bin[-1]) + 1, int(column_bin[-1]) + 1))
 
 
 def main() -> int:

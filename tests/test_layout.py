@@ -47,6 +47,7 @@ LATER = {
     "export_links": "store",
     "figures": "views",
     "text": "cli",
+    "warmup": "views",
 }
 
 APP_SOURCES = ("app.py", "pages")

@@ -174,6 +174,24 @@ class Inference(Protocol):
         ...
 
 
+class Start(Protocol):
+    """What a run can continue from, such as the topics of an earlier run."""
+
+    @property
+    def label(self) -> str:
+        """What it is, in words."""
+        ...
+
+    @property
+    def implied(self) -> dict[str, Any]:
+        """Settings of the next run that follow from it."""
+        ...
+
+    def extend_data(self, data: Any) -> Any:
+        """Return data that have all that was trained on, words say, so that a stream loses none of it."""
+        ...
+
+
 class Phase(NamedTuple):
     """Where a run is: in burn-in or past it.
 

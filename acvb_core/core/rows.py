@@ -12,7 +12,7 @@ from acvb_core.core.averaging import BURN_IN_CAP
 from acvb_core.core.display import ModelDisplay
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.parameters import Parameter, Value, check_values
-from acvb_core.core.protocols import Inference, Model
+from acvb_core.core.protocols import Inference, Model, Posterior, Start
 
 Monitored = Literal["lower_bound", "pseudo_loo", "mean_change"]
 #: What restarts may race by: the bound of the data they learn from, or what they say of data they have not seen.
@@ -67,7 +67,7 @@ class Method:
         Takes the data piece by piece, so that they need not be in memory; a sweep is a window of them, and a run is
         as long as its `epochs`.
     build_from : callable or None
-        (data, values, trained) -> Inference that begins with what was trained before; None where it cannot.
+        (data, values, start) -> Inference that continues from an earlier run; None where it cannot.
     tuned : tuple of Range
         Parameters worth tuning, and where.
     bound_per : str
@@ -102,6 +102,31 @@ class Method:
             "mean_change": f"change of the averaged {'topics' if self.streams else 'responsibilities'} (guaranteed)",
             None: f"fixed number of {'epochs' if self.streams else 'sweeps'}",
         }[self.monitored]
+
+
+@dataclass(frozen=True)
+class WarmUp:
+    """A tiny run that uses every compiled function of a model.
+
+    Attributes
+    ----------
+    tiny_data : callable
+        () -> (data, settings of the run).
+    sweeps : int
+        Enough of them for every kind of update.
+    use_model : callable or None
+        (model, posterior, training data); calls functions that only this model has.
+    use_figures : callable or None
+        () -> None; calls the compiled functions of figures, which no run uses.
+    start_from : callable or None
+        (method name, values, posterior, training data) -> what another run can continue from.
+    """
+
+    tiny_data: Callable[[], tuple[Any, Values]]
+    sweeps: int
+    use_model: Callable[[Any, Posterior, Any], None] | None = None
+    use_figures: Callable[[], None] | None = None
+    start_from: Callable[[str, Values, Posterior, Any], Start] | None = None
 
 
 @dataclass(frozen=True)
@@ -155,8 +180,8 @@ class ModelRow:
         Data -> how many entries, pairs, words or cells are known, from which a run learns.
     unit : (str, str)
         What one of those is called, and many.
-    tiny : callable or None
-        () -> (data, settings) of a run that takes no time, by which compiled functions are made ready.
+    check_start : callable or None
+        Raises ParameterError for an object that no run of the model can continue from.
     """
 
     name: str
@@ -181,7 +206,12 @@ class ModelRow:
     raced_by: RaceCriterion = "lower_bound"
     observed: Callable[[Any], int] | None = None
     unit: tuple[str, str] = ("entry", "entries")
-    tiny: Callable[[], tuple[Any, Values]] | None = None
+    check_start: Callable[[Any], None] | None = None
+
+    def warm_up(self) -> WarmUp:
+        """Return the tiny run by which the model's compiled functions are made ready."""
+        case: WarmUp = self.part("warmup").CASES[self.name]
+        return case
 
     def part(self, name: str) -> ModuleType:
         """Return a module of the model's folder, imported now: "export", say, which the store asks for."""

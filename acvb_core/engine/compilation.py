@@ -14,19 +14,15 @@ from typing import Any
 import numpy as np
 from numba.core import event
 
+from acvb_core.core.protocols import Inference, Posterior
 from acvb_core.core.rows import Method, ModelRow, Values
+from acvb_core.data.split import Split
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.threads import one_thread
-from acvb_core.models.irm.moves.moves import MOVES_FROM
-from acvb_core.models.lda.hyper import LEARN_FROM
-from acvb_core.models.lda.model import LdaModel
-from acvb_core.models.lda.trained import TrainedTopics
 
 Key = tuple[Any, ...]
 
-#: Enough for clusters to be merged and for hyper-parameters to be learned, which is not tried before.
-_SWEEPS = max(MOVES_FROM, LEARN_FROM) + 1
-#: Held-out entries are missing in the training data; without any, some sums take another way.
+#: Held-out entries are missing in the training data; some sums differ without any.
 _SHARES = (0.0, 0.2)
 
 _LOG = logging.getLogger(__name__)
@@ -64,12 +60,10 @@ def compile_method(
     values : dict
         Settings of the method. Those that are a choice decide which functions are used; numbers do not.
     goes_on : bool
-        The run goes on from trained topics.
+        The run continues from an earlier one.
     announce : callable
         As for `compile_for`.
     """
-    if model.tiny is None:
-        return 0
     choices = {
         p.name: values[p.name] for p in row.parameters if p.name in values and (p.kind == "bool" or p.choices)
     }
@@ -107,20 +101,16 @@ class _Announcer(event.Listener):
 
 
 def _run_tiny(model: ModelRow, row: Method, choices: Values, goes_on: bool) -> None:
-    assert model.tiny is not None
-    data, sizes = model.tiny()
+    """Run a method on tiny data without and with held-out entries, and evaluate everything."""
+    case = model.warm_up()
+    data, sizes = case.tiny_data()
     values = row.values({**choices, **sizes, **_begin_to_average(row)})
     for share in _SHARES:
         split = model.hold_out(data, share, 0)
-        inference = row.build(split.train, values)
-        posterior = _evaluate(model, inference, split, _SWEEPS)
-        if goes_on and row.build_from is not None:
-            corpus = split.train
-            trained = TrainedTopics(
-                posterior, corpus.vocabulary, corpus.frequencies.astype(np.float64), float(corpus.n_documents),
-                corpus.name, row.name, values=values,
-            )  # fmt: skip
-            _evaluate(model, row.build_from(corpus, values, trained), split, 2)
+        posterior = _evaluate(model, row.build(split.train, values), split, case.sweeps)
+        if goes_on and row.build_from is not None and case.start_from is not None:
+            start = case.start_from(row.name, values, posterior, split.train)
+            _evaluate(model, row.build_from(split.train, values, start), split, 2)
 
 
 def _begin_to_average(row: Method) -> Values:
@@ -130,7 +120,7 @@ def _begin_to_average(row: Method) -> Values:
     return {"burn_in": 1} if any(parameter.name == "burn_in" for parameter in row.parameters) else {}
 
 
-def _evaluate(row: ModelRow, inference: Any, split: Any, sweeps: int) -> Any:
+def _evaluate(row: ModelRow, inference: Inference, split: Split, sweeps: int) -> Posterior:
     """Do some sweeps and evaluate every diagnostic of the model; return the posterior."""
     model = row.build(split.train)
     state = inference.init(np.random.default_rng(0))
@@ -141,7 +131,7 @@ def _evaluate(row: ModelRow, inference: Any, split: Any, sweeps: int) -> Any:
         model.lower_bound(posterior, given)
         model.extras(posterior, given, model.pseudo_loo(posterior, responsibilities=given))
     model.predict(posterior, split.heldout)
-    if isinstance(model, LdaModel):
-        model.transform(posterior, split.train)
-        model.completion(posterior, split.train)
+    use_model = row.warm_up().use_model
+    if use_model is not None:
+        use_model(model, posterior, split.train)
     return posterior

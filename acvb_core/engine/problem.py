@@ -10,12 +10,12 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from acvb_core.core.errors import DataError, ParameterError
-from acvb_core.core.protocols import Inference, Model
+from acvb_core.core.protocols import Inference, Model, Start
 from acvb_core.core.rows import Method, ModelRow
 from acvb_core.data.report import plural
+from acvb_core.data.split import Split
 from acvb_core.engine.free_memory import refuse_too_large
 from acvb_core.engine.race_report import states_at_once
-from acvb_core.models.lda.trained import checked_start
 from acvb_core.registry import method_row, methods_for, model_for, model_row
 
 
@@ -35,14 +35,13 @@ class Settings:
         Share of the data (of the observed entries, of each document's words) that is held out.
     heldout_seed : int
     restarts : int
-        Runs from `seed`, `seed` + 1, … that race, by what their model has for it (`ModelRow.raced_by`). What the race
-        leaves is the winner's, with the winner's seed and 1 here: it is repeated alone.
+        Runs from `seed`, `seed` + 1, … that race (`ModelRow.raced_by`). The winner has its own seed, and 1 here.
     heldout_documents : float
         Share of whole documents that is held out, in place of `heldout`.
     start : str
-        What the run went on from, in words; empty where it began anew.
+        What the run continued from, in words; empty where it began anew.
     of : str
-        Fingerprint of the data as they were loaded, where words of `start` that they do not have were added.
+        Fingerprint of the data as loaded, where words of `start` were added to them.
     """
 
     model: str
@@ -63,20 +62,19 @@ class Settings:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A method bound to its training data, with what it will be judged on.
+    """A method bound to its training data, and the held-out data that score it.
 
     Attributes
     ----------
     settings : Settings
-    row : Method
-        The registry's row of the method.
-    model_row : ModelRow
-        … and of the model.
-    data : Relation, Corpus or DiskCorpus
-        All the data, as loaded; for a stream that goes on, over a vocabulary with the words of what it goes on from.
-    train : Relation or Corpus
+    row, model_row : Method, ModelRow
+        Rows of the registry.
+    data
+        All the data, as loaded; for a stream that continues from topics, with the words of those topics.
+    train
         The data without what is held out.
-    heldout : HeldOut, HeldOutWords or None
+    heldout
+        What is held out, with its size `n`; None where nothing is.
     note : str or None
         What the split had to change, for the user.
     inference : Inference
@@ -98,9 +96,8 @@ class Problem:
 
     @property
     def fingerprint(self) -> str:
-        """Of the data as they were loaded."""
-        found: str = self.settings.of or self.data.fingerprint
-        return found
+        """Fingerprint of the data as they were loaded."""
+        return str(self.settings.of or self.data.fingerprint)
 
     @property
     def label(self) -> str:
@@ -113,17 +110,16 @@ class Problem:
         values = self.settings.values
         if "max_sweeps" in values:
             return int(values["max_sweeps"])
-        sweeps: int = self.inference.sweeps_of(float(values["epochs"]))  # type: ignore[attr-defined]
-        return sweeps
+        return int(self.inference.sweeps_of(float(values["epochs"])))  # type: ignore[attr-defined]
 
     @property
     def bound_unit(self) -> float | None:
-        """What the change of the bound is divided by before it is held against the tolerance; None: by its size."""
+        """Divisor of the bound's change before it is compared with the tolerance; None: the bound's size."""
         unit = self.model_row.bound_unit
         return None if unit is None else float(unit(self.train))
 
-    def alone(self, seed: int) -> Problem:
-        """Return the run from one seed, without a race; there is memory for it where there is for the race."""
+    def with_seed(self, seed: int) -> Problem:
+        """Return the run from one seed, without a race; a race has checked the memory for all of them."""
         settings = replace(self.settings, seed=seed, restarts=1)
         return replace(self, settings=settings, check_memory=False)
 
@@ -148,18 +144,20 @@ def memory_needed(
     return model.memory(data, row.name, dict(values)) * states_at_once(restarts)
 
 
-#: The last split of each data set: runs that are compared have the same one, and need not hold a copy each.
-_splits: WeakKeyDictionary[Any, tuple[Any, Any]] = WeakKeyDictionary()
+#: The last split of each data set, which the runs that are compared share.
+_splits: WeakKeyDictionary[Any, tuple[Any, Split]] = WeakKeyDictionary()
 
 
-def _split(row: ModelRow, data: Any, settings: Settings) -> Any:
+def _split(row: ModelRow, data: Any, settings: Settings) -> Split:
+    """Return the data split as the settings say, the same object for the same settings."""
     key = (row.name, settings.heldout, settings.heldout_documents, settings.heldout_seed)
     known = _splits.get(data)
     if known is not None and known[0] == key:
         return known[1]
+    split: Split
     if settings.heldout_documents or row.on_disk(data):
         if settings.heldout and settings.heldout_documents:
-            raise ParameterError("both words and whole documents are to be held out; choose one of the two.")
+            raise ParameterError("words and whole documents cannot both be held out; choose one of the two.")
         if settings.heldout:
             raise ParameterError(
                 f"{data.name} is kept on disk: hold out whole documents (heldout_documents), not words of each."
@@ -174,68 +172,39 @@ def _split(row: ModelRow, data: Any, settings: Settings) -> Any:
     return split
 
 
-#: The last extension of each data set: runs that go on from the same have the same split then.
-_extended: WeakKeyDictionary[Any, tuple[list[str], Any]] = WeakKeyDictionary()
-
-
-def _with_words_of(start: Any, data: Any) -> Any:
-    """Return data over a vocabulary that has all the words of trained topics, so that none of them is lost."""
-    words = start.words_missing_from(data.vocabulary).tolist()
-    if not words:
-        return data
-    known = _extended.get(data)
-    if known is None or known[0] != words:
-        known = _extended[data] = (words, data.with_words(words))
-    return known[1]
-
-
-def _build(row: Method, train: Any, values: dict[str, Any], start: Any) -> Inference:
-    if start is None or row.build_from is None:
-        return row.build(train, values)
-    return row.build_from(train, values, start)
-
-
 def check_method(model: ModelRow, row: Method, data: Any, start: Any) -> None:
-    """Raise ParameterError where a method cannot take data on disk, or cannot go on from topics."""
+    """Raise ParameterError where a method cannot take data on disk, or cannot continue from an earlier run."""
     if start is not None:
-        checked_start(start)
+        if model.check_start is not None:
+            model.check_start(start)
         if row.build_from is None:
-            raise ParameterError(f"method {row.name!r} cannot go on from trained topics; it begins anew.")
+            raise ParameterError(f"method {row.name!r} cannot continue from an earlier run; it begins anew.")
     if model.on_disk(data) and not row.streams:
         ready = ", ".join(one.name for one in methods_for(data, model.name))
         raise ParameterError(
-            f"{row.name} keeps the topics of all words in memory; {data.name} is kept on disk: choose {ready}, or "
-            "load it into memory."
+            f"{row.name} needs all the data in memory; {data.name} is kept on disk: choose {ready}, or load it into "
+            "memory."
         )
 
 
-def _check_race(row: ModelRow, heldout: Any, restarts: int) -> None:
-    """Raise ParameterError where restarts would have nothing to race by."""
-    if restarts > 1 and row.raced_by == "heldout" and not heldout.n:
+def _check_split(row: ModelRow, data: Any, split: Split, restarts: int) -> None:
+    """Raise an error where a run would have nothing to learn from, or restarts nothing to race by."""
+    if row.observed is not None and not row.observed(split.train):
+        one, many = row.unit
+        held = row.observed(data)
+        none_left = f"of {plural(held, f'known {one}', f'known {many}')}, none is left"
+        raise DataError(
+            f"there is no {one} to learn from: {none_left if held else f'no {one} is known'}",
+            source=data.name,
+            remedy="Hold out a smaller share, or nothing." if held else f"Load data with known {many}.",
+        )
+    if restarts > 1 and row.raced_by == "heldout" and not split.heldout.n:
         parts = " or ".join(row.domains.values())
         raise ParameterError(
             f"{restarts} restarts are to race, but nothing is held out. Runs of model {row.name!r} end at different "
-            f"numbers of {parts}, at which lower bounds cannot be compared, so they race by what they say of held-out "
-            "data: hold out a share of the data (0.1, say), or make it one run (restarts 1)."
+            f"numbers of {parts}, so their lower bounds cannot be compared. They race by their predictions of held-out "
+            "data: hold out a share of the data (0.1, say), or start one run (restarts 1)."
         )
-
-
-def _check_something_is_left(row: ModelRow, data: Any, split: Any) -> None:
-    """Raise DataError where a run would have nothing to learn from."""
-    if row.observed is None or row.observed(split.train):
-        return
-    one, many = row.unit
-    held = row.observed(data)
-    raise DataError(
-        f"there is no {one} to learn from: "
-        + (
-            f"of {plural(held, f'known {one}', f'known {many}')}, none is left"
-            if held
-            else f"no {one} is known"
-        ),
-        source=data.name,
-        remedy="Hold out a smaller share, or nothing." if held else f"Load data with known {many}.",
-    )
 
 
 def build_problem(
@@ -249,10 +218,10 @@ def build_problem(
     heldout_seed: int = 0,
     restarts: int = 1,
     heldout_documents: float = 0.0,
-    start: Any = None,
+    start: Start | None = None,
     check_memory: bool = True,
 ) -> Problem:
-    """Put a run together without starting it.
+    """Return a run that is ready to start.
 
     Parameters
     ----------
@@ -271,9 +240,9 @@ def build_problem(
         Runs that race (`Settings.restarts`).
     heldout_documents : float
         Share of whole documents to hold out, in place of `heldout`.
-    start : TrainedTopics, optional
-        What was trained before, to go on from. A method that streams keeps its words that the data do not have, the
-        others leave them out.
+    start : Start, optional
+        The topics of an earlier run. A streaming method keeps those of their words that the data do not have; the
+        other methods leave them out.
     check_memory : bool
         Refuse to start where more memory is needed than is free.
 
@@ -284,34 +253,44 @@ def build_problem(
     DataError
         Nothing is known of the data, or nothing is left once a share is held out.
     """
-    found = model_for(data) if model is None else model_row(model)
-    found.accept(data)
-    row = method_row(found.name, method)
-    check_method(found, row, data, start)
-    # What a start decides need not be said again.
-    checked = row.values({**({} if start is None else start.implied), **(values or {})})
+    owner = model_for(data) if model is None else model_row(model)
+    owner.accept(data)
+    row = method_row(owner.name, method)
+    check_method(owner, row, data, start)
     if isinstance(restarts, bool) or not isinstance(restarts, int | np.integer) or restarts < 1:
         raise ParameterError(f"restarts is {restarts!r}; it must be a whole number, at least 1.")
+    implied = {} if start is None else start.implied
     loaded = data
     if start is not None and row.streams:
-        data = _with_words_of(start, data)
+        data = start.extend_data(data)
     settings = Settings(
-        found.name, method, checked, int(seed), float(heldout), int(heldout_seed), int(restarts),
-        float(heldout_documents), "" if start is None else start.label,
-        "" if data is loaded else loaded.fingerprint,
-    )  # fmt: skip
-    split = _split(found, data, settings)
-    _check_something_is_left(found, data, split)
-    _check_race(found, split.heldout, settings.restarts)
+        model=owner.name,
+        method=method,
+        values=row.values({**implied, **(values or {})}),
+        seed=int(seed),
+        heldout=float(heldout),
+        heldout_seed=int(heldout_seed),
+        restarts=int(restarts),
+        heldout_documents=float(heldout_documents),
+        start="" if start is None else start.label,
+        of="" if data is loaded else loaded.fingerprint,
+    )
+    split = _split(owner, data, settings)
+    _check_split(owner, data, split, settings.restarts)
+    chosen = dict(settings.values)
+    if start is None or row.build_from is None:
+        inference = row.build(split.train, chosen)
+    else:
+        inference = row.build_from(split.train, chosen, start)
     return Problem(
-        settings,
-        row,
-        found,
-        data,
-        split.train,
-        split.heldout if split.heldout.n else None,
-        split.note,
-        _build(row, split.train, checked, start),
-        found.build(split.train),
-        check_memory,
+        settings=settings,
+        row=row,
+        model_row=owner,
+        data=data,
+        train=split.train,
+        heldout=split.heldout if split.heldout.n else None,
+        note=split.note,
+        inference=inference,
+        model=owner.build(split.train),
+        check_memory=check_memory,
     )

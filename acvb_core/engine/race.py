@@ -86,7 +86,7 @@ class _Race:
         self.first_rung = min(first_rung, self.cap)
         self.checkpoint = checkpoint
         seeds = range(settings.seed, settings.seed + settings.restarts)
-        self.racers = [_Racer(problem.alone(seed), checkpoint) for seed in seeds]
+        self.racers = [_Racer(problem.with_seed(seed), checkpoint) for seed in seeds]
         self.field = self.racers
         self.leader = self.racers[0]
         self.sizes = [len(self.racers)]

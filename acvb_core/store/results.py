@@ -14,9 +14,9 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Posterior
 from acvb_core.engine.history import History
 from acvb_core.engine.problem import build_problem
+from acvb_core.engine.race_report import RaceReport
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import Snapshot, Verdict
-from acvb_core.engine.race_report import RaceReport
 from acvb_core.store.files import (
     DAMAGE,
     Arrays,

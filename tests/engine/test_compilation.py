@@ -56,7 +56,7 @@ def in_a_job(**options: Any) -> None:
 WAYS: dict[str, Callable[[], object]] = {
     "run": lambda: list(run_problem(small_problem("vb", max_sweeps=2))),
     "fit": lambda: fit(small_relation(), "vb", **QUICK["vb"] | {"max_sweeps": 2}),
-    "race": lambda: list(race(small_problem("vb", max_sweeps=2).alone(0))) or fit(
+    "race": lambda: list(race(small_problem("vb", max_sweeps=2).with_seed(0))) or fit(
         small_relation(), "vb", restarts=2, **QUICK["vb"] | {"max_sweeps": 2}
     ),
     "job": in_a_job,

@@ -77,7 +77,7 @@ def test_restarts_race_by_what_is_held_out_where_bounds_cannot_be_compared() -> 
     assert table["out_after"].fillna(0).tolist() == [20, 40, 0, 20]
     wanted = [FAR_OFF[3][0], FAR_OFF[4][1], FAR_OFF[5][1], FAR_OFF[6][0]]
     assert table["heldout"].tolist() == pytest.approx([log_likelihood(guess) for guess in wanted])
-    lone = solve(racing().alone(5))
+    lone = solve(racing().with_seed(5))
     assert bits(result.snapshot) == bits(lone.snapshot)
     assert list(result.diagnostics.columns) == list(lone.diagnostics.columns)
     for name in ("heldout_log_likelihood", "lower_bound"):

@@ -41,7 +41,7 @@ def test_a_race_is_one_job_and_ends_as_its_winner(jobs: list[Job]) -> None:
     # Extended it is the winner that goes on, as it would have alone.
     job.extend(7)
     assert job.wait(PATIENCE)
-    alone = all_snapshots(problem.alone(wanted.race_report.leader), max_sweeps=67)[-1]
+    alone = all_snapshots(problem.with_seed(wanted.race_report.leader), max_sweeps=67)[-1]
     assert bits(job.inspect().snapshot) == bits(alone)
     assert job.race_report == seen.race_report
     again = Job.restored(job.result(), Executor(1), job_id="old", created=1.0)
@@ -51,7 +51,7 @@ def test_a_race_is_one_job_and_ends_as_its_winner(jobs: list[Job]) -> None:
 def test_readers_see_one_run_at_a_time_of_a_race(jobs: list[Job]) -> None:
     problem = race_of(6)
     curves = {
-        seed: [snapshot.lower_bound for snapshot in all_snapshots(problem.alone(seed))]
+        seed: [snapshot.lower_bound for snapshot in all_snapshots(problem.with_seed(seed))]
         for seed in range(3, 9)
     }
     problem, gate = gated(problem)
@@ -108,7 +108,7 @@ def test_a_race_is_paused_and_stopped_and_its_leader_goes_on(jobs: list[Job]) ->
     job.extend(5)
     assert job.wait(PATIENCE)
     assert bits(job.inspect().snapshot) == bits(
-        all_snapshots(race_of(1).alone(leader), max_sweeps=at + 5)[-1]
+        all_snapshots(race_of(1).with_seed(leader), max_sweeps=at + 5)[-1]
     )
 
 

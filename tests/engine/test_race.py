@@ -46,7 +46,7 @@ def updates(problem: Problem, **options: Any) -> list[RaceUpdate]:
 def alone_to(problem: Problem, seed: int, rung: int) -> Snapshot:
     """Return a run from a seed after so many sweeps, or where it ended before."""
     last: Snapshot | None = None
-    for last in run(problem.alone(seed)):
+    for last in run(problem.with_seed(seed)):
         if last.sweep == rung:
             break
     assert last is not None
@@ -122,7 +122,7 @@ def test_the_winner_is_what_its_seed_gives_alone(row: Method) -> None:
     result = solve(problem, lambda run_of, s: seen.append((run_of.settings.seed, s.sweep)))
     seed = result.problem.settings.seed
     assert seed in (4, 5)
-    lone = solve(problem.alone(seed))
+    lone = solve(problem.with_seed(seed))
     assert lone.snapshot.sweep == len(result.history)
     assert bits(result.snapshot) == bits(lone.snapshot)
     assert result.problem.settings == lone.problem.settings
@@ -325,7 +325,7 @@ def test_a_stop_keeps_the_leader_so_far() -> None:
     assert result.to_dict()["race"]["winner"] is None
     # … and it goes on from there as if nothing had been.
     more = list(run(result.problem, resume=result.snapshot, max_sweeps=25))[-1]
-    assert bits(more) == bits(list(run(problem.alone(best), max_sweeps=25))[-1])
+    assert bits(more) == bits(list(run(problem.with_seed(best), max_sweeps=25))[-1])
 
 
 def test_a_stop_in_the_first_run_keeps_that() -> None:
@@ -368,7 +368,7 @@ def test_runs_that_end_before_the_rung_are_still_in() -> None:
     result = solve(problem)
     assert len(result.history) == 7
     more = list(run(result.problem, resume=result.snapshot, max_sweeps=9))[-1]
-    assert bits(more) == bits(list(run(problem.alone(race_report.leader), max_sweeps=9))[-1])
+    assert bits(more) == bits(list(run(problem.with_seed(race_report.leader), max_sweeps=9))[-1])
 
 
 def test_what_is_published_is_one_runs_own() -> None:

@@ -9,7 +9,7 @@ from acvb_core.core.averaging import AveragedInference, SampleMean
 from acvb_core.core.parameters import Parameter
 from acvb_core.core.protocols import Model
 from acvb_core.core.rows import AUTO_BURN_IN, TOLERANCE, Method, ModelRow, Values, burn_in, max_sweeps
-from acvb_core.data.relation import Network, Relation
+from acvb_core.data.relation import Relation
 from acvb_core.data.split import hold_out
 from acvb_core.models.irm.cvb import CollapsedIrm
 from acvb_core.models.irm.display import NETWORK_DISPLAY, RELATION_DISPLAY
@@ -36,18 +36,6 @@ def _irm_schedule(train: Any, heldout: Any, method: Method, values: Values) -> t
     return 1 if train.n_ones + train.n_missing < 2_000_000 else 5, 5 if n_heldout < 50_000 else 20
 
 
-def _tiny_relation() -> tuple[Relation, Values]:
-    """Two clusters of row objects, each linked to its own column objects."""
-    ones = [[int((i < 6) == (j < 5) or i == j) for j in range(10)] for i in range(12)]
-    return Relation.build(ones, name="tiny"), {"k_rows": 3, "k_cols": 3}
-
-
-def _tiny_network() -> tuple[Relation, Values]:
-    """Two groups, and links between them. Other kinds of networks use the same functions."""
-    ones = [[int(i != j and ((i < 5) == (j < 5) or i + j == 9)) for j in range(10)] for i in range(10)]
-    return Relation.build(ones, name="tiny", network=Network()), {"k_rows": 3}
-
-
 IRM = ModelRow(
     "irm",
     "Infinite Relational Model",
@@ -64,7 +52,6 @@ IRM = ModelRow(
     {"rows": "k_rows", "cols": "k_cols"},
     RELATION_DISPLAY,
     observed=lambda relation: relation.n_observed,
-    tiny=_tiny_relation,
 )
 
 NETWORK = ModelRow(
@@ -87,7 +74,6 @@ NETWORK = ModelRow(
     "`acvb_core.as_network`)",
     observed=lambda network: network.n_known,
     unit=("pair", "pairs"),
-    tiny=_tiny_network,
 )
 
 #: Splits may go up to so many times the number of clusters to begin with.

@@ -23,7 +23,7 @@ from acvb_core.models.lda.model import LdaModel
 from acvb_core.models.lda.state import Tokens
 from acvb_core.models.lda.streams.model import DiskLdaModel
 from acvb_core.models.lda.streams.rows import stream_methods
-from acvb_core.models.lda.trained import TrainedTopics
+from acvb_core.models.lda.trained import TrainedTopics, check_start
 from acvb_core.models.lda.vb import VariationalLda
 
 
@@ -38,12 +38,6 @@ def _schedule(train: Any, heldout: Any, method: Method, values: Values) -> tuple
         return 1, max(round(every), 1)
     n_heldout = 0 if heldout is None else len(heldout.counts)
     return 10, 5 if n_heldout < 500_000 else 20
-
-
-def _tiny_corpus() -> tuple[Corpus, Values]:
-    """Two topics of five words each, the words of a document repeated now and then."""
-    counts = [[(1 + (i + j) % 3) * (i % 2 == j // 5) for j in range(10)] for i in range(12)]
-    return Corpus.build(counts, name="tiny"), {"k": 3}
 
 
 LDA = ModelRow(
@@ -65,7 +59,7 @@ LDA = ModelRow(
     hold_out_documents=hold_out_documents,
     observed=lambda corpus: corpus.n_tokens,
     unit=("word", "words"),
-    tiny=_tiny_corpus,
+    check_start=check_start,
 )
 
 #: Sum of the alphas to start from. With 0.1 for any number of topics, hundreds of them would begin with so large a

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import pandas as pd
@@ -27,6 +28,9 @@ from acvb_core.models.lda.transform import as_corpus, completed, transformed
 
 if TYPE_CHECKING:
     from acvb_core.models.lda.streams.stream import StreamMethod
+
+#: The last extension of each corpus: runs that continue from the same topics have the same split then.
+_extended: WeakKeyDictionary[Any, tuple[list[str], Any]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +135,16 @@ class TrainedTopics:
         place = {word: w for w, word in enumerate(self.vocabulary)}
         return np.array([place.get(word, -1) for word in vocabulary], dtype=np.int64)
 
+    def extend_data(self, data: Any) -> Any:
+        """Return a corpus over a vocabulary that has all the words of the topics, so that none of them is lost."""
+        words = self.words_missing_from(data.vocabulary).tolist()
+        if not words:
+            return data
+        known = _extended.get(data)
+        if known is None or known[0] != words:
+            known = _extended[data] = (words, data.with_words(words))
+        return known[1]
+
     def words_missing_from(self, vocabulary: NDArray[Any]) -> NDArray[Any]:
         """Return the words that another vocabulary does not have."""
         there = set(vocabulary)
@@ -174,20 +188,13 @@ class TrainedTopics:
         )  # fmt: skip
 
 
-def checked_start(given: Any) -> TrainedTopics:
-    """Return what is to be gone on from.
-
-    Raises
-    ------
-    ParameterError
-        It is something else, such as the path of a file, or a result.
-    """
-    if not isinstance(given, TrainedTopics):
+def check_start(start: Any) -> None:
+    """Raise a ParameterError where what a run is to continue from has no trained topics: a path, say, or a result."""
+    if not isinstance(start, TrainedTopics):
         raise ParameterError(
-            f"what to go on from is a {type(given).__name__}; give trained topics: load_model(path) of a file, "
+            f"start is a {type(start).__name__}; give trained topics: load_model(path) of a file, "
             "trained_topics(result) of a result."
         )
-    return given
 
 
 def trained_topics(result: Any) -> TrainedTopics:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from acvb_core.core.parameters import Parameter
 from acvb_core.core.protocols import Model
 from acvb_core.core.rows import Method, ModelRow, Values, burn_in, max_sweeps
@@ -37,14 +35,6 @@ def _schedule(train: Any, heldout: Any, method: Method, values: Values) -> tuple
     return 1 if train.values.size * k < 50_000_000 else 5, 1 if n_heldout * k < 5_000_000 else 5
 
 
-def _tiny_table() -> tuple[Table, Values]:
-    """Two features in four columns, and some noise."""
-    values = np.random.default_rng(0).normal(size=(24, 4))
-    values[::2, :2] += 4.0
-    values[::3, 2:] += 4.0
-    return Table.build(values, name="tiny"), {"k_max": 3}
-
-
 LFM = ModelRow(
     "lfm",
     "Latent feature model",
@@ -64,7 +54,6 @@ LFM = ModelRow(
     bound_unit=_n_objects,
     observed=lambda table: table.n_observed,
     unit=("cell", "cells"),
-    tiny=_tiny_table,
 )
 
 SIZE = Parameter(

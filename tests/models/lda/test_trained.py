@@ -246,7 +246,7 @@ def test_what_is_no_trained_topics_is_refused_and_the_way_is_told() -> None:
 def test_a_comparison_refuses_what_cannot_go_on_before_the_first_run() -> None:
     corpus = planted_topics(30, 20, 2, 20, 0.1, 0.1, 0).corpus
     start, seen = trained_topics(fit(corpus, "sdm", k=2, epochs=1)), []
-    with pytest.raises(ParameterError, match="method 'vb' cannot go on from trained topics"):
+    with pytest.raises(ParameterError, match="method 'vb' cannot continue from an earlier run"):
         compare(corpus, ["sdm", "vb"], k=2, start=start, watch=lambda *at: seen.append(at))
     assert not seen
 

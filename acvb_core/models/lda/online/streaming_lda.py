@@ -17,7 +17,7 @@ from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.data.names import unique_names
 from acvb_core.models.lda.online.course import Course, checked_row, checked_total, checked_values, values_of
 from acvb_core.models.lda.online.pieces import Documents, Piece, cut, pieces
-from acvb_core.models.lda.trained import TrainedTopics, checked_start
+from acvb_core.models.lda.trained import TrainedTopics, check_start
 from acvb_core.models.lda.transform import require_tokeniser
 
 
@@ -122,7 +122,8 @@ class StreamingLda:
         ParameterError
             As for a new stream; these are no trained topics; or another number of topics is asked for.
         """
-        chosen, kept = values_of(checked_start(trained), method)
+        check_start(trained)
+        chosen, kept = values_of(trained, method)
         for name in ("alpha", "beta"):
             kept.pop(name, None)
             if name in values:

@@ -1,0 +1,36 @@
+"""Warm-up cases of relations and networks: tiny data on which every compiled function is used once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from acvb_core.core.rows import Values, WarmUp
+from acvb_core.data.relation import Network, Relation
+from acvb_core.models.irm.figures.binning import count_in_bins
+from acvb_core.models.irm.moves.moves import MOVES_FROM
+
+
+def tiny_relation() -> tuple[Relation, Values]:
+    """Return two clusters of row objects, each linked to its own column objects, and the settings of a run."""
+    ones = [[int((i < 6) == (j < 5) or i == j) for j in range(10)] for i in range(12)]
+    return Relation.build(ones, name="tiny"), {"k_rows": 3, "k_cols": 3}
+
+
+def tiny_network() -> tuple[Relation, Values]:
+    """Return two groups with links between them; other kinds of networks use the same functions."""
+    ones = [[int(i != j and ((i < 5) == (j < 5) or i + j == 9)) for j in range(10)] for i in range(10)]
+    return Relation.build(ones, name="tiny", network=Network()), {"k_rows": 3}
+
+
+def use_figures() -> None:
+    """Count links in the bins of a block matrix."""
+    relation, _ = tiny_relation()
+    row_bin, column_bin = (np.arange(n, dtype=np.int32) // 2 for n in relation.shape)
+    count_in_bins(relation.ones, row_bin, column_bin, (int(row_bin[-1]) + 1, int(column_bin[-1]) + 1))
+
+
+#: Clusters are merged and split in the last sweep.
+CASES = {
+    "irm": WarmUp(tiny_relation, MOVES_FROM + 1, use_figures=use_figures),
+    "network": WarmUp(tiny_network, MOVES_FROM + 1),
+}
