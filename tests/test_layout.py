@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "acvb_core"
 
 # A module imports from the lines above its own, and from its own room. Names that share a line do not import each
-# other. A new model is one more name on the line of models.
+# other. Each folder with a rows.py is a model.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("core.errors",),
     ("core.protocols", "core.parameters", "core.special"),
@@ -27,7 +27,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("core.rows",),
     ("data",),
     ("evaluate",),
-    ("models.irm", "models.lda", "models.lfm"),
+    tuple(f"models.{path.parent.name}" for path in sorted((ROOT / PACKAGE / "models").glob("*/rows.py"))),
     ("registry",),
     ("engine",),
     ("store",),
