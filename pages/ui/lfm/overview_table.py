@@ -8,8 +8,8 @@ import pandas as pd
 import streamlit as st
 
 from acvb_core.data.table import Table
-from acvb_core.models.lfm.figures.correlation_map import correlation_figure
-from acvb_core.models.lfm.figures.missing_map import missing_map_figure
+from acvb_core.models.lfm.figures.heat_maps import correlation_figure
+from acvb_core.models.lfm.figures.table_figures import missing_map_figure
 from acvb_core.models.lfm.figures.table_figures import distributions_figure, missing_share_figure
 from acvb_core.views.theme import STILL_CONFIG, Figure
 from pages.ui.lfm.picture_row import show_picture_row, value_range

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from acvb_core.models.lfm.figures.feature_weights import feature_heading
 from acvb_core.models.lfm.figures.feature_words import (
     Names,
     Units,
-    axis_title,
+    bare_axis,
     feature_word,
     figure_title,
     subtitle,
@@ -21,25 +20,24 @@ from acvb_core.models.lfm.figures.feature_words import (
 from acvb_core.models.lfm.figures.pictures import (
     DIVERGING,
     EMPTY,
-    colour_bar,
+    Tile,
     diverging_colours,
     largest,
-    layout_image,
     picture_aspect,
     scale_bar,
+    tiles_figure,
     tones,
 )
-from acvb_core.views.theme import LINE, TEXT, Figure, b64, base_layout, cluster_colour, escape, percent
+from acvb_core.views.theme import LINE, Figure, b64, base_layout, cluster_colour, colour_bar, escape, percent
 
 if TYPE_CHECKING:
     from acvb_core.data.tables.image import Image
 
-Floats = NDArray[np.float64]
 _UNITS = {"sd": "weight (sd)", "table": "weight"}
-#: Pixels up to which each has its name under the pointer.
+#: Most pixels with names under the pointer.
 _NAMED = 20_000
-#: Width of the page that heights are reckoned with, what a tile leaves free, and the room for its number.
-_PAGE, _GAP, _WORDS = 900, 0.12, 0.24
+#: Gap between two pictures, and the room for a picture's number.
+_GAP, _WORDS = 0.12, 0.24
 
 
 def feature_image_figure(
@@ -92,19 +90,12 @@ def feature_image_figure(
         names[np.asarray(image.pixels)] = [f"<b>{escape(name, 60)}</b><br>" for name in columns]
         trace["hovertext"] = names.reshape(picture.shape).tolist()
         trace["hovertemplate"] = "%{hovertext}" + trace["hovertemplate"]
-    bare: Figure = {
-        "showgrid": False,
-        "zeroline": False,
-        "showticklabels": False,
-        "ticks": "",
-        "constrain": "domain",
-    }
-    bare |= {"showline": True, "mirror": True, "linecolor": LINE}
+    bare = bare_axis(framed=True, showticklabels=False, constrain="domain")
     ratio = picture_aspect(image) * image.width / image.height
     layout = base_layout(
         height,
         margin={"l": 10, "r": 10, "t": 38, "b": 10},
-        plot_bgcolor="rgb" + str(EMPTY),
+        plot_bgcolor=f"rgb{EMPTY}",
         title=figure_title(feature_heading(feature, share)),
         xaxis=bare | {"range": [0.5, image.width + 0.5]},
         yaxis=bare | {"range": [image.height + 0.5, 0.5], "scaleanchor": "x", "scaleratio": ratio},
@@ -145,94 +136,39 @@ def feature_images_figure(
         Feature (from 1) that is framed.
     """
     given = np.asarray(weights, dtype=np.float64).reshape(-1, len(np.asarray(image.pixels)))
-    share = np.asarray(shares, dtype=np.float64).tolist()
-    end = limit or largest(given)
-    blank = (255, 255, 255)
-    tiles = [diverging_colours(image.picture(w, fill=np.nan), end) for w in given]
-    numbers = list(range(1, len(tiles) + 1))
-    words = [f"<b>{k}</b> · {percent(s)}" for k, s in zip(numbers, share, strict=True)]
-    hover = [
-        f"<b>feature {k}</b><br>{percent(s)} of the objects<br>weights {value_text(w.min())} to {value_text(w.max())}"
-        for k, s, w in zip(numbers, share, given, strict=True)
-    ]
+    end, aspect, n_tiles = limit or largest(given), picture_aspect(image), len(given) + (baseline is not None)
+    columns = across or (6 if n_tiles <= 12 else 8 if n_tiles <= 40 else 12)
+    tiles: list[Tile] = []
+
+    def add_tile(*shown: Any) -> None:
+        row, column = divmod(len(tiles), columns)
+        tiles.append(Tile(column * (1 + _GAP), row * (aspect + _WORDS), *shown))
+
     if baseline is not None:
-        first = image.picture(np.asarray(baseline, dtype=np.float64))
-        low, high = float(np.nanmin(first)), float(np.nanmax(first))
-        tiles.insert(0, tones(first, low, high, blank))
-        numbers.insert(0, 0)
-        words.insert(0, "baseline")
-        hover.insert(
-            0, f"<b>baseline</b>: an object without features<br>{value_text(low)} to {value_text(high)}"
-        )
-    aspect = picture_aspect(image)
-    columns = across or (6 if len(tiles) <= 12 else 8 if len(tiles) <= 40 else 12)
-    x = np.arange(len(tiles)) % columns * (1 + _GAP)
-    y = np.arange(len(tiles)) // columns * (aspect + _WORDS)
-    rows = max(1, -(-len(tiles) // columns))
-    layout = _grid_layout(columns * (1 + _GAP), rows * (aspect + _WORDS), feature_word(len(given)))
-    # Small pictures of many pixels need not be enlarged: the page holds all of them.
-    crisp = max(64, min(400, 6000 // max(len(tiles), 1)))
-    layout["images"] = [
-        layout_image(tile, a, b + _WORDS, 1, aspect, crisp)
-        for tile, a, b in zip(tiles, x.tolist(), y.tolist(), strict=True)
-    ]
-    layout["shapes"] = [
-        _frame(a, b + _WORDS, aspect, k, k == selected)
-        for k, a, b in zip(numbers, x.tolist(), y.tolist(), strict=True)
-    ]
-    size = _PAGE / (columns * (1 + _GAP))
-    data = [
-        _words(x, y + _WORDS - 0.015, words),
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "x": (x + 0.5).tolist(),
-            "y": (y + _WORDS + aspect / 2).tolist(),
-            "customdata": numbers,
-            "marker": {
-                "symbol": "square",
-                "size": 0.7 * size * min(aspect, 1.0),
-                "opacity": 0,
-                "color": LINE,
-            },
-            "selected": {"marker": {"opacity": 0}},
-            "unselected": {"marker": {"opacity": 0}},
-            "hovertext": hover,
-            "hovertemplate": "%{hovertext}<extra></extra>",
-            "uid": "features",
-        },
-    ]
-    if len(given):
-        data.append(scale_bar(_UNITS[units], -end, end))
-    return {"data": data, "layout": layout}
-
-
-def _grid_layout(width: float, height: float, what: str) -> Figure:
-    bare = {"visible": False, "constrain": "domain"}
-    return base_layout(
-        max(200, math.ceil(height / width * _PAGE) + 50),
-        margin={"l": 6, "r": 6, "t": 36, "b": 8},
-        showlegend=False,
-        hovermode="closest",
-        title=figure_title(
-            f"<b>{what[0].upper()}{what[1:]}</b>" + subtitle(" · number and share of the objects, one scale")
-        ),
-        xaxis=bare | {"range": [-0.02, width]},
-        yaxis=bare | {"range": [height, 0], "scaleanchor": "x", "scaleratio": 1, "title": axis_title("")},
+        picture = image.picture(np.asarray(baseline, dtype=np.float64))
+        low, high = float(np.nanmin(picture)), float(np.nanmax(picture))
+        hover = f"<b>baseline</b>: an object without features<br>{value_text(low)} to {value_text(high)}"
+        add_tile(tones(picture, low, high, (255, 255, 255)), "baseline", hover, LINE, 1)
+    for k, (share, w) in enumerate(zip(np.asarray(shares, dtype=np.float64).tolist(), given, strict=True), 1):
+        hover = f"<b>feature {k}</b><br>{percent(share)} of the objects<br>"
+        hover += f"weights {value_text(w.min())} to {value_text(w.max())}"
+        colours = diverging_colours(image.picture(w, fill=np.nan), end)
+        word = f"<b>{k}</b> · {percent(share)}"
+        add_tile(colours, word, hover, cluster_colour(k), 4 if k == selected else 1.5)
+    figure = tiles_figure(
+        tiles,
+        columns * (1 + _GAP),
+        max(1, -(-n_tiles // columns)) * (aspect + _WORDS),
+        f"<b>{feature_word(len(given))}</b>" + subtitle(" · number and share of the objects, one scale"),
+        aspect=aspect,
+        room=_WORDS,
+        # Small pictures of many pixels need not be enlarged: the page holds all of them.
+        crisp=max(64, min(400, 6000 // max(n_tiles, 1))),
     )
-
-
-def _frame(x: float, y: float, aspect: float, number: int, selected: bool) -> Figure:
-    colour = cluster_colour(number) if number else LINE
-    return {
-        "type": "rect", "x0": x, "x1": x + 1, "y0": y, "y1": y + aspect,
-        "line": {"color": colour, "width": 4 if selected else 1.5 if number else 1},
-    }  # fmt: skip
-
-
-def _words(x: NDArray[Any], y: NDArray[Any], words: list[str]) -> Figure:
-    return {
-        "type": "scatter", "mode": "text", "x": x.tolist(), "y": y.tolist(), "text": words,
-        "textposition": "top right", "textfont": {"size": 11, "color": TEXT}, "hoverinfo": "skip", "uid": "words",
-        "cliponaxis": False,
-    }  # fmt: skip
+    pictures = figure["data"][-1]
+    chosen = {"marker": {"opacity": 0}}
+    pictures |= {"uid": "features", "selected": chosen, "unselected": chosen}
+    pictures["customdata"] = list(range(1 - (baseline is not None), len(given) + 1))
+    if len(given):
+        figure["data"].append(scale_bar(_UNITS[units], -end, end))
+    return figure

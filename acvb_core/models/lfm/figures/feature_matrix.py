@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,23 +11,22 @@ from numpy.typing import ArrayLike, NDArray
 
 from acvb_core.models.lfm.figures.feature_words import (
     Names,
-    axis_names,
-    axis_title,
+    bare_axis,
+    bottom_legend,
     feature_word,
     figure_title,
+    name_ticks,
     nothing_figure,
-    subtitle,
 )
 from acvb_core.models.lfm.figures.known_strip import build_strip
-from acvb_core.models.lfm.figures.pictures import layout_image, tones
+from acvb_core.models.lfm.figures.pictures import hover_grid, layout_image, tones
 from acvb_core.views.labels import text_room
-from acvb_core.views.theme import LINE, Figure, base_layout, cluster_colour, escape, percent
+from acvb_core.views.theme import Figure, base_layout, cluster_colour, escape, percent
 
 Floats = NDArray[np.float64]
 Order = NDArray[np.int64]
 
-_TRANSPARENT = [[0, "rgba(0,0,0,0)"], [1, "rgba(0,0,0,0)"]]
-#: Rows of the picture, texts under the pointer, objects and features up to which they are named beside it.
+#: Rows of the picture, texts under the pointer, most objects with names and features with numbers beside it.
 _ROWS, _TEXTS, _NAMED, _NUMBERED = 1000, 8_000, 60, 40
 
 
@@ -39,7 +38,7 @@ def activation_order(activations: ArrayLike, labels: ArrayLike | None = None) ->
     activations : array, shape (N, K)
         Probability that each object has each feature, the largest features first.
     labels : array, shape (N,), optional
-        What is known of the objects: sorts those of the same features.
+        Known label of each object: sorts those of the same features.
 
     Returns
     -------
@@ -122,33 +121,31 @@ def feature_matrix_figure(
     left = 0.5 if strip is None else 0.5 - strip.room(k)
     named = high - low <= _NAMED
     names = [str(rows[i]) for i in places[low:high]] if named else []
-    data = [_hover(given, places, rows, low, high), *(strip.legend() if strip else [])]
+    ticks = name_ticks([low + i + 0.5 for i in range(len(names))], names) if named else {"nticks": 8}
+    margin = {
+        "l": text_room(names, 11) + 40 if named else 76,
+        "r": 14,
+        "t": 84,
+        "b": 56 if strip else 20,
+        "pad": 0,
+    }
     layout = base_layout(
         height if not named else max(height, 120 + 13 * (high - low)),
-        margin={"l": text_room(names, 11) + 40 if named else 76, "r": 14, "t": 84, "b": 56 if strip else 20, "pad": 0},
+        margin=margin,
         dragmode="select",
         showlegend=strip is not None,
-        legend={"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom", "font": {"size": 12},
-                "itemclick": False, "itemdoubleclick": False},
-        title=figure_title(f"<b>{high - low:,} objects, {feature_word(k)}</b>" + subtitle(" · dark: the object has it")),
-        xaxis={
-            "range": [left, k + 0.5], "side": "top", "showgrid": False, "zeroline": False, "ticks": "",
-            "tickangle": 0, "ticklabelstandoff": 12, "title": axis_title("feature"), "showline": True, "mirror": True,
-            "linecolor": LINE, **_numbers(k),
-        },
-        yaxis={
-            "range": [high, low], "showgrid": False, "zeroline": False, "ticks": "", "showline": True, "mirror": True,
-            "linecolor": LINE, "ticklabelstandoff": 4, "tickfont": {"size": 11},
-            "title": axis_title("" if named else "objects, sorted by their features"),
-            **({"tickvals": [low + i + 0.5 for i in range(len(names))],
-                "ticktext": axis_names(names)} if named else
-               {"nticks": 8, "tickformat": ",d"}),
-        },
+        legend=bottom_legend(itemclick=False, itemdoubleclick=False),
+        title=figure_title(f"<b>{high - low:,} objects, {feature_word(k)}</b>", " · dark: the object has it"),
+        xaxis=bare_axis("feature", framed=True, range=[left, k + 0.5], side="top")
+        | {"ticklabelstandoff": 12, **_numbers(k)},
+        yaxis=bare_axis("" if named else "objects, sorted by their features", framed=True, range=[high, low])
+        | {"tickformat": ",d", **ticks},
         images=[layout_image(tones(picture.mean, 0.0, 1.0), 0.5, low, k, high - low)],
-        shapes=[_feature_colour(j) for j in range(1, k + 1)] if k <= 256 else [],
-    )  # fmt: skip
+        shapes=[_feature_strip(j) for j in range(1, k + 1)] if k <= 256 else [],
+    )
     if strip is not None:
         layout["images"].append(layout_image(strip.colours(), left, low, 0.8 * (0.5 - left), high - low))
+    data = [_hover(given, places, rows, low, high), *(strip.legend() if strip else [])]
     return {"data": data, "layout": layout}
 
 
@@ -159,43 +156,35 @@ def _numbers(k: int) -> Figure:
     return {"tickvals": [1, *range(step, k + 1, step)], "tickfont": {"size": 11}}
 
 
-def _feature_colour(feature: int) -> Figure:
+def _feature_strip(feature: int) -> Figure:
     """Return the strip of colour above a feature."""
-    return {
-        "type": "rect", "xref": "x", "yref": "paper", "x0": feature - 0.5, "x1": feature + 0.5, "yanchor": 1,
-        "ysizemode": "pixel", "y0": 2, "y1": 10, "line": {"width": 0}, "fillcolor": cluster_colour(feature),
-    }  # fmt: skip
+    place = {"xref": "x", "x0": feature - 0.5, "x1": feature + 0.5, "yref": "paper", "yanchor": 1}
+    look = {
+        "ysizemode": "pixel",
+        "y0": 2,
+        "y1": 10,
+        "line": {"width": 0},
+        "fillcolor": cluster_colour(feature),
+    }
+    return {"type": "rect", **place, **look}
 
 
 def _hover(given: Floats, places: Order, rows: Names, low: int, high: int) -> Figure:
-    """Return the invisible trace that tells object, feature and probability, of several objects their mean."""
+    """Return the invisible trace that shows object, feature and probability, or the mean of several objects."""
     k = given.shape[1]
     bins = bin_objects(given, places, low, high, max(20, _TEXTS // k))
-    texts: list[Sequence[str]] = []
-    ends = zip(bins.borders[:-1].tolist(), bins.borders[1:].tolist(), strict=True)
-    for (first, end), mean, having in zip(
-        ends, bins.mean.tolist(), bins.having.astype(int).tolist(), strict=True
-    ):
+    texts = []
+    ends = pairwise(bins.borders.tolist())
+    for (first, end), mean, having in zip(ends, bins.mean.tolist(), bins.having.tolist(), strict=True):
         if end - first == 1:
             who = f"<b>{escape(rows[places[first]], 60)}</b>"
             texts.append([f"{who}<br>feature {j}: {percent(p)}" for j, p in enumerate(mean, 1)])
-        else:
-            who = f"objects {first + 1:,} to {end:,}"
-            texts.append(
-                [
-                    f"{who}<br>feature {j}: {m:,} of {end - first:,} have it<br>mean probability {percent(p)}"
-                    for j, (m, p) in enumerate(zip(having, mean, strict=True), 1)
-                ]
-            )
-    return {
-        "type": "heatmap",
-        "x": [j + 0.5 for j in range(k + 1)],
-        "y": bins.borders.tolist(),
-        "z": [[0] * k] * len(texts),
-        "text": texts,
-        "hovertemplate": "%{text}<extra></extra>",
-        "colorscale": _TRANSPARENT,
-        "showscale": False,
-        "zsmooth": False,
-        "uid": "hover",
-    }
+            continue
+        who = f"objects {first + 1:,} to {end:,}"
+        texts.append(
+            [
+                f"{who}<br>feature {j}: {m:,.0f} of {end - first:,} have it<br>mean probability {percent(p)}"
+                for j, (m, p) in enumerate(zip(having, mean, strict=True), 1)
+            ]
+        )
+    return hover_grid([j + 0.5 for j in range(k + 1)], bins.borders.tolist(), texts)

@@ -1,25 +1,28 @@
-"""What a feature means: its weights in the columns, as bars to both sides of 0."""
+"""The weights of one feature in the columns, as bars to both sides of 0."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from acvb_core.models.lfm.figures.feature_words import (
     Names,
     Units,
-    axis_names,
-    axis_title,
+    bare_axis,
     figure_title,
+    hover_texts,
+    name_ticks,
     nothing_figure,
     signed_text,
     subtitle,
+    value_axis,
 )
+from acvb_core.views.axes import axis_title
 from acvb_core.views.labels import text_room
 from acvb_core.views.theme import (
-    GRID,
     LINE,
     MUTED,
     TEXT,
@@ -81,24 +84,22 @@ def feature_weights_figure(
     height : int, optional
         Pixels; by default as many as the columns need.
     """
-    own = np.asarray(weights, dtype=np.float64)
-    told = feature_heading(feature, share)
+    own, heading = np.asarray(weights, dtype=np.float64), feature_heading(feature, share)
     if not len(own):
-        return nothing_figure("The table has no columns.", heading=told)
-    kept = np.argsort(-np.abs(own), kind="stable")[: max(n, 1)]
+        return nothing_figure("The table has no columns.", heading=heading)
+    chosen = np.argsort(-np.abs(own), kind="stable")[: max(n, 1)]
     if order == "table":
-        kept = np.sort(kept)
-    if len(kept) < len(own):
-        told += subtitle(f" · {len(kept)} largest of {len(own):,} columns")
-    shown = own[kept]
-    written = own[kept] if sd is None or units == "sd" else (own * np.asarray(sd))[kept]
-    names = [str(columns[j]) for j in kept]
-    colour = cluster_colour(feature)
+        chosen = np.sort(chosen)
+    if len(chosen) < len(own):
+        heading += subtitle(f" · {len(chosen)} largest of {len(own):,} columns")
+    shown, names = own[chosen], [str(columns[j]) for j in chosen]
+    written = shown if sd is None or units == "sd" else (own * np.asarray(sd))[chosen]
+    colour, places = cluster_colour(feature), list(range(len(chosen)))
     trace = {
         "type": "bar",
         "orientation": "h",
         "x": shown.tolist(),
-        "y": list(range(len(kept))),
+        "y": places,
         "customdata": names,
         "marker": {
             "color": [colour if value >= 0 else rgba(colour, 0.4) for value in shown],
@@ -108,35 +109,29 @@ def feature_weights_figure(
         "textposition": "outside",
         "textfont": {"size": 11, "color": MUTED},
         "cliponaxis": False,
-        "hovertext": [
-            weight_hover(columns[j], feature, own[j], None if sd is None else np.asarray(sd)[j]) for j in kept
-        ],
-        "hovertemplate": "%{hovertext}<extra></extra>",
         "uid": "weights",
+        **hover_texts(_weight_texts(own, columns, feature, sd, chosen)),
     }
     low, high = min(float(shown.min()), 0.0), max(float(shown.max()), 0.0)
     # Room for the numbers, which stand beyond the ends of the bars.
     pad = 0.14 * (high - low) or 1.0
+    ends = [low - pad if low < 0 else 0, high + pad if high > 0 else 0] if shown.any() else [-1, 1]
+    if sd is None:
+        axis = "weight (the table's own units)"
+    elif units == "sd":
+        axis = "weight (standard deviations)"
+    else:
+        axis = "bars: standard deviations · numbers: the column's own units"
+    rows = bare_axis(**name_ticks(places, names), range=[len(places) - 0.4, -0.6], automargin=True)
     layout = base_layout(
-        height or max(150, _TOP + _BOTTOM + _ROW * len(kept)),
+        height or max(150, _TOP + _BOTTOM + _ROW * len(places)),
         margin={"l": text_room(names, _FONT) + 12, "r": 14, "t": _TOP, "b": _BOTTOM},
         showlegend=False,
         bargap=0.22,
-        title=figure_title(told),
-        xaxis={
-            "range": [low - pad if low < 0 else 0, high + pad if high > 0 else 0],
-            "gridcolor": GRID, "zeroline": True, "zerolinecolor": LINE, "nticks": 6, "tickangle": 0,
-            "tickfont": {"size": 11}, "title": axis_title(_axis(sd is not None, units)),
-        },
-        yaxis={
-            "tickmode": "array", "tickvals": list(range(len(kept))), "range": [len(kept) - 0.4, -0.6],
-            "ticktext": axis_names(names), "ticks": "", "showgrid": False,
-            "zeroline": False, "tickfont": {"size": _FONT, "color": TEXT}, "automargin": True,
-            "ticklabelstandoff": 4,
-        },
-    )  # fmt: skip
-    if not shown.any():
-        layout["xaxis"]["range"] = [-1, 1]
+        title=figure_title(heading),
+        xaxis=value_axis(axis, range=ends, zeroline=True, zerolinecolor=LINE, nticks=6),
+        yaxis=rows | {"tickfont": {"size": _FONT, "color": TEXT}},
+    )
     return {"data": [trace], "layout": layout}
 
 
@@ -155,21 +150,15 @@ def feature_profile_figure(
     Parameters as in `feature_weights_figure`, but the values drawn are in the units asked for; meant for
     hundreds of columns in an order that means something (frequencies, time).
     """
-    own = np.asarray(weights, dtype=np.float64)
+    own, heading = np.asarray(weights, dtype=np.float64), feature_heading(feature, share)
     if not len(own):
-        return nothing_figure("The table has no columns.", heading=feature_heading(feature, share))
-    shown = own if sd is None or units == "sd" else own * np.asarray(sd)
-    kept = decimate(shown, _LINE_POINTS)
+        return nothing_figure("The table has no columns.", heading=heading)
+    standard = sd is not None and units == "sd"
+    shown = own if sd is None or standard else own * np.asarray(sd)
+    points = decimate(shown, _LINE_POINTS)
     colour = cluster_colour(feature)
-    trace: Figure = {
-        "x": (kept + 1).tolist(),
-        "y": b64(shown[kept]),
-        "hovertext": [
-            weight_hover(columns[j], feature, own[j], None if sd is None else np.asarray(sd)[j]) for j in kept
-        ],
-        "hovertemplate": "%{hovertext}<extra></extra>",
-        "uid": "profile",
-    }
+    trace: Figure = {"x": (points + 1).tolist(), "y": b64(shown[points]), "uid": "profile"}
+    trace |= hover_texts(_weight_texts(own, columns, feature, sd, points))
     if len(own) <= _BARS:
         trace |= {"type": "bar", "marker": {"color": colour, "line": {"width": 0}}}
     else:
@@ -180,16 +169,19 @@ def feature_profile_figure(
         margin={"l": 60, "r": 14, "t": _TOP, "b": _BOTTOM},
         showlegend=False,
         bargap=0.1,
-        title=figure_title(feature_heading(feature, share)),
+        title=figure_title(heading),
         xaxis={
-            "range": [0.4, len(own) + 0.6], "showgrid": False, "zeroline": False, "linecolor": LINE, "tickangle": 0,
-            "title": axis_title("column, as in the table"), **_column_ticks([str(name) for name in columns]),
-        },
-        yaxis={
-            "gridcolor": GRID, "zeroline": True, "zerolinecolor": LINE, "nticks": 6, "tickfont": {"size": 11},
-            "title": axis_title("weight (sd)" if sd is not None and units == "sd" else "weight (own units)"),
-        },
-    )  # fmt: skip
+            "range": [0.4, len(own) + 0.6],
+            "showgrid": False,
+            "zeroline": False,
+            "linecolor": LINE,
+            "tickangle": 0,
+        }
+        | {"title": axis_title("column, as in the table"), **_column_ticks([str(name) for name in columns])},
+        yaxis=value_axis(
+            "weight (sd)" if standard else "weight (own units)", zeroline=True, zerolinecolor=LINE, nticks=6
+        ),
+    )
     return {"data": [trace], "layout": layout}
 
 
@@ -199,31 +191,24 @@ def _column_ticks(names: list[str]) -> Figure:
     if longest > _SHORT:
         return {"nticks": min(20, len(names) + 1), "tickformat": ",d"}
     step = -(-len(names) * (7 * longest + 14) // _PROFILE_WIDTH)
-    return {
-        "tickmode": "array",
-        "tickvals": list(range(1, len(names) + 1, step)),
-        "ticktext": axis_names(names[::step]),
-    }
+    return name_ticks(range(1, len(names) + 1, step), names[::step])
 
 
-def _axis(standardised: bool, units: Units) -> str:
-    if not standardised:
-        return "weight (the table's own units)"
-    if units == "sd":
-        return "weight (standard deviations)"
-    return "bars: standard deviations · numbers: the column's own units"
-
-
-def weight_hover(column: object, feature: int, weight: float, sd: float | None) -> str:
-    """Return the text of one weight: in standard deviations and in the column's units."""
-    first = f"<b>{escape(column, 60)}</b><br>feature {feature}: {signed_text(weight)}"
-    return (
-        first if sd is None else f"{first} standard deviations<br>{signed_text(weight * sd)} in its own units"
-    )
+def _weight_texts(
+    weights: NDArray[np.float64], columns: Names, feature: int, sd: ArrayLike | None, chosen: Iterable[int]
+) -> list[str]:
+    """Return the text of each weight: in standard deviations and in the column's units."""
+    texts = []
+    for j in chosen:
+        text = f"<b>{escape(columns[j], 60)}</b><br>feature {feature}: {signed_text(weights[j])}"
+        if sd is not None:
+            own = signed_text(weights[j] * np.asarray(sd)[j])
+            text += f" standard deviations<br>{own} in its own units"
+        texts.append(text)
+    return texts
 
 
 def feature_heading(feature: int, share: float | None) -> str:
     """Return "Feature 3 · 42 % of the objects", as HTML."""
-    return f"<b>Feature {feature}</b>" + (
-        "" if share is None else subtitle(f" · {percent(share)} of the objects")
-    )
+    note = "" if share is None else subtitle(f" · {percent(share)} of the objects")
+    return f"<b>Feature {feature}</b>{note}"

@@ -1,4 +1,4 @@
-"""How features, shares and values of a table are written in figures, and in which order columns stand."""
+"""Texts, titles and axes of the figures of features and tables, and the order of similar columns."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from acvb_core.models.lfm.reconstruction import ObjectSteps
+from acvb_core.views.axes import axis_title
 from acvb_core.views.labels import MOST_CHARACTERS
-from acvb_core.views.theme import MUTED, Figure, base_layout, escape, percent
+from acvb_core.views.theme import GRID, LINE, MUTED, Figure, base_layout, escape, percent
 
 #: Names of columns or objects as they come: a list, or the array of a table.
 Names = Sequence[object] | NDArray[Any]
 #: In the columns' own units, or in standard deviations of each column.
 Units = Literal["sd", "table"]
-#: Columns up to which they are clustered; the distances of more would take long.
+#: Most columns that are clustered; the distances of more would take long.
 MOST_CLUSTERED = 1000
 
 
@@ -42,13 +43,9 @@ def signed_text(value: float) -> str:
 
 
 def axis_names(names: Sequence[str], limit: int = MOST_CHARACTERS) -> list[str]:
-    """Return names for an axis, escaped; long ones lose their end, or their middle where only the end differs.
+    """Return names for an axis, escaped; those of more than `limit` characters lose their end, or their middle.
 
-    Parameters
-    ----------
-    names : sequence of str
-    limit : int
-        Most characters.
+    A name loses its middle if another one begins alike.
     """
     plain = [" ".join(name.split()) for name in names]
     starts = Counter(name[: limit - 1] for name in plain if len(name) > limit)
@@ -62,17 +59,10 @@ def axis_names(names: Sequence[str], limit: int = MOST_CHARACTERS) -> list[str]:
 
 
 def similar_order(vectors: ArrayLike) -> NDArray[np.int64]:
-    """Return the order of vectors in which similar ones stand side by side.
+    """Return the order of vectors (n, m) in which similar ones stand side by side, shape (n,).
 
-    Parameters
-    ----------
-    vectors : array, shape (n, m)
-        Up to `MOST_CLUSTERED` are clustered by the correlation about 0 (signs do not matter, for a column that
-        falls with others belongs to them); more are sorted by the entry that is largest.
-
-    Returns
-    -------
-    int64 array, shape (n,)
+    Up to `MOST_CLUSTERED` are clustered by the correlation about 0 (signs do not matter, for a column that
+    falls with others belongs to them); more are sorted by their largest entry.
     """
     rows = np.nan_to_num(np.asarray(vectors, dtype=np.float64))
     n = len(rows)
@@ -89,18 +79,17 @@ def similar_order(vectors: ArrayLike) -> NDArray[np.int64]:
     unit = rows / np.where(length > 0, length, 1.0)[:, None]
     distance = np.clip(1.0 - np.abs(unit @ unit.T), 0.0, 1.0)
     np.fill_diagonal(distance, 0.0)
-    apart = squareform((distance + distance.T) / 2, checks=False)
-    tree = linkage(apart, "average")
+    distances = squareform((distance + distance.T) / 2, checks=False)
+    tree = linkage(distances, "average")
     # The best order of the leaves takes cubic time.
-    return leaves_list(optimal_leaf_ordering(tree, apart) if n <= 150 else tree).astype(np.int64)
+    return leaves_list(optimal_leaf_ordering(tree, distances) if n <= 150 else tree).astype(np.int64)
 
 
-def figure_title(text: str) -> Figure:
-    """Return a title at the upper left, escaped by the caller."""
-    return {
-        "text": text, "x": 0, "xref": "container", "y": 1, "yref": "container", "yanchor": "top", "xanchor": "left",
-        "pad": {"t": 8}, "font": {"size": 13},
-    }  # fmt: skip
+def figure_title(heading: str, note: str = "") -> Figure:
+    """Return a title at the upper left, both parts escaped by the caller; the note is lighter than the heading."""
+    text = heading + (subtitle(note) if note else "")
+    place = {"x": 0, "xref": "container", "xanchor": "left", "y": 1, "yref": "container", "yanchor": "top"}
+    return {"text": text, **place, "pad": {"t": 8}, "font": {"size": 13}}
 
 
 def subtitle(text: str) -> str:
@@ -108,29 +97,51 @@ def subtitle(text: str) -> str:
     return f'<span style="font-size:12px;font-weight:normal;color:{MUTED}">{text}</span>'
 
 
-def axis_title(text: str) -> Figure:
-    """Return the title of an axis."""
-    return {"text": text, "font": {"size": 12, "color": MUTED}, "standoff": 5}
+def bare_axis(title: str = "", *, framed: bool = False, **more: Any) -> Figure:
+    """Return an axis without grid and ticks, its names close to it; `framed` draws a line on both sides."""
+    axis: Figure = {"showgrid": False, "zeroline": False, "ticks": "", "tickfont": {"size": 11}}
+    axis |= {"ticklabelstandoff": 4, "tickangle": 0, "title": axis_title(title)}
+    if framed:
+        axis |= {"showline": True, "mirror": True, "linecolor": LINE}
+    return axis | more
+
+
+def value_axis(title: str, **more: Any) -> Figure:
+    """Return an axis of numbers, with a grid."""
+    axis = {"gridcolor": GRID, "zeroline": False, "tickangle": 0, "tickfont": {"size": 11}}
+    return axis | {"title": axis_title(title)} | more
+
+
+def name_ticks(places: Sequence[float], names: Sequence[str]) -> Figure:
+    """Return the ticks of an axis that has a name at each place."""
+    return {"tickmode": "array", "tickvals": list(places), "ticktext": axis_names(names)}
+
+
+def bottom_legend(size: int = 12, **more: Any) -> Figure:
+    """Return a legend in a row below the figure."""
+    place = {"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"}
+    return place | {"font": {"size": size}} | more
+
+
+def hover_texts(texts: Sequence[str]) -> Figure:
+    """Return the part of a trace that shows a text of its own for each mark."""
+    return {"hovertext": list(texts), "hovertemplate": "%{hovertext}<extra></extra>"}
 
 
 def nothing_figure(text: str, *, height: int = 160, heading: str = "") -> Figure:
-    """Return a figure that says why there is nothing to see; it has an empty trace, as one without any is refused."""
-    return {
-        "data": [{"type": "scatter", "x": [], "y": [], "showlegend": False, "hoverinfo": "skip", "uid": "nothing"}],
-        "layout": base_layout(
-            height,
-            margin={"l": 12, "r": 12, "t": 36 if heading else 12, "b": 12},
-            title=figure_title(heading),
-            xaxis={"visible": False, "range": [0, 1]},
-            yaxis={"visible": False, "range": [0, 1]},
-            annotations=[
-                {
-                    "text": text, "showarrow": False, "x": 0.5, "y": 0.5, "xref": "paper", "yref": "paper",
-                    "font": {"size": 13, "color": MUTED},
-                }
-            ],
-        ),
-    }  # fmt: skip
+    """Return a figure that says why it is empty; its one trace is empty, for Plotly refuses a figure without any."""
+    trace = {"type": "scatter", "x": [], "y": [], "showlegend": False, "hoverinfo": "skip", "uid": "nothing"}
+    note = {"text": text, "showarrow": False, "font": {"size": 13, "color": MUTED}}
+    hidden = {"visible": False, "range": [0, 1]}
+    layout = base_layout(
+        height,
+        margin={"l": 12, "r": 12, "t": 36 if heading else 12, "b": 12},
+        title=figure_title(heading),
+        xaxis=hidden,
+        yaxis=hidden,
+        annotations=[note | {"x": 0.5, "y": 0.5, "xref": "paper", "yref": "paper"}],
+    )
+    return {"data": [trace], "layout": layout}
 
 
 def object_heading(steps: ObjectSteps, name: str) -> str:

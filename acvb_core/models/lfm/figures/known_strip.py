@@ -1,4 +1,4 @@
-"""A strip of colours that tells what is known of objects, beside a matrix of them."""
+"""A strip of colours for the known labels of objects, beside a matrix of them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,18 @@ from acvb_core.models.lfm.figures.pictures import EMPTY, Colours
 from acvb_core.views.theme import OTHERS_COLOUR, Figure, escape
 
 #: Soft colours, none of which is a feature's; the rarer labels share a grey.
-LABEL_COLOURS = (
-    "#8DD3C7", "#FB8072", "#BEBADA", "#FDB462", "#80B1D3", "#B3DE69", "#FCCDE5", "#BC80BD", "#FFED6F", "#A6761D",
-)  # fmt: skip
+LABEL_COLOURS = [
+    "#8DD3C7",
+    "#FB8072",
+    "#BEBADA",
+    "#FDB462",
+    "#80B1D3",
+    "#B3DE69",
+    "#FCCDE5",
+    "#BC80BD",
+    "#FFED6F",
+    "#A6761D",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,8 +36,7 @@ class LabelStrip:
     counts : list of int
         Objects of each.
     top : int64 array, shape (n_bins,)
-        Index of the label that most of the bin's known objects have; len(names) for all others, -1 where none is
-        known.
+        Index of the most frequent known label of the bin; len(names) for all others, -1 if no label is known.
     others : int
         Labels without a colour of their own.
     """
@@ -58,13 +66,12 @@ class LabelStrip:
             entries.append((f"{self.others:,} other labels", OTHERS_COLOUR))
         if (self.top < 0).any():
             entries.append(("not known", f"rgb{EMPTY}"))
+        square = {"type": "scatter", "mode": "markers", "x": [None], "y": [None], "hoverinfo": "skip"}
         return [
-            {
-                "type": "scatter", "mode": "markers", "x": [None], "y": [None], "name": name, "hoverinfo": "skip",
-                "marker": {"symbol": "square", "size": 11, "color": colour}, "uid": f"label-{i}",
-            }
+            square
+            | {"name": name, "uid": f"label-{i}", "marker": {"symbol": "square", "size": 11, "color": colour}}
             for i, (name, colour) in enumerate(entries)
-        ]  # fmt: skip
+        ]
 
 
 def build_strip(labels: NDArray[np.object_], borders: NDArray[np.int64]) -> LabelStrip:
@@ -73,7 +80,7 @@ def build_strip(labels: NDArray[np.object_], borders: NDArray[np.int64]) -> Labe
     Parameters
     ----------
     labels : array, shape (n,)
-        Of all objects, None or empty where it is not known.
+        Of all objects, None or empty if it is not known.
     borders : int64 array, shape (n_bins + 1,)
         Where each bin begins, and where the last ends: a part of them, or all.
     """

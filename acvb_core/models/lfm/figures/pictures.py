@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import base64
 import io
-from typing import TYPE_CHECKING, Any
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from PIL import Image as Pillow
 
-from acvb_core.views.theme import INK, LINE, MUTED, Figure
+from acvb_core.models.lfm.figures.feature_words import figure_title, hover_texts
+from acvb_core.views.theme import INK, LINE, TEXT, Figure, base_layout, colour_bar
 
 if TYPE_CHECKING:
     from acvb_core.data.tables.image import Image
@@ -18,7 +22,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Colours = NDArray[np.uint8]
 
-#: Below 0, at 0, above 0. Red and blue are told apart by colour-blind readers, and are the colours of no feature.
+#: Below 0, at 0, above 0. Colour-blind readers distinguish red and blue, and no feature has these colours.
 BELOW, ZERO, ABOVE = (33, 102, 172), (255, 255, 255), (178, 24, 43)
 #: Pixels that no column stands for.
 EMPTY = (233, 237, 241)
@@ -27,40 +31,32 @@ MISSING = (246, 201, 140)
 DIVERGING = [[0, f"rgb{BELOW}"], [0.5, f"rgb{ZERO}"], [1, f"rgb{ABOVE}"]]
 #: Browsers blur a picture that they enlarge, so small ones are enlarged here.
 _CRISP = 1000
+TRANSPARENT = [[0, "rgba(0,0,0,0)"], [1, "rgba(0,0,0,0)"]]
+#: Width of the page that the height of a figure of tiles is computed for.
+PAGE = 900
 
 
 def largest(values: ArrayLike) -> float:
     """Return the largest absolute value that is known, 1 where there is none or all are 0: the end of a scale."""
-    found = np.abs(np.asarray(values, dtype=np.float64))
-    found = found[np.isfinite(found)]
-    return (float(found.max()) if found.size else 0.0) or 1.0
+    sizes = np.abs(np.asarray(values, dtype=np.float64))
+    return float(np.max(sizes, where=np.isfinite(sizes), initial=0.0)) or 1.0
 
 
 def robust_end(values: ArrayLike) -> float:
-    """Return the end of a scale that a few extreme values do not set: the 99 % quantile where the largest is thrice it.
+    """Return the end of a scale: the 99 % quantile if the largest value is more than thrice it, else the largest.
 
     A column that hardly varies has weights of many standard deviations, beside which no other would be seen.
     """
-    found = np.abs(np.asarray(values, dtype=np.float64))
-    found = found[np.isfinite(found) & (found > 0)]
-    quantile = float(np.quantile(found, 0.99)) if found.size else 0.0
+    sizes = np.abs(np.asarray(values, dtype=np.float64))
+    sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
+    quantile = float(np.quantile(sizes, 0.99)) if sizes.size else 0.0
     return quantile if 0 < 3 * quantile < largest(values) else largest(values)
 
 
 def diverging_colours(values: ArrayLike, limit: float, nothing: tuple[int, int, int] = EMPTY) -> Colours:
-    """Return colours of values between -limit and limit: blue, white at 0, red.
+    """Return colours of values, blue at -limit and beyond, white at 0, red at limit and beyond, shape (..., 3).
 
-    Parameters
-    ----------
-    values : array
-    limit : float
-        What is beyond has the colour of the limit.
-    nothing : (int, int, int)
-        Colour of NaN.
-
-    Returns
-    -------
-    uint8 array, shape (..., 3)
+    `nothing` is the colour of NaN.
     """
     share = np.clip(np.asarray(values, dtype=np.float64) / limit, -1.0, 1.0)[..., None]
     end = np.where(share < 0, np.array(BELOW, dtype=np.float64), np.array(ABOVE, dtype=np.float64))
@@ -81,13 +77,7 @@ def _fill_unknown(colours: Floats, nothing: tuple[int, int, int]) -> Colours:
 
 
 def image_uri(colours: Colours, least: int = _CRISP) -> str:
-    """Return colours as a PNG inside a data URI, enlarged to at least `least` pixels a side.
-
-    Parameters
-    ----------
-    colours : uint8 array, shape (height, width, 3)
-    least : int
-    """
+    """Return colours (height, width, 3) as a PNG inside a data URI, enlarged to at least `least` pixels a side."""
     rows, columns = (max(1, -(-least // side)) for side in colours.shape[:2])
     picture = Pillow.fromarray(np.ascontiguousarray(colours))
     if max(rows, columns) > 1:
@@ -102,41 +92,131 @@ def layout_image(
     colours: Colours, x: float, y: float, width: float, height: float, least: int = _CRISP
 ) -> Figure:
     """Return a picture for `layout.images` whose upper left corner is at (x, y); the y axis points downwards."""
-    return {
-        "source": image_uri(colours, least), "xref": "x", "yref": "y", "x": x, "y": y, "sizex": width,
-        "sizey": height, "xanchor": "left", "yanchor": "top", "sizing": "stretch", "layer": "below",
-    }  # fmt: skip
+    picture = {"source": image_uri(colours, least), "xref": "x", "yref": "y", "x": x, "y": y}
+    picture |= {"sizex": width, "sizey": height, "xanchor": "left", "yanchor": "top"}
+    return picture | {"sizing": "stretch", "layer": "below"}
 
 
-def scale_bar(title: str, low: float, high: float, colours: list[list[Any]] | None = None) -> Figure:
-    """Return an invisible trace that shows the scale of pictures beside them; `colours` default to the two sides."""
+def hover_grid(x: Sequence[float], y: Sequence[float], texts: Sequence[Sequence[str]]) -> Figure:
+    """Return an invisible heat map between borders x and y that shows a text under the pointer in each cell."""
     return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [None],
-        "y": [None],
-        "hoverinfo": "skip",
-        "showlegend": False,
-        "uid": "scale",
-        "marker": {
-            "color": [0],
-            "cmin": low,
-            "cmax": high,
-            "colorscale": colours or DIVERGING,
-            "showscale": True,
-            "colorbar": colour_bar(title),
-        },
+        "type": "heatmap",
+        "x": list(x),
+        "y": list(y),
+        "z": [[0] * len(row) for row in texts],
+        "text": texts,
+        "hovertemplate": "%{text}<extra></extra>",
+        "colorscale": TRANSPARENT,
+        "showscale": False,
+        "zsmooth": False,
+        "uid": "hover",
     }
 
 
-def colour_bar(title: str) -> Figure:
-    """Return the look of a colour bar."""
-    return {
-        "title": {"text": title, "side": "right", "font": {"size": 12, "color": MUTED}}, "thickness": 12,
-        "tickfont": {"size": 11}, "outlinewidth": 1, "outlinecolor": LINE, "nticks": 6,
-    }  # fmt: skip
+def scale_bar(title: str, low: float, high: float) -> Figure:
+    """Return an invisible trace that shows the two-sided scale of pictures beside them."""
+    marker = {"color": [0], "cmin": low, "cmax": high, "colorscale": DIVERGING, "showscale": True}
+    trace = {"type": "scatter", "mode": "markers", "x": [None], "y": [None], "hoverinfo": "skip"}
+    return trace | {"showlegend": False, "uid": "scale", "marker": marker | {"colorbar": colour_bar(title)}}
 
 
 def picture_aspect(image: Image) -> float:
     """Return height / width of a pixel picture as it is drawn: true, unless it would be too long to see."""
     return min(max(image.height / image.width, 0.25), 4.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Tile:
+    """One picture of several.
+
+    Attributes
+    ----------
+    x, y : float
+        Upper left corner of the word above the picture, which is one unit wide.
+    colours : uint8 array, shape (height, width, 3)
+    word, hover : str
+    frame : str
+        Colour of the line around the picture.
+    frame_width : float
+    """
+
+    x: float
+    y: float
+    colours: Colours
+    word: str
+    hover: str
+    frame: str = LINE
+    frame_width: float = 1.5
+
+
+def tiles_figure(
+    tiles: Sequence[Tile],
+    width: float,
+    height: float,
+    heading: str,
+    *,
+    aspect: float,
+    room: float,
+    crisp: int,
+) -> Figure:
+    """Return pictures with their words above them, and their texts under the pointer.
+
+    Parameters
+    ----------
+    tiles : sequence of Tile
+    width, height : float
+        Of all, in widths of a picture.
+    heading : str
+        HTML.
+    aspect : float
+        Height / width of a picture.
+    room : float
+        Height of the words.
+    crisp : int
+        Pixels of a picture's side, at least.
+    """
+    x, top = [tile.x for tile in tiles], [tile.y + room for tile in tiles]
+    hidden = {"visible": False, "constrain": "domain"}
+    layout = base_layout(
+        max(200, math.ceil(height / width * PAGE) + 50),
+        margin={"l": 6, "r": 6, "t": 36, "b": 8},
+        showlegend=False,
+        hovermode="closest",
+        title=figure_title(heading),
+        xaxis=hidden | {"range": [-0.02, width]},
+        yaxis=hidden | {"range": [height, 0], "scaleanchor": "x", "scaleratio": 1},
+        images=[
+            layout_image(t.colours, a, b, 1, aspect, crisp) for t, a, b in zip(tiles, x, top, strict=True)
+        ],
+        shapes=[
+            {"type": "rect", "x0": a, "x1": a + 1, "y0": b, "y1": b + aspect}
+            | {"line": {"color": t.frame, "width": t.frame_width}}
+            for t, a, b in zip(tiles, x, top, strict=True)
+        ],
+    )
+    invisible = {
+        "symbol": "square",
+        "size": 0.7 * PAGE / width * min(aspect, 1.0),
+        "opacity": 0,
+        "color": LINE,
+    }
+    places = {"x": [a + 0.5 for a in x], "y": [b + aspect / 2 for b in top]}
+    hover = {"type": "scatter", "mode": "markers", "uid": "pictures", "marker": invisible, **places}
+    words = text_trace(x, [b - 0.015 for b in top], [t.word for t in tiles], "words")
+    return {"data": [words, hover | hover_texts([t.hover for t in tiles])], "layout": layout}
+
+
+def text_trace(
+    x: Sequence[float],
+    y: Sequence[float],
+    words: Sequence[str],
+    uid: str,
+    *,
+    position: str = "top right",
+    size: int = 11,
+    colour: str = TEXT,
+) -> Figure:
+    """Return a trace of words."""
+    trace = {"type": "scatter", "mode": "text", "x": list(x), "y": list(y), "text": list(words), "uid": uid}
+    trace |= {"textposition": position, "textfont": {"size": size, "color": colour}}
+    return trace | {"hoverinfo": "skip", "cliponaxis": False}

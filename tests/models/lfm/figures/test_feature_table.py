@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acvb_core.data.table import Table
-from acvb_core.models.lfm.figures.correlation_map import MOST_CORRELATED, correlation_figure, correlations
-from acvb_core.models.lfm.figures.missing_map import missing_map_figure, missing_shares
+from acvb_core.models.lfm.figures.heat_maps import MOST_CORRELATED, correlation_figure, correlations
+from acvb_core.models.lfm.figures.table_figures import missing_map_figure, missing_shares
 from acvb_core.models.lfm.figures.pictures import MISSING
 from acvb_core.models.lfm.figures.table_figures import (
     distributions_figure,

@@ -1,0 +1,184 @@
+"""Heat maps of columns: their correlations, and the weights of all features in them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from acvb_core.models.lfm.figures.feature_words import (
+    Names,
+    bare_axis,
+    feature_word,
+    figure_title,
+    name_ticks,
+    nothing_figure,
+    similar_order,
+)
+from acvb_core.models.lfm.figures.pictures import DIVERGING, largest, robust_end
+from acvb_core.views.labels import text_room
+from acvb_core.views.theme import GRID, Figure, b64, base_layout, colour_bar, escape, percent
+
+Floats = NDArray[np.float64]
+#: Most columns whose correlations are shown, and of which each cell has its number written in.
+MOST_CORRELATED, _ANNOTATED_COLUMNS = 200, 10
+#: Most columns and features with names, columns that are drawn, and a side of a map of weights with numbers in it.
+_NAMED, _DRAWN, _ANNOTATED = 60, 1500, 14
+_TOP = 36  # pixels
+
+
+def correlations(values: ArrayLike) -> Floats:
+    """Return the correlation of each pair of columns over the rows in which both are known.
+
+    `values` (N, D) has NaN for missing cells. The result (D, D) has NaN for pairs that share fewer than three rows, or
+    of which one does not vary in them.
+    """
+    given = np.asarray(values, dtype=np.float64)
+    known = np.isfinite(given)
+    seen = known.astype(np.float64)
+    n = np.maximum(known.sum(axis=0), 1)
+    x = np.where(known, given, 0.0)
+    x = np.where(known, x - x.sum(axis=0) / n, 0.0)
+    spread = np.sqrt((x**2).sum(axis=0) / n)
+    x /= np.where(spread > 0, spread, 1.0)
+    both = seen.T @ seen
+    first = x.T @ seen  # of column i, where column j is known
+    second = (x**2).T @ seen
+    pairs = np.maximum(both, 1.0)
+    covariance = x.T @ x - first * first.T / pairs
+    variance = np.maximum(second - first**2 / pairs, 0.0)
+    product = np.sqrt(variance * variance.T)
+    enough = (both >= 3) & (product > 1e-12 * pairs)
+    return np.where(enough, np.clip(covariance / np.where(enough, product, 1.0), -1.0, 1.0), np.nan)
+
+
+def correlation_figure(values: ArrayLike, columns: Names, *, height: int | None = None) -> Figure:
+    """Return the correlations of the columns as a heat map, similar columns side by side.
+
+    Parameters
+    ----------
+    values : array, shape (N, D)
+        NaN where missing.
+    columns : sequence, length D
+    height : int, optional
+    """
+    n = np.asarray(values).shape[1]
+    heading = "<b>Correlations of the columns</b>"
+    if n < 2:
+        return nothing_figure("There is one column only.", heading=heading)
+    if n > MOST_CORRELATED:
+        return nothing_figure(f"Shown for up to {MOST_CORRELATED} columns; there are {n:,}.", heading=heading)
+    correlation = correlations(values)
+    order = similar_order(correlation)
+    names = [str(columns[j]) for j in order]
+    hover = [escape(name, 60) for name in names]
+    trace = {
+        "type": "heatmap",
+        "x": list(range(n)),
+        "y": list(range(n)),
+        "z": b64(correlation[np.ix_(order, order)]),
+        "zmin": -1,
+        "zmax": 1,
+        "colorscale": DIVERGING,
+        "colorbar": colour_bar("correlation"),
+        "hovertext": [[f"<b>{a}</b><br><b>{b}</b>" for b in hover] for a in hover],
+        "hovertemplate": "%{hovertext}<br>correlation %{z:.3f}<extra></extra>",
+        "uid": "correlations",
+    }
+    if n <= _ANNOTATED_COLUMNS:
+        trace |= {"texttemplate": "%{z:.2f}", "textfont": {"size": 10}, "xgap": 1, "ygap": 1}
+    named = n <= _NAMED
+    room = text_room(names, 11) + 18 if named else 16
+    axis = bare_axis(**(name_ticks(range(n), names) if named else {"tickvals": []}), constrain="domain")
+    # A cell with its number in it is as wide as it is high.
+    cell = 36 if n <= _ANNOTATED_COLUMNS else 22 if named else 6
+    layout = base_layout(
+        height or min(900, max(320, _TOP + room + cell * n)),
+        margin={"l": room, "r": 16, "t": _TOP, "b": room},
+        plot_bgcolor=GRID,
+        title=figure_title(heading, " · similar columns side by side, over the rows in which both are known"),
+        xaxis=axis | {"tickangle": -90},
+        yaxis=axis | {"autorange": "reversed", "scaleanchor": "x"},
+    )
+    return {"data": [trace], "layout": layout}
+
+
+def weight_map_figure(
+    weights: ArrayLike,
+    columns: Names,
+    *,
+    shares: ArrayLike | None = None,
+    clustered: bool = True,
+    standardised: bool = True,
+    height: int | None = None,
+) -> Figure:
+    """Return the weights of all features as a heat map: features down, columns across, one scale around 0.
+
+    Parameters
+    ----------
+    weights : array, shape (K, D)
+        On the standardised scale, which makes columns comparable. A few far beyond the others share the last colour.
+    columns : sequence, length D
+    shares : array, shape (K,), optional
+        Of the objects that have each feature.
+    clustered : bool
+        Put columns that the same features move side by side; else the table's order.
+    standardised : bool
+        False: the table is not, and weights are in its own units.
+    height : int, optional
+    """
+    given = np.asarray(weights, dtype=np.float64)
+    n_features, n_columns = given.shape
+    if not n_features or not n_columns:
+        return nothing_figure("There are no features: the baseline alone describes the table.")
+    order = similar_order(given.T) if clustered else np.arange(n_columns)
+    shown = pool_columns(given[:, order], _DRAWN)
+    exact = shown.shape[1] == n_columns
+    names = [str(columns[j]) for j in order]
+    numbers = list(range(1, n_features + 1))
+    labels = [str(k) for k in numbers]
+    if shares is not None:
+        labels = [f"{k} · {percent(s)}" for k, s in zip(numbers, np.asarray(shares).tolist(), strict=True)]
+    limit, unit = robust_end(given), " sd" if standardised else ""
+    hover = f"feature %{{y}}<br>weight %{{z:.3g}}{unit}<extra></extra>"
+    trace = {
+        "type": "heatmap",
+        "x": list(range(shown.shape[1])),
+        "y": numbers,
+        "z": b64(shown.astype(np.float32)),
+        "zmin": -limit,
+        "zmax": limit,
+        "colorscale": DIVERGING,
+        "colorbar": colour_bar("weight (sd)" if standardised else "weight"),
+        "hovertemplate": hover,
+        "uid": "weight-map",
+    }
+    if exact and shown.size <= 20_000:
+        trace["hovertext"] = [[escape(name, 60) for name in names]] * n_features
+        trace["hovertemplate"] = "<b>%{hovertext}</b><br>" + hover
+    if max(shown.shape) <= _ANNOTATED:
+        trace |= {"texttemplate": "%{z:.2f}", "textfont": {"size": 11}, "xgap": 1, "ygap": 1}
+    named = exact and n_columns <= _NAMED
+    below = text_room(names, 11) + 18 if named else 34
+    row = 26 if n_features <= 30 else 14 if n_features <= _NAMED else 5
+    note = " · columns in the table's order" if not clustered else " · similar columns side by side"
+    note += f" · colours end at ±{limit:.3g}{unit}" if limit < largest(given) else ""
+    x_ticks = name_ticks(range(n_columns), names) if named else {"tickvals": []}
+    y_ticks = {"tickvals": numbers, "ticktext": labels} if n_features <= _NAMED else {"nticks": 20}
+    layout = base_layout(
+        height or max(200, _TOP + below + 22 + row * n_features),
+        margin={"l": text_room(labels, 11) + 40, "r": 20, "t": _TOP - 2, "b": below + 24},
+        title=figure_title(f"<b>Weights of {feature_word(n_features)}</b>", note),
+        xaxis=bare_axis("" if named else f"{n_columns:,} columns", **x_ticks) | {"tickangle": -90},
+        yaxis=bare_axis("feature", **y_ticks, range=[n_features + 0.5, 0.5]),
+    )
+    return {"data": [trace], "layout": layout}
+
+
+def pool_columns(values: Floats, most: int) -> Floats:
+    """Return at most `most` columns, of each run of neighbours the value furthest from 0."""
+    n = values.shape[1]
+    if n <= most:
+        return values
+    first = np.arange(most) * n // most
+    high, low = np.maximum.reduceat(values, first, axis=1), np.minimum.reduceat(values, first, axis=1)
+    return np.where(high >= -low, high, low)
