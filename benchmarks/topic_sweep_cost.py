@@ -25,6 +25,7 @@ from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.threads import one_thread
 from acvb_core.models.lda.collapsed_state import sum_counts
+from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.kernels import OPTIONS, zeroth_order
 from acvb_core.models.lda.start import random_responsibilities
 from acvb_core.models.lda.state import Tokens
@@ -54,8 +55,11 @@ def sweeps(corpus: Corpus, k: int, method: str, times: int = 1) -> Callable[[], 
 
 
 @nb.njit(**{**OPTIONS, "cache": False})
-def bare(begin, end, pointers, words, counts, q, by_document, by_word, totals, alpha, beta, all_beta):
+def bare(begin, end, documents, q, expected, prior):
     """Update the pairs and nothing else; the reciprocal of the totals is taken once a document."""
+    pointers, words, counts = documents
+    by_document, by_word, totals = expected
+    alpha, beta, all_beta = prior
     n_topics = q.shape[1]
     one, zero = np.float32(1), np.float32(0)
     p, inverse, own = (
@@ -91,12 +95,11 @@ def floor(corpus: Corpus, k: int, kernel: Callable[..., object]) -> Callable[[],
     tokens = Tokens.of(corpus)
     q = random_responsibilities(len(tokens.words), k, np.random.default_rng(0))
     counts = sum_counts(tokens, q)
-    means = (counts.by_document, counts.by_word, counts.totals)
-    prior = (np.full(k, 0.1, np.float32), np.float32(0.1), 0.1 * tokens.n_words)
+    prior = Concentrations.symmetric(k, 0.1, 0.1).singles(tokens.n_words)
 
     def run() -> None:
         for _ in range(FLOOR_REPEATS):
-            kernel(0, tokens.n_documents, tokens.pointers, tokens.words, tokens.counts, q, *means, *prior)
+            kernel(0, tokens.n_documents, tokens.documents, q, counts, prior)
 
     run()
     return run

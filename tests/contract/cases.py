@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 import pytest
 
-from acvb_core.core.protocols import Array, Inference, Posterior, SweepInfo
+from acvb_core.core.protocols import Array, Inference, Posterior, Responsibilities, SweepInfo
 from acvb_core.core.rows import Method
 from acvb_core.registry import METHODS, methods_of
 
@@ -189,8 +189,8 @@ def arrays_in(value: Any, found: list[np.ndarray] | None = None) -> list[np.ndar
     elif is_dataclass(value):
         for field in fields(value):
             arrays_in(getattr(value, field.name), found)
-    elif isinstance(value, dict):
-        for one in value.values():
+    elif isinstance(value, dict | tuple) and not isinstance(value, Responsibilities):
+        for one in value.values() if isinstance(value, dict) else value:
             arrays_in(one, found)
     return found
 

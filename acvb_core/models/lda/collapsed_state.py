@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.models.lda.hyper import Concentrations
-from acvb_core.models.lda.kernels import Singles, add_counts
-from acvb_core.models.lda.state import Counts, Tokens
+from acvb_core.models.lda.kernels import Counts, Singles, add_counts
+from acvb_core.models.lda.state import Tokens, copy_counts, zero_counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +42,8 @@ class CollapsedState:
 class SweepBuffers:
     """The responsibilities of all pairs, and a sweep under way.
 
-    A run holds one copy of the responsibilities, by far its largest array; each sweep writes over it. A sweep that
-    is cut short is gone on with by the next call, which gives the same bits.
+    A run holds one copy of the responsibilities, by far its largest array; each sweep writes over it. The next call
+    continues a sweep that was cut short, and gives the same bits.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class SweepBuffers:
         self.variances: Counts | None = None
 
     def belongs_to(self, state: CollapsedState) -> bool:
-        """Whether the responsibilities are those of this state: it was not swept, nor a sweep of it begun."""
+        """Return whether the responsibilities are still those of this state: no sweep of it has begun."""
         return self.age == state.age and self.at == 0
 
     def begin(self, state: CollapsedState) -> tuple[Counts, Counts | None]:
@@ -85,13 +85,13 @@ class SweepBuffers:
                 "start a run of its own to go another way"
             )
         if self.at == 0 or self.counts is None:
-            self.counts = state.counts.copy()
-            self.variances = None if state.variances is None else state.variances.copy()
+            self.counts = copy_counts(state.counts)
+            self.variances = None if state.variances is None else copy_counts(state.variances)
             self.moved = self.loo = 0.0
         return self.counts, self.variances
 
     def end(self) -> None:
-        """The sweep under way is done."""
+        """End the sweep under way."""
         self.age += 1
         self.at = 0
         self.counts = self.variances = None
@@ -101,11 +101,8 @@ def sum_counts(
     tokens: Tokens, q: Singles, checkpoint: Checkpoint = no_checkpoint, *, spread: bool = False
 ) -> Counts:
     """Return the expected counts of responsibilities, sums of c q; with `spread` their variances, of c q (1 - q)."""
-    counts = Counts.zeros(tokens, q.shape[1])
+    counts = zero_counts(tokens, q.shape[1])
     for begin, end in tokens.chunks(q.shape[1]):
         checkpoint()
-        add_counts(
-            begin, end, tokens.pointers, tokens.words, tokens.counts, q,
-            counts.by_document, counts.by_word, counts.totals, spread,
-        )  # fmt: skip
+        add_counts(begin, end, tokens.documents, q, counts, spread)
     return counts

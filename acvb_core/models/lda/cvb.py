@@ -11,11 +11,11 @@ from acvb_core.core.clusters import Order, renormalise
 from acvb_core.core.protocols import Checkpoint, Posterior, Responsibilities, SweepInfo, no_checkpoint
 from acvb_core.models.lda.collapsed_state import CollapsedState, SweepBuffers, sum_counts
 from acvb_core.models.lda.hyper import is_learning_due, minka_step, should_keep_learning
-from acvb_core.models.lda.kernels import Singles, add_log_absences, zeroth_order
+from acvb_core.models.lda.kernels import Counts, Singles, add_log_absences, zeroth_order
 from acvb_core.models.lda.kernels_second import second_order
 from acvb_core.models.lda.method import VariationalMethod, is_beginning
 from acvb_core.models.lda.start import random_responsibilities, warm_responsibilities
-from acvb_core.models.lda.state import TOPICS, Counts, build_posterior, padded_copy
+from acvb_core.models.lda.state import TOPICS, build_posterior, padded_copy, zero_counts
 
 #: Sweeps after which the counts are added up anew from the responsibilities, so that rounding cannot pile up.
 REBUILD_EVERY = 50
@@ -69,9 +69,8 @@ class CollapsedLda(VariationalMethod):
         # From here on nothing may stop the sweep: the responsibilities belong to the new state.
         swept = replace(state, counts=counts, variances=variances, age=buffers.age, change=change)
         if buffers.age % REBUILD_EVERY == 0:
-            swept = replace(
-                swept, counts=sum_counts(self.tokens, buffers.q), variances=self._variances(buffers.q)
-            )
+            counts, variances = sum_counts(self.tokens, buffers.q), self._variances(buffers.q)
+            swept = replace(swept, counts=counts, variances=variances)
         swept, order = self._drop(swept)
         swept = self._learn(swept)
         settling = swept.learning or is_beginning(swept.age, change, state.change)
@@ -83,21 +82,17 @@ class CollapsedLda(VariationalMethod):
 
     def responsibilities(self, state: CollapsedState) -> Responsibilities | None:
         """Return the responsibilities of all pairs; None once the state is being swept."""
-        return (
-            Responsibilities(state.buffers.q, self.tokens.counts) if state.buffers.belongs_to(state) else None
-        )
+        if not state.buffers.belongs_to(state):
+            return None
+        return Responsibilities(state.buffers.q, self.tokens.counts)
 
     def _pass(
         self, state: CollapsedState, counts: Counts, variances: Counts | None, begin: int, end: int
     ) -> tuple[float, float]:
-        tokens, hyper = self.tokens, state.hyper
-        data = (begin, end, tokens.pointers, tokens.words, tokens.counts, state.buffers.q)
-        means = (counts.by_document, counts.by_word, counts.totals)
-        prior = (hyper.alpha.astype(np.float32), np.float32(hyper.beta), tokens.n_words * hyper.beta)
+        q, prior = state.buffers.q, state.hyper.singles(self.tokens.n_words)
         if variances is None:
-            return zeroth_order(*data, *means, *prior)
-        spreads = (variances.by_document, variances.by_word, variances.totals)
-        return second_order(*data, *means, *spreads, *prior)
+            return zeroth_order(begin, end, self.tokens.documents, q, counts, prior)
+        return second_order(begin, end, self.tokens.documents, q, counts, variances, prior)
 
     def _variances(self, q: np.ndarray, checkpoint: Checkpoint = no_checkpoint) -> Counts | None:
         return sum_counts(self.tokens, q, checkpoint, spread=True) if self.order == "second" else None
@@ -105,26 +100,23 @@ class CollapsedLda(VariationalMethod):
     def _drop(self, state: CollapsedState) -> tuple[CollapsedState, dict[str, Order] | None]:
         """Drop the topics that hardly any token is of."""
         totals = np.maximum(state.counts.totals, 0.0)  # rounding may leave an empty topic less than nothing
-        kept = np.flatnonzero(totals >= self.shrink * totals.sum())
-        if len(kept) in (0, len(totals)):
+        left = np.flatnonzero(totals >= self.shrink * totals.sum())
+        if len(left) in (0, len(totals)):
             return state, None
         buffers = state.buffers
-        buffers.q = padded_copy(renormalise(buffers.q[:, kept]))
-        hyper = replace(state.hyper, alpha=state.hyper.alpha[kept])
+        buffers.q = padded_copy(renormalise(buffers.q[:, left]))
+        hyper = replace(state.hyper, alpha=state.hyper.alpha[left])
         counts = sum_counts(self.tokens, buffers.q)
         smaller = replace(state, counts=counts, variances=self._variances(buffers.q), hyper=hyper)
-        return smaller, {TOPICS: kept.astype(np.int64)}
+        return smaller, {TOPICS: left.astype(np.int64)}
 
     def _learn(self, state: CollapsedState) -> CollapsedState:
         if not state.learning or not is_learning_due(state.age):
             return state
-        absent = Counts.zeros(self.tokens, state.buffers.q.shape[1])
-        tokens = self.tokens
-        for begin, end in tokens.chunks(state.buffers.q.shape[1]):
-            add_log_absences(
-                begin, end, tokens.pointers, tokens.words, tokens.counts, state.buffers.q,
-                absent.by_document, absent.by_word,
-            )  # fmt: skip
+        q = state.buffers.q
+        absent = zero_counts(self.tokens, q.shape[1])
+        for begin, end in self.tokens.chunks(q.shape[1]):
+            add_log_absences(begin, end, self.tokens.documents, q, absent)
         counts = state.counts
         hyper = minka_step(
             state.hyper, counts.by_document, counts.by_word, absent.by_document, absent.by_word

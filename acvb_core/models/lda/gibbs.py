@@ -13,9 +13,18 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, no_checkpoint
 from acvb_core.core.special import log, log_single
 from acvb_core.models.lda.hyper import Concentrations, is_learning_due, minka_step
-from acvb_core.models.lda.kernels import GAP, OPTIONS, Floats, Integers, Singles, chunk_pairs, workspace
+from acvb_core.models.lda.kernels import (
+    GAP,
+    OPTIONS,
+    Counts,
+    Integers,
+    SinglePrior,
+    Singles,
+    chunk_pairs,
+    workspace,
+)
 from acvb_core.models.lda.method import LdaMethod
-from acvb_core.models.lda.state import Counts, build_posterior
+from acvb_core.models.lda.state import build_posterior, copy_counts, zero_counts
 
 _ZERO, _ONE = np.float32(0), np.float32(1)
 _BLOCK = 16  # topics
@@ -84,27 +93,24 @@ class GibbsLda(LdaMethod):
         self._check_precision()
         pointers, words = self._spread
         labels = rng.integers(self.n_topics, size=len(words), dtype=np.int32)
-        counts = Counts.zeros(self.tokens, self.n_topics)
-        count_labels(pointers, words, labels, counts.by_document, counts.by_word, counts.totals)
+        counts = zero_counts(self.tokens, self.n_topics)
+        count_labels(pointers, words, labels, counts)
         return SampleState(labels, counts, self.start)
 
     def sweep(
         self, state: SampleState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
     ) -> tuple[SampleState, SweepInfo]:
         """Draw the topic of every token given all others."""
-        labels, counts, hyper = state.labels.copy(), state.counts.copy(), state.hyper
+        labels, counts, hyper = state.labels.copy(), copy_counts(state.counts), state.hyper
         pointers, words = self._spread
-        alpha, beta = hyper.alpha.astype(np.float32), np.float32(hyper.beta)
+        prior = hyper.singles(self.tokens.n_words)
         moved, loo, begin = 0, 0.0, 0
         while begin < self.tokens.n_documents:
             checkpoint()
             reach = pointers[begin] + chunk_pairs(self.n_topics, DRAW_NS)
             end = int(max(np.searchsorted(pointers, reach, side="right") - 1, begin + 1))
             uniforms = rng.random(int(pointers[end] - pointers[begin]), dtype=np.float32)
-            changed, gained = sample_labels(
-                begin, end, pointers, words, labels, counts.by_document, counts.by_word, counts.totals, alpha, beta,
-                self.tokens.n_words * hyper.beta, uniforms,
-            )  # fmt: skip
+            changed, gained = sample_labels(begin, end, pointers, words, labels, counts, prior, uniforms)
             moved, loo, begin = moved + changed, loo + gained, end
         swept = SampleState(labels, counts, hyper, state.age + 1)
         if swept.age <= self.learn_until and is_learning_due(swept.age):
@@ -113,20 +119,14 @@ class GibbsLda(LdaMethod):
 
     def posterior(self, state: SampleState) -> Posterior:
         """Return what the sample says; it has no entropy, and means of samples are bounded as if they had none."""
-        found = build_posterior(state.counts, state.hyper, np.zeros(1))
-        return replace(found, averaged=(*found.averaged, "entropy"), derived=())
+        posterior = build_posterior(state.counts, state.hyper, np.zeros(1))
+        return replace(posterior, averaged=(*posterior.averaged, "entropy"), derived=())
 
 
 @nb.njit(**OPTIONS)
-def count_labels(
-    pointers: Integers,
-    words: Integers,
-    labels: Integers,
-    by_document: Singles,
-    by_word: Singles,
-    totals: Floats,
-) -> None:
+def count_labels(pointers: Integers, words: Integers, labels: Integers, expected: Counts) -> None:
     """Count the tokens by document, word and topic, into arrays of zeros."""
+    by_document, by_word, totals = expected
     for d in range(pointers.shape[0] - 1):
         for i in range(pointers[d], pointers[d + 1]):
             by_document[d, labels[i]] += _ONE
@@ -141,12 +141,8 @@ def sample_labels(
     pointers: Integers,
     words: Integers,
     labels: Integers,
-    by_document: Singles,
-    by_word: Singles,
-    totals: Floats,
-    alpha: Singles,
-    beta: np.float32,
-    all_beta: float,
+    expected: Counts,
+    prior: SinglePrior,
     uniforms: Singles,
 ) -> tuple[int, float]:
     """Draw the topics of the tokens of documents `begin` to `end`, in place.
@@ -158,13 +154,14 @@ def sample_labels(
     loo : float
         Sum of the log of each token's probability given all others (nats).
     """
+    by_document, by_word, totals = expected
+    alpha, beta, all_beta = prior
     n_topics = alpha.shape[0]
     rows = workspace(2, n_topics, np.float32)
     inverse, gathered = rows[1], rows[2]
     n_blocks = (n_topics + _BLOCK - 1) // _BLOCK
-    blocks = np.zeros(
-        (n_blocks + GAP // _BLOCK, _BLOCK), np.float32
-    )  # as far from other arrays as the workspace
+    # As far from other arrays as the workspace.
+    blocks = np.zeros((n_blocks + GAP // _BLOCK, _BLOCK), np.float32)
     weight = blocks.reshape(-1)
     concentration = 0.0
     for k in range(n_topics):

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import psi
 
-Floats = NDArray[np.float64]
+from acvb_core.models.lda.kernels import Floats, SinglePrior
 
 #: Fixed points run towards 0 where the data say nothing; they are held between these.
 LOW, HIGH = 1e-4, 1e4
@@ -41,8 +41,12 @@ class Concentrations:
 
     @classmethod
     def symmetric(cls, n_topics: int, alpha: float, beta: float) -> Concentrations:
-        """One concentration for all topics to start from."""
+        """Return one concentration for all topics to start from."""
         return cls(np.full(n_topics, float(alpha)), float(beta))
+
+    def singles(self, n_words: int) -> SinglePrior:
+        """Return the values as the kernels read them."""
+        return SinglePrior(self.alpha.astype(np.float32), np.float32(self.beta), n_words * self.beta)
 
 
 def minka_step(
@@ -102,12 +106,12 @@ def _gain(counts: NDArray[np.floating], absent: NDArray[np.floating] | None, con
 
 
 def is_learning_due(age: int) -> bool:
-    """Whether the hyper-parameters are due after so many sweeps."""
+    """Return whether the hyper-parameters are learned after this sweep."""
     return age >= LEARN_FROM and age % LEARN_EVERY == 0
 
 
 def should_keep_learning(old: Concentrations, new: Concentrations, age: int) -> bool:
-    """Whether learning should go on after a step."""
+    """Return whether learning goes on after a step."""
     return largest_change(old, new) > LEARNED and age < LEARN_UNTIL
 
 

@@ -16,7 +16,7 @@ carry the whole loop in double precision, at less than half the speed.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba as nb
 import numpy as np
@@ -25,7 +25,9 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from acvb_core.core.protocols import Array
 from acvb_core.core.special import FAST, log, log_single
+from acvb_core.data.disk_corpus import Shard
 
 Singles = NDArray[np.float32]
 Floats = NDArray[np.float64]
@@ -38,6 +40,38 @@ _LINE = 16  # single-precision numbers in a cache line
 _AHEAD = 2  # pairs that the counts of a word are fetched ahead of their use
 _ZERO, _ONE = np.float32(0), np.float32(1)
 _LEAST = np.float32(1e-7)
+
+
+class Counts(NamedTuple):
+    """Expected numbers of tokens, or their variances.
+
+    Attributes
+    ----------
+    by_document, by_word : ndarrays, shapes (D, K), (V, K)
+        n_dk and n_wk.
+    totals : ndarray of float64, shape (K,)
+        n_k.
+    """
+
+    by_document: Array
+    by_word: Array
+    totals: Floats
+
+
+class SinglePrior(NamedTuple):
+    """Concentrations as the kernels read them.
+
+    Attributes
+    ----------
+    alpha : ndarray of float32, shape (K,)
+    beta : float32
+    all_beta : float
+        V beta.
+    """
+
+    alpha: Singles
+    beta: np.float32
+    all_beta: float
 
 
 @intrinsic
@@ -76,18 +110,7 @@ def chunk_pairs(n_topics: int, ns_each: float = 1.0) -> int:
 
 @nb.njit(**OPTIONS)
 def zeroth_order(
-    begin: int,
-    end: int,
-    pointers: Integers,
-    words: Integers,
-    counts: Singles,
-    q: Singles,
-    by_document: Singles,
-    by_word: Singles,
-    totals: Floats,
-    alpha: Singles,
-    beta: np.float32,
-    all_beta: float,
+    begin: int, end: int, documents: Shard, q: Singles, expected: Counts, prior: SinglePrior
 ) -> tuple[float, float]:
     """Update the pairs of documents `begin` to `end` (CVB0, AWST09), in place.
 
@@ -95,13 +118,7 @@ def zeroth_order(
 
     Parameters
     ----------
-    pointers, words, counts
-        Documents in compressed sparse row form; counts c as single-precision numbers.
     q : ndarray, shape (n_pairs, K)
-    by_document, by_word : ndarrays, shapes (D, K), (V, K)
-    totals : ndarray, shape (K,)
-    all_beta : float
-        V beta.
 
     Returns
     -------
@@ -110,6 +127,9 @@ def zeroth_order(
     loo : float
         Sum over tokens of the log of their probability given all others (nats).
     """
+    pointers, words, counts = documents
+    by_document, by_word, totals = expected
+    alpha, beta, all_beta = prior
     n_topics = q.shape[1]
     rows = workspace(3, n_topics, np.float32)
     p, total, own = rows[1], rows[2], rows[3]
@@ -164,19 +184,10 @@ def zeroth_order(
 
 
 @nb.njit(**OPTIONS)
-def add_counts(
-    begin: int,
-    end: int,
-    pointers: Integers,
-    words: Integers,
-    counts: Singles,
-    q: Singles,
-    by_document: Singles,
-    by_word: Singles,
-    totals: Floats,
-    spread: bool,
-) -> None:
+def add_counts(begin: int, end: int, documents: Shard, q: Singles, expected: Counts, spread: bool) -> None:
     """Add c q of the pairs of documents `begin` to `end` to the counts (`spread`: c q (1 - q) to their variances)."""
+    pointers, words, counts = documents
+    by_document, by_word, totals = expected
     n_topics = q.shape[1]
     sums = workspace(1, n_topics, np.float32)[1]
     for d in range(begin, end):
@@ -211,17 +222,10 @@ def entropies(begin: int, end: int, pointers: Integers, weights: Singles, q: Sin
 
 
 @nb.njit(**OPTIONS)
-def add_log_absences(
-    begin: int,
-    end: int,
-    pointers: Integers,
-    words: Integers,
-    counts: Singles,
-    q: Singles,
-    by_document: Singles,
-    by_word: Singles,
-) -> None:
+def add_log_absences(begin: int, end: int, documents: Shard, q: Singles, absent: Counts) -> None:
     """Add c log(1 - q), the log probability that none of a pair's tokens is of a topic, by document and by word."""
+    pointers, words, counts = documents
+    by_document, by_word, _ = absent
     n_topics = q.shape[1]
     for d in range(begin, end):
         here = by_document[d]
@@ -238,24 +242,16 @@ def add_log_absences(
 
 @nb.njit(**OPTIONS)
 def leave_one_out(
-    begin: int,
-    end: int,
-    pointers: Integers,
-    words: Integers,
-    counts: Singles,
-    q: Singles,
-    by_document: Singles,
-    by_word: Singles,
-    totals: Floats,
-    alpha: Singles,
-    beta: np.float32,
-    all_beta: float,
+    begin: int, end: int, documents: Shard, q: Singles, expected: Counts, prior: SinglePrior
 ) -> float:
     """Return the pseudo leave-one-out log likelihood of documents `begin` to `end` (nats); nothing is changed.
 
     With no responsibilities given (`q` of no rows) those that the counts imply are used:
     q ∝ (alpha_k + n_dk) (beta + n_wk) / (V beta + n_k).
     """
+    pointers, words, counts = documents
+    by_document, by_word, totals = expected
+    alpha, beta, all_beta = prior
     n_topics = alpha.shape[0]
     rows = workspace(2, n_topics, np.float32)
     implied, total = rows[1], rows[2]

@@ -1,8 +1,7 @@
 """Concentrations of the topics in documents, learned while documents go by.
 
-Both rules are given one document: the probability p_ik that each topic gives to each of its words, alpha, and for the
-second one what was inferred of the document. They write to `alpha`, `gains`, `sticks` and `scalars` of
-`stream_state.Prior` in place.
+Both rules take one document: the probability p_ik that each topic gives to each of its words, alpha, and for the
+second rule the document's responsibilities. They write to the arrays of `streams.state.Prior` in place.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import Any
 import numba as nb
 import numpy as np
 
-from acvb_core.models.lda.kernels import OPTIONS, Floats, Singles
+from acvb_core.models.lda.kernels import OPTIONS, Floats, Integers, Singles
 
 #: Rules: none, left to right, the gradient of the leave-one-out likelihood.
 FIXED, LEFT_TO_RIGHT, PAPER = 0, 1, 2
@@ -181,13 +180,39 @@ def climb_sticks(length: float, alpha: Any, sums: Floats, sticks: Floats, scalar
 
 @nb.njit(**OPTIONS)
 def learn_alpha(
-    rule: int, n: int, first: int, counts: Singles, p: Any, q: Any, expected: Any, alpha: Any, row: Any,
-    sums: Floats, gains: Floats, sticks: Floats, scalars: Floats,
-) -> None:  # fmt: skip
-    """Learn alpha from one document by the rule chosen; the arguments are those of the rules."""
+    rule: int,
+    prior: Any,
+    place: tuple[int, int, Singles],
+    p: Any,
+    q: Any,
+    expected: Any,
+    row: Any,
+    sums: Floats,
+) -> None:
+    """Learn alpha from one document by the rule chosen.
+
+    Parameters
+    ----------
+    prior : streams.state.Prior
+    place : (int, int, ndarray)
+        Number of the document's words, where its counts begin, and the counts.
+    p, q, expected, row, sums
+        As for the rules.
+    """
+    n, first, counts = place
+    alpha, gains, sticks, scalars = prior
     if rule == LEFT_TO_RIGHT:
         left_to_right(n, first, counts, p, alpha, row, sums, gains, scalars)
     elif rule == PAPER:
         length = gradient(n, first, counts, p, q, expected, alpha, sums)
         if length > 1.0:
             climb_sticks(length, alpha, sums, sticks, scalars)
+
+
+@nb.njit(**OPTIONS)
+def longest_document(order: Integers, pointers: Integers) -> int:
+    """Return the number of words of the longest of some documents."""
+    longest = 0
+    for at in range(order.shape[0]):
+        longest = max(longest, pointers[order[at] + 1] - pointers[order[at]])
+    return longest

@@ -8,7 +8,8 @@ import numba as nb
 import numpy as np
 
 from acvb_core.core.special import exp_single, log, log_single
-from acvb_core.models.lda.kernels import OPTIONS, Floats, Integers, Singles, workspace
+from acvb_core.data.disk_corpus import Shard
+from acvb_core.models.lda.kernels import OPTIONS, Counts, SinglePrior, Singles, workspace
 
 _ZERO, _ONE, _HALF = np.float32(0), np.float32(1), np.float32(0.5)
 
@@ -17,19 +18,11 @@ _ZERO, _ONE, _HALF = np.float32(0), np.float32(1), np.float32(0.5)
 def second_order(
     begin: int,
     end: int,
-    pointers: Integers,
-    words: Integers,
-    counts: Singles,
+    documents: Shard,
     q: Singles,
-    by_document: Singles,
-    by_word: Singles,
-    totals: Floats,
-    spread_document: Singles,
-    spread_word: Singles,
-    spread_totals: Floats,
-    alpha: Singles,
-    beta: np.float32,
-    all_beta: float,
+    expected: Counts,
+    variances: Counts,
+    prior: SinglePrior,
 ) -> tuple[float, float]:
     """Update the pairs of documents `begin` to `end` (CVB), in place.
 
@@ -38,14 +31,18 @@ def second_order(
 
     Parameters
     ----------
-    spread_document, spread_word, spread_totals
-        Variances of the counts, sums of c q (1 - q).
+    variances : Counts
+        Sums of c q (1 - q).
 
     Returns
     -------
     moved, loo : float
         As `zeroth_order` gives them; the predictive probability is that without the correction.
     """
+    pointers, words, counts = documents
+    by_document, by_word, totals = expected
+    spread_document, spread_word, spread_totals = variances
+    alpha, beta, all_beta = prior
     n_topics = q.shape[1]
     rows = workspace(5, n_topics, np.float32)
     p, total, spread_total, own, spread = rows[1], rows[2], rows[3], rows[4], rows[5]

@@ -21,8 +21,9 @@ from acvb_core.evaluate.heldout import WordScore, score_words
 from acvb_core.evaluate.products import pair_products
 from acvb_core.models.lda.collapsed_state import sum_counts
 from acvb_core.models.lda.evidence import log_gamma_gain, trigamma_sum
-from acvb_core.models.lda.kernels import entropies, leave_one_out
-from acvb_core.models.lda.state import TOPICS, Counts, Tokens
+from acvb_core.models.lda.hyper import Concentrations
+from acvb_core.models.lda.kernels import Counts, entropies, leave_one_out
+from acvb_core.models.lda.state import TOPICS, Tokens
 from acvb_core.models.lda.topics import (
     Topics,
     build_topics,
@@ -100,16 +101,13 @@ class LdaModel:
         if "documents" not in posterior.arrays:
             return None
         q = _NO_RESPONSIBILITIES if responsibilities is None else responsibilities.q
-        by_document, by_word = _singles(posterior["documents"]), _singles(posterior["words"])
-        alpha, beta = posterior["alpha"].astype(np.float32), posterior.hyper["beta"]
-        totals = by_word.sum(axis=0, dtype=np.float64)
+        by_word = _singles(posterior["words"])
+        counts = Counts(_singles(posterior["documents"]), by_word, by_word.sum(axis=0, dtype=np.float64))
         tokens, total = self.tokens, 0.0
-        for begin, end in tokens.chunks(len(alpha)):
+        prior = Concentrations(posterior["alpha"], posterior.hyper["beta"]).singles(tokens.n_words)
+        for begin, end in tokens.chunks(len(prior.alpha)):
             checkpoint()
-            total += leave_one_out(
-                begin, end, tokens.pointers, tokens.words, tokens.counts, q, by_document, by_word, totals,
-                alpha, np.float32(beta), tokens.n_words * beta,
-            )  # fmt: skip
+            total += leave_one_out(begin, end, tokens.documents, q, counts, prior)
         return total
 
     def extras(

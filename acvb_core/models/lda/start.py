@@ -1,4 +1,4 @@
-"""Where the variational methods begin."""
+"""Start values of the variational methods."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import numba as nb
 import numpy as np
 
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
+from acvb_core.data.disk_corpus import Shard
 from acvb_core.models.lda.hyper import Concentrations
-from acvb_core.models.lda.kernels import OPTIONS, Integers, Singles
-from acvb_core.models.lda.state import Counts, Tokens, padded_zeros
+from acvb_core.models.lda.kernels import OPTIONS, Counts, Singles
+from acvb_core.models.lda.state import Tokens, padded_zeros
 from acvb_core.models.lda.transform import fold_in_documents
 
 _NUMBERS = 1 << 22  # drawn between two checkpoints
@@ -52,27 +53,20 @@ def warm_responsibilities(
     alpha = padded_zeros(given.alpha.shape, np.float32)
     alpha[...] = given.alpha
     q = padded_zeros((len(tokens.words), n_topics), np.float32)
-    settled = padded_zeros((tokens.n_documents, n_topics), np.float32)
+    by_document = padded_zeros((tokens.n_documents, n_topics), np.float32)
     for begin, end in tokens.chunks(n_topics, 20.0):
         checkpoint()
-        data = (begin, end, tokens.pointers, tokens.words, tokens.counts)
-        fold_in_documents(*data, weights, alpha, settled)
-        write_responsibilities(*data[:4], weights, alpha, settled, q)
+        fold_in_documents(begin, end, tokens.documents, weights, alpha, by_document)
+        write_responsibilities(begin, end, tokens.documents, weights, alpha, by_document, q)
     return q
 
 
 @nb.njit(**OPTIONS)
 def write_responsibilities(
-    begin: int,
-    end: int,
-    pointers: Integers,
-    words: Integers,
-    by_word: Singles,
-    alpha: Singles,
-    by_document: Singles,
-    q: Singles,
+    begin: int, end: int, documents: Shard, by_word: Singles, alpha: Singles, by_document: Singles, q: Singles
 ) -> None:
     """Write q ∝ (alpha_k + n_dk) phi_wk of the pairs of documents `begin` to `end`."""
+    pointers, words, _ = documents
     n_topics = alpha.shape[0]
     for d in range(begin, end):
         own = by_document[d]

@@ -1,4 +1,4 @@
-"""What a method for LDA knows between sweeps."""
+"""The corpus as LDA's kernels read it, the counts they keep, and the posterior made of them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from acvb_core.core.protocols import Array, Posterior
 from acvb_core.data.corpus import Corpus
+from acvb_core.data.disk_corpus import Shard
 from acvb_core.models.lda.hyper import Concentrations
-from acvb_core.models.lda.kernels import GAP, Floats, Singles, chunk_pairs
+from acvb_core.models.lda.kernels import GAP, Counts, Singles, chunk_pairs
 
 TOPICS = "topics"
 
@@ -40,15 +41,20 @@ class Tokens:
     @classmethod
     def of(cls, corpus: Corpus) -> Tokens:
         """Return a corpus's pairs; runs on the same corpus share them."""
-        if corpus not in _known:
+        if corpus not in _TOKENS:
             matrix = corpus.counts
-            _known[corpus] = cls(
+            _TOKENS[corpus] = cls(
                 matrix.indptr.astype(np.int64),
                 matrix.indices.astype(np.int32, copy=False),
                 matrix.data.astype(np.float32),
                 corpus.n_words,
             )
-        return _known[corpus]
+        return _TOKENS[corpus]
+
+    @cached_property
+    def documents(self) -> Shard:
+        """The pairs as the kernels take them."""
+        return Shard(self.pointers, self.words, self.counts)
 
     @property
     def n_documents(self) -> int:
@@ -69,49 +75,29 @@ class Tokens:
 
     def chunks(self, n_topics: int, ns_each: float = 1.0) -> list[tuple[int, int]]:
         """Return all documents in pieces of some 50 ms."""
-        begin, found = 0, []
+        begin, chunks = 0, []
         while begin < self.n_documents:
-            end = self.chunk_end(begin, n_topics, ns_each)
-            found.append((begin, end))
-            begin = end
-        return found
+            chunks.append((begin, self.chunk_end(begin, n_topics, ns_each)))
+            begin = chunks[-1][1]
+        return chunks
 
 
-_known: WeakKeyDictionary[Corpus, Tokens] = WeakKeyDictionary()
+_TOKENS: WeakKeyDictionary[Corpus, Tokens] = WeakKeyDictionary()
 
 
-@dataclass(frozen=True, eq=False)
-class Counts:
-    """Expected numbers of tokens.
+def zero_counts(tokens: Tokens, n_topics: int) -> Counts:
+    """Return counts of zero in single precision."""
+    by_document = padded_zeros((tokens.n_documents, n_topics), np.float32)
+    return Counts(by_document, padded_zeros((tokens.n_words, n_topics), np.float32), np.zeros(n_topics))
 
-    Attributes
-    ----------
-    by_document, by_word : ndarrays, shapes (D, K), (V, K)
-        n_dk and n_wk.
-    totals : ndarray of float64, shape (K,)
-        n_k.
-    """
 
-    by_document: Array
-    by_word: Array
-    totals: Floats
-
-    def copy(self) -> Counts:
-        """Return arrays of its own, to be written to."""
-        return Counts(padded_copy(self.by_document), padded_copy(self.by_word), self.totals.copy())
-
-    @classmethod
-    def zeros(cls, tokens: Tokens, n_topics: int) -> Counts:
-        """Return nothing counted yet, in single precision."""
-        return cls(
-            padded_zeros((tokens.n_documents, n_topics), np.float32),
-            padded_zeros((tokens.n_words, n_topics), np.float32),
-            np.zeros(n_topics),
-        )
+def copy_counts(counts: Counts) -> Counts:
+    """Return a copy to be written to."""
+    return Counts(padded_copy(counts.by_document), padded_copy(counts.by_word), counts.totals.copy())
 
 
 def padded_zeros(shape: tuple[int, ...], dtype: Any = np.float64) -> Array:
-    """Return zeros with room on both sides, so that no other array lies close (see `kernels.py`)."""
+    """Return zeros with unused room on both sides, so that no other array lies close (see `kernels.py`)."""
     size = math.prod(shape)
     return np.zeros(size + 2 * GAP, dtype)[GAP : GAP + size].reshape(shape)
 
@@ -133,16 +119,9 @@ def build_posterior(counts: Counts, hyper: Concentrations, entropy: Array | None
     entropy : ndarray, shape (D,), optional
         Entropy of the responsibilities of each document's tokens (nats), where it is known at no cost.
     """
-    arrays: dict[str, Array] = {
-        "documents": counts.by_document,
-        "words": counts.by_word,
-        "alpha": hyper.alpha,
-    }
-    axes: dict[str, tuple[str | None, ...]] = {
-        "documents": (None, TOPICS),
-        "words": (None, TOPICS),
-        "alpha": (TOPICS,),
-    }
+    arrays = {"documents": counts.by_document, "words": counts.by_word, "alpha": hyper.alpha}
+    axes: dict[str, tuple[str | None, ...]] = dict.fromkeys(("documents", "words"), (None, TOPICS))
+    axes["alpha"] = (TOPICS,)
     if entropy is not None:
         arrays["entropy"], axes["entropy"] = entropy, (None,)
     return Posterior(

@@ -17,9 +17,9 @@ from acvb_core.core.protocols import Array
 from acvb_core.data.corpora.objects import LISTS_OF_WORDS, plain_documents
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.data.disk_corpus import DiskCorpus, Shard
 from acvb_core.evaluate.completion import Completion, document_completion
-from acvb_core.models.lda.kernels import OPTIONS, Floats, Integers, Singles, workspace
+from acvb_core.models.lda.kernels import OPTIONS, Floats, Singles, workspace
 from acvb_core.models.lda.state import Tokens, padded_zeros
 
 #: A document is done when its tokens' topics move less than this (mean over tokens of the L1 norm) …
@@ -88,9 +88,7 @@ def infer_topic_counts(counts: sparse.csr_array, word_probability: Array, alpha:
     concentration[...] = alpha
     by_document = padded_zeros((tokens.n_documents, len(alpha)), np.float32)
     for begin, end in tokens.chunks(len(alpha), 20.0):
-        fold_in_documents(
-            begin, end, tokens.pointers, tokens.words, tokens.counts, by_word, concentration, by_document
-        )
+        fold_in_documents(begin, end, tokens.documents, by_word, concentration, by_document)
     return by_document
 
 
@@ -212,16 +210,10 @@ def require_tokeniser(tokeniser: Tokeniser | None, name: str) -> Tokeniser:
 
 @nb.njit(**OPTIONS)
 def fold_in_documents(
-    begin: int,
-    end: int,
-    pointers: Integers,
-    words: Integers,
-    counts: Singles,
-    by_word: Singles,
-    alpha: Singles,
-    by_document: Singles,
+    begin: int, end: int, documents: Shard, by_word: Singles, alpha: Singles, by_document: Singles
 ) -> None:
     """Write the expected topic counts of documents `begin` to `end`; `by_word` has the topics' probabilities."""
+    pointers, words, counts = documents
     n_topics = alpha.shape[0]
     zero, one = np.float32(0), np.float32(1)
     rows = workspace(2, n_topics, np.float32)

@@ -11,11 +11,12 @@ import numpy as np
 from acvb_core.core.clusters import Order, mean_l1_change, take
 from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, no_checkpoint
 from acvb_core.core.special import digamma, log
+from acvb_core.data.disk_corpus import Shard
 from acvb_core.models.lda.hyper import Concentrations, is_learning_due, minka_step, should_keep_learning
-from acvb_core.models.lda.kernels import OPTIONS, Floats, Integers, Singles, workspace
+from acvb_core.models.lda.kernels import OPTIONS, Counts, Floats, workspace
 from acvb_core.models.lda.method import VariationalMethod, is_beginning
 from acvb_core.models.lda.start import draw_noisy_counts
-from acvb_core.models.lda.state import TOPICS, Counts, build_posterior, padded_copy, padded_zeros
+from acvb_core.models.lda.state import TOPICS, build_posterior, padded_copy, padded_zeros
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,25 +75,21 @@ class VariationalLda(VariationalMethod):
         self, state: VariationalState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
     ) -> tuple[VariationalState, SweepInfo]:
         """Update the documents with the topics fixed, then the topics; nothing is drawn."""
-        tokens, hyper = self.tokens, state.hyper
-        log_words, words = padded_zeros(state.counts.by_word.shape), padded_zeros(state.counts.by_word.shape)
+        tokens, hyper, before = self.tokens, state.hyper, state.counts
+        log_words, words = padded_zeros(before.by_word.shape), padded_zeros(before.by_word.shape)
         for begin in range(0, len(words), 4096):
             checkpoint()
-            word_weights(
-                begin, min(begin + 4096, len(words)), state.counts.by_word, state.counts.totals, hyper.beta,
-                log_words, words,
-            )  # fmt: skip
-        by_document, by_word = padded_copy(state.counts.by_document), padded_zeros(words.shape)
+            end = min(begin + 4096, len(words))
+            word_weights(begin, end, before.by_word, before.totals, hyper.beta, log_words, words)
+        by_document, by_word = padded_copy(before.by_document), padded_zeros(words.shape)
         entropy = 0.0
         for begin, end in tokens.chunks(len(hyper.alpha), 2.0 * self.inner):
             checkpoint()
-            entropy += update_documents(
-                begin, end, tokens.pointers, tokens.words, tokens.counts, by_document, by_word, log_words, words,
-                hyper.alpha, self.inner,
-            )  # fmt: skip
+            topics = (by_document, by_word, log_words, words)
+            entropy += update_documents(begin, end, tokens.documents, *topics, hyper.alpha, self.inner)
         entropy -= float((by_word * log_words).sum())
         counts = Counts(by_document, by_word, by_word.sum(axis=0))
-        change = mean_l1_change({"documents": by_document}, {"documents": state.counts.by_document})
+        change = mean_l1_change({"documents": by_document}, {"documents": before.by_document})
         swept = replace(state, counts=counts, entropy=entropy, age=state.age + 1, change=change)
         swept, order = self._drop(swept)
         swept = self._learn(swept)
@@ -105,18 +102,17 @@ class VariationalLda(VariationalMethod):
         return build_posterior(state.counts, state.hyper, entropy)
 
     def _drop(self, state: VariationalState) -> tuple[VariationalState, dict[str, Order] | None]:
-        """Drop the topics that hardly any token is of; what they held is shared out over the others."""
+        """Drop the topics that hardly any token is of; the others take over what they held."""
         totals = state.counts.totals
-        kept = np.flatnonzero(totals >= self.shrink * totals.sum()).astype(np.int64)
-        if len(kept) in (0, len(totals)):
+        left = np.flatnonzero(totals >= self.shrink * totals.sum()).astype(np.int64)
+        if len(left) in (0, len(totals)):
             return state, None
-        orders = {TOPICS: kept}
-        old = state.counts
-        by_document = _shared_out(old.by_document, take(old.by_document, (None, TOPICS), orders))
-        by_word = _shared_out(old.by_word, take(old.by_word, (None, TOPICS), orders))
+        orders, old = {TOPICS: left}, state.counts
+        by_document = _rescale_rows(old.by_document, take(old.by_document, (None, TOPICS), orders))
+        by_word = _rescale_rows(old.by_word, take(old.by_word, (None, TOPICS), orders))
         counts = Counts(by_document, by_word, by_word.sum(axis=0))
-        hyper = replace(state.hyper, alpha=state.hyper.alpha[kept])
-        # With what is shared out the responsibilities are others: no bound until the next sweep has counted theirs.
+        hyper = replace(state.hyper, alpha=state.hyper.alpha[left])
+        # The responsibilities are others now: there is no bound until the next sweep has counted theirs.
         return replace(state, counts=counts, entropy=None, hyper=hyper), orders
 
     def _learn(self, state: VariationalState) -> VariationalState:
@@ -127,7 +123,7 @@ class VariationalLda(VariationalMethod):
         return replace(state, hyper=hyper, learning=should_keep_learning(state.hyper, hyper, state.age))
 
 
-def _shared_out(before: Floats, left: Floats) -> Floats:
+def _rescale_rows(before: Floats, left: Floats) -> Floats:
     """Return the rows of `left` with the sums that those of `before` had."""
     sums, now = before.sum(axis=1, keepdims=True), left.sum(axis=1, keepdims=True)
     even = np.broadcast_to(sums / left.shape[1], left.shape)
@@ -158,9 +154,7 @@ def word_weights(
 def update_documents(
     begin: int,
     end: int,
-    pointers: Integers,
-    indices: Integers,
-    counts: Singles,
+    documents: Shard,
     by_document: Floats,
     by_word: Floats,
     log_words: Floats,
@@ -177,6 +171,7 @@ def update_documents(
     float
         The entropy of the responsibilities (nats) plus sum_wk n_wk log words_wk, which the caller takes off at once.
     """
+    pointers, indices, counts = documents
     n_topics = alpha.shape[0]
     rows = workspace(4, n_topics, np.float64)
     log_own, own, gained, row = rows[1], rows[2], rows[3], rows[4]

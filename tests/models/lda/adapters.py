@@ -11,7 +11,8 @@ from acvb_core.models.lda.collapsed_state import CollapsedState, SweepBuffers, s
 from acvb_core.models.lda.cvb import CollapsedLda
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.model import LdaModel
-from acvb_core.models.lda.state import Counts, Tokens, build_posterior
+from acvb_core.models.lda.kernels import Counts
+from acvb_core.models.lda.state import Tokens, build_posterior
 from acvb_core.models.lda.vb import VariationalLda, VariationalState
 from tests.oracles.dense_lda import Statistics, Triplets, entropy, expected_counts
 from tests.oracles.dense_stats import Array

@@ -10,7 +10,7 @@ import pytest
 from acvb_core.data.corpus_split import HeldOutWords
 from acvb_core.models.lda.collapsed_state import sum_counts
 from acvb_core.models.lda.kernels import add_log_absences
-from acvb_core.models.lda.state import Counts
+from acvb_core.models.lda.state import zero_counts
 from tests.models.lda.adapters import (
     ORDERS,
     Order,
@@ -99,11 +99,8 @@ def test_counts_and_variances(name: str) -> None:
 def test_presence(name: str) -> None:
     """P(n > 0) from the log probabilities of absence."""
     case = CASES[name]
-    tokens, absent = entries_of(case.triplets), Counts.zeros(entries_of(case.triplets), case.size)
-    add_log_absences(
-        0, tokens.n_documents, tokens.pointers, tokens.words, tokens.counts, given_of(case).q,
-        absent.by_document, absent.by_word,
-    )  # fmt: skip
+    tokens, absent = entries_of(case.triplets), zero_counts(entries_of(case.triplets), case.size)
+    add_log_absences(0, tokens.n_documents, tokens.documents, given_of(case).q, absent)
     wanted = dense.presence(case.triplets, case.gamma)
     np.testing.assert_allclose(-np.expm1(absent.by_document), wanted.documents, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(-np.expm1(absent.by_word), wanted.words, rtol=1e-4, atol=1e-5)

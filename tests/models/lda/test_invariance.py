@@ -12,7 +12,7 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.models.lda.collapsed_state import CollapsedState
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.model import LdaModel
-from acvb_core.models.lda.state import Counts
+from acvb_core.models.lda.kernels import Counts
 from acvb_core.models.lda.vb import VariationalState
 from tests.models.lda.adapters import (
     ORDERS,

@@ -1,4 +1,4 @@
-"""Streams whose words are not known beforehand: documents renumbered onto one vocabulary, states that grow with it."""
+"""Streams whose words are not known beforehand: a growing vocabulary, and states that grow with it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scipy import sparse
 
 from acvb_core.data.disk_corpus import Shard
 from acvb_core.models.lda.kernels import Singles
-from acvb_core.models.lda.state import padded_zeros
+from acvb_core.models.lda.state import padded_copy
 from acvb_core.models.lda.streams.source import Source
 from acvb_core.models.lda.streams.state import Renewal, StreamState
 
@@ -37,9 +37,9 @@ class GrowingVocabulary:
 
     def first(self, n: int) -> NDArray[Any]:
         """Return the first `n` words, shape (n,)."""
-        found = np.empty(n, dtype=object)
-        found[:] = list(self._places)[:n]
-        return found
+        words = np.empty(n, dtype=object)
+        words[:] = list(self._places)[:n]
+        return words
 
     def columns(self, vocabulary: NDArray[Any]) -> NDArray[np.int32]:
         """Return the place of each word of a vocabulary; new ones get the next, or -1 where the words are fixed."""
@@ -52,7 +52,7 @@ class GrowingVocabulary:
 
 @dataclass(frozen=True, eq=False)
 class RenumberedSource:
-    """Documents over another vocabulary (a `Source`).
+    """Documents with their words renumbered onto another vocabulary (a `Source`).
 
     Attributes
     ----------
@@ -89,14 +89,14 @@ class RenumberedSource:
     @cached_property
     def frequencies(self) -> NDArray[np.int64]:
         """How often each word stands in all documents, shape (V,)."""
-        found = np.zeros(self.n_words, dtype=np.int64)
+        frequencies = np.zeros(self.n_words, dtype=np.int64)
         known = self.columns >= 0
-        found[self.columns[known]] = self.source.frequencies[known]
-        return found
+        frequencies[self.columns[known]] = self.source.frequencies[known]
+        return frequencies
 
     @property
     def fingerprint(self) -> str:
-        """Nobody asks whether these documents were met before."""
+        """Empty: nobody asks whether these documents were met before."""
         return ""
 
     @property
@@ -132,21 +132,19 @@ def add_words(state: StreamState, rows: Singles) -> StreamState:
     new = len(rows)
     renewal = state.renewal
     if renewal is not None:
-        nothing = np.zeros_like(rows)
-        renewal = Renewal(_longer(renewal.by_word, nothing), np.concatenate([renewal.tokens, np.zeros(new)]))
+        renewal = Renewal(
+            _append_rows(renewal.by_word, np.zeros_like(rows)), np.append(renewal.tokens, np.zeros(new))
+        )
     return replace(
         state,
         renewal=renewal,
-        by_word=_longer(state.by_word, rows),
+        by_word=_append_rows(state.by_word, rows),
         totals=state.totals + rows.sum(axis=0, dtype=np.float64),
-        steps=np.concatenate([state.steps, np.zeros(new, dtype=np.int64)]),
-        sizes=np.concatenate([state.sizes, np.zeros(new)]),
+        steps=np.append(state.steps, np.zeros(new, dtype=np.int64)),
+        sizes=np.append(state.sizes, np.zeros(new)),
     )
 
 
-def _longer(counts: Singles, rows: Singles) -> Singles:
+def _append_rows(counts: Singles, rows: Singles) -> Singles:
     """Return counts with further rows."""
-    n = len(counts)
-    found = padded_zeros((n + len(rows), counts.shape[1]), np.float32)
-    found[:n], found[n:] = counts, rows
-    return found
+    return padded_copy(np.concatenate([counts, rows]))

@@ -1,17 +1,17 @@
-"""Methods that change the topics by a minibatch of documents at a time, weighed as if it were the whole corpus."""
+"""Methods that change the topics by one mini-batch of documents at a time, weighted as if it were the whole corpus."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.data.disk_corpus import Shard
-from acvb_core.models.lda.kernels import OPTIONS, Floats, Integers, Singles
+from acvb_core.models.lda.kernels import OPTIONS, Floats, Integers
 from acvb_core.models.lda.state import padded_zeros
 from acvb_core.models.lda.streams.state import StreamBuffers
 from acvb_core.models.lda.streams.stream import StreamMethod
@@ -20,8 +20,17 @@ from acvb_core.models.lda.streams.stream import StreamMethod
 _SMALL = 1e-6
 
 
+class BatchSums(NamedTuple):
+    """The arrays of a `Batch` as the kernels take them."""
+
+    slots: Integers
+    sums: Any
+    cache: Any
+    totals: Floats
+
+
 class Batch:
-    """What a minibatch under way has summed up: rows for the words in it alone.
+    """Sums of the mini-batch under way, in rows for the words in it alone.
 
     Attributes
     ----------
@@ -54,20 +63,20 @@ class Batch:
         room = min(self.n + pairs, len(self.slots))
         if room > len(self.touched):
             room = min(max(room, 2 * len(self.touched)), len(self.slots))
-            touched, sums, cache = (
-                np.empty(room, np.int32),
-                *(padded_zeros((room, self.sums.shape[1]), self.sums.dtype) for _ in range(2)),
-            )
-            for new, old in ((touched, self.touched), (sums, self.sums), (cache, self.cache)):
+            for name in ("touched", "sums", "cache"):
+                old = getattr(self, name)
+                new = padded_zeros((room, *old.shape[1:]), old.dtype)
                 new[: self.n] = old[: self.n]
-            self.touched, self.sums, self.cache = touched, sums, cache
-        self.n = _admit(
-            order, shard.pointers, shard.words, shard.counts, self.slots, self.touched, self.sums, self.n, sizes,
-            counting,
-        )  # fmt: skip
+                setattr(self, name, new)
+        self.n = _admit(order, shard, self.slots, self.touched, self.sums, self.n, sizes, counting)
+
+    @property
+    def arrays(self) -> BatchSums:
+        """The arrays that a kernel adds to."""
+        return BatchSums(self.slots, self.sums, self.cache, self.totals)
 
     def clear(self) -> None:
-        """Begin the next minibatch."""
+        """Begin the next mini-batch."""
         self.slots[self.touched[: self.n]] = -1
         self.totals[:] = 0.0
         self.n = self.documents = 0
@@ -81,9 +90,9 @@ class MinibatchMethod(StreamMethod):
     Attributes
     ----------
     documents : int
-        Documents of a minibatch.
+        Documents of a mini-batch.
     scale, offset, power : float
-        The step of the t-th minibatch, from 1, is scale / (offset + t)^power, 1 at most.
+        The step of the t-th mini-batch, from 1, is scale / (offset + t)^power, 1 at most.
     """
 
     documents: int = 100
@@ -97,28 +106,39 @@ class MinibatchMethod(StreamMethod):
         return self.documents
 
     @abstractmethod
-    def infer(self, buffers: StreamBuffers, batch: Batch, shard: Shard, order: NDArray[np.int64]) -> None:
-        """Infer the topics of some documents of a minibatch, the corpus's as they are."""
+    def infer(
+        self, buffers: StreamBuffers, shard: Shard, order: NDArray[np.int64]
+    ) -> tuple[float, float, float]:
+        """Infer the topics of some documents of a mini-batch, those of the corpus as they are.
+
+        Returns
+        -------
+        loo, predicted, tokens : float
+            As `scvb0.infer_documents` gives them.
+        """
 
     @abstractmethod
     def weight(self, buffers: StreamBuffers, batch: Batch) -> float:
-        """Return how many times a minibatch the corpus is."""
+        """Return how many times a mini-batch the corpus is."""
 
     def learn(self, buffers: StreamBuffers, shard: Shard, order: NDArray[np.int64]) -> None:
-        """Go through some documents of a shard; the topics change whenever a minibatch is full."""
+        """Go through some documents of a shard; the topics change whenever a mini-batch is full."""
         done = 0
         while done < len(order):
             batch = self._batch_of(buffers)
             part = order[done : done + self.documents - batch.documents]
             batch.admit(shard, part, buffers.sizes, buffers.counting)
-            self.infer(buffers, batch, shard, part)
+            loo, predicted, tokens = self.infer(buffers, shard, part)
+            buffers.loo += loo
+            buffers.seen += predicted
+            batch.tokens += tokens
             batch.documents += len(part)
             done += len(part)
             if batch.documents == self.documents:
                 self._update(buffers, batch)
 
     def flush(self, buffers: StreamBuffers) -> None:
-        """Take in the last minibatch, and multiply the counts out."""
+        """Add the last mini-batch, and multiply the counts by their scale."""
         batch = self._batch_of(buffers)
         if batch.documents:
             self._update(buffers, batch)
@@ -132,11 +152,11 @@ class MinibatchMethod(StreamMethod):
         return batch
 
     def step(self, batches: int) -> float:
-        """Return the step of a minibatch, the first of them 1."""
+        """Return the step of a mini-batch, the first of them 1."""
         return float(min(self.scale / (self.offset + batches) ** self.power, 1.0))
 
     def _update(self, buffers: StreamBuffers, batch: Batch) -> None:
-        """Move the counts towards what the minibatch says they are; one of empty documents says nothing."""
+        """Move the counts towards those of the mini-batch; one of empty documents changes nothing."""
         if buffers.counting:
             buffers.documents += batch.documents
             buffers.tokens += batch.tokens
@@ -170,9 +190,7 @@ def _multiply(buffers: StreamBuffers) -> None:
 @nb.njit(**OPTIONS)
 def _admit(
     order: Integers,
-    pointers: Integers,
-    words: Integers,
-    counts: Singles,
+    documents: Shard,
     slots: Integers,
     touched: Integers,
     sums: Any,
@@ -181,6 +199,7 @@ def _admit(
     counting: bool,
 ) -> int:
     """Give the words of documents that have none a row of zeros; return the rows in use. Count tokens if asked to."""
+    pointers, words, counts = documents
     for at in range(order.shape[0]):
         for e in range(pointers[order[at]], pointers[order[at] + 1]):
             w = words[e]

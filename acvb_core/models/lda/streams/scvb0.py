@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numba as nb
 import numpy as np
@@ -12,11 +11,12 @@ from numpy.typing import NDArray
 
 from acvb_core.core.special import log
 from acvb_core.data.disk_corpus import Shard
-from acvb_core.models.lda.kernels import OPTIONS, Floats, Integers, Singles, workspace
-from acvb_core.models.lda.kernels_prior import learn_alpha
+from acvb_core.models.lda.kernels import OPTIONS, Floats, Integers, workspace
+from acvb_core.models.lda.kernels_prior import learn_alpha, longest_document
 from acvb_core.models.lda.state import padded_zeros
-from acvb_core.models.lda.streams.minibatch import Batch, MinibatchMethod
-from acvb_core.models.lda.streams.state import StreamBuffers
+from acvb_core.models.lda.streams.minibatch import Batch, BatchSums, MinibatchMethod
+from acvb_core.models.lda.streams.state import Prior, StreamBuffers
+from acvb_core.models.lda.streams.stream import WordTopics
 
 _RATES = 1 << 14
 
@@ -66,42 +66,28 @@ class StochasticCvb0(MinibatchMethod):
         more = max(self.expected / buffers.documents, 1.0) if self.expected else 1.0
         return buffers.tokens * more / batch.tokens
 
-    def infer(self, buffers: StreamBuffers, batch: Batch, shard: Shard, order: NDArray[np.int64]) -> None:
-        """Add what some documents expect to the minibatch."""
-        prior = buffers.prior
-        loo, seen, tokens = infer_documents(
-            order, shard.pointers, shard.words, shard.counts, buffers.by_word, np.float32(buffers.scale),
-            buffers.totals, batch.slots, batch.sums, batch.totals, np.float32(self.start.beta),
-            self.all_beta, self.burn_in_passes, (self.inner_scale, self.inner_offset, self.inner_power), self._rates,
-            self.rule, prior.alpha, prior.gains, prior.sticks, prior.scalars,
+    def infer(
+        self, buffers: StreamBuffers, shard: Shard, order: NDArray[np.int64]
+    ) -> tuple[float, float, float]:
+        """Add the expected counts of some documents to the mini-batch."""
+        inner = (self.inner_scale, self.inner_offset, self.inner_power)
+        return infer_documents(
+            order, shard, self.word_topics(buffers), buffers.batch.arrays, self.burn_in_passes, inner, self._rates,
+            self.rule, buffers.prior,
         )  # fmt: skip
-        buffers.loo += loo
-        buffers.seen += seen
-        batch.tokens += tokens
 
 
 @nb.njit(**OPTIONS)
 def infer_documents(
     order: Integers,
-    pointers: Integers,
-    words: Integers,
-    counts: Singles,
-    by_word: Any,
-    scale: Any,
-    totals: Floats,
-    slots: Integers,
-    sums: Any,
-    sum_totals: Floats,
-    beta: Any,
-    all_beta: float,
+    documents: Shard,
+    topics: WordTopics,
+    batch: BatchSums,
     burn_in: int,
     inner: tuple[float, float, float],
     rates: Floats,
     rule: int,
-    alpha: Any,
-    gains: Floats,
-    sticks: Floats,
-    scalars: Floats,
+    prior: Prior,
 ) -> tuple[float, float, float]:
     """Add the expected counts of documents to `sums`, rows by `slots`; the topics stay as they are (FBDSW13).
 
@@ -116,6 +102,10 @@ def infer_documents(
         … and how many of them have others.
     all_tokens : float
     """
+    pointers, words, counts = documents
+    by_word, scale, totals, beta, all_beta = topics
+    slots, sums, _, sum_totals = batch
+    alpha = prior.alpha
     n_topics = alpha.shape[0]
     dtype = by_word.dtype
     single = dtype.type
@@ -123,9 +113,7 @@ def infer_documents(
     rows = workspace(4, n_topics, dtype)
     inverse_total, expected, p, spare = rows[1], rows[2], rows[3], rows[4]
     scratch = np.empty(n_topics, np.float64)
-    longest = 0
-    for at in range(order.shape[0]):
-        longest = max(longest, pointers[order[at] + 1] - pointers[order[at]])
+    longest = longest_document(order, pointers)
     by_topic = workspace(longest, n_topics, dtype)[1:]
     q = workspace(longest, n_topics, dtype)[1:]
     for k in range(n_topics):
@@ -147,7 +135,7 @@ def infer_documents(
             concentration += alpha[k]
             expected[k] = length / n_topics + alpha[k]
         t = 0
-        told = 0.0
+        log_p = 0.0
         for turn in range(burn_in + 1):
             last = turn == burn_in
             for i in range(n):
@@ -176,15 +164,13 @@ def infer_documents(
                     for k in range(n_topics):
                         sum_totals[k] += scratch[k]
                     rest = s - itself
-                    told += c * log(rest if rest > single(1e-30) else single(1e-30))
+                    log_p += c * log(rest if rest > single(1e-30) else single(1e-30))
                 for k in range(n_topics):
                     # What is kept is n_dk, without the alpha in `expected`.
                     expected[k] = keep * (expected[k] - alpha[k]) + part * p[k] + alpha[k]
         all_tokens += length
         if length > 1.0:
-            loo += told - length * log(length - 1.0 + concentration)
+            loo += log_p - length * log(length - 1.0 + concentration)
             tokens += length
-        learn_alpha(
-            rule, n, first, counts, by_topic, q, expected, alpha, spare, scratch, gains, sticks, scalars
-        )
+        learn_alpha(rule, prior, (n, first, counts), by_topic, q, expected, spare, scratch)
     return loo, tokens, all_tokens

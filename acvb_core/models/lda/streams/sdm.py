@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba as nb
 import numpy as np
@@ -14,10 +14,10 @@ from acvb_core.core.protocols import Array
 from acvb_core.core.special import log
 from acvb_core.data.disk_corpus import Shard
 from acvb_core.models.lda.kernels import OPTIONS, Floats, Integers, Singles, prefetch, workspace
-from acvb_core.models.lda.kernels_prior import learn_alpha
+from acvb_core.models.lda.kernels_prior import learn_alpha, longest_document
 from acvb_core.models.lda.state import padded_zeros
-from acvb_core.models.lda.streams.state import Renewal, StreamBuffers, StreamState
-from acvb_core.models.lda.streams.stream import StreamMethod
+from acvb_core.models.lda.streams.state import Prior, Renewal, StreamBuffers, StreamState
+from acvb_core.models.lda.streams.stream import StreamMethod, WordTopics
 
 _AHEAD = 2
 _RATES = 1 << 14
@@ -41,7 +41,7 @@ class DivergenceMinimisation(StreamMethod):
         From the second pass on the counts of the pass before give way to those of the pass under way, token by token,
         in place of steps: with these more than half of what is known of a rare word stays that of passes long gone.
     early_passes : int
-        At most so many updates for each of the first ten documents a topic, while the topics are hardly told apart;
+        At most so many updates for each of the first ten documents a topic, while the topics are hardly different;
         0 as many as later.
 
     References
@@ -84,15 +84,14 @@ class DivergenceMinimisation(StreamMethod):
 
     def learn(self, buffers: StreamBuffers, shard: Shard, order: NDArray[np.int64]) -> None:
         """Update the topics by some documents of a shard."""
-        prior = buffers.prior
         renewal = Renewal.none(buffers.by_word) if buffers.renewal is None else buffers.renewal
         early = max(EARLY * self.n_topics - buffers.gone, 0) if self.early_passes else 0
+        use = WordUse(buffers.steps, buffers.sizes, renewal.by_word, renewal.tokens)
+        pace = Pace(self.passes, early, self.early_passes, self.power, self._rates)
+        sizing = Sizing(not self.known, buffers.counting, buffers.noise)
         loo, seen = update_documents(
-            order, shard.pointers, shard.words, shard.counts, buffers.by_word, buffers.totals, buffers.steps,
-            buffers.sizes, not self.known, buffers.counting, buffers.noise, np.float32(self.start.beta), self.all_beta,
-            self.passes, self.power, self._rates, early, self.early_passes, renewal.by_word, renewal.tokens,
-            self.rule, prior.alpha, prior.gains, prior.sticks, prior.scalars,
-        )  # fmt: skip
+            order, shard, self.word_topics(buffers), use, pace, sizing, self.rule, buffers.prior
+        )
         buffers.loo += loo
         buffers.seen += seen
         if buffers.counting:
@@ -102,6 +101,65 @@ class DivergenceMinimisation(StreamMethod):
         """Add up the tokens that the words were counted by."""
         if buffers.counting:
             buffers.tokens = float(buffers.sizes.sum())
+
+
+class WordUse(NamedTuple):
+    """How the counts of each word came about.
+
+    Attributes
+    ----------
+    steps : ndarray of int64, shape (V,)
+        How often each word's counts were brought up to date.
+    sizes : ndarray, shape (V,)
+        Tokens of each word.
+    fresh : ndarray, shape (V, K) or (0, K)
+        Sums of c q in the pass under way, where the counts are renewed.
+    renewed : ndarray, shape (V,) or (0,)
+        Tokens of each word in `fresh`.
+    """
+
+    steps: Integers
+    sizes: Floats
+    fresh: Any
+    renewed: Floats
+
+
+class Pace(NamedTuple):
+    """How often a document is updated, and by what steps its words are.
+
+    Attributes
+    ----------
+    passes : int
+    early, early_passes : int
+        The first so many documents have at most so many passes.
+    power : float
+    rates : ndarray
+        t^-power for the first t.
+    """
+
+    passes: int
+    early: int
+    early_passes: int
+    power: float
+    rates: Floats
+
+
+class Sizing(NamedTuple):
+    """Where the sizes of the words come from.
+
+    Attributes
+    ----------
+    running : bool
+        They are the tokens met so far, not those of the corpus.
+    counting : bool
+        The tokens are met for the first time (with `running`).
+    noise : int
+        Seed of the differences between topics in the beginning (with `running`).
+    """
+
+    running: bool
+    counting: bool
+    noise: int
 
 
 @nb.njit(**OPTIONS)
@@ -117,30 +175,13 @@ def uniform(seed: int, number: int) -> float:
 @nb.njit(**OPTIONS)
 def update_documents(
     order: Integers,
-    pointers: Integers,
-    words: Integers,
-    counts: Singles,
-    by_word: Any,
-    totals: Floats,
-    steps: Integers,
-    sizes: Floats,
-    running: bool,
-    counting: bool,
-    noise: int,
-    beta: Any,
-    all_beta: float,
-    passes: int,
-    power: float,
-    rates: Floats,
-    early: int,
-    early_passes: int,
-    fresh: Any,
-    renewed: Floats,
+    documents: Shard,
+    topics: WordTopics,
+    use: WordUse,
+    pace: Pace,
+    sizing: Sizing,
     rule: int,
-    alpha: Any,
-    gains: Floats,
-    sticks: Floats,
-    scalars: Floats,
+    prior: Prior,
 ) -> tuple[float, float]:
     """Update the topics by documents in this order, each when its own topics are settled (SN15 §7), in place.
 
@@ -152,30 +193,8 @@ def update_documents(
     so flat that one of them takes nearly all. A word met for the first time counts beta u, u = 1 + 0.1 U(0, 1),
     drawn for each word and topic from `noise`.
 
-    Parameters
-    ----------
-    by_word : ndarray, shape (V, K)
-        n_vk; its type is that of the computation.
-    totals : ndarray, shape (K,)
-        n_k.
-    sizes : ndarray, shape (V,)
-        Tokens of each word.
-    counting : bool
-        The tokens are met for the first time (with `running`).
-    noise : int
-        Seed of what tells the topics apart in the beginning (with `running`).
-    rates : ndarray
-        t^-power for the first t.
-    early, early_passes : int
-        The first so many documents have at most so many passes.
-    fresh : ndarray, shape (V, K) or (0, K)
-        Sums of c q in the pass under way; with them, in place of a step, what is left of the pass before shrinks by
-        the c tokens that are renewed: n_vk <- (n_vk - f_vk) (r_v - c) / r_v + f_vk + c q_k, f_vk <- f_vk + c q_k,
-        r_v the tokens not renewed yet.
-    renewed : ndarray, shape (V,) or (0,)
-        Tokens of each word in `fresh`.
-    rule, alpha, gains, sticks, scalars
-        As in `kernels_prior`.
+    With `fresh`, what is left of the pass before shrinks by the c tokens that are renewed, in place of a step:
+    n_vk <- (n_vk - f_vk) (r_v - c) / r_v + f_vk + c q_k, f_vk <- f_vk + c q_k, r_v the tokens not renewed yet.
 
     Returns
     -------
@@ -183,6 +202,12 @@ def update_documents(
         Sum over tokens of the log of their probability given the others of their document (nats).
     tokens : float
     """
+    pointers, words, counts = documents
+    by_word, _, totals, beta, all_beta = topics
+    steps, sizes, fresh, renewed = use
+    passes, early, early_passes, power, rates = pace
+    running, counting, noise = sizing
+    alpha = prior.alpha
     n_topics = alpha.shape[0]
     dtype = by_word.dtype
     single = dtype.type
@@ -192,9 +217,7 @@ def update_documents(
     moved = np.empty(n_topics, np.float64)
     sums = np.empty(n_topics, np.float64)
     flat = by_word.reshape(-1)
-    longest = 0
-    for at in range(order.shape[0]):
-        longest = max(longest, pointers[order[at] + 1] - pointers[order[at]])
+    longest = longest_document(order, pointers)
     by_topic = workspace(longest, n_topics, dtype)[1:]
     q = workspace(longest, n_topics, dtype)[1:]
     loo, tokens = 0.0, 0.0
@@ -212,13 +235,12 @@ def update_documents(
                 met += sizes[words[first + i]] == 0.0
         if running:
             all_beta = float(beta) * met
-        concentration = 0.0
+        concentration, length = 0.0, 0.0
         for k in range(n_topics):
             inverse_total[k] = 1.0 / (totals[k] + all_beta)
             expected[k] = alpha[k]
             concentration += alpha[k]
             moved[k] = 0.0
-        length = 0.0
         for i in range(n):
             ahead = np.int64(words[min(first + i + _AHEAD, first + n - 1)]) * n_topics
             for k in range(0, n_topics, 16):
@@ -245,7 +267,7 @@ def update_documents(
                 y = own[k] * inverse
                 own[k] = y
                 expected[k] += c * y
-        told = 0.0
+        log_p = 0.0
         turns = min(passes, early_passes) if at < early else passes
         for turn in range(turns):
             last = turn == turns - 1
@@ -258,16 +280,16 @@ def update_documents(
                     p[k] = y
                     s += y
                 if last:
-                    told += c * log(s)
+                    log_p += c * log(s)
                 inverse = one / s
                 for k in range(n_topics):
                     y = p[k] * inverse
                     expected[k] += c * (y - own[k])
                     own[k] = y
         if length > 1.0:
-            loo += told - length * log(length - 1.0 + concentration)
+            loo += log_p - length * log(length - 1.0 + concentration)
             tokens += length
-        learn_alpha(rule, n, first, counts, by_topic, q, expected, alpha, spare, sums, gains, sticks, scalars)
+        learn_alpha(rule, prior, (n, first, counts), by_topic, q, expected, spare, sums)
         for i in range(n):
             w = words[first + i]
             t = steps[w]

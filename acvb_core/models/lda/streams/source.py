@@ -1,10 +1,9 @@
-"""Documents one after the other, from memory or from disk, in an order that is drawn anew for each pass."""
+"""Documents one after the other, from memory or from disk, in a new random order for each pass."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -16,7 +15,7 @@ from acvb_core.models.lda.state import Tokens
 
 
 class Source(Protocol):
-    """What a stream is read from: a `DiskCorpus`, or a corpus in memory as one shard."""
+    """Documents that a stream is read from: a `DiskCorpus`, or a corpus in memory as one shard."""
 
     @property
     def n_documents(self) -> int:
@@ -58,55 +57,27 @@ class Source(Protocol):
         ...
 
 
-@dataclass(frozen=True, eq=False)
 class InMemorySource:
     """A corpus in memory as a `Source` of one shard."""
 
-    corpus: Corpus
-
-    @property
-    def n_documents(self) -> int:
-        """Number of documents."""
-        return self.corpus.n_documents
-
-    @property
-    def n_words(self) -> int:
-        """Number of words in the vocabulary."""
-        return self.corpus.n_words
-
-    @property
-    def n_tokens(self) -> int:
-        """Number of tokens."""
-        return self.corpus.n_tokens
-
-    @property
-    def frequencies(self) -> NDArray[np.int64]:
-        """How often each word stands in all documents, shape (V,)."""
-        return self.corpus.frequencies
-
-    @property
-    def vocabulary(self) -> NDArray[np.object_]:
-        """The words, shape (V,)."""
-        return self.corpus.vocabulary
+    def __init__(self, corpus: Corpus) -> None:
+        self.corpus = corpus
+        self.n_documents, self.n_words, self.n_tokens = corpus.n_documents, corpus.n_words, corpus.n_tokens
+        self.vocabulary, self.frequencies = corpus.vocabulary, corpus.frequencies
+        self.shard_sizes = (corpus.n_documents,)
 
     @property
     def fingerprint(self) -> str:
         """Equal data, equal fingerprint."""
         return self.corpus.fingerprint
 
-    @property
-    def shard_sizes(self) -> tuple[int, ...]:
-        """One shard."""
-        return (self.corpus.n_documents,)
-
     def shard(self, number: int) -> Shard:
         """Return all documents."""
-        tokens = Tokens.of(self.corpus)
-        return Shard(tokens.pointers, tokens.words, tokens.counts)
+        return Tokens.of(self.corpus).documents
 
 
 def as_source(data: Corpus | Source) -> Source:
-    """Return what a stream of such data is read from."""
+    """Return the source that a stream of these data is read from."""
     return InMemorySource(data) if isinstance(data, Corpus) else data
 
 
@@ -125,10 +96,10 @@ class Piece(NamedTuple):
 
 
 class DocumentFeed:
-    """Gives the documents of a source in the order of a pass, the shard that comes next being read ahead.
+    """The documents of a source in the order of a pass; the next shard is read ahead.
 
-    With `shuffle` a pass takes the shards in an order drawn at random, and the documents of each shard too. What is
-    kept between two calls saves reading; it never decides what is given.
+    With `shuffle` a pass takes the shards in an order drawn at random, and the documents of each shard too. The shards
+    held between two calls save reading; they never change the order.
 
     Parameters
     ----------
@@ -143,7 +114,7 @@ class DocumentFeed:
         self._reader: ThreadPoolExecutor | None = None
 
     def iterate(self, seed: int, begin: int, end: int) -> Iterator[Piece]:
-        """Give the documents `begin` to `end` of the pass that a seed stands for."""
+        """Yield the documents `begin` to `end` of the pass that a seed stands for."""
         sizes = np.array(self.source.shard_sizes, dtype=np.int64)
         shards = np.arange(len(sizes))
         if self.shuffle:
@@ -163,7 +134,7 @@ class DocumentFeed:
     def _read(self, number: int, following: int | None) -> Shard:
         """Return a shard, and have the one that follows read meanwhile."""
         if self._held is None or self._held[0] != number:
-            # What was read ahead is let go before it is asked for: a failed reading must not fail again for ever.
+            # A failed reading must not fail for ever: forget what was read ahead before asking for it.
             coming, self._coming = self._coming, None
             ahead = coming is not None and coming[0] == number
             shard = coming[1].result() if coming is not None and ahead else self.source.shard(number)

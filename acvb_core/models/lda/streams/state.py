@@ -1,20 +1,19 @@
-"""What a streaming method knows between two windows of documents."""
+"""The state of a streaming method between two windows of documents, and its buffers within one."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.core.protocols import Posterior
+from acvb_core.core.protocols import Array, Posterior
 from acvb_core.models.lda.kernels import Floats, Singles
 from acvb_core.models.lda.state import TOPICS, padded_copy, padded_zeros
 
 
-@dataclass(frozen=True, eq=False)
-class Prior:
+class Prior(NamedTuple):
     """Concentrations of the topics in a document, and what they are being learned from.
 
     Attributes
@@ -35,17 +34,16 @@ class Prior:
 
     @classmethod
     def begin(cls, alpha: Floats) -> Prior:
-        """Return concentrations of which nothing has been learned."""
+        """Return concentrations before anything is learned of them."""
         rest = np.cumsum(alpha[::-1])[::-1]
         share = np.clip(alpha[:-1] / rest[:-1], 1e-9, 1.0 - 1e-9)
         sticks = np.concatenate([[np.log(rest[0])], np.log(share) - np.log1p(-share)])
         return cls(alpha.astype(np.float32), np.zeros(len(alpha)), sticks, np.zeros(2))
 
-    def copy(self) -> Prior:
+    def buffers(self) -> Prior:
         """Return arrays of its own, to be written to."""
-        return Prior(
-            padded_copy(self.alpha), self.gains.copy(), padded_copy(self.sticks), padded_copy(self.scalars)
-        )
+        alpha, gains, sticks, scalars = self
+        return Prior(padded_copy(alpha), gains.copy(), padded_copy(sticks), padded_copy(scalars))
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,33 +94,22 @@ class StreamState:
     gone: int = 0
     renewal: Renewal | None = None
 
-    def working_copy(self) -> StreamBuffers:
-        """Return arrays of its own, to be written to."""
-        return StreamBuffers(self)
-
     def posterior(self, beta: float) -> Posterior:
-        """Return what the state says: of topics and words, not of documents."""
+        """Return the posterior of topics and words; the state has none of the documents."""
         alpha = self.prior.alpha.astype(np.float64)
+        # The later ones are what training goes on with.
+        arrays: dict[str, tuple[Array, tuple[str | None, ...]]] = {
+            "words": (self.by_word, (None, TOPICS)),
+            "alpha": (alpha, (TOPICS,)),
+            "gains": (self.prior.gains, (TOPICS,)),
+            "steps": (self.steps, (None,)),
+            "sizes": (self.sizes, (None,)),
+            "course": (np.array([*self.prior.scalars, float(self.batches)]), (None,)),
+            "documents_met": (np.array([self.documents]), (None,)),
+        }
         return Posterior(
-            {
-                "words": self.by_word,
-                "alpha": alpha,
-                # What training goes on with.
-                "gains": self.prior.gains,
-                "steps": self.steps,
-                "sizes": self.sizes,
-                "course": np.array([*self.prior.scalars, float(self.batches)]),
-                "documents_met": np.array([self.documents]),
-            },
-            {
-                "words": (None, TOPICS),
-                "alpha": (TOPICS,),
-                "gains": (TOPICS,),
-                "steps": (None,),
-                "sizes": (None,),
-                "course": (None,),
-                "documents_met": (None,),
-            },
+            {name: array for name, (array, _) in arrays.items()},
+            {name: axes for name, (_, axes) in arrays.items()},
             averaged=("words",),
             hyper={"alpha_total": float(alpha.sum()), "beta": beta},
             normalised=False,
@@ -146,12 +133,12 @@ class Renewal:
 
     @classmethod
     def begin(cls, by_word: Singles) -> Renewal:
-        """Return that of a pass of which nothing is done."""
+        """Return the renewal at the beginning of a pass."""
         return cls(padded_zeros(by_word.shape, by_word.dtype), np.zeros(len(by_word)))
 
     @classmethod
     def none(cls, by_word: Singles) -> Renewal:
-        """Return the one of a pass that renews nothing."""
+        """Return the renewal, without rows, of a pass that renews nothing."""
         return cls(np.zeros((0, by_word.shape[1]), by_word.dtype), np.zeros(0))
 
     def copy(self) -> Renewal:
@@ -160,45 +147,36 @@ class Renewal:
 
 
 class StreamBuffers:
-    """The arrays of a state while a window is gone through, and what it has summed up.
+    """The arrays of a state while a window is gone through, and the window's sums.
 
     Attributes
     ----------
-    by_word, totals, steps, sizes, documents, tokens, batches, prior, noise
+    by_word, totals, steps, sizes, documents, tokens, batches, prior, noise, gone, renewal
         As in `StreamState`.
     scale : float
-        What `by_word` stands for is that many times as much.
+        Factor by which `by_word` is to be multiplied.
     loo, seen : float
         Sum of the leave-one-out log probabilities of the window, and its tokens.
     counting : bool
-        The sizes are those met so far, and the documents are met for the first time.
+        Sizes are those met so far, and the documents are met for the first time.
     batch : object
-        What a minibatch under way has summed up.
-    gone, renewal
-        As in `StreamState`.
+        Sums of the mini-batch under way.
     """
 
     def __init__(self, state: StreamState) -> None:
         self._state = state
-        self.by_word = padded_copy(state.by_word)
-        self.totals = padded_copy(state.totals)
+        self.by_word, self.totals = padded_copy(state.by_word), padded_copy(state.totals)
         self.steps, self.sizes = state.steps.copy(), state.sizes.copy()
         self.documents, self.tokens, self.batches = state.documents, state.tokens, state.batches
-        self.prior = state.prior.copy()
-        self.noise = state.noise
-        self.scale = 1.0
-        self.loo = self.seen = 0.0
+        self.prior, self.noise, self.gone = state.prior.buffers(), state.noise, state.gone
+        self.renewal = None if state.renewal is None else state.renewal.copy()
+        self.scale, self.loo, self.seen = 1.0, 0.0, 0.0
         self.counting = False
         self.batch: Any = None
-        self.gone = state.gone
-        self.renewal = None if state.renewal is None else state.renewal.copy()
 
-    def done(self, epoch: int, position: int, order: int) -> StreamState:
+    def build_state(self, epoch: int, position: int, order: int) -> StreamState:
         """Return the state after the window."""
-        return replace(
-            self._state,
-            by_word=self.by_word, totals=self.totals, steps=self.steps, sizes=self.sizes,
-            documents=self.documents, tokens=self.tokens, batches=self.batches, prior=self.prior,
-            epoch=epoch, position=position, order=order, gone=self.gone,
-            renewal=self.renewal if position else None,
-        )  # fmt: skip
+        names = ("by_word", "totals", "steps", "sizes", "documents", "tokens", "batches", "prior", "gone")
+        arrays = {name: getattr(self, name) for name in names}
+        renewal = self.renewal if position else None
+        return replace(self._state, epoch=epoch, position=position, order=order, renewal=renewal, **arrays)

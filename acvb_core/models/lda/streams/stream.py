@@ -1,11 +1,11 @@
-"""What the methods that stream have in common: windows of documents, what they begin with, what they tell."""
+"""The common part of the streaming methods: windows of documents, start values, posterior."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numba as nb
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from acvb_core.core.protocols import Array, Checkpoint, Posterior, SweepInfo, UnaveragedMethod, no_checkpoint
 from acvb_core.data.disk_corpus import Shard
 from acvb_core.models.lda.hyper import Concentrations
-from acvb_core.models.lda.kernels import OPTIONS, Singles, chunk_pairs
+from acvb_core.models.lda.kernels import OPTIONS, Floats, Singles, chunk_pairs
 from acvb_core.models.lda.kernels_prior import FLOOR
 from acvb_core.models.lda.state import TOPICS, padded_zeros
 from acvb_core.models.lda.streams.source import DocumentFeed, Source
@@ -32,6 +32,28 @@ IN_USE = 1e-5
 #: By how much the topics differ in the beginning.
 SPREAD = 0.3
 _ROWS = 1 << 14  # drawn at a time
+
+
+class WordTopics(NamedTuple):
+    """The topics as the kernels of streams take them.
+
+    Attributes
+    ----------
+    by_word : ndarray, shape (V, K)
+        n_wk, to be multiplied by `scale`; its type is that of the computation.
+    scale : float32
+    totals : ndarray, shape (K,)
+        n_k.
+    beta : float32
+    all_beta : float
+        V beta.
+    """
+
+    by_word: Any
+    scale: Any
+    totals: Floats
+    beta: Any
+    all_beta: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +118,11 @@ class StreamMethod(UnaveragedMethod, ABC):
         """V beta."""
         return self.source.n_words * self.start.beta
 
+    def word_topics(self, buffers: StreamBuffers) -> WordTopics:
+        """Return the topics of a window under way as the kernels take them."""
+        scale, beta = np.float32(buffers.scale), np.float32(self.start.beta)
+        return WordTopics(buffers.by_word, scale, buffers.totals, beta, self.all_beta)
+
     @cached_property
     def feed(self) -> DocumentFeed:
         """Where the documents come from."""
@@ -154,7 +181,7 @@ class StreamMethod(UnaveragedMethod, ABC):
         """Go through the next window; `rng` draws the order of a pass when one begins."""
         order = state.order if state.position else int(rng.integers(2**62))
         end = min(state.position + self.in_window, self.n_documents)
-        buffers = state.working_copy()
+        buffers = StreamBuffers(state)
         buffers.counting = not self.known and state.epoch == 0
         self.begin(buffers, state)
         for piece in self.feed.iterate(order, state.position, end):
@@ -165,7 +192,7 @@ class StreamMethod(UnaveragedMethod, ABC):
         self.flush(buffers)
         over = end == self.n_documents
         epoch, position = (state.epoch + 1, 0) if over else (state.epoch, end)
-        swept = buffers.done(epoch, position, order)
+        swept = buffers.build_state(epoch, position, order)
         if self.piece:
             swept = replace(swept, renewal=buffers.renewal)
         # The window's likelihood stands for that of all the tokens.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numba as nb
 import numpy as np
@@ -11,11 +10,12 @@ from numpy.typing import NDArray
 
 from acvb_core.core.special import digamma, log
 from acvb_core.data.disk_corpus import Shard
-from acvb_core.models.lda.kernels import OPTIONS, Floats, Integers, Singles, workspace
-from acvb_core.models.lda.kernels_prior import learn_alpha
+from acvb_core.models.lda.kernels import OPTIONS, Integers, workspace
+from acvb_core.models.lda.kernels_prior import learn_alpha, longest_document
 from acvb_core.models.lda.state import padded_copy
-from acvb_core.models.lda.streams.minibatch import Batch, MinibatchMethod
-from acvb_core.models.lda.streams.state import StreamBuffers
+from acvb_core.models.lda.streams.minibatch import Batch, BatchSums, MinibatchMethod
+from acvb_core.models.lda.streams.state import Prior, StreamBuffers
+from acvb_core.models.lda.streams.stream import WordTopics
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,41 +49,26 @@ class StochasticVb(MinibatchMethod):
         """Return how many times its documents the corpus has."""
         return max(buffers.documents, self.expected) / batch.documents
 
-    def infer(self, buffers: StreamBuffers, batch: Batch, shard: Shard, order: NDArray[np.int64]) -> None:
-        """Add what some documents expect to the minibatch."""
-        prior = buffers.prior
-        loo, seen, tokens = infer_documents(
-            order, shard.pointers, shard.words, shard.counts, buffers.by_word, np.float32(buffers.scale),
-            buffers.totals, batch.slots, batch.sums, batch.cache, batch.totals, np.float32(self.start.beta),
-            self.all_beta, self.inner, self.settled, self.rule, prior.alpha, prior.gains, prior.sticks, prior.scalars,
-        )  # fmt: skip
-        buffers.loo += loo
-        buffers.seen += seen
-        batch.tokens += tokens
+    def infer(
+        self, buffers: StreamBuffers, shard: Shard, order: NDArray[np.int64]
+    ) -> tuple[float, float, float]:
+        """Add the expected counts of some documents to the mini-batch."""
+        topics, batch = self.word_topics(buffers), buffers.batch.arrays
+        return infer_documents(
+            order, shard, topics, batch, self.inner, self.settled, self.rule, buffers.prior
+        )
 
 
 @nb.njit(**OPTIONS)
 def infer_documents(
     order: Integers,
-    pointers: Integers,
-    words: Integers,
-    counts: Singles,
-    by_word: Any,
-    scale: Any,
-    totals: Floats,
-    slots: Integers,
-    sums: Any,
-    weights: Any,
-    sum_totals: Floats,
-    beta: Any,
-    all_beta: float,
+    documents: Shard,
+    topics: WordTopics,
+    batch: BatchSums,
     inner: int,
-    settled: float,
+    tolerance: float,
     rule: int,
-    alpha: Any,
-    gains: Floats,
-    sticks: Floats,
-    scalars: Floats,
+    prior: Prior,
 ) -> tuple[float, float, float]:
     """Add the expected counts of documents to `sums`, rows by `slots`; the topics stay as they are.
 
@@ -97,6 +82,10 @@ def infer_documents(
     loo, tokens, all_tokens : float
         As for SCVB0 (`scvb0.infer_documents`).
     """
+    pointers, words, counts = documents
+    by_word, scale, totals, beta, all_beta = topics
+    slots, sums, weights, sum_totals = batch
+    alpha = prior.alpha
     n_topics = alpha.shape[0]
     dtype = by_word.dtype
     single = dtype.type
@@ -105,9 +94,7 @@ def infer_documents(
     inverse_total, expected, theta, gathered, spare = rows[1], rows[2], rows[3], rows[4], rows[5]
     scratch = np.empty(n_topics, np.float64)
     base = np.empty(n_topics, np.float64)
-    longest = 0
-    for at in range(order.shape[0]):
-        longest = max(longest, pointers[order[at] + 1] - pointers[order[at]])
+    longest = longest_document(order, pointers)
     by_topic = workspace(longest, n_topics, dtype)[1:]
     q = workspace(longest, n_topics, dtype)[1:]
     for k in range(n_topics):
@@ -156,11 +143,11 @@ def infer_documents(
                 x = alpha[k] + theta[k] * gathered[k]
                 moved += abs(x - expected[k])
                 expected[k] = x
-            if moved < settled * n_topics:
+            if moved < tolerance * n_topics:
                 break
         for k in range(n_topics):
             theta[k] = np.exp(digamma(float(expected[k])))
-        told = 0.0
+        log_p = 0.0
         for i in range(n):
             slot = slots[words[first + i]]
             weight, here, own, word = weights[slot], by_topic[i], q[i], sums[slot]
@@ -179,12 +166,10 @@ def infer_documents(
                 scratch[k] = c * x
             for k in range(n_topics):
                 sum_totals[k] += scratch[k]
-            told += c * log(rest if rest > single(1e-30) else single(1e-30))
+            log_p += c * log(rest if rest > single(1e-30) else single(1e-30))
         all_tokens += length
         if length > 1.0:
-            loo += told - length * log(length - 1.0 + concentration)
+            loo += log_p - length * log(length - 1.0 + concentration)
             tokens += length
-        learn_alpha(
-            rule, n, first, counts, by_topic, q, expected, alpha, spare, scratch, gains, sticks, scalars
-        )
+        learn_alpha(rule, prior, (n, first, counts), by_topic, q, expected, spare, scratch)
     return loo, tokens, all_tokens
