@@ -10,8 +10,8 @@ from acvb_core.core.protocols import Posterior, Responsibilities
 from acvb_core.models.lda.collapsed_state import CollapsedState, SweepBuffers, sum_counts
 from acvb_core.models.lda.cvb import CollapsedLda
 from acvb_core.models.lda.hyper import Concentrations
-from acvb_core.models.lda.model import LdaModel
 from acvb_core.models.lda.kernels import Counts
+from acvb_core.models.lda.model import LdaModel
 from acvb_core.models.lda.state import Tokens, build_posterior
 from acvb_core.models.lda.vb import VariationalLda, VariationalState
 from tests.oracles.dense_lda import Statistics, Triplets, entropy, expected_counts

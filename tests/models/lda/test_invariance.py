@@ -11,8 +11,8 @@ from scipy import sparse
 from acvb_core.data.corpus import Corpus
 from acvb_core.models.lda.collapsed_state import CollapsedState
 from acvb_core.models.lda.hyper import Concentrations
-from acvb_core.models.lda.model import LdaModel
 from acvb_core.models.lda.kernels import Counts
+from acvb_core.models.lda.model import LdaModel
 from acvb_core.models.lda.vb import VariationalState
 from tests.models.lda.adapters import (
     ORDERS,
