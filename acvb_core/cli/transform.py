@@ -13,10 +13,10 @@ from acvb_core.cli.source import Source, load
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
-from acvb_core.models.lda.transform import as_corpus, no_known_word_error, require_tokeniser
+from acvb_core.models.lda.transform import FixedTopics, as_corpus, no_known_word_error, require_tokeniser
 from acvb_core.registry import model_row
 from acvb_core.store.csv_text import csv_text
-from acvb_core.store.topic_model import SavedTopics, load_topics
+from acvb_core.store.topic_model import load_topics
 
 
 def transform(arguments: argparse.Namespace) -> int:
@@ -43,7 +43,7 @@ def transform(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _documents(arguments: argparse.Namespace, topics: SavedTopics, kept: ExitStack) -> Source:
+def _documents(arguments: argparse.Namespace, topics: FixedTopics, kept: ExitStack) -> Source:
     """Load FILE; its texts, and those of a sample, are cut as the topics' own were."""
     source = load(
         arguments, [model_row("lda")], kept, cutter=lambda: require_tokeniser(topics.tokeniser, topics.name)

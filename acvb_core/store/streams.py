@@ -36,8 +36,8 @@ def stream_key(corpus: DiskCorpus) -> str:
     Where the folder lies does not count: a store may be moved with all that it holds.
     """
     tokeniser = None if corpus.tokeniser is None else corpus.tokeniser.to_dict()
-    told = [corpus.fingerprint, corpus.name, corpus.folder.name, corpus.n_words, tokeniser]
-    return hashlib.sha256(json.dumps(told).encode("utf-8", "surrogatepass")).hexdigest()
+    identity = [corpus.fingerprint, corpus.name, corpus.folder.name, corpus.n_words, tokeniser]
+    return hashlib.sha256(json.dumps(identity).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def write_stream(path: Path, corpus: DiskCorpus) -> None:
@@ -81,7 +81,7 @@ def read_stream(path: Path) -> DiskCorpus:
     try:
         folder, about = _folder(path, arrays), from_text_bytes(arrays["about"])
         added, left_out = from_labels_bytes(arrays["added"]), arrays["left_out"]
-        name, told = about["name"], (about["fingerprint"], about.get("words"))
+        name, fingerprint, words = about["name"], about["fingerprint"], about.get("words")
     except DAMAGE as error:
         raise damage_error(path) from error
     if not folder.is_dir():
@@ -96,8 +96,8 @@ def read_stream(path: Path) -> DiskCorpus:
             corpus = corpus.without(left_out)
     except AcvbError as error:
         raise StoreError(f"the documents of {name} cannot be read from {folder}: {error}") from error
-    # Notes of older versions do not tell of the words; the fingerprint is of the counts alone.
-    if told != (corpus.fingerprint, told[1] and _words_digest(corpus)):
+    # Notes of older versions do not have the words; the fingerprint is of the counts alone.
+    if fingerprint != corpus.fingerprint or (words and words != _words_digest(corpus)):
         raise StoreError(f"{folder} holds other documents now than those of {name}. {_AGAIN}")
     return corpus
 
@@ -151,10 +151,9 @@ def own_folder(path: Path) -> Path | None:
 def own_folders(home: Path) -> set[Path] | None:
     """Return the folders that notes tell of; None where a note cannot be read, which may tell of any of them."""
     try:
-        found = {own_folder(note) for note in home.glob("*.npz")}
+        return {folder for note in home.glob("*.npz") if (folder := own_folder(note)) is not None}
     except StoreError:
         return None
-    return {folder for folder in found if folder is not None}
 
 
 def new_folder(home: Path) -> Path:

@@ -59,11 +59,11 @@ class TopicNames:
         """
         words = np.asarray(top_words)
         return tuple(
-            None if entry is None else str(entry["name"]) for entry in _given(self._read(run), words)
+            None if entry is None else str(entry["name"]) for entry in _match_entries(self._read(run), words)
         )
 
     def rename(self, run: str, top_words: ArrayLike, topic: int, name: str) -> Names:
-        """Give a topic a name, or take it away (a blank name); return all names.
+        """Name a topic, or remove its name where the new one is blank; return all names.
 
         Names of topics that the run does not have any more are kept, in case they come back.
 
@@ -89,15 +89,15 @@ class TopicNames:
         short = " ".join(name.split())[:MOST_CHARACTERS].strip()
         with self._lock:
             known = self._read(run)
-            old = _given(known, words)[topic - 1]
-            kept = [entry for entry in known if entry is not old]
+            old = _match_entries(known, words)[topic - 1]
+            entries = [entry for entry in known if entry is not old]
             if short:
-                kept.append({"topic": topic, "name": short, "words": words[topic - 1].tolist()})
-            self._write(run, kept)
+                entries.append({"topic": topic, "name": short, "words": words[topic - 1].tolist()})
+            self._write(run, entries)
         return self.names(run, words)
 
     def forget(self, run: str) -> None:
-        """Remove the names of a run; one without names is none to forget."""
+        """Remove the names of a run, if it has any."""
         remove_file(self._file(run))
 
     def _file(self, run: str) -> Path:
@@ -109,10 +109,10 @@ class TopicNames:
         path = self._file(run)
         try:
             stored = json.loads(path.read_text(encoding="utf-8"))
-            version, found = int(stored["version"]), list(stored["names"])
+            version = int(stored["version"])
             entries = [
                 {"topic": int(e["topic"]), "name": str(e["name"]), "words": [int(w) for w in e["words"]]}
-                for e in found
+                for e in stored["names"]
             ]
             owner = str(stored["run"]) if version > 1 else run
         except FileNotFoundError:
@@ -142,19 +142,19 @@ class TopicNames:
             file.write(text.encode())
 
 
-def _given(entries: Sequence[dict[str, Any]], words: NDArray[Any]) -> list[dict[str, Any] | None]:
+def _match_entries(entries: Sequence[dict[str, Any]], words: NDArray[Any]) -> list[dict[str, Any] | None]:
     """Return the entry of each topic: the closest pairs first, each topic and each entry once."""
     pairs = []
     for number, entry in enumerate(entries):
         for topic, row in enumerate(words):
             shared = len(np.intersect1d(entry["words"], row)) / max(len(row), len(entry["words"]), 1)
             if shared >= LEAST_SHARED:
-                # Topics that are equally close are told apart by the number that the name was given to.
+                # Of topics that are equally close, the one nearest to the number that got the name comes first.
                 pairs.append((-shared, abs(entry["topic"] - 1 - topic), number, topic))
-    found: list[dict[str, Any] | None] = [None] * len(words)
+    matches: list[dict[str, Any] | None] = [None] * len(words)
     used: set[int] = set()
     for _, _, number, topic in sorted(pairs):
-        if number not in used and found[topic] is None:
-            found[topic] = entries[number]
+        if number not in used and matches[topic] is None:
+            matches[topic] = entries[number]
             used.add(number)
-    return found
+    return matches

@@ -61,7 +61,7 @@ def save_model(model: Any, path: str | Path | BinaryIO) -> None:
 
 def model_arrays(model: Any) -> Arrays:
     """Return what `save_model` writes, but its version."""
-    trained = _trained(model)
+    trained = _as_trained(model)
     posterior = trained.posterior
     about = {
         "format": _FORMAT,
@@ -84,14 +84,13 @@ def model_arrays(model: Any) -> Arrays:
     return arrays | {f"posterior_{name}": array for name, array in posterior.arrays.items()}
 
 
-def _trained(model: Any) -> TrainedTopics:
+def _as_trained(model: Any) -> TrainedTopics:
+    if hasattr(model, "trained"):
+        model = model.trained()
+    elif hasattr(model, "snapshot"):
+        model = trained_topics(model)
     if isinstance(model, TrainedTopics):
         return model
-    if hasattr(model, "trained"):
-        found: TrainedTopics = model.trained()
-        return found
-    if hasattr(model, "snapshot"):
-        return trained_topics(model)
     raise ParameterError(f"a {type(model).__name__} has no topics to save; give a result or trained topics.")
 
 
@@ -116,26 +115,21 @@ def load_model(
     StoreError
         The file is not there, holds something else, is damaged, or was written by a newer version of the program.
     """
-    if not isinstance(path, str | Path):
-        where = Path(name or "the file")
-        stored = read_arrays(where, version=VERSION, stored=path, foreign=_foreign(where))
-        return _with_function(_read(where, stored), tokeniser)
-    where = Path(path)
-    if where.is_dir():
-        if not (where / MODEL).is_file():
-            raise StoreError(f"{where} holds no trained topics: there is no {MODEL} in it. {_WANTED}")
-        where /= MODEL
-    return _with_function(
-        _read(where, read_arrays(where, version=VERSION, foreign=_foreign(where))), tokeniser
-    )
-
-
-def _with_function(trained: TrainedTopics, function: WordFunction | None) -> TrainedTopics:
-    return replace(trained, tokeniser=with_function(trained.tokeniser, function))
+    if isinstance(path, str | Path):
+        where, stored = Path(path), None
+        if where.is_dir():
+            if not (where / MODEL).is_file():
+                raise StoreError(f"{where} holds no trained topics: there is no {MODEL} in it. {_WANTED}")
+            where /= MODEL
+    else:
+        where, stored = Path(name or "the file"), path
+    foreign = StoreError(f"{where} holds no trained topics. {_WANTED}")
+    trained = _decode(where, read_arrays(where, version=VERSION, stored=stored, foreign=foreign), foreign)
+    return replace(trained, tokeniser=with_function(trained.tokeniser, tokeniser))
 
 
 def is_model(path: Path) -> bool:
-    """Whether a file is one that `save_model` of this or of an older version wrote, as far as its heading goes."""
+    """Return whether the heading of a file is that of `save_model`, of this version or of an older one."""
     try:
         about = from_text_bytes(read_npz(path, ("about",))["about"])
         return bool(about["format"] == _FORMAT)
@@ -143,41 +137,37 @@ def is_model(path: Path) -> bool:
         return False
 
 
-def _foreign(path: Path) -> StoreError:
-    return StoreError(f"{path} holds no trained topics. {_WANTED}")
-
-
-def _read(path: Path, arrays: Arrays) -> TrainedTopics:
+def _decode(path: Path, arrays: Arrays, foreign: StoreError) -> TrainedTopics:
     try:
         about = from_text_bytes(arrays["about"])
         if about["format"] != _FORMAT:
-            raise _foreign(path)
+            raise foreign
     except (*DAMAGE, AttributeError) as error:
-        raise _foreign(path) from error
+        raise foreign from error
     try:
-        trained = _trained_from(about, arrays)
-        wrong = _fault(trained)
+        trained = _build_trained(about, arrays)
+        fault = _find_fault(trained)
     except ParameterError as error:
         raise StoreError(
             f"{path}: its texts were cut in a way that this version does not know: {error}"
         ) from error
     except (*DAMAGE, AttributeError) as error:
         raise damage_error(path) from error
-    if wrong is not None:
-        raise damage_error(path, wrong)
+    if fault is not None:
+        raise damage_error(path, fault)
     return trained
 
 
-def _trained_from(about: dict[str, Any], arrays: Arrays) -> TrainedTopics:
-    told, cut = about["posterior"], about["tokeniser"]
-    axes = {name: tuple(found) for name, found in told["axes"].items()}
+def _build_trained(about: dict[str, Any], arrays: Arrays) -> TrainedTopics:
+    form, cut = about["posterior"], about["tokeniser"]
+    axes = {name: tuple(domains) for name, domains in form["axes"].items()}
     posterior = Posterior(
         {name: arrays[f"posterior_{name}"] for name in axes},
         axes,
-        averaged=tuple(told["averaged"]),
-        derived=tuple(told["derived"]),
-        hyper={name: float(value) for name, value in told["hyper"].items()},
-        normalised=bool(told["normalised"]),
+        averaged=tuple(form["averaged"]),
+        derived=tuple(form["derived"]),
+        hyper={name: float(value) for name, value in form["hyper"].items()},
+        normalised=bool(form["normalised"]),
     )
     return TrainedTopics(
         posterior,
@@ -189,14 +179,11 @@ def _trained_from(about: dict[str, Any], arrays: Arrays) -> TrainedTopics:
     )
 
 
-def _fault(trained: TrainedTopics) -> str | None:
+def _find_fault(trained: TrainedTopics) -> str | None:
     """Return what is wrong with the arrays, if anything: kernels would follow wrong sizes out of them."""
     words, alpha, n_words = trained.posterior["words"], trained.posterior["alpha"], len(trained.vocabulary)
     beta = trained.posterior.hyper["beta"]
-    if (
-        not all(isinstance(word, str) for word in trained.vocabulary)
-        or len(set(trained.vocabulary)) < n_words
-    ):
+    if not all(isinstance(word, str) for word in trained.vocabulary) or len({*trained.vocabulary}) < n_words:
         return "its vocabulary is no list of different words"
     if alpha.ndim != 1 or not len(alpha) or words.shape != (n_words, len(alpha)):
         return f"{n_words} words, but counts of the shape {words.shape} and {alpha.size} concentrations"

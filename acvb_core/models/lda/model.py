@@ -6,11 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.special import gammaln, polygamma
 
 from acvb_core.core.protocols import Array, Checkpoint, Posterior, Responsibilities, no_checkpoint
@@ -32,7 +30,7 @@ from acvb_core.models.lda.topics import (
     word_probability,
     word_table,
 )
-from acvb_core.models.lda.transform import as_corpus, completed, fold_in, infer_topic_counts, transformed
+from acvb_core.models.lda.transform import FixedTopics, fold_in, infer_topic_counts
 
 _NO_RESPONSIBILITIES = np.zeros((0, 1), np.float32)
 
@@ -158,34 +156,20 @@ class LdaModel:
             shares = fold_in(self.corpus.counts, phi, alpha)
         return pair_products(_singles(shares), _singles(phi.T), heldout.documents, heldout.words)
 
-    def transform(self, posterior: Posterior, given: Corpus | Sequence[str]) -> pd.DataFrame:
-        """Return the topic shares of new documents, the topics as they are (see `transform.fold_in`).
+    def fixed_topics(self, posterior: Posterior) -> FixedTopics:
+        """Return the topics as new documents are read with them."""
+        phi, corpus = word_probability(posterior), self.corpus
+        return FixedTopics(phi, posterior["alpha"], corpus.vocabulary, corpus.tokeniser, corpus.name)
 
-        Parameters
-        ----------
-        posterior : Posterior
-        given : Corpus or sequence of str
-            Over any vocabulary; texts are cut as those of the model were.
-
-        Returns
-        -------
-        DataFrame, one row a document
-            document, tokens (of known words), unknown (tokens of words that the model does not know), topic_1 …
-        """
-        return transformed(self._documents(given), *self._known(posterior))
+    def transform(self, posterior: Posterior, documents: Corpus | Sequence[str]) -> pd.DataFrame:
+        """Return the topic shares of new documents, the topics fixed (see `FixedTopics.transform`)."""
+        return self.fixed_topics(posterior).transform(documents)
 
     def completion(
-        self, posterior: Posterior, given: Corpus | Sequence[str], observed: float = 0.8, seed: int = 0
+        self, posterior: Posterior, documents: Corpus | Sequence[str], observed: float = 0.8, seed: int = 0
     ) -> Completion:
-        """Return how well the topics complete new documents of which a share of the tokens is seen."""
-        return completed(self._documents(given), *self._known(posterior), observed=observed, seed=seed)
-
-    def _documents(self, given: Corpus | Sequence[str]) -> Corpus:
-        return as_corpus(given, self.corpus.tokeniser, self.corpus.name)
-
-    def _known(self, posterior: Posterior) -> tuple[NDArray[Any], Array, Array]:
-        """Return what new documents are read with: words, their probabilities, concentrations."""
-        return self.corpus.vocabulary, word_probability(posterior), posterior["alpha"]
+        """Return how well the topics complete new documents (see `FixedTopics.completion`)."""
+        return self.fixed_topics(posterior).completion(documents, observed, seed)
 
     @property
     def score_type(self) -> type[WordScore]:

@@ -24,7 +24,7 @@ from acvb_core.models.lda.kernels_prior import PAPER
 from acvb_core.models.lda.state import TOPICS, padded_zeros
 from acvb_core.models.lda.streams.state import Prior, StreamState
 from acvb_core.models.lda.topics import word_probability, word_table
-from acvb_core.models.lda.transform import as_corpus, completed, transformed
+from acvb_core.models.lda.transform import FixedTopics
 
 if TYPE_CHECKING:
     from acvb_core.models.lda.streams.stream import StreamMethod
@@ -100,23 +100,21 @@ class TrainedTopics:
         """Words of the topics: topic (from 1, largest first), rank, word, probability."""
         return word_table(word_probability(self.ordered), self.vocabulary)
 
-    def transform(self, given: Corpus | Sequence[str]) -> pd.DataFrame:
-        """Return the topic shares of documents, the topics as they are (see `transform.transformed`).
+    @property
+    def fixed_topics(self) -> FixedTopics:
+        """The topics as new documents are read with them, the largest first."""
+        phi, alpha = word_probability(self.ordered), self.ordered["alpha"]
+        return FixedTopics(phi, alpha, self.vocabulary, self.tokeniser, self.name)
 
-        Parameters
-        ----------
-        given : Corpus or sequence of str
-            Over any vocabulary; texts are cut as those of the topics were.
-        """
-        return transformed(as_corpus(given, self.tokeniser, self.name), *self._known())
+    def transform(self, documents: Corpus | Sequence[str]) -> pd.DataFrame:
+        """Return the topic shares of documents, the topics fixed (see `FixedTopics.transform`)."""
+        return self.fixed_topics.transform(documents)
 
-    def completion(self, given: Corpus | Sequence[str], observed: float = 0.8, seed: int = 0) -> Completion:
-        """Return how well the topics complete documents of which a share of the tokens is seen."""
-        corpus = as_corpus(given, self.tokeniser, self.name)
-        return completed(corpus, *self._known(), observed=observed, seed=seed)
-
-    def _known(self) -> tuple[NDArray[Any], Array, Array]:
-        return self.vocabulary, word_probability(self.ordered), self.ordered["alpha"]
+    def completion(
+        self, documents: Corpus | Sequence[str], observed: float = 0.8, seed: int = 0
+    ) -> Completion:
+        """Return how well the topics complete documents (see `FixedTopics.completion`)."""
+        return self.fixed_topics.completion(documents, observed, seed)
 
     @property
     def implied(self) -> dict[str, Any]:

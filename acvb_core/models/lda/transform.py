@@ -92,65 +92,73 @@ def infer_topic_counts(counts: sparse.csr_array, word_probability: Array, alpha:
     return by_document
 
 
-def transformed(
-    corpus: Corpus, vocabulary: NDArray[Any], word_probability: Array, alpha: Array
-) -> pd.DataFrame:
-    """Return one row a document: document, tokens (of known words), unknown, topic_1 … topic_K (see `fold_in`).
+@dataclass(frozen=True, eq=False)
+class FixedTopics:
+    """Topics that new documents are read with.
 
-    Parameters
+    Attributes
     ----------
-    corpus : Corpus
-        Over any vocabulary.
-    vocabulary : ndarray of str, shape (V,)
-        The words of the topics.
     word_probability : ndarray, shape (K, V)
+        phi: rows sum to one.
     alpha : ndarray, shape (K,)
+        Concentrations.
+    vocabulary : ndarray of str (object dtype), shape (V,)
+    tokeniser : Tokeniser or None
+        How the texts of the topics were cut; None where word counts were read.
+    name : str
+        What the user calls the corpus of the topics.
     """
-    mapped = map_onto_vocabulary(corpus, vocabulary)
-    theta = fold_in(mapped.counts, word_probability, alpha)
-    frame = pd.DataFrame(theta, columns=[f"topic_{k + 1}" for k in range(theta.shape[1])])
-    frame.insert(0, "unknown", mapped.unknown)
-    frame.insert(0, "tokens", np.asarray(mapped.counts.sum(axis=1, dtype=np.int64)).ravel())
-    frame.insert(0, "document", corpus.documents)
-    return frame
 
+    word_probability: Array
+    alpha: Array
+    vocabulary: NDArray[Any]
+    tokeniser: Tokeniser | None
+    name: str
 
-def completed(
-    corpus: Corpus,
-    vocabulary: NDArray[Any],
-    word_probability: Array,
-    alpha: Array,
-    *,
-    observed: float = 0.8,
-    seed: int = 0,
-) -> Completion:
-    """Return how well topics predict the rest of documents of which a share of the tokens is seen.
+    def transform(self, documents: Corpus | Sequence[str]) -> pd.DataFrame:
+        """Return one row a document: document, tokens (of known words), unknown, topic_1 … topic_K (see `fold_in`).
 
-    Parameters
-    ----------
-    corpus, vocabulary, word_probability, alpha
-        As in `transformed`; words that are not in the vocabulary are left out.
-    observed : float
-        Share of each document's tokens that is seen.
-    seed : int
-        Of the choice of these tokens.
+        Parameters
+        ----------
+        documents : Corpus or sequence of str
+            Over any vocabulary; texts are cut as those of the topics were.
+        """
+        corpus = as_corpus(documents, self.tokeniser, self.name)
+        mapped = map_onto_vocabulary(corpus, self.vocabulary)
+        theta = fold_in(mapped.counts, self.word_probability, self.alpha)
+        frame = pd.DataFrame(theta, columns=[f"topic_{k + 1}" for k in range(theta.shape[1])])
+        frame.insert(0, "unknown", mapped.unknown)
+        frame.insert(0, "tokens", np.asarray(mapped.counts.sum(axis=1, dtype=np.int64)).ravel())
+        frame.insert(0, "document", corpus.documents)
+        return frame
 
-    Raises
-    ------
-    DataError
-        No word of the corpus is in the vocabulary.
-    """
-    mapped = map_onto_vocabulary(corpus, vocabulary)
-    if not mapped.counts.nnz:
-        raise no_known_word_error(corpus.name)
-    known = Corpus.build(mapped.counts, vocabulary=vocabulary, documents=corpus.documents, name=corpus.name)
-    return document_completion(
-        known,
-        word_probability,
-        lambda counts: fold_in(counts, word_probability, alpha),
-        observed=observed,
-        seed=seed,
-    )
+    def completion(
+        self, documents: Corpus | Sequence[str], observed: float = 0.8, seed: int = 0
+    ) -> Completion:
+        """Return how well the topics predict the rest of documents of which a share of the tokens is seen.
+
+        Parameters
+        ----------
+        documents : Corpus or sequence of str
+            As for `transform`; words that are not in the vocabulary are left out.
+        observed : float
+            Share of each document's tokens that is seen.
+        seed : int
+            Of the choice of these tokens.
+
+        Raises
+        ------
+        DataError
+            No word of the documents is in the vocabulary.
+        """
+        corpus, phi = as_corpus(documents, self.tokeniser, self.name), self.word_probability
+        counts = map_onto_vocabulary(corpus, self.vocabulary).counts
+        if not counts.nnz:
+            raise no_known_word_error(corpus.name)
+        known = Corpus.build(counts, vocabulary=self.vocabulary, documents=corpus.documents, name=corpus.name)
+        return document_completion(
+            known, phi, lambda seen: fold_in(seen, phi, self.alpha), observed=observed, seed=seed
+        )
 
 
 def no_known_word_error(source: str) -> DataError:
