@@ -12,8 +12,8 @@ import sys
 from collections.abc import Sequence
 
 from acvb_core.cli.arguments import parser
-from acvb_core.cli.kept import readable_file
-from acvb_core.cli.remedies import told
+from acvb_core.cli.corpus_folders import make_rereadable
+from acvb_core.cli.remedies import name_flags
 from acvb_core.core.errors import AcvbError
 
 WRONG, INTERRUPTED = 2, 130
@@ -33,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     try:
         arguments = parser().parse_args(argv)
-        with readable_file(arguments):
+        with make_rereadable(arguments):
             return int(arguments.run(arguments))
     except KeyboardInterrupt:
         return _fail("interrupted", INTERRUPTED)
@@ -50,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             WRONG,
         )
     except AcvbError as error:
-        return _fail(told(error), WRONG)
+        return _fail(name_flags(error), WRONG)
 
 
 def _fail(message: str, code: int) -> int:

@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable
 from typing import NoReturn
 
-from acvb_core.cli.reading import add_documents, add_reading, add_texts
-from acvb_core.cli.settings import add_method_settings, adder
-from acvb_core.cli.typed import real
+from acvb_core.cli.reading_flags import add_documents, add_reading, add_texts
+from acvb_core.cli.settings import add_method_settings, group_adder
+from acvb_core.cli.typed import parse_number
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.split import MAX_ENTRIES
 from acvb_core.registry import METHODS, MODELS
@@ -146,12 +146,12 @@ def _add_run(to: Parser, documents: str = "0") -> None:
     usual += f"; {streams} for a corpus on disk; that of the method, where only one has it"
     to.add_argument("--model", help=f"{told} (default: {usual})")
     to.add_argument(
-        "--heldout", type=real, default=0.0, metavar="SHARE",
+        "--heldout", type=parse_number, default=0.0, metavar="SHARE",
         help="share of the observed entries, of each document's words, or of a table's known cells, to hold out and "
         f"score; at most {MAX_ENTRIES:,} entries or cells (default: 0)",
     )  # fmt: skip
     to.add_argument(
-        "--heldout-documents", type=real, metavar="SHARE",
+        "--heldout-documents", type=parse_number, metavar="SHARE",
         help="corpus: share of whole documents to hold out instead; four fifths of the words of each are seen, "
         f"the others are to be predicted (default: {documents})",
     )  # fmt: skip
@@ -171,7 +171,7 @@ def _add_run(to: Parser, documents: str = "0") -> None:
         "the N most surprising links (surprising.csv)",
     )  # fmt: skip
     to.add_argument("--quiet", action="store_true", help="no progress on stderr")
-    add_method_settings(adder(to, "settings of the methods"))
+    add_method_settings(group_adder(to, "settings of the methods"))
 
 
 def _positive(text: str) -> int:

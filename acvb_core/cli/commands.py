@@ -12,8 +12,8 @@ from acvb_core import TrainedTopics, load_model
 from acvb_core.cli.interrupt import stoppable
 from acvb_core.cli.output import comparison_json, comparison_text, result_json, result_text
 from acvb_core.cli.progress import Progress
-from acvb_core.cli.settings import given_values
-from acvb_core.cli.source import Source, chosen_models, load
+from acvb_core.cli.settings import typed_settings
+from acvb_core.cli.source import Source, choose_models, load
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.rows import ModelRow
 from acvb_core.data.report import plural
@@ -40,8 +40,8 @@ def fit(arguments: argparse.Namespace) -> int:
 
 def _fit(arguments: argparse.Namespace, kept: ExitStack) -> int:
     start = None if arguments.start is None else load_model(Path(arguments.start))
-    method = arguments.method or _usual_methods(arguments)[0]
-    source, values = loaded(arguments, [method], [arguments.seed], kept, start)
+    method = arguments.method or _default_methods(arguments)[0]
+    source, values = load_source(arguments, [method], [arguments.seed], kept, start)
     out = make_folder(arguments.out)
     problem = build_problem(
         source.data,
@@ -61,7 +61,7 @@ def _fit(arguments: argparse.Namespace, kept: ExitStack) -> int:
         with stoppable() as checkpoint:
             result = fitting.solve(problem, Progress(sys.stderr, quiet=arguments.quiet), checkpoint)
     except StopRun:
-        return nothing_yet()
+        return report_nothing()
     removed = [] if out is None else write(result, arguments, out)
     shown = result_json if arguments.json else result_text
     sys.stdout.write(shown(result, lines, out, removed))
@@ -83,8 +83,8 @@ def compare(arguments: argparse.Namespace) -> int:
 
 
 def _compare(arguments: argparse.Namespace, kept: ExitStack) -> int:
-    methods = arguments.methods or _usual_methods(arguments)
-    source, values = loaded(arguments, methods, arguments.seeds, kept)
+    methods = arguments.methods or _default_methods(arguments)
+    source, values = load_source(arguments, methods, arguments.seeds, kept)
     out = make_folder(arguments.out)
     planned = len(methods) * len(arguments.seeds)
     progress = Progress(sys.stderr, planned, quiet=arguments.quiet)
@@ -104,7 +104,7 @@ def _compare(arguments: argparse.Namespace, kept: ExitStack) -> int:
                 **values,
             )
     except StopRun:
-        return nothing_yet()
+        return report_nothing()
     removed: list[Path] = []
     if out is not None:
         for result in comparison.results:
@@ -117,20 +117,20 @@ def _compare(arguments: argparse.Namespace, kept: ExitStack) -> int:
     return INTERRUPTED if stopped else 0
 
 
-def _usual_methods(arguments: argparse.Namespace) -> list[str]:
+def _default_methods(arguments: argparse.Namespace) -> list[str]:
     """Return the methods that are compared where none was typed; the first is the one that is fitted."""
-    model = chosen_models(arguments)[0]
+    model = choose_models(arguments)[0]
     known = [row.name for row in methods_of(model.name)]
     return [name for name in _USUAL if name in known] if known[0] in _USUAL else known[:_FEW]
 
 
-def nothing_yet(first: str = "sweep") -> int:
+def report_nothing(first: str = "sweep") -> int:
     """Say that it was interrupted before the first sweep, or trial, was done; return the exit code."""
     sys.stderr.write(f"acvb: interrupted before the first {first}; there is nothing to report\n")
     return INTERRUPTED
 
 
-def loaded(
+def load_source(
     arguments: argparse.Namespace,
     methods: list[str],
     seeds: list[int],
@@ -146,7 +146,7 @@ def loaded(
     _check_seeds(seeds)
     _check_links(arguments)
     _check_heldout(arguments)
-    models = chosen_models(arguments, methods)
+    models = choose_models(arguments, methods)
     wrong: list[ParameterError] = []
     for model in models:
         try:
@@ -166,7 +166,7 @@ def loaded(
 def _values(arguments: argparse.Namespace, model: ModelRow, methods: list[str]) -> dict[str, Any]:
     """Return the settings that were typed, checked for each of some methods of a model."""
     rows = [method_row(model.name, method) for method in methods]
-    values = given_values(arguments, model.name, methods)
+    values = typed_settings(arguments, model.name, methods)
     for row in rows:
         known = {parameter.name for parameter in row.parameters}
         row.values({name: value for name, value in values.items() if name in known})

@@ -11,9 +11,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from acvb_core.cli.kept import holds_corpus, holds_texts, kept_in, origin_of
+from acvb_core.cli.corpus_folders import describe_origin, holds_corpus, holds_texts, read_once
 from acvb_core.cli.progress import ReadingProgress
-from acvb_core.cli.reading import Reading, check_as_it_is, reader_options
+from acvb_core.cli.reading import Reading, reader_options, refuse_reader_flags
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.disk_corpus import DiskCorpus
@@ -60,7 +60,7 @@ def load_documents(
     if holds_corpus(file) or (Path(file).is_dir() and not holds_texts(file)):
         if asked is not None:
             raise ParameterError(f"{file} is a folder, which is on disk already; leave --on-disk out.")
-        check_as_it_is(arguments, reading, "A corpus on disk")
+        refuse_reader_flags(arguments, reading, "A corpus on disk")
         return DiskCorpus.open(file), []
     options = reader_options(arguments, reading)
     if cutter is not None and "tokeniser" not in options and _has_texts(file, options):
@@ -74,7 +74,7 @@ def load_documents(
         return read_file(file, folder, quiet=_quiet(arguments), **options, **more)
 
     if asked is not None:
-        return kept_in(Path(asked), origin_of(file, options), read)
+        return read_once(Path(asked), describe_origin(file, options), read)
     folder = _passing_folder(arguments, kept)
     if not _quiet(arguments):
         sys.stderr.write(
@@ -157,7 +157,7 @@ def _check_streamed(asked: str | None, streamed: bool) -> None:
         )
 
 
-def kept_sample(arguments: argparse.Namespace, corpus: Any, streamed: bool) -> tuple[DiskCorpus, list[str]]:
+def write_sample(arguments: argparse.Namespace, corpus: Any, streamed: bool) -> tuple[DiskCorpus, list[str]]:
     """Return a sample's documents, kept in the folder that was asked for."""
     from acvb_core.data.corpora.disk_writer import write_disk_corpus
 
@@ -166,4 +166,4 @@ def kept_sample(arguments: argparse.Namespace, corpus: Any, streamed: bool) -> t
     def read(folder: Path) -> tuple[DiskCorpus, list[str]]:
         return write_disk_corpus([corpus], folder), []
 
-    return kept_in(Path(arguments.on_disk), origin_of(arguments.file, {}), read)
+    return read_once(Path(arguments.on_disk), describe_origin(arguments.file, {}), read)

@@ -6,17 +6,15 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
 from acvb_core.cli.printable import printable
-from acvb_core.data.corpus import Corpus
 from acvb_core.data.report import plural
 from acvb_core.engine.fitting import Comparison
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import MOTION, Verdict
-from acvb_core.evaluate.completion import Completion
 from acvb_core.store.export import run_dict, to_plain
 from acvb_core.store.known_labels import compare_known_labels
 
@@ -26,27 +24,6 @@ _ENDED = {
     Verdict.STOPPED: "stopped",
     Verdict.DIVERGED: "diverged",
 }
-
-
-class Transformed(NamedTuple):
-    """Documents that were not fitted, and what topics say of them.
-
-    Attributes
-    ----------
-    topics : str
-        Name of the corpus that the topics are of.
-    corpus : Corpus
-        The documents.
-    table : DataFrame
-        As `Result.transform` gives it.
-    completion : Completion or None
-        Where it was asked for.
-    """
-
-    topics: str
-    corpus: Corpus
-    table: pd.DataFrame
-    completion: Completion | None
 
 
 def peak_memory_mb() -> float | None:
@@ -61,7 +38,7 @@ def peak_memory_mb() -> float | None:
 
 def result_json(result: Result, lines: list[str], out: Path | None, removed: Sequence[Path] = ()) -> str:
     """Return a run as one JSON object on one line."""
-    return as_json({**_summary(result), "report": _told(result, lines), **files_of(out, removed)})
+    return as_json({**_summary(result), "report": _report_lines(result, lines), **output_files(out, removed)})
 
 
 def comparison_json(
@@ -80,13 +57,13 @@ def comparison_json(
             "runs": [_summary(result) for result in comparison.results],
             "agreement": {"labels": names, **agreement},
             "peak_memory_mb": peak_memory_mb(),
-            "report": _told(comparison.results[0], lines),
-            **files_of(out, removed),
+            "report": _report_lines(comparison.results[0], lines),
+            **output_files(out, removed),
         }
     )
 
 
-def files_of(out: Path | None, removed: Sequence[Path]) -> dict[str, Any]:
+def output_files(out: Path | None, removed: Sequence[Path]) -> dict[str, Any]:
     """Return where results were written, and what was removed there, as plain values."""
     return {"out": out and str(out), "removed": [str(path) for path in removed]}
 
@@ -106,7 +83,7 @@ def _summary(result: Result) -> dict[str, Any]:
     }
 
 
-def _told(result: Result, lines: list[str]) -> list[str]:
+def _report_lines(result: Result, lines: list[str]) -> list[str]:
     note = result.problem.note
     return lines if note is None else [*lines, note]
 
@@ -137,8 +114,8 @@ def result_text(result: Result, lines: list[str], out: Path | None, removed: Seq
         facts.append(("written to", str(out)))
     if removed:
         facts.append(("removed", f"{', '.join(path.name for path in removed)}: left there by an earlier run"))
-    data = data_text(result.problem.data, _told(result, lines))
-    return f"{data}{result.problem.label}\n{listed(facts)}{own.lines(result)}"
+    data = data_text(result.problem.data, _report_lines(result, lines))
+    return f"{data}{result.problem.label}\n{format_facts(facts)}{own.lines(result)}"
 
 
 def comparison_text(
@@ -154,7 +131,7 @@ def comparison_text(
             index=False, na_rep="-", float_format=lambda x: f"{x:,.1f}" if abs(x) >= 100 else f"{x:.4g}"
         )
     )
-    parts = [data_text(first.problem.data, _told(first, lines)), table, "\n"]
+    parts = [data_text(first.problem.data, _report_lines(first, lines)), table, "\n"]
     if first.problem.heldout is not None:
         parts.append("\n{}: {}\n".format(*first.problem.model_row.part("text").held_out(first)))
     if len(comparison.results) > 1:
@@ -185,37 +162,7 @@ def _known(comparison: Comparison) -> str:
     return f"\nAgreement with known labels\n{shown}\n"
 
 
-def transform_json(found: Transformed, lines: list[str], out: Path | None) -> str:
-    """Return documents with their topics as one JSON object on one line; the table is there unless it was written."""
-    table = found.table
-    return as_json(
-        {
-            "topics": found.topics,
-            "data": found.corpus.identity(),
-            "tokens": table["tokens"].sum(),
-            "unknown": table["unknown"].sum(),
-            "completion": found.completion and found.completion._asdict(),
-            "table": None if out else table.to_dict("records"),
-            "report": lines,
-            "out": out and str(out),
-        }
-    )
-
-
-def transform_text(found: Transformed, lines: list[str], out: Path | None) -> str:
-    """Return what is to be said of documents beside their table."""
-    known, unknown = int(found.table["tokens"].sum()), int(found.table["unknown"].sum())
-    facts = [("words", f"{known:,} that the topics know, {unknown:,} that they do not")]
-    if found.completion is not None:
-        score = found.completion
-        text = f"{score.log_likelihood:.4f} nats a word, perplexity {score.perplexity:,.1f} ({score.tokens:,} words)"
-        facts.append(("completion", text))
-    if out is not None:
-        facts.append(("written to", str(out)))
-    return f"{data_text(found.corpus, lines)}topics of {found.topics}\n{listed(facts)}"
-
-
-def listed(facts: list[tuple[str, str]]) -> str:
+def format_facts(facts: list[tuple[str, str]]) -> str:
     """Return facts in two columns, a line each."""
     width = max(len(name) for name, _ in facts)
     return "".join(f"  {name:<{width}}  {text}\n" for name, text in facts)

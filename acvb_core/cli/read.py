@@ -7,11 +7,12 @@ import json
 import sys
 from pathlib import Path
 
+from acvb_core.cli.corpus_folders import describe_origin, holds_corpus, read_once
 from acvb_core.cli.documents import read_file
-from acvb_core.cli.kept import holds_corpus, kept_in, origin_of
 from acvb_core.cli.printable import printable
-from acvb_core.cli.reading import READINGS, reader_options
+from acvb_core.cli.reading import find_reading, reader_options
 from acvb_core.core.errors import ParameterError
+from acvb_core.data.corpus import Corpus
 from acvb_core.store.export import to_plain
 
 
@@ -20,11 +21,11 @@ def read(arguments: argparse.Namespace) -> int:
     folder = Path(arguments.folder)
     if holds_corpus(arguments.file):
         raise ParameterError(f"{arguments.file} is a corpus on disk already.")
-    options = reader_options(arguments, next(one for one in READINGS if one.kind == "corpus"))
+    options = reader_options(arguments, find_reading(Corpus))
     options["broken"] = arguments.broken or "refuse"
-    corpus, lines = kept_in(
+    corpus, lines = read_once(
         folder,
-        origin_of(arguments.file, options),
+        describe_origin(arguments.file, options),
         lambda where: read_file(arguments.file, where, quiet=arguments.quiet, **options),
     )
     size = corpus.bytes_on_disk

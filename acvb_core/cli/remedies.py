@@ -28,23 +28,23 @@ _ARGUMENT = re.compile(
 )
 
 
-def told(error: AcvbError) -> str:
+def name_flags(error: AcvbError) -> str:
     """Return the message of an error in the flags that are typed in place of functions and arguments.
 
     Parameters
     ----------
     error : AcvbError
-        What was found in data, and where, stays as it is.
+        The part that says what is wrong in data, and where, stays as it is.
     """
     own = error.remedy if isinstance(error, DataError) else str(error)
-    in_models = _READER.sub(lambda found: f"--model {_MODELS[found[1]]}", own)
+    in_models = _READER.sub(lambda match: f"--model {_MODELS[match[1]]}", own)
     return str(error).removesuffix(own) + _ARGUMENT.sub(_flag, in_models)
 
 
-def _flag(found: re.Match[str]) -> str:
-    if found["bare"] is not None:
-        return f"({flag_of(found['bare'])})"
-    name, typed = found["name"], found["value"]
+def _flag(match: re.Match[str]) -> str:
+    if match["bare"] is not None:
+        return f"({flag_of(match['bare'])})"
+    name, typed = match["name"], match["value"]
     if typed == "...":
         return f"{flag_of(name)} ..."
     try:

@@ -9,7 +9,8 @@ from typing import Any
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.parameters import Parameter
 from acvb_core.core.rows import Method
-from acvb_core.registry import METHODS, methods_of
+from acvb_core.data.relation import Relation
+from acvb_core.registry import METHODS, methods_of, model_row
 
 #: (flag, help, more) adds a flag to a group.
 Add = Callable[..., None]
@@ -18,7 +19,7 @@ Add = Callable[..., None]
 _VALUE = "value:"
 
 
-def adder(to: argparse.ArgumentParser, title: str) -> Add:
+def group_adder(to: argparse.ArgumentParser, title: str) -> Add:
     """Return what adds flags under a title; a flag that is not typed is None. `also` are other names of a flag."""
     group = to.add_argument_group(title)
 
@@ -46,7 +47,7 @@ class _Once(argparse.Action):
 
 
 def add_setting(add: Add, parameter: Parameter, dest: str, text: str) -> None:
-    """Add the flag of a setting; its value stays text until it is known whose it is (`typed_value`)."""
+    """Add the flag of a setting; its value stays text until it is known whose it is (`parse_setting`)."""
     if parameter.kind == "bool":
         add(parameter.flag, text, dest=dest, action=argparse.BooleanOptionalAction)
     else:
@@ -61,7 +62,7 @@ def setting_help(parameter: Parameter) -> str:
     return f"{parameter.help} ({choices}default: {default})"
 
 
-def typed_value(parameter: Parameter, typed: Any) -> Any:
+def parse_setting(parameter: Parameter, typed: Any) -> Any:
     """Return what was typed for a setting in the setting's type.
 
     Raises
@@ -85,11 +86,12 @@ def add_method_settings(add: Add) -> None:
 
 
 def _settings() -> dict[str, list[tuple[Method, Parameter]]]:
-    found: dict[str, list[tuple[Method, Parameter]]] = {}
+    """Return for each setting the methods that have it, each with its own range, default and help."""
+    owners: dict[str, list[tuple[Method, Parameter]]] = {}
     for row in METHODS:
         for parameter in row.parameters:
-            found.setdefault(parameter.name, []).append((row, parameter))
-    return found
+            owners.setdefault(parameter.name, []).append((row, parameter))
+    return owners
 
 
 def _help(owners: list[tuple[Method, Parameter]]) -> str:
@@ -113,7 +115,7 @@ def _owners(rows: list[Method]) -> str:
     return "; ".join(parts)
 
 
-def given_values(arguments: argparse.Namespace, model: str, methods: Sequence[str]) -> dict[str, Any]:
+def typed_settings(arguments: argparse.Namespace, model: str, methods: Sequence[str]) -> dict[str, Any]:
     """Return the settings that were typed, by name.
 
     Raises
@@ -126,23 +128,25 @@ def given_values(arguments: argparse.Namespace, model: str, methods: Sequence[st
         for name, value in vars(arguments).items()
         if name.startswith(_VALUE) and value is not None
     }
-    return {name: _value(name, value, model, methods) for name, value in typed.items()}
+    return {name: _parse_value(name, value, model, methods) for name, value in typed.items()}
 
 
-def _value(name: str, typed: Any, model: str, methods: Sequence[str]) -> Any:
+def _parse_value(name: str, typed: Any, model: str, methods: Sequence[str]) -> Any:
     everywhere = _settings()[name]
     here = {row.name: parameter for row, parameter in everywhere if row.model == model}
     for method in methods:
         if method in here:
-            return typed_value(here[method], typed)
+            return parse_setting(here[method], typed)
     flag = everywhere[0][1].flag
     if here:
         own, others = " and ".join(methods) or "nothing", ", ".join(here)
         raise ParameterError(f"{flag} is no setting of {own}; {others} {_has(len(here))} it.")
     models = list(dict.fromkeys(row.model for row, _ in everywhere))
-    how = "--domains two" if (model, models) == ("network", ["irm"]) else "--model"
+    asked, other = model_row(model), model_row(models[0])
+    two_sides = asked.data_type is other.data_type is Relation and len(asked.domains) < len(other.domains)
     raise ParameterError(
-        f"{flag} is no setting of model {model!r}; {', '.join(models)} {_has(len(models))} it ({how})."
+        f"{flag} is no setting of model {model!r}; {', '.join(models)} {_has(len(models))} it "
+        f"({'--domains two' if two_sides and len(models) == 1 else '--model'})."
     )
 
 

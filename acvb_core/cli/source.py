@@ -8,15 +8,15 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from acvb_core.cli.documents import kept_sample, load_documents
-from acvb_core.cli.kept import holds_corpus, holds_texts
+from acvb_core.cli.corpus_folders import holds_corpus, holds_texts
+from acvb_core.cli.documents import load_documents, write_sample
 from acvb_core.cli.reading import (
     ONE_DOMAIN,
-    Reading,
-    check_as_it_is,
+    find_reading,
     flag_of,
     reader_options,
-    reading_of,
+    refuse_reader_flags,
+    typed_options,
 )
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.rows import ModelRow
@@ -28,8 +28,8 @@ from acvb_core.data.table import Table
 from acvb_core.registry import MODELS, methods_of, model_row
 
 _SAMPLE = "sample:"
-#: The models of one set of objects on both sides of a relation, and of two.
-_ONE, _TWO = "network", "irm"
+#: The models of relations, by the number of sets of objects.
+_BY_DOMAINS = {len(row.domains): row for row in MODELS if row.data_type is Relation}
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Source:
     lines: list[str] = field(default_factory=list)
 
 
-def chosen_models(arguments: argparse.Namespace, methods: Sequence[str] = ()) -> list[ModelRow]:
+def choose_models(arguments: argparse.Namespace, methods: Sequence[str] = ()) -> list[ModelRow]:
     """Return the models that may be meant: more than one while the data have to say how many domains there are.
 
     Without a model, a sample's own is meant, or that of a corpus on disk, or the only one with such methods, else the
@@ -62,25 +62,25 @@ def chosen_models(arguments: argparse.Namespace, methods: Sequence[str] = ()) ->
         There is no such model, or the flags contradict each other.
     """
     typed, domains = arguments.model, arguments.domains or "auto"
-    model = model_row(typed) if typed is not None else _usual_model(arguments.file, methods)
+    model = model_row(typed) if typed is not None else _default_model(arguments.file, methods)
     if model.data_type is not Relation:
         return [model]
-    of_one = [flag_of(name, value) for name in ONE_DOMAIN if (value := getattr(arguments, name)) is not None]
-    if domains == "two" and typed == _ONE:
+    one, two = _BY_DOMAINS[1], _BY_DOMAINS[2]
+    of_one = [flag_of(name, value) for name, value in typed_options(arguments, ONE_DOMAIN).items()]
+    if domains == "two" and typed == one.name:
         raise ParameterError(
-            f"--model {_ONE} is for one set of objects, but --domains two reads two. Leave one of them out."
+            f"--model {one.name} is for one set of objects, but --domains two reads two. Leave one of them out."
         )
     if domains == "two" and of_one:
         raise ParameterError(
             f"{of_one[0]} is for one set of objects, but --domains two reads two. Leave it out, or give --domains one."
         )
-    if domains == "auto" and (typed == _ONE or of_one or arguments.same_nodes):
+    if domains == "auto" and (typed == one.name or of_one or arguments.same_nodes):
         domains = "one"
-    one, two = model_row(_ONE), model_row(_TWO)
     return {"one": [one], "two": [two], "auto": [two, one]}[domains]
 
 
-def _usual_model(file: str, methods: Sequence[str]) -> ModelRow:
+def _default_model(file: str, methods: Sequence[str]) -> ModelRow:
     if file.startswith(_SAMPLE):
         from acvb_core.data.samples import SAMPLES
 
@@ -122,85 +122,89 @@ def load(
     ParameterError
         There is no such sample, or a reader's flag makes no sense.
     """
-    reading = reading_of(models[0].data_type)
+    reading, model = find_reading(models[0].data_type), models[0]
     if arguments.file.startswith(_SAMPLE):
-        from acvb_core.data.samples import load_sample
-
-        check_as_it_is(arguments, reading)
-        sample = load_sample(arguments.file.removeprefix(_SAMPLE))
-        if isinstance(sample.data, Relation) and reading.kind == "relation":
-            relation, told = _with_domains(sample.data, arguments, models)
-            return _relation(arguments, relation, [*sample.report.lines(), *told])
-        if getattr(arguments, "on_disk", None) is not None and isinstance(sample.data, models[0].data_type):
-            data, lines = kept_sample(arguments, sample.data, streamed)
-            return Source(data, models[0], lines)
-        return _as_asked(arguments, sample.data, models[0], sample.report.lines())
+        return _load_sample(arguments, models, streamed)
     if reading.kind == "table":
-        return _table(arguments, reading, models[0])
+        from acvb_core.data.tables.readers import load_table
+
+        table = load_table(arguments.file, **reader_options(arguments, reading))
+        return _scale_as_typed(arguments, table.table, model, table.report.lines())
     if reading.kind == "corpus":
         data, lines = load_documents(arguments, reading, cutter, streamed, kept)
-        return Source(data, models[0], lines)
-    options = reader_options(arguments, reading)
+        return Source(data, model, lines)
     from acvb_core.data.relations.readers import load_relation
 
-    domains: Domains = "auto" if len(models) > 1 else "one" if models[0].name == _ONE else "two"
-    kind = {name: getattr(arguments, name) for name in ONE_DOMAIN}
-    loaded = load_relation(arguments.file, domains=domains, **kind, **options)
+    options = reader_options(arguments, reading)
+    domains: Domains = "auto" if len(models) > 1 else "one" if model is _BY_DOMAINS[1] else "two"
+    loaded = load_relation(arguments.file, domains=domains, **_network_kind(arguments), **options)
     hints = _hints(loaded.relation, domains, arguments.directed)
-    return _relation(arguments, loaded.relation, [*loaded.report.lines(), *hints])
+    return _add_labels(arguments, loaded.relation, [*loaded.report.lines(), *hints])
 
 
-def _table(arguments: argparse.Namespace, reading: Reading, model: ModelRow) -> Source:
-    """Return the table of FILE."""
-    from acvb_core.data.tables.readers import load_table
+def _load_sample(arguments: argparse.Namespace, models: Sequence[ModelRow], streamed: bool) -> Source:
+    from acvb_core.data.samples import load_sample
 
-    found = load_table(arguments.file, **reader_options(arguments, reading))
-    return _as_asked(arguments, found.table, model, found.report.lines())
+    reading, model = find_reading(models[0].data_type), models[0]
+    refuse_reader_flags(arguments, reading)
+    sample = load_sample(arguments.file.removeprefix(_SAMPLE))
+    data, lines = sample.data, sample.report.lines()
+    if isinstance(data, Relation) and reading.kind == "relation":
+        relation, notes = _with_domains(data, arguments, models)
+        return _add_labels(arguments, relation, [*lines, *notes])
+    if getattr(arguments, "on_disk", None) is not None and isinstance(data, model.data_type):
+        corpus, notes = write_sample(arguments, data, streamed)
+        return Source(corpus, model, notes)
+    return _scale_as_typed(arguments, data, model, lines)
 
 
-def _as_asked(arguments: argparse.Namespace, data: Any, model: ModelRow, lines: list[str]) -> Source:
-    """Return data of a file or a sample, a table standardised or not, as was typed; say so where it is not."""
-    if not isinstance(data, Table):
-        return Source(data, model, lines)
+def _network_kind(arguments: argparse.Namespace) -> dict[str, Any]:
+    return {name: getattr(arguments, name) for name in ONE_DOMAIN}
+
+
+def _scale_as_typed(arguments: argparse.Namespace, data: Any, model: ModelRow, lines: list[str]) -> Source:
+    """Return data as they are, a table standardised or not as was typed, with a line where it is not."""
     asked = getattr(arguments, "standardise", None)
-    table = data if asked is None else replace(data, standardise=asked)
-    told = [] if table.standardise else ["Columns are taken as they are, not standardised."]
-    return Source(table, model, [*lines, *told])
+    if isinstance(data, Table) and asked is not None:
+        data = replace(data, standardise=asked)
+    unscaled = isinstance(data, Table) and not data.standardise
+    notes = ["Columns are taken as they are, not standardised."] if unscaled else []
+    return Source(data, model, [*lines, *notes])
 
 
 def _hints(relation: Relation, domains: Domains, directed: bool | None) -> list[str]:
     """Return how to change what was guessed of a file, where there was something to guess."""
     network, hints = relation.network, []
     if domains == "auto" and network is not None:
-        hints.append("Should the two sides be two sets of objects, give --domains two.")
+        hints.append("Use --domains two if the two sides are two sets of objects.")
     elif domains == "auto" and not set(relation.row_labels).isdisjoint(relation.column_labels):
-        hints.append("Should objects of the same name be the same, give --domains one.")
+        hints.append("Use --domains one if objects of the same name are the same.")
     if network is not None and directed is None:
-        other = "no direction, give --undirected" if network.directed else "a direction, give --directed"
-        hints.append(f"Should links have {other}.")
+        other = "--undirected if links have no" if network.directed else "--directed if links have a"
+        hints.append(f"Use {other} direction.")
     return hints
 
 
 def _with_domains(
     relation: Relation, arguments: argparse.Namespace, models: Sequence[ModelRow]
 ) -> tuple[Relation, list[str]]:
-    """Return a sample's relation with as many domains as were asked for, and what is to be said of that."""
-    kind = {name: getattr(arguments, name) for name in ONE_DOMAIN}
-    is_two, wants_two = relation.network is None, models[0].name == _TWO
+    """Return a sample's relation with as many domains as were asked for, and lines that say so."""
+    kind = _network_kind(arguments)
+    is_two, wants_two = relation.network is None, models[0] is _BY_DOMAINS[2]
     if len(models) > 1 or (is_two == wants_two and set(kind.values()) == {None}):
         return relation, []
     if wants_two:
         return as_two_sided(relation), ["Taken as two sets of objects of the same names, as asked for."]
-    found = as_network(relation, **kind)
-    told = f"Taken as one set of objects, as asked for: {found.relation.size_text}."
-    return found.relation, [told, *(fact.sentence for fact in found.facts)]
+    loaded = as_network(relation, **kind)
+    note = f"Taken as one set of objects, as asked for: {loaded.relation.size_text}."
+    return loaded.relation, [note, *(fact.sentence for fact in loaded.facts)]
 
 
-def _relation(arguments: argparse.Namespace, relation: Relation, lines: list[str]) -> Source:
-    """Return a relation with the labels that were given, and the model for as many domains as it has."""
+def _add_labels(arguments: argparse.Namespace, relation: Relation, lines: list[str]) -> Source:
+    """Return a relation with the labels that were typed, and the model for as many domains as it has."""
     if arguments.labels is not None:
         from acvb_core.data.relations.nodes import load_labels
 
-        found = load_labels(arguments.labels, relation)
-        relation, lines = with_attributes(relation, found), [*lines, *found.report.lines()]
-    return Source(relation, model_row(_TWO if relation.network is None else _ONE), lines)
+        labels = load_labels(arguments.labels, relation)
+        relation, lines = with_attributes(relation, labels), [*lines, *labels.report.lines()]
+    return Source(relation, _BY_DOMAINS[2 if relation.network is None else 1], lines)

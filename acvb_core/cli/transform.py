@@ -8,15 +8,21 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
-from acvb_core.cli.output import Transformed, transform_json, transform_text
+import pandas as pd
+
+from acvb_core.cli.output import as_json, data_text, format_facts
+from acvb_core.cli.reading import find_reading
 from acvb_core.cli.source import Source, load
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.evaluate.completion import Completion
 from acvb_core.models.lda.transform import FixedTopics, as_corpus, no_known_word_error, require_tokeniser
 from acvb_core.registry import model_row
 from acvb_core.store.csv_text import csv_text
 from acvb_core.store.topic_model import load_topics
+
+_MODEL = model_row(find_reading(Corpus).model)
 
 
 def transform(arguments: argparse.Namespace) -> int:
@@ -29,25 +35,22 @@ def transform(arguments: argparse.Namespace) -> int:
     if not table["tokens"].any():
         raise no_known_word_error(corpus.name)
     score = topics.completion(corpus) if arguments.completion else None
-    found = Transformed(topics.name, corpus, table, score)
     out = None if arguments.out is None else Path(arguments.out)
     if out is not None:
         out.write_text(csv_text(table), encoding="utf-8", newline="")
     if arguments.json:
-        sys.stdout.write(transform_json(found, source.lines, out))
+        sys.stdout.write(_json(topics, source, table, score, out))
         return 0
     if out is None:
         sys.stdout.write(csv_text(table))
     # Where the table goes to standard output, nothing else does.
-    (sys.stderr if out is None else sys.stdout).write(transform_text(found, source.lines, out))
+    (sys.stderr if out is None else sys.stdout).write(_text(topics, source, table, score, out))
     return 0
 
 
 def _documents(arguments: argparse.Namespace, topics: FixedTopics, kept: ExitStack) -> Source:
     """Load FILE; its texts, and those of a sample, are cut as the topics' own were."""
-    source = load(
-        arguments, [model_row("lda")], kept, cutter=lambda: require_tokeniser(topics.tokeniser, topics.name)
-    )
+    source = load(arguments, [_MODEL], kept, cutter=lambda: require_tokeniser(topics.tokeniser, topics.name))
     if isinstance(source.data, DiskCorpus):
         return replace(source, data=source.data.in_memory())
     if not isinstance(source.data, Corpus):
@@ -58,3 +61,34 @@ def _documents(arguments: argparse.Namespace, topics: FixedTopics, kept: ExitSta
         return source
     cut = as_corpus(sample.texts, topics.tokeniser, topics.name)
     return Source(replace(cut, documents=sample.documents, name=sample.name), source.model)
+
+
+def _json(
+    topics: FixedTopics, source: Source, table: pd.DataFrame, score: Completion | None, out: Path | None
+) -> str:
+    """Return one JSON object on one line; the table is in it unless it was written to a file."""
+    return as_json(
+        {
+            "topics": topics.name,
+            "data": source.data.identity(),
+            "tokens": table["tokens"].sum(),
+            "unknown": table["unknown"].sum(),
+            "completion": score and score._asdict(),
+            "table": None if out else table.to_dict("records"),
+            "report": source.lines,
+            "out": out and str(out),
+        }
+    )
+
+
+def _text(
+    topics: FixedTopics, source: Source, table: pd.DataFrame, score: Completion | None, out: Path | None
+) -> str:
+    known, unknown = int(table["tokens"].sum()), int(table["unknown"].sum())
+    facts = [("words", f"{known:,} that the topics know, {unknown:,} that they do not")]
+    if score is not None:
+        text = f"{score.log_likelihood:.4f} nats a word, perplexity {score.perplexity:,.1f} ({score.tokens:,} words)"
+        facts.append(("completion", text))
+    if out is not None:
+        facts.append(("written to", str(out)))
+    return f"{data_text(source.data, source.lines)}topics of {topics.name}\n{format_facts(facts)}"

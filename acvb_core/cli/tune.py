@@ -5,17 +5,18 @@ from __future__ import annotations
 import argparse
 import sys
 from contextlib import ExitStack
+from pathlib import Path
 
-from acvb_core.cli.commands import INTERRUPTED, loaded, make_folder, nothing_yet, write
+from acvb_core.cli.commands import INTERRUPTED, load_source, make_folder, report_nothing, write
 from acvb_core.cli.interrupt import stoppable
-from acvb_core.cli.output_tuning import Tuned, tuning_json, tuning_text
+from acvb_core.cli.output import as_json, data_text, format_facts, output_files, peak_memory_mb
 from acvb_core.cli.progress import Progress
-from acvb_core.cli.source import chosen_models
+from acvb_core.cli.source import Source, choose_models
 from acvb_core.core.errors import ParameterError
 from acvb_core.engine.run import StopRun
 from acvb_core.engine.trials import Tuning
-from acvb_core.engine.tuning import plan_search, search
-from acvb_core.registry import METHODS
+from acvb_core.engine.tuning import Search, plan_search, search
+from acvb_core.registry import METHODS, method_row
 from acvb_core.store.csv_text import csv_text
 
 
@@ -27,9 +28,9 @@ def tune(arguments: argparse.Namespace) -> int:
 
 def _tune(arguments: argparse.Namespace, kept: ExitStack) -> int:
     _check_model(arguments)
-    source, values = loaded(arguments, [arguments.method], [arguments.seed], kept)
+    source, values = load_source(arguments, [arguments.method], [arguments.seed], kept)
     out = make_folder(arguments.out)
-    what = plan_search(
+    planned = plan_search(
         source.data,
         arguments.method,
         arguments.trials,
@@ -41,31 +42,73 @@ def _tune(arguments: argparse.Namespace, kept: ExitStack) -> int:
         check_memory=arguments.check_memory,
         **values,
     )
-    progress = Progress(sys.stderr, what.trials, quiet=arguments.quiet)
-    found: Tuning | None = None
+    progress = Progress(sys.stderr, planned.trials, quiet=arguments.quiet)
+    tuning: Tuning | None = None
     try:
         with stoppable() as checkpoint:
-            for tuning in search(what, watch=progress, checkpoint=checkpoint):
-                found = tuning
+            for latest in search(planned, watch=progress, checkpoint=checkpoint):
+                tuning = latest
     except StopRun:
         pass
-    if found is None:
-        return nothing_yet("trial was done")
+    if tuning is None:
+        return report_nothing("trial was done")
     removed = []
     if out is not None:
-        if found.best_result is not None:
-            removed = write(found.best_result, arguments, out)
-        (out / "trials.csv").write_text(csv_text(found.table()), encoding="utf-8", newline="")
-    shown = tuning_json if arguments.json else tuning_text
-    sys.stdout.write(shown(Tuned(source.data, what, found), source.lines, out, removed))
-    return 0 if len(found.trials) == what.trials else INTERRUPTED
+        if tuning.best_result is not None:
+            removed = write(tuning.best_result, arguments, out)
+        (out / "trials.csv").write_text(csv_text(tuning.table()), encoding="utf-8", newline="")
+    printed = _json if arguments.json else _text
+    sys.stdout.write(printed(source, planned, tuning, out, removed))
+    return 0 if len(tuning.trials) == planned.trials else INTERRUPTED
 
 
 def _check_model(arguments: argparse.Namespace) -> None:
     """Raise ParameterError where no method of the model has steps."""
-    model = chosen_models(arguments, [arguments.method])[0].name
+    model = choose_models(arguments, [arguments.method])[0].name
     able = list(dict.fromkeys(row.model for row in METHODS if row.tuned))
     if model not in able:
         raise ParameterError(
             f"methods of model {model!r} have no steps to tune; those of {', '.join(able)} have."
         )
+
+
+def _json(source: Source, planned: Search, tuning: Tuning, out: Path | None, removed: list[Path]) -> str:
+    best = tuning.best_trial
+    return as_json(
+        {
+            "model": planned.model,
+            "method": planned.method,
+            "seed": planned.seed,
+            "settings": dict(planned.fixed),
+            **planned.split,
+            "trials": tuning.table().to_dict("records"),
+            "best": tuning.best,
+            "best_trial": best and best.number,
+            "best_perplexity": best and best.perplexity,
+            "default_perplexity": tuning.trials[0].perplexity,
+            "data": source.data.identity(),
+            "peak_memory_mb": peak_memory_mb(),
+            "report": source.lines,
+            **output_files(out, removed),
+        }
+    )
+
+
+def _text(source: Source, planned: Search, tuning: Tuning, out: Path | None, removed: list[Path]) -> str:
+    row, best = method_row(planned.model, planned.method), tuning.best_trial
+    table = tuning.table().to_string(index=False, na_rep="-", float_format=lambda x: f"{x:,.5g}")
+    text = data_text(source.data, source.lines)
+    text += f"Steps of {row.label}, by the perplexity of what is held out\n{table}\n\n"
+    if best is None:
+        text += "No trial came to a perplexity.\n"
+    else:
+        first = tuning.trials[0].perplexity
+        flags = {parameter.name: parameter.flag for parameter in row.parameters}
+        typed = " ".join(f"{flags[name]} {value!r}" for name, value in tuning.best.items())
+        summary = f"trial {best.number}, perplexity {best.perplexity:,.1f}; the defaults {first:,.1f}"
+        text += format_facts([("best", summary), ("its steps", typed)])
+    if out is not None:
+        text += f"\nwritten to {out}: trials.csv, and the best run\n"
+    if removed:
+        text += f"removed {', '.join(path.name for path in removed)}: left there by an earlier run\n"
+    return text

@@ -6,20 +6,20 @@ import argparse
 import re
 
 
-def words(text: str) -> list[str]:
+def parse_words(text: str) -> list[str]:
     """Return the words between commas; none for `none`."""
     return [] if text == "none" else [word.strip() for word in text.split(",") if word.strip()]
 
 
-def shape(text: str) -> tuple[int, int]:
+def parse_shape(text: str) -> tuple[int, int]:
     """Return the two sides of 1892x1892."""
-    found = re.fullmatch(r"(\d+)[x×,](\d+)", text.strip().lower())
-    if not found:
+    sides = re.fullmatch(r"(\d+)[x×,](\d+)", text.strip().lower())
+    if not sides:
         raise argparse.ArgumentTypeError(f"{text!r} is no size; write it as 1892x1892")
-    return int(found[1]), int(found[2])
+    return int(sides[1]), int(sides[2])
 
 
-def real(text: str) -> float:
+def parse_number(text: str) -> float:
     """Return the number that was typed."""
     try:
         return float(text)
@@ -27,13 +27,13 @@ def real(text: str) -> float:
         raise argparse.ArgumentTypeError(f"{text!r} is no number") from None
 
 
-def column(text: str) -> str | int | bool:
+def parse_column(text: str) -> str | int | bool:
     """Return a column's name or position, or False for `none`."""
     if text.isascii() and text.isdigit():
         return int(text)
     return False if text == "none" else text
 
 
-def columns(text: str) -> list[str | int]:
+def parse_columns(text: str) -> list[str | int]:
     """Return the columns between commas, each by name or by position."""
-    return [int(one) if one.isascii() and one.isdigit() else one for one in words(text)]
+    return [int(one) if one.isascii() and one.isdigit() else one for one in parse_words(text)]

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import acvb_core
-from acvb_core.cli.reading import READINGS, reading_of
+from acvb_core.cli.reading import READINGS, find_reading
 from acvb_core.data.samples import SAMPLES
 from acvb_core.registry import METHODS, MODELS, method_row, methods_of
 from tests.cli.support import NUMBER, WOMEN, Run
@@ -44,7 +44,7 @@ def test_every_model_has_its_text_and_its_reader() -> None:
     for row in MODELS:
         text = row.part("text")
         assert all(map(callable, (text.facts, text.lines, text.held_out, text.write_further_files)))
-        assert reading_of(row.data_type).kind == row.data_type.__name__.lower()
+        assert find_reading(row.data_type).kind == row.data_type.__name__.lower()
     assert {reading.model for reading in READINGS} <= {row.name for row in MODELS}
 
 

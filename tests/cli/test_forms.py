@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from acvb_core.cli.remedies import told
+from acvb_core.cli.remedies import name_flags
 from acvb_core.core.errors import DataError, ParameterError
 from tests.cli.support import SMALL, Run
 
@@ -148,12 +148,14 @@ def test_a_folder_of_texts_is_read(run: Run, tmp_path: Path) -> None:
 
 
 def test_arguments_are_told_as_flags() -> None:
-    said = told(ParameterError("It does not fit (check_memory=False), or domains='two'; sheet='a b'; k='x'."))
+    said = name_flags(
+        ParameterError("It does not fit (check_memory=False), or domains='two'; sheet='a b'; k='x'.")
+    )
     assert said == "It does not fit (--no-check-memory), or --domains two; --sheet 'a b'; k='x'."
     error = DataError(
         "sheet='a' is here", remedy='Choose (sheet=...) or (leave_out) or (text_column="it\'s").'
     )
-    assert told(error) == (
+    assert name_flags(error) == (
         "sheet='a' is here. Choose (--sheet ...) or (--leave-out) or (--text-column 'it'\"'\"'s')."
     )
 

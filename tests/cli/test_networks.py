@@ -144,11 +144,11 @@ def test_text_says_what_was_guessed_and_how_to_change_it(run: Run, karate: Path,
     shown = run("fit", karate, *FEW).out
     for words in (
         "karate: 34 nodes · 78 links · undirected", "The two sides are the same objects:", "The network is undirected:",
-        "give --domains two", "give --directed", " clusters",
+        "Use --domains two if", "Use --directed if", " clusters",
     ):  # fmt: skip
         assert words in shown, words
     assert "The network is directed" in run("fit", planted, *FEW).out
-    assert "give --undirected" in run("fit", planted, *FEW).out
+    assert "Use --undirected if" in run("fit", planted, *FEW).out
     told = run("fit", karate, "--domains", "one", "--undirected", *FEW).out
     assert "as asked for" in told
     assert "give --" not in told
@@ -162,7 +162,7 @@ def test_numbers_on_both_sides_may_be_the_same(run: Run, tmp_path: Path) -> None
     path.write_text("1,2\n2,3\n5,3\n3,4\n")
     done = run("fit", path, *FEW)
     assert "numbers: 4 × 3 · 4 links" in done.out
-    assert "Should objects of the same name be the same, give --domains one." in done.out
+    assert "Use --domains one if objects of the same name are the same." in done.out
     assert "5 nodes" in run("fit", path, "--domains", "one", *FEW).out
 
 

@@ -14,7 +14,7 @@ import pytest
 
 import acvb_core
 from acvb_core.cli import documents
-from acvb_core.cli.kept import ORIGIN
+from acvb_core.cli.corpus_folders import ORIGIN
 from acvb_core.cli.progress import Progress, ReadingProgress
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.engine.problem import Problem

@@ -36,7 +36,7 @@ def holds_texts(path: str | Path) -> bool:
 
 
 @contextmanager
-def readable_file(arguments: argparse.Namespace) -> Iterator[None]:
+def make_rereadable(arguments: argparse.Namespace) -> Iterator[None]:
     """Make FILE a path that can be read more than once: what comes from a stream is kept until the command ends.
 
     FILE is looked at before it is read; a stream can be read once.
@@ -59,14 +59,14 @@ def readable_file(arguments: argparse.Namespace) -> Iterator[None]:
         yield
 
 
-def kept_in(folder: Path, origin: Mapping[str, Any], read: Read) -> tuple[DiskCorpus, list[str]]:
+def read_once(folder: Path, origin: Mapping[str, Any], read: Read) -> tuple[DiskCorpus, list[str]]:
     """Return the corpus of a folder, and what reading it found; it is read where the folder does not have it yet.
 
     Parameters
     ----------
     folder : Path
     origin : mapping
-        As `origin_of` gives it.
+        As `describe_origin` gives it.
     read : callable
         folder -> corpus and report; the folder is not there, or empty.
 
@@ -108,7 +108,7 @@ _DIFFERENCES = {
 }
 
 
-def origin_of(file: str, options: Mapping[str, Any]) -> dict[str, Any]:
+def describe_origin(file: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return what tells a file, its state and a way to read it from others, as plain values.
 
     Parameters
