@@ -96,7 +96,6 @@ class AveragedInference(_RunningMean):
 
     Attributes
     ----------
-    inner : Inference
     burn_in : int
         Sweeps before the mean starts, counted from the last move. 0: burn-in ends once moves are over and the
         responsibilities move little (mean L1 change below 1e-3), at the latest 100 sweeps after the last move.

@@ -28,10 +28,8 @@ def update_activations(
 
     Parameters
     ----------
-    cells : Cells
     mu : float64 array, shape (K, N)
         E[z] before; it is left as it is.
-    fit : Fit
     shares : float64 array, shape (K,)
         pi.
     penalty : float

@@ -55,14 +55,12 @@ def fit_weights(
 
     Parameters
     ----------
-    cells : Cells
     mu : float64 array, shape (K, N)
         E[z].
     start : Fit, optional
         Where conjugate gradients begin (used for large tables with missing cells only).
     lost : int
         Degrees of freedom taken off each column's cells in the precision (K in mode "dof").
-    checkpoint : callable
 
     Notes
     -----

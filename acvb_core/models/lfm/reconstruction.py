@@ -187,7 +187,6 @@ def object_steps(
 
     Parameters
     ----------
-    parts : Reconstruction
     value : array, shape (D,)
         The object's cells in the table's units, NaN where missing.
     scale : array, shape (D,), optional

@@ -109,7 +109,6 @@ def principal_scores(cells: Cells, number: int = 0, checkpoint: Checkpoint = no_
 
     Parameters
     ----------
-    cells : Cells
     number : int
         0 for those that stand out, one at least.
 

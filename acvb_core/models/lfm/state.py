@@ -74,7 +74,6 @@ class FabState:
     ----------
     mu : float64 array, shape (K, N)
         E[z]: features by objects, largest share first.
-    fit : Fit
     bound : float
         Lower bound in nats.
     sweeps : int
@@ -124,10 +123,7 @@ def lower_bound(cells: Cells, mu: Floats, fit: Fit, penalty: Penalty, shares: Fl
 
     Parameters
     ----------
-    cells : Cells
     mu : float64 array, shape (K, N)
-    fit : Fit
-    penalty : Penalty
     shares : float64 array, shape (K,), optional
         pi, where it is not the mean of `mu` over objects.
     """

@@ -12,9 +12,9 @@ from acvb_core.models.lfm.figures.feature_course import feature_course_figure
 from acvb_core.models.lfm.figures.feature_images import feature_images_figure
 from acvb_core.models.lfm.figures.feature_matrix import feature_matrix_figure
 from acvb_core.models.lfm.figures.feature_words import Units
+from acvb_core.models.lfm.figures.heat_maps import weight_map_figure
 from acvb_core.models.lfm.figures.reconstruction_bars import reconstruction_bars_figure
 from acvb_core.models.lfm.figures.reconstruction_images import reconstruction_images_figure
-from acvb_core.models.lfm.figures.heat_maps import weight_map_figure
 from acvb_core.models.lfm.reconstruction import ObjectSteps
 from acvb_core.views.theme import CHART_CONFIG, STILL_CONFIG, Figure
 from pages.ui.lda.topic_overview import clicked_topic

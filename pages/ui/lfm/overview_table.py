@@ -9,8 +9,11 @@ import streamlit as st
 
 from acvb_core.data.table import Table
 from acvb_core.models.lfm.figures.heat_maps import correlation_figure
-from acvb_core.models.lfm.figures.table_figures import missing_map_figure
-from acvb_core.models.lfm.figures.table_figures import distributions_figure, missing_share_figure
+from acvb_core.models.lfm.figures.table_figures import (
+    distributions_figure,
+    missing_map_figure,
+    missing_share_figure,
+)
 from acvb_core.views.theme import STILL_CONFIG, Figure
 from pages.ui.lfm.picture_row import show_picture_row, value_range
 from pages.ui.shared import format as say

@@ -28,10 +28,8 @@ class Fab(UnaveragedMethod):
 
     Attributes
     ----------
-    cells : Cells
     k_max : int
         Features to begin with; 0 leaves it to the start.
-    penalty : Penalty
     warmup : int
         Plain sweeps before shrinkage is accelerated.
     accelerate : bool

@@ -27,7 +27,6 @@ class Move:
 
     Attributes
     ----------
-    state : FabState
     features : int array
         Old index of each feature.
     kind : "merged" or "dropped"

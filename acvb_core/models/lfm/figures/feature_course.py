@@ -38,7 +38,6 @@ def feature_course_figure(history: History, method: str = "", *, height: int = 2
         what is not there is left out.
     method : str
         Name in the registry, for the colour.
-    height : int
     """
     n = len(history)
     sweep, alive = history.column("sweep")[:n], history.column("effective_k_features")[:n]

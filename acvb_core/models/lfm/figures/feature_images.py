@@ -68,7 +68,6 @@ def feature_image_figure(
     units : "sd" or "table"
     share : float, optional
         Of the objects that have the feature.
-    height : int
     """
     picture = image.picture(np.asarray(weights, dtype=np.float64), fill=np.nan)
     end = limit or largest(picture)
@@ -124,7 +123,6 @@ def feature_images_figure(
         In the units that are named.
     shares : array, shape (K,)
         Of the objects that have each feature.
-    image : Image
     baseline : array, shape (D,), optional
         What an object without features looks like, in the table's units; shown in tones of its own.
     limit : float, optional

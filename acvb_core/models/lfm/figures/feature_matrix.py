@@ -108,7 +108,6 @@ def feature_matrix_figure(
         Known label of each object (None where it is not known), shown as a strip of colours before the features.
     window : (int, int), optional
         First and end place to show, in sorted places.
-    height : int
     """
     given = np.asarray(activations, dtype=np.float64)
     n, k = given.shape

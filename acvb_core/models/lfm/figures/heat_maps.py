@@ -59,7 +59,6 @@ def correlation_figure(values: ArrayLike, columns: Names, *, height: int | None 
     values : array, shape (N, D)
         NaN where missing.
     columns : sequence, length D
-    height : int, optional
     """
     n = np.asarray(values).shape[1]
     heading = "<b>Correlations of the columns</b>"
@@ -124,7 +123,6 @@ def weight_map_figure(
         Put columns that the same features move side by side; else the table's order.
     standardised : bool
         False: the table is not, and weights are in its own units.
-    height : int, optional
     """
     given = np.asarray(weights, dtype=np.float64)
     n_features, n_columns = given.shape

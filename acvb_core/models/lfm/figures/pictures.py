@@ -134,10 +134,8 @@ class Tile:
     x, y : float
         Upper left corner of the word above the picture, which is one unit wide.
     colours : uint8 array, shape (height, width, 3)
-    word, hover : str
     frame : str
         Colour of the line around the picture.
-    frame_width : float
     """
 
     x: float
@@ -163,7 +161,6 @@ def tiles_figure(
 
     Parameters
     ----------
-    tiles : sequence of Tile
     width, height : float
         Of all, in widths of a picture.
     heading : str

@@ -37,13 +37,11 @@ def reconstruction_bars_figure(
 
     Parameters
     ----------
-    made : ObjectSteps
     columns : sequence, length D
     n : int
         Most columns.
     name : str
         The object's, as it is.
-    height : int, optional
     """
     heading = object_heading(made, name)
     if not len(made.baseline):

@@ -39,8 +39,6 @@ def reconstruction_images_figure(made: ObjectSteps, image: Image, *, name: str =
 
     Parameters
     ----------
-    made : ObjectSteps
-    image : Image
     name : str
         The object's, as it is.
     """

@@ -40,9 +40,7 @@ def missing_share_figure(table: Table, along: Along = "columns", *, height: int 
 
     Parameters
     ----------
-    table : Table
     along : "columns" or "rows"
-    height : int
     """
     missing = (~table.observed).sum(axis=0 if along == "columns" else 1)
     of = table.n_rows if along == "columns" else table.n_columns
@@ -107,7 +105,6 @@ def distributions_figure(table: Table, *, n: int = 36, columns: ArrayLike | None
 
     Parameters
     ----------
-    table : Table
     n : int
         Most columns; the title counts the rest.
     columns : int array, optional
@@ -180,11 +177,6 @@ def missing_map_figure(table: Table, *, height: int = 420) -> Figure:
     """Return the cells of a table in its order: known ones blue, missing ones orange.
 
     A large table is drawn in bins: the more of a bin is missing, the more orange it is.
-
-    Parameters
-    ----------
-    table : Table
-    height : int
     """
     if not table.n_missing:
         return nothing_figure("No cell is missing.", height=120)

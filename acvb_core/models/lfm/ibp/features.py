@@ -32,12 +32,9 @@ def draw_features(
 
     Parameters
     ----------
-    cells : Cells
     z : ndarray of int8, shape (N, K)
     found : WeightPosterior
         Given z and `widths`.
-    widths : Widths
-    alpha : float
     most : int
         Limit of the features alive.
 
@@ -96,7 +93,6 @@ def flip_features(
     z : ndarray of int8, shape (N, K)
     drawn : ndarray, shape (K + 1, D)
         Weights, the baseline's first.
-    bias_variance : float
 
     Returns
     -------

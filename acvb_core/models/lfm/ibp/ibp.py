@@ -43,8 +43,6 @@ class IbpState:
     ----------
     z : ndarray of int8, shape (N, K)
         Every feature has an object; the most frequent comes first.
-    widths : Widths
-    alpha : float
     weights, variance : ndarrays, shape (K + 1, D)
         Mean and variance of the weights given the rest of the sample; the baseline's first.
     sweeps : int
@@ -65,7 +63,6 @@ class IbpGibbs(UnaveragedMethod):
 
     Attributes
     ----------
-    cells : Cells
     k_max : int
         Limit of the features alive; 0 takes the smaller of the numbers of objects and columns.
     alpha : float

@@ -57,7 +57,6 @@ def visit(
     values, observed : ndarrays, shape (N, D)
     noise : ndarray, shape (D,)
         Variances.
-    weight_variance, alpha : float
     most : int
         Limit of the features alive.
     uniforms : ndarray, shape (n, room + 1)

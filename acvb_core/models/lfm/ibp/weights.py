@@ -61,7 +61,6 @@ def moments(
 
     Parameters
     ----------
-    cells : Cells
     z : ndarray of int8, shape (N, K)
 
     Returns
@@ -92,7 +91,6 @@ def weight_posterior(
     ----------
     known : tuple of ndarray
         As `moments` returns them.
-    widths : Widths
     """
     zz, xz = known
     width, n_columns = xz.shape

@@ -40,7 +40,6 @@ class MeibpState:
 
     Attributes
     ----------
-    answer : Meibp
     bound : float
         Lower bound in nats.
     births, deaths : int
@@ -59,7 +58,6 @@ class SubmodularIbp(UnaveragedMethod):
 
     Attributes
     ----------
-    cells : Cells
     k_max : int
         Number of features of the model, most of which nobody may have (the truncation of the Indian buffet
         process); 0 takes the smaller of the numbers of objects and columns.

@@ -38,7 +38,6 @@ class Meibp:
         Baselines and noise variances.
     prior : float
         Variance of the half-normal prior of the weights, before it is cut off.
-    alpha : float
     scales : ndarray, shape (D,)
         Variances of the columns, of which the prior of the noise has some cells.
     """

@@ -34,7 +34,6 @@ class VariationalLfm(UnaveragedMethod):
 
     Attributes
     ----------
-    cells : Cells
     k_max : int
         Number of features (K), as many as there are objects at most; 0 for the smaller of the numbers of objects and
         columns.

@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 
 from acvb_core.data.table import Table
 from acvb_core.models.lfm.figures.heat_maps import MOST_CORRELATED, correlation_figure, correlations
-from acvb_core.models.lfm.figures.table_figures import missing_map_figure, missing_shares
 from acvb_core.models.lfm.figures.pictures import MISSING
 from acvb_core.models.lfm.figures.table_figures import (
     distributions_figure,
+    missing_map_figure,
     missing_share_figure,
+    missing_shares,
     value_histogram,
 )
 from tests.views.reading import AWKWARD_WORDS, numbers, pixels, texts_of, trace

@@ -17,8 +17,8 @@ from acvb_core.models.lfm.figures.feature_words import (
     similar_order,
     value_text,
 )
-from acvb_core.models.lfm.figures.pictures import largest, robust_end
 from acvb_core.models.lfm.figures.heat_maps import pool_columns, weight_map_figure
+from acvb_core.models.lfm.figures.pictures import largest, robust_end
 from acvb_core.views.labels import MOST_CHARACTERS
 from acvb_core.views.theme import cluster_colour, rgba
 from tests.views.reading import AWKWARD_WORDS, numbers, texts_of, trace
