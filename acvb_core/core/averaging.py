@@ -39,8 +39,6 @@ class AveragedState:
 
     Attributes
     ----------
-    inner : Any
-        State of the inner method.
     sweeps : int
         Sweeps done since the last move.
     samples : int

@@ -15,19 +15,14 @@ Order = NDArray[np.int64]
 
 
 def order_by_size(mass: Array, shrink: float = 0.0) -> Order:
-    """Return the indices of the clusters that are not tiny, largest first.
+    """Return the indices of the clusters that are not tiny, largest first, as int64, shape (<= K,).
 
     Parameters
     ----------
     mass : ndarray, shape (K,)
-        Expected number of objects of each cluster.
+        Expected number of objects of each cluster. Clusters of equal size keep their order.
     shrink : float
-        A cluster whose share of the total mass is below this is left out (IRM14 §7.1).
-
-    Returns
-    -------
-    ndarray of int64, shape (<= K,)
-        Stable: clusters of equal size keep their order. Empty only if there are no clusters.
+        A cluster whose share of the total mass is below this is left out (IRM14 §7.1), unless it is the largest.
     """
     mass = np.asarray(mass, dtype=np.float64)
     order = np.argsort(-mass, kind="stable").astype(np.int64)
@@ -131,15 +126,9 @@ def place_columns(similarity: Array, alike: Array) -> tuple[Order, int]:
 
 
 def match_clusters(mean: Array, sample: Array) -> tuple[Array, Array]:
-    """Return `mean` and `sample` over one set of clusters, the sample's matched to the mean's by overlap.
+    """Return `mean` (N, K) and `sample` (N, K') over one set of clusters, the sample's matched by overlap.
 
-    Parameters
-    ----------
-    mean, sample : ndarrays, shapes (N, K), (N, K')
-
-    Returns
-    -------
-    tuple of ndarray, both of shape (N, K + number of the sample's clusters without a partner)
+    Its clusters without a partner come after the mean's.
     """
     overlap = mean.T @ sample
     place, width = place_columns(overlap, overlap > 0)

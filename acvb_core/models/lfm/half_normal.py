@@ -16,13 +16,7 @@ _FAR = -60.0
 
 
 def moments(mean: Floats, variance: Floats) -> tuple[Floats, Floats]:
-    """Return mean and variance of normal variables given that they are not negative.
-
-    Parameters
-    ----------
-    mean, variance : ndarrays of one shape
-        Before anything is cut off.
-    """
+    """Return mean and variance of normal variables, given those before the cut at zero."""
     sd = np.sqrt(variance)
     t = mean / sd
     near = np.maximum(t, _FAR)
@@ -36,10 +30,7 @@ def moments(mean: Floats, variance: Floats) -> tuple[Floats, Floats]:
 def divergence(mean: Floats, variance: Floats, prior: float) -> float:
     """Return the sum of Kullback-Leibler divergences from the half-normal distribution of parent variance `prior`.
 
-    Parameters
-    ----------
-    mean, variance : ndarrays of one shape
-        Of the parents of the distributions, which are cut off at zero.
+    `mean` and `variance` are those of the distributions' parents, which are cut off at zero.
     """
     first, second = moments(mean, variance)
     square = second + first**2

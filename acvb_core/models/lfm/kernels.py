@@ -24,7 +24,7 @@ def update_feature(
     """Update E[z] of one feature of a block for all objects, and its share; return the share that was used last.
 
     new_jn = sigmoid(c_n + logit(share) - penalty / (N share)), c_n = fields_jn + h_jj (old_jn - 1/2)
-    - sum_{i < j} h_ij (new_in - old_in): what the weights say of each object, given the features updated before it.
+    - sum_{i < j} h_ij (new_in - old_in): the evidence of the weights, given the features updated before it.
 
     Parameters
     ----------
@@ -33,19 +33,15 @@ def update_feature(
     fields : float64 array, shape (B, N)
         w_k' Lambda (residual of the object), the residual with all features at their values before the block.
     coupling : float64 array, shape (B (B + 1) / 2, N or 1)
-        h_ij = w_i' Lambda w_j over the known cells of an object, j >= i, row j (j + 1) / 2 + i; one column where all
+        h_ij = w_i' Lambda w_j over the known cells of an object, j >= i, row j (j + 1) / 2 + i; one column if all
         objects have the same cells.
-    old, new : float64 arrays, shape (B, N)
-        E[z] before the block's update; what is being written.
-    scratch : float64 array, shape (N,)
-    share : float
-        Prior share of the feature, in (0, 1).
+    old, new, scratch : float64 arrays, shapes (B, N), (B, N), (N,)
+        E[z] before the block's update; the result; room to work in.
     penalty : float
         D / 2 for FAB, 0 for EM (HF13 eq. 12).
-    rounds : int
-        1 keeps the share; more repeat {E[z], share} with c fixed, at most so often (HF13 Alg. 2).
-    tolerance : float
-        Relative change of the share that ends the repetition.
+    rounds, tolerance : int, float
+        1 keeps the share; more repeat {E[z], share} with c fixed, at most so often (HF13 Alg. 2), until the share's
+        relative change is below the tolerance.
     """
     n_objects = old.shape[1]
     step = 1 if coupling.shape[1] > 1 else 0
@@ -89,16 +85,9 @@ def negative_entropy(q: Any) -> float:
 def cell_moments(
     rows: Any, columns: Any, objects: Any, weights: Any, spread: Any, means: Any, variances: Any
 ) -> None:
-    """Add sum_k mu w to `means` and sum_k (mu - mu^2) w^2 + mu s to `variances`, cell by cell.
+    """Add sum_k mu w to `means` and sum_k (mu - mu^2) w^2 + mu s to `variances` of the cells (rows, columns).
 
-    Parameters
-    ----------
-    rows, columns : int arrays, shape (n,)
-    objects : float64 array, shape (N, K)
-        mu = E[z].
-    weights, spread : float64 arrays, shape (D, K)
-        w, and the variance s of the weights.
-    means, variances : float64 arrays, shape (n,)
+    Shapes: n cells; mu = E[z] in `objects` (N, K); w and its variance s in `weights` and `spread` (D, K).
     """
     for e in range(rows.shape[0]):
         mu = objects[rows[e]]

@@ -53,19 +53,17 @@ def fit_weights(
 ) -> Fit:
     """Return the weights, baseline and noise precision that maximise the expected log likelihood.
 
+    W and b together solve (Z Z' + V) theta_d = Z x_d over the known cells of column d, with a row of ones in Z = mu
+    and V = diag(sum mu - mu^2): E[z z'] summed (HF13, M step).
+
     Parameters
     ----------
     mu : float64 array, shape (K, N)
         E[z].
     start : Fit, optional
-        Where conjugate gradients begin (used for large tables with missing cells only).
+        First values of conjugate gradients (used for large tables with missing cells only).
     lost : int
         Degrees of freedom taken off each column's cells in the precision (K in mode "dof").
-
-    Notes
-    -----
-    W and b together solve (Z Z' + V) theta_d = Z x_d over the known cells of column d, with a row of ones in Z = mu
-    and V = diag(sum mu - mu^2): E[z z'] summed (HF13, M step).
     """
     z = np.vstack([mu, np.ones((1, cells.n_objects))])
     products = _products(z, cells.values, checkpoint)

@@ -27,7 +27,7 @@ _CELLS = 100_000
 
 @dataclass(frozen=True, eq=False)
 class LfmModel:
-    """What can be said of a posterior of latent features on one table (a `Model`).
+    """Bound, predictions and tables of any posterior of latent features on one table (a `Model`).
 
     Likelihoods are of cells on the standardised scale, whether the methods worked on it or not, so that those of all
     columns, methods and settings can be compared.
@@ -70,22 +70,18 @@ class LfmModel:
         table, total = self.table, 0.0
         rows = max(1, _CELLS // max(table.n_columns, len(posterior["weights"])))
         for begin in range(0, table.n_rows, rows):
-            values = table.values[begin : begin + rows]
-            mean, variance = self.moments(posterior, slice(begin, begin + rows))
-            known = ~np.isnan(values)
-            truth, mean, variance = self._standardised(values, mean, variance)
+            some = slice(begin, begin + rows)
+            truth = table.moments.apply(table.values[some])
+            mean, variance = self._standardise(*self.moments(posterior, some), self._unit)
             density = np.log(variance)
             density += (truth - mean) ** 2 / variance
-            total -= 0.5 * float(density[known].sum())
+            total -= 0.5 * float(density[~np.isnan(truth)].sum())
         return total / table.n_observed - 0.5 * _LOG_2PI
 
     def moments(self, posterior: Posterior, rows: slice | Array = slice(None)) -> tuple[Floats, Floats]:
-        """Return mean and variance of all cells of some rows, on the scale that the method worked on.
+        """Return mean and variance of all cells of some rows, shape (n, D), on the scale that the method worked on.
 
-        Returns
-        -------
-        mean, variance : float64 arrays, shape (n, D)
-            E[W z] + b, and 1 / lambda + sum_k (mu - mu^2) w^2 + mu Var w: the moments of the predictive mixture.
+        E[W z] + b, and 1 / lambda + sum_k (mu - mu^2) w^2 + mu Var w: the moments of the predictive mixture.
         """
         mu, w = posterior["objects"][rows], posterior["weights"]
         mean = mu @ w + posterior["bias"]
@@ -94,13 +90,10 @@ class LfmModel:
             variance += mu @ posterior["weight_variance"]
         return mean, variance
 
-    def _standardised(self, values: Floats, mean: Floats, variance: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return cells in the user's units, and moments of the method's scale, all on the standardised scale."""
-        moments = self.table.moments
-        truth = moments.apply(values)
-        if self.table.standardise:
-            return truth, mean, variance
-        return truth, mean / moments.sd, variance / moments.sd**2
+    @property
+    def _unit(self) -> Floats | None:
+        """Standard deviation of the columns on the scale that methods work on; None where it is 1."""
+        return None if self.table.standardise else self.table.moments.sd
 
     def predict(self, posterior: Posterior, heldout: HeldOut) -> Array:
         """Return density and mean of each held-out cell on the standardised scale, shape (n, 2).
@@ -118,13 +111,21 @@ class LfmModel:
         for begin in range(0, len(rows), step):
             some = slice(begin, begin + step)
             cell_moments(rows[some], columns[some], objects, *by_column, mean[some], variance[some])
-        moments = self.table.moments
-        truth = (heldout.values - moments.mean[columns]) / moments.sd[columns]
-        if not self.table.standardise:
-            mean = mean / moments.sd[columns]
-            variance = variance / moments.sd[columns] ** 2
-        log_density = -0.5 * (_LOG_2PI + np.log(variance) + (truth - mean) ** 2 / variance)
+        unit = None if self._unit is None else self._unit[columns]
+        mean, variance = self._standardise(mean, variance, unit)
+        squares = (self._truth(heldout) - mean) ** 2
+        log_density = -0.5 * (_LOG_2PI + np.log(variance) + squares / variance)
         return np.stack([np.exp(log_density.astype(np.longdouble)), mean.astype(np.longdouble)], axis=1)
+
+    @staticmethod
+    def _standardise(mean: Floats, variance: Floats, unit: Floats | None) -> tuple[Floats, Floats]:
+        """Return moments of the method's scale on the standardised scale."""
+        return (mean, variance) if unit is None else (mean / unit, variance / unit**2)
+
+    def _truth(self, heldout: HeldOut) -> Floats:
+        """Return the held-out cells on the standardised scale, shape (n,)."""
+        moments = self.table.moments
+        return np.asarray((heldout.values - moments.mean[heldout.columns]) / moments.sd[heldout.columns])
 
     @property
     def score_type(self) -> type[CellScore]:
@@ -133,9 +134,7 @@ class LfmModel:
 
     def score(self, probability: Array, heldout: HeldOut) -> CellScore:
         """Return the scores of predictions."""
-        moments = self.table.moments
-        truth = (heldout.values - moments.mean[heldout.columns]) / moments.sd[heldout.columns]
-        return score_cells(probability, truth)
+        return score_cells(probability, self._truth(heldout))
 
     def complete_posterior(self, posterior: Posterior) -> Posterior:
         """Return the posterior: there is all of it."""

@@ -31,15 +31,12 @@ class Reconstruction:
         Probability that the object has each feature, largest feature first.
     weights : float64 array, shape (K, D)
         What each feature adds to an object that has it.
-    noise_sd : float64 array, shape (D,)
-        Standard deviation of what is left over.
     """
 
     row: int
     baseline: Floats
     activations: Floats
     weights: Floats
-    noise_sd: Floats
 
     @property
     def contributions(self) -> Floats:
@@ -54,10 +51,7 @@ class Reconstruction:
     def table(self, table: Table) -> pd.DataFrame:
         """Return a row a column: column, value (NaN where missing), baseline, feature_1 …, total, residual.
 
-        Parameters
-        ----------
-        table : Table
-            Source of the object's values; cells that were held out in the fit may be known here.
+        The values are those of `table`, in which cells that were held out in the fit may be known.
         """
         features = {f"feature_{k + 1}": added for k, added in enumerate(self.contributions)}
         value, total = table.values[self.row], self.total
@@ -83,13 +77,9 @@ def reconstruct(table: Table, posterior: Posterior, row: int | str) -> Reconstru
         There is no such object.
     """
     position, scale = row_position(table, row), table.scale
-    return Reconstruction(
-        row=position,
-        baseline=scale.undo(posterior["bias"]),
-        activations=np.array(posterior["objects"][position], dtype=np.float64),
-        weights=scale.undo_weights(posterior["weights"]),
-        noise_sd=scale.undo_weights(np.sqrt(1.0 / posterior["precision"])),
-    )
+    activations = np.array(posterior["objects"][position], dtype=np.float64)
+    baseline, weights = scale.undo(posterior["bias"]), scale.undo_weights(posterior["weights"])
+    return Reconstruction(position, baseline, activations, weights)
 
 
 def row_position(table: Table, row: int | str) -> int:
@@ -119,7 +109,7 @@ class Step:
     features : tuple of int
         Numbers, from 1.
     probability : float
-        That the object has the feature; NaN for several.
+        Of the object to have the feature; NaN for several.
     added : float64 array, shape (D,)
         Probability times weight, in the table's units.
     """

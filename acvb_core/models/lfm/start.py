@@ -32,19 +32,10 @@ def independent_start(
 ) -> Floats:
     """Return E[z] from the table's independent components, shape (K, N).
 
-    Objects that have a feature, or have not, make two heaps along the direction in which only this feature varies, and
-    as features are independent, that direction is an independent component: of few objects each in its own way, which
-    normal noise is not. So the components are found by FastICA within the principal components that stand out of the
-    noise, and each is cut in two by a mixture of two normal distributions.
-
-    Parameters
-    ----------
-    cells : Cells
-        Missing cells are filled in from the principal components, in turn with these.
-    k_max : int
-        Number of components; 0 for as many principal components as stand out (`count_components`), one at least.
-    rng : Generator
-        FastICA begins at random.
+    Objects with a feature, and those without it, make two heaps along the direction in which only this feature varies.
+    As features are independent, that direction is an independent component: far from normal, unlike noise. So FastICA
+    finds the components within the principal components that stand out of the noise, and a mixture of two normal
+    distributions cuts each in two. `k_max` is their number; 0 takes as many as stand out (`count_components`).
 
     References
     ----------
@@ -84,18 +75,10 @@ def _upper_side(score: Floats, sample: Floats, seed: int) -> Floats:
 
 
 def count_components(singular: Floats, shape: tuple[int, int]) -> int:
-    """Return how many singular values are above those of noise.
+    """Return how many of all singular values of a centred table of this shape are above those of noise.
 
-    Parameters
-    ----------
-    singular : float64 array
-        All of a centred table's, the smaller of its sides in number.
-    shape : (int, int)
-
-    Notes
-    -----
     Above omega(beta) times their median, omega(beta) = 0.56 beta^3 - 0.95 beta^2 + 1.82 beta + 1.43 with beta the
-    ratio of the sides: the best hard threshold where the noise is not known (M. Gavish, D. L. Donoho, The Optimal Hard
+    ratio of the sides: the best hard threshold for unknown noise (M. Gavish, D. L. Donoho, The Optimal Hard
     Threshold for Singular Values is 4/sqrt(3), IEEE Transactions on Information Theory 60, 2014, eq. 5). It takes more
     than half of them for noise.
     """
@@ -107,15 +90,8 @@ def count_components(singular: Floats, shape: tuple[int, int]) -> int:
 def principal_scores(cells: Cells, number: int = 0, checkpoint: Checkpoint = no_checkpoint) -> Floats:
     """Return the objects' scores on the leading principal components, each of variance one, shape (N, number).
 
-    Parameters
-    ----------
-    number : int
-        0 for those that stand out, one at least.
-
-    Notes
-    -----
-    Missing cells begin at their column's mean and are filled in from the components, each shrunk by the noise in it,
-    until that changes little.
+    Number 0 takes the components that stand out, one at least. Missing cells begin at their column's mean and are filled
+    in from the components, each shrunk by the noise in it, until that changes little.
     """
     filled = cells.values - cells.values.sum(axis=0) / cells.per_column
     if cells.observed is not None:

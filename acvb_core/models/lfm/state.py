@@ -75,9 +75,7 @@ class FabState:
     mu : float64 array, shape (K, N)
         E[z]: features by objects, largest share first.
     bound : float
-        Lower bound in nats.
-    sweeps : int
-        Sweeps done.
+        In nats.
     still : bool
         The number of features was the same after the last two sweeps.
     moves_over : bool
@@ -159,16 +157,14 @@ def build_posterior(
     ----------
     objects : array, shape (N, K)
         E[z].
-    weights : array, shape (K, D)
-        E[w].
+    weights, weight_variance : array, shape (K, D)
+        Mean and, if the method has it, variance of the weights.
     pi : array, shape (K,)
         Share of the objects that have each feature.
     bias, precision : arrays, shape (D,)
         Baseline and noise precision of each column.
     bound : float, optional
         The method's own lower bound of log p(cells), in nats.
-    weight_variance : array, shape (K, D), optional
-        Variance of the weights.
     hyper : dict, optional
         The method's own hyper-parameters; "noise" is the mean standard deviation by default.
     """

@@ -8,6 +8,7 @@ import pytest
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Posterior
 from acvb_core.data.table import Table
+from acvb_core.models.lfm.answer import own_units
 from acvb_core.models.lfm.reconstruction import Reconstruction, reconstruct, row_position
 from acvb_core.models.lfm.state import build_posterior
 
@@ -56,7 +57,7 @@ def test_the_numbers_are_those_of_the_definition(row: int, standardise: bool) ->
     np.testing.assert_allclose(found.contributions, parts, rtol=1e-12)
     np.testing.assert_allclose(found.total, total, rtol=1e-12)
     sd = np.nanstd(table.values, axis=0) if standardise else np.ones(3)
-    np.testing.assert_allclose(found.noise_sd, sd * [1.0, 0.5, 2.0], rtol=1e-12)
+    np.testing.assert_allclose(own_units(table, posterior).noise_sd, sd * [1.0, 0.5, 2.0], rtol=1e-12)
 
 
 def test_an_object_is_found_by_its_name() -> None:

@@ -124,10 +124,9 @@ def feature_images_figure(
     shares : array, shape (K,)
         Of the objects that have each feature.
     baseline : array, shape (D,), optional
-        What an object without features looks like, in the table's units; shown in tones of its own.
+        Picture of an object without features, in the table's units; shown in tones of its own.
     limit : float, optional
         End of the scale, by default the largest weight.
-    units : "sd" or "table"
     across : int, optional
         Pictures a row, by default 6 to 12 by their number.
     selected : int, optional

@@ -31,19 +31,10 @@ _ROWS, _TEXTS, _NAMED, _NUMBERED = 1000, 8_000, 60, 40
 
 
 def activation_order(activations: ArrayLike, labels: ArrayLike | None = None) -> Order:
-    """Return the objects sorted by the features they have (probability at least 1/2), those of feature 1 first.
+    """Return the objects sorted by the features they have (probability at least 1/2), those of feature 1 first, (N,).
 
-    Parameters
-    ----------
-    activations : array, shape (N, K)
-        Probability that each object has each feature, the largest features first.
-    labels : array, shape (N,), optional
-        Known label of each object: sorts those of the same features.
-
-    Returns
-    -------
-    int64 array, shape (N,)
-        Objects of the same features, and of the same label, keep their order.
+    `activations` (N, K) has the largest features first. Known `labels` (N,) sort objects of the same features; all else
+    equal, objects keep their order.
     """
     has = np.asarray(activations) >= 0.5
     n, k = has.shape

@@ -165,10 +165,8 @@ def tiles_figure(
         Of all, in widths of a picture.
     heading : str
         HTML.
-    aspect : float
-        Height / width of a picture.
-    room : float
-        Height of the words.
+    aspect, room : float
+        Height of a picture, and of its word, in widths of a picture.
     crisp : int
         Pixels of a picture's side, at least.
     """

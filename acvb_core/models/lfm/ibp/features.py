@@ -28,7 +28,7 @@ def draw_features(
     rng: np.random.Generator,
     checkpoint: Checkpoint = no_checkpoint,
 ) -> tuple[Bits, WeightPosterior, int]:
-    """Visit every object, in a fresh random order.
+    """Draw the features of every object, in a fresh random order.
 
     Parameters
     ----------
@@ -40,12 +40,8 @@ def draw_features(
 
     Returns
     -------
-    z : ndarray of int8, shape (N, K')
-        Every feature has an object.
-    found : WeightPosterior
-        Given the new z.
-    changed : int
-        Number of entries that changed.
+    ndarray of int8, WeightPosterior, int
+        The new z, in which every feature has an object; the posterior given it; the number of entries that changed.
     """
     n, n_columns = cells.values.shape
     observed = np.ones_like(cells.values) if cells.observed is None else cells.observed
@@ -84,20 +80,10 @@ def _resize(array: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
 def flip_features(
     z: Bits, drawn: Floats, bias_variance: float, rng: np.random.Generator
 ) -> tuple[Bits, Floats]:
-    """Let features change sides: who had one has not, its weights change sign, the baseline takes them up.
+    """Flip features at random: the other objects have it then, its weights change sign, the baseline absorbs them.
 
     The data are explained as before, so the priors alone decide; entries that change one at a time do not get there.
-
-    Parameters
-    ----------
-    z : ndarray of int8, shape (N, K)
-    drawn : ndarray, shape (K + 1, D)
-        Weights, the baseline's first.
-
-    Returns
-    -------
-    tuple of ndarray
-        The same two afterwards.
+    Takes and returns z (N, K) and the drawn weights (K + 1, D), the baseline's first.
     """
     z, drawn = z.copy(), drawn.copy()
     size = z.sum(axis=0, dtype=np.float64)

@@ -66,7 +66,7 @@ class IbpGibbs(UnaveragedMethod):
     k_max : int
         Limit of the features alive; 0 takes the smaller of the numbers of objects and columns.
     alpha : float
-        To start from.
+        Start value.
     noise : "columns" or "one"
         "columns": every column has a noise variance of its own.
     burn_in : int
@@ -82,11 +82,9 @@ class IbpGibbs(UnaveragedMethod):
     the first part of the burn-in the sampler now and then drops a feature, if that raises the joint probability once
     the others have been drawn anew. This is no move of the Markov chain, which begins after it.
 
-    The draw of alpha ignores the limit of features.
-
-    The prior of the noise variances knows a tenth as many cells as there are, all of them noise. Without it, columns
-    that are constant but for a few objects end with hardly any noise, as features explain those objects, and unseen
-    cells that differ are then most improbable (digits: -36 nats a cell in place of -1.2).
+    The draw of alpha ignores the limit of features. The prior of the noise variances adds a tenth of the number of
+    cells, all of them noise. Without it, columns that are constant but for a few objects end with hardly any noise, and
+    unseen cells that differ are then most improbable (digits: -36 nats a cell in place of -1.2).
 
     Every column has a posterior of its own, and a sweep costs O(N D K^2).
 
@@ -230,15 +228,10 @@ def _state(z: Bits, found: WeightPosterior, widths: Widths, alpha: float, sweeps
 
 
 def choose_sides(z: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Return features that about half the objects have from the side on which their large weights are positive.
+    """Return z (N, K) and weights (K + 1, D), features of about half the objects on their side of positive weights.
 
-    A feature and its opposite explain the data equally well, and are as probable where both are as frequent.
-
-    Parameters
-    ----------
-    z : ndarray, shape (N, K)
-    weights : ndarray, shape (K + 1, D)
-        The baseline's first.
+    A feature and its opposite explain the data equally well, and are as probable if both are as frequent; the sum of
+    cubes decides, so that large weights count. The first weights are the baseline's.
     """
     share = z.mean(axis=0)
     over = (weights[1:] ** 3).sum(axis=1) < 0.0

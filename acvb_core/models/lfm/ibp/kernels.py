@@ -41,7 +41,7 @@ def visit(
     most: int,
     uniforms: Floats,
 ) -> tuple[int, int, int]:
-    """Draw the features of objects until the run is through or there may be no room for those born.
+    """Draw the features of objects until all are done or there may be no room for those born.
 
     Parameters
     ----------
@@ -51,12 +51,11 @@ def visit(
     size : ndarray, shape (room,)
         Number of objects with each feature.
     cov, mean : ndarrays, shapes (room, room, D) and (room, D)
-        Posterior of the weights given all objects; changed in place.
+        Posterior of the weights given all objects; changed in place, like z and size.
     width : int
         Slots in use, the baseline's included.
-    values, observed : ndarrays, shape (N, D)
-    noise : ndarray, shape (D,)
-        Variances.
+    values, observed, noise : ndarrays, shapes (N, D), (N, D), (D,)
+        Cells, which are known, and the variances of their noise.
     most : int
         Limit of the features alive.
     uniforms : ndarray, shape (n, room + 1)
@@ -64,7 +63,7 @@ def visit(
     Returns
     -------
     tuple of int
-        Objects that were visited, slots in use now, and entries of z that changed (births and deaths included).
+        Objects visited, slots in use now, and entries of z that changed (births and deaths included).
     """
     n_columns = values.shape[1]
     room = cov.shape[0]

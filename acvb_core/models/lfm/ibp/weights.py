@@ -57,15 +57,9 @@ class WeightPosterior(NamedTuple):
 def moments(
     cells: Cells, z: NDArray[np.int8], checkpoint: Checkpoint = no_checkpoint
 ) -> tuple[Floats, Floats]:
-    """Return the sums of z z' and of x z over the known cells of each column, the baseline in slot 0.
+    """Return the sums of z z', (K + 1, K + 1, D), and of x z, (K + 1, D), over the known cells of each column.
 
-    Parameters
-    ----------
-    z : ndarray of int8, shape (N, K)
-
-    Returns
-    -------
-    tuple of ndarray, shapes (K + 1, K + 1, D) and (K + 1, D)
+    `z` is int8, shape (N, K); the baseline has slot 0.
     """
     n_objects, n_columns = cells.values.shape
     design = np.concatenate([np.ones((n_objects, 1)), z], axis=1)
@@ -85,13 +79,7 @@ def moments(
 def weight_posterior(
     known: tuple[Floats, Floats], widths: Widths, checkpoint: Checkpoint = no_checkpoint
 ) -> WeightPosterior:
-    """Return the posterior of the weights of every column.
-
-    Parameters
-    ----------
-    known : tuple of ndarray
-        As `moments` returns them.
-    """
+    """Return the posterior of the weights of every column, given the sums that `moments` returns."""
     zz, xz = known
     width, n_columns = xz.shape
     inner = np.arange(width)

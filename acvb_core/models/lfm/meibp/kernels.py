@@ -34,25 +34,20 @@ def choose_features(
     precision: Floats,
     prior: float,
 ) -> int:
-    """Choose the features of some objects in turn; return how many entries of z changed.
+    """Choose the features of the objects begin … end - 1 in turn; return how many entries of z changed.
 
     Parameters
     ----------
-    begin, end : int
-        Which objects.
-    z : ndarray of int8, shape (N, K)
-        Changed in place, as is `size`.
-    size : ndarray, shape (K,)
-        Number of objects with each feature.
+    z, size : ndarrays, shapes (N, K), (K,)
+        Features, int8, and number of objects with each; changed in place.
     worth : ndarray, shape (N, K)
         u without the prior.
     overlap : ndarray, shape (K, K)
         Q of an object whose cells are all known.
-    weights : ndarray, shape (K, D)
-        E[a].
+    weights, precision : ndarrays, shapes (K, D), (D,)
+        E[a], and that of the noise.
     observed : ndarray, shape (N, D), or (0, D)
-        Empty where all cells are known.
-    precision : ndarray, shape (D,)
+        Empty if all cells are known.
     prior : float
         alpha / K of the Beta prior of each feature's probability.
     """

@@ -104,14 +104,8 @@ def lower_bound(
 ) -> float:
     """Return E_q log p(x, z, w, pi, lambda) + H(q) in nats, whatever the factors of `state` are.
 
-    Parameters
-    ----------
-    errors : ndarray, shape (D,)
-        sum_n E (x_nd - sum_k z_nk w_kd - b_d)^2 over the known cells.
-
-    Notes
-    -----
-    A feature that died is one that no object has, with q(w) and q(pi) at their best: what it adds is log p(z_.k = 0).
+    `errors` (D,) is sum_n E (x_nd - sum_k z_nk w_kd - b_d)^2 over the known cells. No object has a feature that died,
+    and its q(w) and q(pi) are at their best: it adds log p(z_.k = 0).
     """
     n = cells.n_objects
     log_precision = psi(state.shape) - np.log(state.rate)

@@ -22,7 +22,7 @@ VALUE = np.array([2.5, 6.0, np.nan, 1.5])
 
 
 def made(z: np.ndarray = Z, weights: np.ndarray = WEIGHTS) -> Reconstruction:
-    return Reconstruction(0, BASELINE, z, weights, np.ones(4))
+    return Reconstruction(0, BASELINE, z, weights)
 
 
 def test_steps_come_in_the_order_of_what_they_add() -> None:
@@ -159,7 +159,7 @@ def test_the_axis_holds_piles_and_values_and_the_rest_is_counted() -> None:
     assert "2 of 4 columns" in figure["layout"]["title"]["text"]
     assert trace(figure, "value")["x"][0] == -31.0
     wide = object_steps(
-        Reconstruction(0, np.zeros(10), np.ones(1), np.ones((1, 10)), np.ones(10)), np.ones(10)
+        Reconstruction(0, np.zeros(10), np.ones(1), np.ones((1, 10))), np.ones(10)
     )
     for text in texts_of(reconstruction_bars_figure(wide, AWKWARD_WORDS)):
         assert "<b>bold" not in text.replace("<b>&lt;b", "")
