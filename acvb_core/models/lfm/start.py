@@ -1,4 +1,4 @@
-"""Where FAB begins: E[z] at random, or from the independent components of the table."""
+"""The start of FAB: E[z] at random, or from the independent components of the table."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from sklearn.mixture import GaussianMixture
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.models.lfm.cells import Cells, Floats
 
-#: Objects that independent components and their two sides are worked out from; the others follow.
+#: Objects from which independent components and their two sides are computed; the others follow.
 _SAMPLE = 20_000
 #: Rounds in which missing cells are filled in from the principal components, at most, and the change that ends them.
-_ROUNDS, _SETTLED = 50, 1e-3
+_ROUNDS, _LEAST_CHANGE = 50, 1e-3
 #: Objects whose products are taken at a time.
 _PIECE = 16_384
 
 
 def random_start(cells: Cells, k_max: int, rng: np.random.Generator) -> Floats:
-    """Return uniform random E[z], shape (K, N), of `k_max` features; of the smaller of N and D where it is 0."""
+    """Return uniform random E[z], shape (K, N), of `k_max` features; 0 takes the smaller of N and D."""
     n_features = min(k_max, cells.n_objects) if k_max else min(cells.n_objects, cells.n_columns)
     return rng.random((n_features, cells.n_objects))
 
@@ -48,12 +48,12 @@ def independent_start(
         some = np.sort(rng.choice(len(scores), _SAMPLE, replace=False))
     seed = int(rng.integers(2**31))
     with warnings.catch_warnings():
-        # Where there is nothing to find, it does not settle: any direction is as good.
+        # In pure noise it does not converge: any direction is as good.
         warnings.simplefilter("ignore", ConvergenceWarning)
         if scores.shape[1] > 1:
             checkpoint()
-            found = FastICA(whiten=False, random_state=seed, max_iter=200, tol=1e-4).fit(scores[some])
-            scores = found.transform(scores)
+            components = FastICA(whiten=False, random_state=seed, max_iter=200, tol=1e-4).fit(scores[some])
+            scores = components.transform(scores)
         # The rarer side, which reaches further from the mean, is the one that has the feature.
         scores *= np.where((scores**3).sum(axis=0) < 0, -1.0, 1.0)
         sides = np.empty(scores.shape[::-1])
@@ -66,10 +66,15 @@ def independent_start(
 def _upper_side(score: Floats, sample: Floats, seed: int) -> Floats:
     """Return the probability of each object to be of the upper of two heaps."""
     mixture = GaussianMixture(
-        2, covariance_type="tied", init_params="random_from_data", tol=1e-4, random_state=seed,
-        means_init=np.quantile(sample, [0.2, 0.9])[:, None], weights_init=[0.7, 0.3],
+        2,
+        covariance_type="tied",
+        init_params="random_from_data",
+        tol=1e-4,
+        random_state=seed,
+        means_init=np.quantile(sample, [0.2, 0.9])[:, None],
+        weights_init=[0.7, 0.3],
         precisions_init=[[4.0 / sample.var()]],  # heaps half as wide as both together
-    ).fit(sample[:, None])  # fmt: skip
+    ).fit(sample[:, None])
     upper = int(mixture.means_[:, 0].argmax())
     return np.asarray(mixture.predict_proba(score[:, None])[:, upper])
 
@@ -90,8 +95,8 @@ def count_components(singular: Floats, shape: tuple[int, int]) -> int:
 def principal_scores(cells: Cells, number: int = 0, checkpoint: Checkpoint = no_checkpoint) -> Floats:
     """Return the objects' scores on the leading principal components, each of variance one, shape (N, number).
 
-    Number 0 takes the components that stand out, one at least. Missing cells begin at their column's mean and are filled
-    in from the components, each shrunk by the noise in it, until that changes little.
+    Number 0 takes the components that stand out, one at least. Missing cells begin at their column's mean and are
+    filled in from the components, each shrunk by the noise in it, until that changes little.
     """
     filled = cells.values - cells.values.sum(axis=0) / cells.per_column
     if cells.observed is not None:
@@ -101,14 +106,14 @@ def principal_scores(cells: Cells, number: int = 0, checkpoint: Checkpoint = no_
         if cells.observed is None:
             break
         noise = float(np.median(singular) ** 2)
-        kept = np.maximum(1.0 - noise / np.maximum(singular[:n_components] ** 2, 1e-300), 0.0)
-        smoothed = (left * kept) @ (left.T @ filled)
+        signal = np.maximum(1.0 - noise / np.maximum(singular[:n_components] ** 2, 1e-300), 0.0)
+        smoothed = (left * signal) @ (left.T @ filled)
         smoothed *= 1.0 - cells.observed
         moved = smoothed - filled * (1.0 - cells.observed)
         filled += moved
         filled -= filled.mean(axis=0)
         checkpoint()
-        if np.linalg.norm(moved) < _SETTLED * np.linalg.norm(filled):
+        if np.linalg.norm(moved) < _LEAST_CHANGE * np.linalg.norm(filled):
             break
     return np.ascontiguousarray(left * np.sqrt(len(left)))
 

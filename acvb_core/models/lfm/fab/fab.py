@@ -12,8 +12,7 @@ from acvb_core.core.clusters import Order, is_identity, order_by_size
 from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, UnaveragedMethod, no_checkpoint
 from acvb_core.models.lfm.activations import update_activations
 from acvb_core.models.lfm.cells import Cells, Floats
-from acvb_core.models.lfm.fab.moves import find_move, flip_features
-from acvb_core.models.lfm.fab.recode import recode_pair
+from acvb_core.models.lfm.fab.moves import find_move, flip_features, recode_pair
 from acvb_core.models.lfm.least_squares import fit_weights
 from acvb_core.models.lfm.start import independent_start, random_start
 from acvb_core.models.lfm.state import FEATURES, FabState, Penalty, build_posterior, lower_bound

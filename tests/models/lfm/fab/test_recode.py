@@ -12,7 +12,7 @@ from acvb_core.data.synthetic_mixtures import PlantedFeatures, block_images, pla
 from acvb_core.models.lfm.cells import Cells
 from acvb_core.models.lfm.fab import fab
 from acvb_core.models.lfm.fab.fab import Fab
-from acvb_core.models.lfm.fab.recode import recode_pair
+from acvb_core.models.lfm.fab.moves import recode_pair
 from acvb_core.models.lfm.state import FabState, Penalty
 
 PENALTY = Penalty()

@@ -158,8 +158,6 @@ def test_the_axis_holds_piles_and_values_and_the_rest_is_counted() -> None:
     assert high > 4.09
     assert "2 of 4 columns" in figure["layout"]["title"]["text"]
     assert trace(figure, "value")["x"][0] == -31.0
-    wide = object_steps(
-        Reconstruction(0, np.zeros(10), np.ones(1), np.ones((1, 10))), np.ones(10)
-    )
+    wide = object_steps(Reconstruction(0, np.zeros(10), np.ones(1), np.ones((1, 10))), np.ones(10))
     for text in texts_of(reconstruction_bars_figure(wide, AWKWARD_WORDS)):
         assert "<b>bold" not in text.replace("<b>&lt;b", "")
