@@ -8,8 +8,9 @@ import streamlit as st
 
 from acvb_core.engine.result import Result
 from acvb_core.models.irm.evaluate.group_graph import GroupGraph, group_graph
+from acvb_core.models.irm.evaluate.node_layout import why_too_large
 from acvb_core.models.irm.figures.group_graph import group_graph_figure
-from acvb_core.models.irm.figures.node_link import node_link_figure, why_too_large
+from acvb_core.models.irm.figures.node_link import node_link_figure
 from acvb_core.views.theme import STILL_CONFIG, Figure
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import Key

@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from acvb_core.engine.result import Result
-from acvb_core.models.irm.figures.blocks import size_figure, strength_figure
+from acvb_core.models.irm.figures.strengths import size_figure, strength_figure
 from acvb_core.registry import model_row
 from acvb_core.views.theme import STILL_CONFIG
 from pages.ui.irm.block_clusters import show_clusters

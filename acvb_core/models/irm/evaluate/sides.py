@@ -1,4 +1,4 @@
-"""Which clustering each side of a relation has: two of them, or one for both."""
+"""The clustering of each side of a relation: two of them, or one for both."""
 
 from __future__ import annotations
 
@@ -18,23 +18,35 @@ def sides(posterior: Posterior) -> Sides:
 
 
 def one_clustering(posterior: Posterior) -> bool:
-    """Whether rows and columns are the same objects in the same clusters."""
+    """Return whether rows and columns are the same objects in the same clusters."""
     first, second = sides(posterior)
     return first == second
 
 
+def block_shape(posterior: Posterior) -> tuple[int, int]:
+    """Return the numbers of clusters of the rows and of the columns."""
+    first, second = sides(posterior)
+    n_clusters = posterior.n_clusters()
+    return n_clusters[first], n_clusters[second]
+
+
+def has_directions(relation: Relation) -> bool:
+    """Return whether the relation is a network whose links have a direction."""
+    return relation.network is not None and relation.network.directed
+
+
 def mirrored(relation: Relation) -> bool:
-    """Whether an entry and the one on the other side of the diagonal are the same pair (an undirected network)."""
+    """Return whether an entry and its mirror image are the same pair (an undirected network)."""
     return relation.network is not None and not relation.network.directed
 
 
 def without_diagonal(relation: Relation) -> bool:
-    """Whether the diagonal is no part of the data: a network whose self-links do not count."""
+    """Return whether the diagonal is no part of the data: a network whose self-links do not count."""
     return relation.network is not None and not relation.network.self_links
 
 
 def links_of(relation: Relation) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return from where to where each link goes, those of an undirected network once, shapes (n_links,).
+    """Return the two ends of each link, those of an undirected network once, shapes (n_links,).
 
     They are sorted by row, then column; an undirected one is the entry on or above the diagonal.
     """
@@ -54,8 +66,8 @@ def block_matrix(blocks: pd.DataFrame, column: str, shape: tuple[int, int]) -> N
     """
     k, m = blocks["row_cluster"].to_numpy() - 1, blocks["column_cluster"].to_numpy() - 1
     values = blocks[column].to_numpy(dtype=np.float64)
-    found = np.full(shape, np.nan)
-    if len(blocks) < found.size:
-        found[m, k] = values
-    found[k, m] = values
-    return found
+    matrix = np.full(shape, np.nan)
+    if len(blocks) < matrix.size:
+        matrix[m, k] = values
+    matrix[k, m] = values
+    return matrix

@@ -12,7 +12,14 @@ from numpy.typing import NDArray
 
 from acvb_core.data.relation import Relation
 from acvb_core.engine.result import Result
-from acvb_core.models.irm.evaluate.sides import block_matrix, mirrored, sides, without_diagonal
+from acvb_core.models.irm.evaluate.sides import (
+    block_matrix,
+    block_shape,
+    has_directions,
+    mirrored,
+    sides,
+    without_diagonal,
+)
 from acvb_core.models.irm.figures.binning import count_in_bins
 
 Window = tuple[int, int, int, int]
@@ -100,7 +107,7 @@ class Arrangement:
 
     @property
     def diagonal(self) -> bool:
-        """Whether the diagonal of the picture is the objects themselves, and no part of the data."""
+        """Return whether the diagonal of the picture is the objects themselves, and no part of the data."""
         return self.one and without_diagonal(self.relation)
 
     @property
@@ -141,8 +148,7 @@ def arrange_result(result: Result) -> Arrangement:
     """
     relation = result.problem.data
     down, across = sides(result.posterior)
-    n_clusters = result.posterior.n_clusters()
-    shape = (n_clusters[down], n_clusters[across])
+    shape = block_shape(result.posterior)
     posterior = {name: block_matrix(result.blocks, name, shape) for name in ("mean", "low", "high")}
     if down == across:
         return arrange_network(relation, result.labels(down), shape[0], posterior)
@@ -213,8 +219,7 @@ def _counts(
 
 def _ends(relation: Relation) -> tuple[str, str]:
     """Return what the axes of a directed network say beyond what its objects are."""
-    directed = relation.network is not None and relation.network.directed
-    return ("from", "to") if directed else ("", "")
+    return ("from", "to") if has_directions(relation) else ("", "")
 
 
 def arrange_as_read(relation: Relation) -> Arrangement:

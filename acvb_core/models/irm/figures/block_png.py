@@ -1,20 +1,22 @@
-"""The block matrix as a PNG file: drawn, not photographed, so every border and pixel is sharp."""
+"""The block matrix as a PNG file: the parts of the interactive figure, drawn without a browser."""
 
 from __future__ import annotations
 
+import base64
+import html
 import io
+import re
 from collections.abc import Callable
 
 from PIL import Image, ImageDraw, ImageFont
 
-from acvb_core.models.irm.figures.arrangement import Arrangement, Side, Window
-from acvb_core.models.irm.figures.axis_labels import AxisLabels, axis_labels
-from acvb_core.models.irm.figures.raster import Raster, picture, rasterise
-from acvb_core.views.theme import BORDER, INK, LINE, MUTED, TEXT, UNKNOWN, cluster_colour
+from acvb_core.models.irm.figures.arrangement import Arrangement, Window
+from acvb_core.models.irm.figures.blocks import block_figure
+from acvb_core.views.theme import BORDER, INK, LINE, MUTED, TEXT, Figure
 
 _SIDE = 1200  # pixels a side of the matrix, about
-_STRIP = 10
-_NAME_LENGTH = 32
+_ENLARGED = 1.6  # size of letters, relative to the figure's
+_STRIP, _GAP = 10, 20  # pixels: width of a strip of colour, distance of labels from the matrix
 _Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
 
 
@@ -29,141 +31,120 @@ def block_png(arrangement: Arrangement, *, title: str, window: Window | None = N
     window : (int, int, int, int), optional
         First row, end row, first column, end column to show, in sorted places.
     """
-    shown = window or arrangement.whole
-    raster = rasterise(
-        arrangement.relation, arrangement.rows.position, arrangement.columns.position, shown, _SIDE
-    )
-    left = axis_labels(arrangement.rows, shown[0], shown[1], crowd=0.022)
-    above = axis_labels(arrangement.columns, shown[2], shown[3], crowd=0.03)
-    return _Sheet(arrangement, raster, left, above, title).png()
+    return _Sheet(block_figure(arrangement, window=window, size=_SIDE)).draw_png(title)
 
 
 class _Sheet:
-    """One drawing: a matrix enlarged by whole factors, with room around it for what is written."""
+    """A matrix with room around it for what is written; `x` and `y` turn places into pixels of the matrix."""
 
-    def __init__(
-        self, arrangement: Arrangement, raster: Raster, left: AxisLabels, above: AxisLabels, title: str
-    ) -> None:
-        self.arrangement, self.raster, self.title = arrangement, raster, title
-        self.names, self.small, self.large = _font(17), _font(19), _font(26)
-        height, width = raster.ones.shape
-        self.height, self.width = height * max(1, _SIDE // height), width * max(1, _SIDE // width)
-        self.left_labels, self.above_labels = left, above
-        self.x0 = 60 + self._room(left, arrangement.rows, raster.window[:2])
-        self.y0 = 100 + self._room(above, arrangement.columns, raster.window[2:])
-        self.sheet = Image.new("RGB", (self.x0 + self.width + 50, self.y0 + self.height + 80), "white")
-        self.draw = ImageDraw.Draw(self.sheet)
+    def __init__(self, figure: Figure) -> None:
+        self.traces = {trace["uid"]: trace for trace in figure["data"]}
+        self.layout = figure["layout"]
+        picture = base64.b64decode(self.layout["images"][0]["source"].partition(",")[2])
+        self.matrix = Image.open(io.BytesIO(picture)).convert("RGB")
+        self.width, self.height = self.matrix.size
+        self.across, self.down = self.layout["xaxis"], self.layout["yaxis"]
+        self.x = _scale(self.across["range"], self.width)
+        self.y = _scale(self.down["range"][::-1], self.height)
+        self.upright = self.across["tickangle"] != 0
+        self.left = 60 + self._label_length(self.down)
+        self.top = 100 + (self._label_length(self.across) if self.upright else 40)
+        self.image = Image.new("RGB", (self.left + self.width + 50, self.top + self.height + 80), "white")
+        self.sheet = ImageDraw.Draw(self.image)
 
-    def _room(self, labels: AxisLabels, side: Side, span: tuple[int, int]) -> int:
-        if not labels.named:
-            return 40
-        return int(max(self.names.getlength(name) for name in _names(side, span))) + 24
-
-    def png(self) -> bytes:
-        matrix = picture(self.raster).convert("RGB")
-        enlarged = matrix.resize((self.width, self.height), Image.Resampling.NEAREST)
-        self.sheet.paste(enlarged, (self.x0, self.y0))
-        self._diagonal()
-        self._borders()
-        box = (self.x0 - 1, self.y0 - 1, self.x0 + self.width, self.y0 + self.height)
-        self.draw.rectangle(box, outline=LINE)
-        self._side(self.arrangement.rows, self.left_labels, self.raster.window[:2], vertical=True)
-        self._side(self.arrangement.columns, self.above_labels, self.raster.window[2:], vertical=False)
-        self.draw.text((self.x0, 20), self.title, font=self.large, fill=TEXT)
-        self._legend()
+    def draw_png(self, title: str) -> bytes:
+        self._draw_lines()
+        self.image.paste(self.matrix, (self.left, self.top))
+        box = (self.left - 1, self.top - 1, self.left + self.width, self.top + self.height)
+        self.sheet.rectangle(box, outline=LINE)
+        self._draw_strips()
+        self._write_labels()
+        self.sheet.text((self.left, 20), title, font=_font(26), fill=TEXT)
+        self._draw_legend()
         buffer = io.BytesIO()
-        self.sheet.save(buffer, "PNG", optimize=True)
+        self.image.save(buffer, "PNG", optimize=True)
         return buffer.getvalue()
 
-    def _scale(self, span: tuple[int, int], start: int, length: int) -> Callable[[float], float]:
-        low, high = span
-        return lambda place: start + (min(max(place, low), high) - low) * length / (high - low)
+    def _draw_lines(self) -> None:
+        """Draw the borders, and the diagonal where it is no part of the data, on the matrix."""
+        pen = ImageDraw.Draw(self.matrix)
+        for uid, colour in (("diagonal", LINE), ("borders", BORDER)):
+            trace = self.traces.get(uid, {"x": [], "y": []})
+            points = list(zip(trace["x"], trace["y"], strict=True))
+            for (x0, y0), (x1, y1) in zip(points[:-1], points[1:], strict=True):
+                if None not in (x0, x1):
+                    pen.line((self.x(x0), self.y(y0), self.x(x1), self.y(y1)), fill=colour, width=2)
 
-    def _diagonal(self) -> None:
-        """Draw the line of the objects themselves, where that is no part of the data and in the window."""
-        row_span, column_span = self.raster.window[:2], self.raster.window[2:]
-        low, high = max(row_span[0], column_span[0]), min(row_span[1], column_span[1])
-        if self.arrangement.diagonal and low < high:
-            y_of = self._scale(row_span, self.y0, self.height)
-            x_of = self._scale(column_span, self.x0, self.width)
-            self.draw.line((x_of(low), y_of(low), x_of(high), y_of(high)), fill=LINE, width=2)
+    def _draw_strips(self) -> None:
+        for shape in self.layout["shapes"]:
+            box: tuple[float, float, float, float]
+            if shape.get("yref") == "y":
+                a, b = (self.top + self.y(shape[end]) for end in ("y0", "y1"))
+                box = (self.left - 4 - _STRIP, a, self.left - 4, b)
+            else:
+                a, b = (self.left + self.x(shape[end]) for end in ("x0", "x1"))
+                box = (a, self.top - 4 - _STRIP, b, self.top - 4)
+            self.sheet.rectangle(box, fill=shape["fillcolor"])
 
-    def _borders(self) -> None:
-        rows, columns = self.arrangement.rows, self.arrangement.columns
-        row_span, column_span = self.raster.window[:2], self.raster.window[2:]
-        y_of, x_of = (
-            self._scale(row_span, self.y0, self.height),
-            self._scale(column_span, self.x0, self.width),
-        )
-        for place in rows.borders[1:-1]:
-            if row_span[0] < place < row_span[1]:
-                y = y_of(place)
-                self.draw.line((self.x0, y, self.x0 + self.width, y), fill=BORDER, width=2)
-        for place in columns.borders[1:-1]:
-            if column_span[0] < place < column_span[1]:
-                x = x_of(place)
-                self.draw.line((x, self.y0, x, self.y0 + self.height), fill=BORDER, width=2)
+    def _write_labels(self) -> None:
+        font, left, bottom = _font(19), self.left - _GAP, self.top - _GAP
+        for place, text in zip(self.down["tickvals"], self.down["ticktext"], strict=True):
+            at = (left, self.top + self.y(place))
+            self.sheet.text(at, _plain(text), font=_label_font(self.down), fill=TEXT, anchor="rm")
+        for place, text in zip(self.across["tickvals"], self.across["ticktext"], strict=True):
+            x = self.left + self.x(place)
+            if self.upright:
+                self._write_upright(_plain(text), _label_font(self.across), int(x), bottom)
+            else:
+                self.sheet.text((x, bottom), text, font=font, fill=TEXT, anchor="ms")
+        for note in self.layout["annotations"]:
+            if note.get("yref") == "y":
+                x, y, anchor = float(self.left + self.width + 10), self.top + self.y(note["y"]), "lm"
+            else:
+                x, y, anchor = self.left + self.x(note["x"]), float(self.top + self.height + 8), "ma"
+            self.sheet.text((x, y), _plain(note["text"]), font=font, fill=MUTED, anchor=anchor)
+        above, beside = (_plain(axis["title"]["text"]) for axis in (self.across, self.down))
+        self.sheet.text((self.left + self.width / 2, 62), above, font=font, fill=MUTED, anchor="ma")
+        middle = self.top + (self.height + int(font.getlength(beside))) // 2
+        self._write_upright(beside, font, 24, middle, MUTED)
 
-    def _side(self, side: Side, labels: AxisLabels, span: tuple[int, int], *, vertical: bool) -> None:
-        to = self._scale(span, self.y0 if vertical else self.x0, self.height if vertical else self.width)
-        for k in side.between(*span) if side.clustered else []:
-            a, b = to(int(side.borders[k])), to(int(side.borders[k + 1]))
-            far = (self.x0 if vertical else self.y0) - 4
-            box = (far - _STRIP, a, far, b) if vertical else (a, far - _STRIP, b, far)
-            self.draw.rectangle(box, fill=cluster_colour(k + 1))
-            if labels.named:
-                middle = (a + b) / 2
-                end = (self.x0 + self.width + 10, middle) if vertical else (middle, self.y0 + self.height + 8)
-                self.draw.text(
-                    end, str(k + 1), font=self.small, fill=MUTED, anchor="lm" if vertical else "ma"
-                )
-        texts = _names(side, span) if labels.named else labels.texts
-        for place, text in zip(labels.places, texts, strict=True):
-            self._tick(to(place), text, named=labels.named, vertical=vertical)
-        self._axis_title(side, vertical=vertical)
-
-    def _tick(self, at: float, text: str, *, named: bool, vertical: bool) -> None:
-        font = self.names if named else self.small
-        gap = _STRIP + 10
-        if vertical:
-            self.draw.text((self.x0 - gap, at), text, font=font, fill=TEXT, anchor="rm")
-        elif not named:
-            self.draw.text((at, self.y0 - gap), text, font=font, fill=TEXT, anchor="ms")
-        else:
-            self._upright(text, font, int(at), self.y0 - gap)
-
-    def _upright(self, text: str, font: _Font, x: int, bottom: int, colour: str = TEXT) -> None:
+    def _write_upright(self, text: str, font: _Font, x: int, bottom: int, colour: str = TEXT) -> None:
         left, up, right, down = font.getbbox(text)
         tile = Image.new("L", (int(right - left) + 2, int(down - up) + 2), 0)
         ImageDraw.Draw(tile).text((1 - left, 1 - up), text, font=font, fill=255)
         turned = tile.rotate(90, expand=True)
-        self.sheet.paste(colour, (x - turned.width // 2, bottom - turned.height), turned)
+        self.image.paste(colour, (x - turned.width // 2, bottom - turned.height), turned)
 
-    def _axis_title(self, side: Side, *, vertical: bool) -> None:
-        text = f"{side.kind[:40]} clusters" if side.clustered else side.kind[:40]
-        text += f" ({side.end})" if side.end else ""
-        if vertical:
-            length = int(self.small.getlength(text))
-            self._upright(text, self.small, 24, self.y0 + (self.height + length) // 2, MUTED)
-        else:
-            self.draw.text((self.x0 + self.width / 2, 62), text, font=self.small, fill=MUTED, anchor="ma")
-
-    def _legend(self) -> None:
-        x, y = self.x0, self.y0 + self.height + 42
-        top = self.raster.top
-        dark = "link" if self.raster.exact else f"{100 * top:.3g} % links or more"
-        items = [(dark, INK), ("no link", (255, 255, 255))]
-        if self.raster.missing.any():
-            items.append(("unknown", UNKNOWN))
+    def _draw_legend(self) -> None:
+        items = [
+            (trace["name"], trace["marker"]["color"]) for trace in self.traces.values() if trace.get("name")
+        ]
+        if "scale" in self.traces:
+            densest = self.traces["scale"]["marker"]["colorbar"]["ticktext"][-1]
+            items = [(f"{densest} links or more", f"rgb{INK}"), ("no link", "white"), *items]
+        x, y, font = self.left, self.top + self.height + 42, _font(19)
         for text, colour in items:
-            self.draw.rectangle((x, y, x + 18, y + 18), fill=colour, outline=LINE)
-            self.draw.text((x + 26, y + 9), text, font=self.small, fill=MUTED, anchor="lm")
-            x += 56 + int(self.small.getlength(text))
+            self.sheet.rectangle((x, y, x + 18, y + 18), fill=colour, outline=LINE)
+            self.sheet.text((x + 26, y + 9), text, font=font, fill=MUTED, anchor="lm")
+            x += 56 + int(font.getlength(text))
+
+    def _label_length(self, axis: Figure) -> int:
+        font = _label_font(axis)
+        return int(max((font.getlength(_plain(text)) for text in axis["ticktext"]), default=16)) + 24
 
 
-def _names(side: Side, span: tuple[int, int]) -> list[str]:
-    names = [" ".join(str(side.labels[i]).split()) for i in side.order[span[0] : span[1]]]
-    return [name if len(name) <= _NAME_LENGTH else name[: _NAME_LENGTH - 1] + "…" for name in names]
+def _scale(ends: list[float], length: int) -> Callable[[float], float]:
+    low, high = ends
+    return lambda place: (place - low) * length / (high - low)
+
+
+def _plain(text: str) -> str:
+    """Return a figure's text without tags and character references."""
+    return html.unescape(re.sub(r"<[^>]*>", "", text))
+
+
+def _label_font(axis: Figure) -> _Font:
+    return _font(int(_ENLARGED * axis["tickfont"]["size"]))
 
 
 def _font(size: int) -> _Font:

@@ -7,30 +7,24 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.models.irm.figures.arrangement import (
-    Arrangement,
-    Side,
-    Window,
-    arrange_as_read,
-    arrange_result,
-)
+from acvb_core.models.irm.figures.arrangement import Arrangement, Side, Window
 from acvb_core.models.irm.figures.axis_labels import NAMED, AxisLabels, axis_labels, cluster_ticks
 from acvb_core.models.irm.figures.block_hover import block_hover, cell_hover
-from acvb_core.models.irm.figures.overview import degree_histograms, thumbnail
-from acvb_core.models.irm.figures.raster import Raster, data_uri, rasterise
-from acvb_core.models.irm.figures.strengths import size_figure, strength_figure
-from acvb_core.views.theme import BORDER, INK, LINE, MUTED, UNKNOWN, Figure, base_layout, cluster_colour, rgba
-
-__all__ = [
-    "arrange_as_read",
-    "arrange_result",
-    "block_figure",
-    "block_figures",
-    "degree_histograms",
-    "size_figure",
-    "strength_figure",
-    "thumbnail",
-]
+from acvb_core.models.irm.figures.marks import legend_entry, scatter
+from acvb_core.models.irm.figures.raster import Raster, matrix_image, rasterise
+from acvb_core.views.axes import axis_title
+from acvb_core.views.theme import (
+    BORDER,
+    INK,
+    LINE,
+    MUTED,
+    UNKNOWN,
+    Figure,
+    base_layout,
+    cluster_colour,
+    colour_bar,
+    rgba,
+)
 
 _TRANSPARENT = [[0, "rgba(0,0,0,0)"], [1, "rgba(0,0,0,0)"]]
 #: Share of the axis that a number takes.
@@ -91,9 +85,14 @@ def _figure(
     named = left.named or above.named
     height = max(height, left.length, 0)
     dark = top or raster.top
+    outline = {"color": LINE, "width": 1}
     data = [
         _hover(arrangement, raster.window),
-        *([_diagonal(rows.n)] if arrangement.diagonal else []),
+        *(
+            [scatter("diagonal", [0, rows.n], [0, rows.n], "lines", line=outline)]
+            if arrangement.diagonal
+            else []
+        ),
         _borders(rows, columns, raster.window),
         *(_legend(raster, dark) if with_legend else []),
     ]
@@ -109,13 +108,7 @@ def _figure(
         },
         xaxis=_axis(above, column_low, column_high) | {"side": "top", "tickangle": -90 if above.named else 0},
         yaxis=_axis(left, row_low, row_high) | {"range": [row_high, row_low]},
-        images=[
-            {
-                "source": data_uri(raster, dark), "xref": "x", "yref": "y", "x": column_low, "y": row_low,
-                "sizex": column_high - column_low, "sizey": row_high - row_low, "xanchor": "left",
-                "yanchor": "top", "sizing": "stretch", "layer": "below",
-            }
-        ],
+        images=[matrix_image(raster, dark)],
         shapes=[*_strip(rows, row_low, row_high, "y"), *_strip(columns, column_low, column_high, "x")],
         annotations=[
             *(_numbers(rows, row_low, row_high, "y") if left.named else []),
@@ -134,7 +127,7 @@ def _axis(labels: AxisLabels, low: int, high: int) -> Figure:
         "tickfont": {"size": labels.font_size},
         "ticks": "",
         "ticklabelstandoff": 12,
-        "title": {"text": labels.title, "font": {"size": 12, "color": MUTED}, "standoff": 6},
+        "title": axis_title(labels.title),
         "showgrid": False,
         "zeroline": False,
         "showline": True,
@@ -194,30 +187,8 @@ def _borders(rows: Side, columns: Side, window: Window) -> Figure:
     for place in down:
         x += [place, place, None]
         y += [row_low, row_high, None]
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": x,
-        "y": y,
-        "line": {"color": rgba(BORDER, 0.6 if narrow else 0.85), "width": 0.8 if narrow else 1},
-        "hoverinfo": "skip",
-        "showlegend": False,
-        "uid": "borders",
-    }
-
-
-def _diagonal(n: int) -> Figure:
-    """Return the line of the objects themselves, where that is no part of the data."""
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": [0, n],
-        "y": [0, n],
-        "line": {"color": LINE, "width": 1},
-        "hoverinfo": "skip",
-        "showlegend": False,
-        "uid": "diagonal",
-    }
+    line = {"color": rgba(BORDER, 0.6 if narrow else 0.85), "width": 0.8 if narrow else 1}
+    return scatter("borders", x, y, "lines", line=line)
 
 
 def _strip(side: Side, low: int, high: int, axis: str) -> list[Figure]:
@@ -259,45 +230,38 @@ def _legend(raster: Raster, top: float) -> list[Figure]:
     items = [("link", dark), ("no link", "white")] if raster.exact else []
     if raster.missing.any():
         items.append(("unknown", f"rgb{UNKNOWN}"))
-    traces: list[Figure] = [
-        {
-            "type": "scatter", "mode": "markers", "x": [None], "y": [None], "name": name, "hoverinfo": "skip",
-            "marker": {"symbol": "square", "size": 11, "color": colour, "line": {"color": LINE, "width": 1}},
-            "uid": f"legend-{name}",
-        }
+    outline = {"color": LINE, "width": 1}
+    traces = [
+        legend_entry(
+            f"legend-{name}", name, {"symbol": "square", "size": 11, "color": colour, "line": outline}
+        )
         for name, colour in items
-    ]  # fmt: skip
-    if not raster.exact:
-        traces.append(_scale(top))
-    return traces
+    ]
+    return traces if raster.exact else [*traces, _scale(top)]
 
 
 def _scale(top: float) -> Figure:
     """Return the scale of tones: density by its square root, as the picture shows it."""
     stops = [0.0, 0.5, 1.0]
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [None],
-        "y": [None],
-        "showlegend": False,
-        "hoverinfo": "skip",
-        "uid": "scale",
-        "marker": {
-            "color": [0],
-            "cmin": 0,
-            "cmax": 1,
-            "colorscale": [[0, "white"], [1, f"rgb{INK}"]],
-            "showscale": True,
-            "colorbar": {
-                "orientation": "h", "len": 0.4, "lenmode": "fraction", "thickness": 10, "x": 1, "xanchor": "right",
-                "y": 0, "yref": "container", "yanchor": "bottom", "outlinewidth": 1, "outlinecolor": LINE,
-                "tickvals": stops, "ticktext": [percent(top * s * s) for s in stops], "tickfont": {"size": 11},
-                "xpad": 22, "ypad": 0, "ticklabelposition": "outside",
-                "title": {"text": "share of links", "side": "top", "font": {"size": 11}},
-            },
-        },
-    }  # fmt: skip
+    bar = colour_bar(
+        orientation="h",
+        thickness=10,
+        len=0.4,
+        lenmode="fraction",
+        x=1,
+        xanchor="right",
+        y=0,
+        yref="container",
+        yanchor="bottom",
+        xpad=22,
+        ypad=0,
+        ticklabelposition="outside",
+        tickvals=stops,
+        ticktext=[percent(top * s * s) for s in stops],
+    )
+    bar["title"] = {"text": "share of links", "side": "top", "font": {"size": 11}}
+    tones = {"color": [0], "cmin": 0, "cmax": 1, "colorscale": [[0, "white"], [1, f"rgb{INK}"]]}
+    return scatter("scale", [None], [None], marker=tones | {"showscale": True, "colorbar": bar})
 
 
 def percent(share: float) -> str:

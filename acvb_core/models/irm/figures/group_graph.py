@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.models.irm.evaluate.group_graph import GroupEdge, GroupGraph, separate_discs
+from acvb_core.models.irm.figures.marks import caption, keep_opacity, plan_layout, scatter
 from acvb_core.views.labels import ink_on
-from acvb_core.views.theme import MUTED, TEXT, Figure, base_layout, cluster_colour, escape, percent, rgba
+from acvb_core.views.theme import MUTED, TEXT, Figure, cluster_colour, escape, percent, rgba
 
 Floats = NDArray[np.float64]
 
@@ -17,9 +21,8 @@ _LARGEST, _SMALLEST = 84.0, 24.0  # pixels across
 _WIDEST, _NARROWEST = 12.0, 1.2  # pixels
 _RING = 9.0  # pixels of the widest ring
 _APART = 46.0  # pixels between two discs
-_BEND = (
-    0.13  # how far a line leaves the straight way, as a share of its length, where both directions are drawn
-)
+#: How far a line leaves the straight one, as a share of its length, where both directions are drawn.
+_BEND = 0.13
 _STEPS = 24
 _PLOT = 0.8  # of the height: what the plot itself has
 
@@ -48,7 +51,7 @@ def group_graph_figure(
     height : int
         Pixels.
     """
-    shown = graph.edges[: max(most, 0)]
+    shown = graph.edges[: max(most, 0)][::-1]  # the widest on top
     across = _diameters(graph.members)
     place = _pixels(graph, across, height)
     top = max([item.excess for item in (*shown, *graph.inner.values())], default=0.0)
@@ -56,22 +59,23 @@ def group_graph_figure(
     data: list[Figure] = []
     middles: list[tuple[float, float]] = []
     ends: list[tuple[float, float, float]] = []
-    for item in reversed(shown):  # the widest on top
-        bent = (item.target, item.source) in both
-        line = _way(place[item.source], place[item.target], _BEND if bent else 0.0)
+    for item in shown:
+        bend = _BEND if (item.target, item.source) in both else 0.0
+        line = _path(place[item.source], place[item.target], bend)
         begin, end = across[item.source] / 2, across[item.target] / 2
-        middles.append(_at_gap_middle(line, begin, end))
+        middles.append(_gap_middle(line, begin, end))
         if graph.directed:
-            end += 0.5 * _ring(graph.inner[item.target], top)
+            end += 0.5 * _ring_width(graph.inner[item.target], top)
             ends.append(_arrow(line, end))
-            line = _cut(line, end + 0.6 * _head(item, top))
-        data.append(_line(item, line, top, graph.directed, selected))
+            line = _cut_end(line, end + 0.6 * _head_size(item, top))
+        data.append(_draw_line(item, line, top, graph.directed, selected))
     if shown:
-        said = [_edge_text(item, graph, kind) for item in reversed(shown)]
-        data.append(_handles(middles, said))
+        # Points that cannot be seen: what the pointer finds of the lines.
+        texts = [_edge_text(item, graph, kind) for item in shown]
+        data.append(_points("edges", middles, {"size": 16, "color": "rgba(0,0,0,0)"}, hovertext=texts))
         if graph.directed:
-            data.append(_heads(ends, [_head(item, top) for item in reversed(shown)], shown[::-1], selected))
-    data.append(_discs(graph, place, across, top, kind, selected))
+            data.append(_draw_heads(ends, shown, top, selected))
+    data.append(_draw_discs(graph, place, across, top, kind, selected))
     return {"data": data, "layout": _layout(graph, place, across, len(shown), height)}
 
 
@@ -99,21 +103,21 @@ def _pixels(graph: GroupGraph, across: Floats, height: int) -> Floats:
     return place
 
 
-def _width(item: GroupEdge, top: float) -> float:
+def _line_width(item: GroupEdge, top: float) -> float:
     share = max(item.excess, 0.0) / top if top > 0.0 else 0.0
     return float(max(_WIDEST * np.sqrt(share), _NARROWEST))
 
 
-def _head(item: GroupEdge, top: float) -> float:
-    return 9.0 + 1.5 * _width(item, top)
+def _head_size(item: GroupEdge, top: float) -> float:
+    return 9.0 + 1.5 * _line_width(item, top)
 
 
-def _ring(item: GroupEdge, top: float) -> float:
+def _ring_width(item: GroupEdge, top: float) -> float:
     share = max(item.excess, 0.0) / top if top > 0.0 and item.ratio > 1.0 else 0.0
     return float(max(_RING * np.sqrt(share), 1.0))
 
 
-def _way(a: Floats, b: Floats, bend: float) -> Floats:
+def _path(a: Floats, b: Floats, bend: float) -> Floats:
     """Return points on the way from a to b, bent to the left of it, shape (n, 2)."""
     t = np.linspace(0.0, 1.0, _STEPS if bend else 9)[:, None]
     across = np.array([-(b - a)[1], (b - a)[0]])
@@ -121,143 +125,115 @@ def _way(a: Floats, b: Floats, bend: float) -> Floats:
     return np.asarray((1 - t) ** 2 * a + 2 * t * (1 - t) * control + t**2 * b)
 
 
-def _at_gap_middle(line: Floats, begin: float, end: float) -> tuple[float, float]:
-    """Return the point half way between the two discs."""
-    along = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(line, axis=0).T))])
-    at = (begin + along[-1] - end) / 2
+def _lengths(line: Floats) -> Floats:
+    """Return how far each point of a line is from its beginning, along the line."""
+    return np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(line, axis=0).T))])
+
+
+def _point_at(line: Floats, at: float) -> tuple[float, float]:
+    """Return the point of a line so far along it."""
+    along = _lengths(line)
     return float(np.interp(at, along, line[:, 0])), float(np.interp(at, along, line[:, 1]))
+
+
+def _gap_middle(line: Floats, begin: float, end: float) -> tuple[float, float]:
+    """Return the point half way between the two discs."""
+    return _point_at(line, (begin + _lengths(line)[-1] - end) / 2)
 
 
 def _arrow(line: Floats, end: float) -> tuple[float, float, float]:
     """Return where a line meets the disc at its end, and its direction there (degrees clockwise from up)."""
-    along = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(line, axis=0).T))])
-    at = max(along[-1] - end, 0.0)
-    x, y = (float(np.interp(at, along, line[:, i])) for i in (0, 1))
-    before = [float(np.interp(max(at - 8.0, 0.0), along, line[:, i])) for i in (0, 1)]
+    at = max(_lengths(line)[-1] - end, 0.0)
+    (x, y), before = _point_at(line, at), _point_at(line, max(at - 8.0, 0.0))
     return x, y, float(np.degrees(np.arctan2(x - before[0], y - before[1])))
 
 
-def _cut(line: Floats, end: float) -> Floats:
+def _cut_end(line: Floats, end: float) -> Floats:
     """Return the line without its last `end` pixels, where its arrow is."""
-    along = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(line, axis=0).T))])
+    along = _lengths(line)
     at = max(along[-1] - end, 0.0)
-    last = [np.interp(at, along, line[:, 0]), np.interp(at, along, line[:, 1])]
-    return np.vstack([line[along < at], last])
+    return np.vstack([line[along < at], _point_at(line, at)])
 
 
-def _stands_out(item: GroupEdge, selected: int | None) -> bool:
+def _is_clear(item: GroupEdge, selected: int | None) -> bool:
     return selected is None or selected - 1 in (item.source, item.target)
 
 
-def _colour(item: GroupEdge, directed: bool, selected: int | None) -> str:
+def _draw_line(item: GroupEdge, line: Floats, top: float, directed: bool, selected: int | None) -> Figure:
     colour = cluster_colour(item.source + 1) if directed else MUTED
-    return rgba(colour, 0.6 if _stands_out(item, selected) else 0.12)
-
-
-def _line(item: GroupEdge, line: Floats, top: float, directed: bool, selected: int | None) -> Figure:
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": np.round(line[:, 0], 2).tolist(),
-        "y": np.round(line[:, 1], 2).tolist(),
-        "line": {"width": round(_width(item, top), 2), "color": _colour(item, directed, selected)},
-        "hoverinfo": "skip",
-        "uid": f"edge-{item.source + 1}-{item.target + 1}",
+    style = {
+        "width": round(_line_width(item, top), 2),
+        "color": rgba(colour, 0.6 if _is_clear(item, selected) else 0.12),
     }
+    uid = f"edge-{item.source + 1}-{item.target + 1}"
+    x, y = np.round(line, 2).T.tolist()
+    return scatter(uid, x, y, "lines", line=style)
 
 
-def _handles(middles: list[tuple[float, float]], said: list[str]) -> Figure:
-    """Return points that cannot be seen: what the pointer finds of the lines."""
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [round(x, 2) for x, _ in middles],
-        "y": [round(y, 2) for _, y in middles],
-        "marker": {"size": 16, "color": "rgba(0,0,0,0)", "line": {"width": 0}},
-        "hovertext": said,
-        "hovertemplate": "%{hovertext}<extra></extra>",
-        "uid": "edges",
-    }
+def _points(uid: str, points: Sequence[tuple[float, ...]], marker: Figure, **more: Any) -> Figure:
+    """Return points without an outline; what follows x and y in `points` is left out."""
+    x, y = ([round(point[axis], 2) for point in points] for axis in (0, 1))
+    return scatter(uid, x, y, marker={**marker, "line": {"width": 0}}, **more)
 
 
-def _heads(
-    ends: list[tuple[float, float, float]], sizes: list[float], items: list[GroupEdge], selected: int | None
+def _draw_heads(
+    ends: list[tuple[float, float, float]], items: list[GroupEdge], top: float, selected: int | None
 ) -> Figure:
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [round(x, 2) for x, _, _ in ends],
-        "y": [round(y, 2) for _, y, _ in ends],
-        "marker": {
-            "symbol": "arrow",
-            "angle": [round(angle, 1) for _, _, angle in ends],
-            "size": np.round(sizes, 1).tolist(),
-            "opacity": 1,
-            "color": [
-                rgba(cluster_colour(item.source + 1), 1.0 if _stands_out(item, selected) else 0.2)
-                for item in items
-            ],
-            "line": {"width": 0},
-        },
-        "hoverinfo": "skip",
-        "uid": "heads",
-    }
+    colours = [
+        rgba(cluster_colour(item.source + 1), 1.0 if _is_clear(item, selected) else 0.2) for item in items
+    ]
+    sizes = np.round([_head_size(item, top) for item in items], 1).tolist()
+    angles = [round(angle, 1) for _, _, angle in ends]
+    marker = {"symbol": "arrow", "angle": angles, "size": sizes, "opacity": 1, "color": colours}
+    return _points("heads", ends, marker)
 
 
-def _discs(
-    graph: GroupGraph,
-    place: Floats,
-    across: Floats,
-    top: float,
-    kind: str,
-    selected: int | None,
+def _draw_discs(
+    graph: GroupGraph, place: Floats, across: Floats, top: float, kind: str, selected: int | None
 ) -> Figure:
     used = graph.clusters.tolist()
-    beside = {k for item in graph.edges if _stands_out(item, selected) for k in (item.source, item.target)}
+    beside = {k for item in graph.edges if _is_clear(item, selected) for k in (item.source, item.target)}
     clear = [selected is None or k == selected - 1 or k in beside for k in used]
+    colours = [cluster_colour(k + 1) for k in used]
     inner = [graph.inner[k] for k in used]
-    return {
-        "type": "scatter",
-        "mode": "markers+text",
-        "x": np.round(place[used, 0], 2).tolist(),
-        "y": np.round(place[used, 1], 2).tolist(),
-        "customdata": [k + 1 for k in used],
-        "text": [f"<b>{k + 1}</b>" for k in used],
-        "textfont": {
-            "size": [float(min(max(0.3 * across[k], 11.0), 18.0)) for k in used],
-            "color": [
-                ink_on(cluster_colour(k + 1)) if full else TEXT for k, full in zip(used, clear, strict=True)
-            ],
-        },
-        "marker": {
-            "size": np.round(across[used], 1).tolist(),
-            "color": [
-                cluster_colour(k + 1) if full else _faded(cluster_colour(k + 1))
-                for k, full in zip(used, clear, strict=True)
-            ],
-            "opacity": 1,
-            "line": {
-                "width": [round(_ring(item, top), 2) for item in inner],
-                "color": [TEXT if item.ratio > 1.0 and item.excess > 0.0 else "#FFFFFF" for item in inner],
-            },
-        },
-        "hovertext": [_group_text(graph, k, kind) for k in used],
-        "hovertemplate": "%{hovertext}<extra></extra>",
-        "selected": {"marker": {"opacity": 1}},
-        "unselected": {"marker": {"opacity": 1}},
-        "cliponaxis": False,
-        "uid": "groups",
+    ring = {
+        "width": [round(_ring_width(item, top), 2) for item in inner],
+        "color": [TEXT if item.ratio > 1.0 and item.excess > 0.0 else "#FFFFFF" for item in inner],
     }
+    letters = {
+        "size": [float(min(max(0.3 * across[k], 11.0), 18.0)) for k in used],
+        "color": [ink_on(colour) if full else TEXT for colour, full in zip(colours, clear, strict=True)],
+    }
+    marker = {
+        "size": np.round(across[used], 1).tolist(),
+        "color": [colour if full else _fade(colour) for colour, full in zip(colours, clear, strict=True)],
+        "opacity": 1,
+        "line": ring,
+    }
+    x, y = np.round(place[used], 2).T.tolist()
+    return scatter(
+        "groups",
+        x,
+        y,
+        "markers+text",
+        customdata=[k + 1 for k in used],
+        text=[f"<b>{k + 1}</b>" for k in used],
+        textfont=letters,
+        marker=marker,
+        hovertext=[_group_text(graph, k, kind) for k in used],
+        cliponaxis=False,
+        **keep_opacity(),
+    )
 
 
-def _faded(colour: str) -> str:
+def _fade(colour: str) -> str:
     """Return the colour mixed with white: a disc hides the lines behind it, faded or not."""
     parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
     return "#" + "".join(f"{round(0.3 * part + 0.7 * 255):02X}" for part in parts)
 
 
 def _group_text(graph: GroupGraph, k: int, kind: str) -> str:
-    lines = [f"<b>cluster {k + 1}</b>", _objects(int(graph.members[k]), kind), "inside:"]
+    lines = [f"<b>cluster {k + 1}</b>", _count_objects(int(graph.members[k]), kind), "inside:"]
     if graph.entries[k, k] <= 0.0:
         return "<br>".join([*lines[:2], "no pairs inside that are known"])
     return "<br>".join([*lines, *_numbers(graph.inner[k], graph)])
@@ -265,7 +241,7 @@ def _group_text(graph: GroupGraph, k: int, kind: str) -> str:
 
 def _edge_text(item: GroupEdge, graph: GroupGraph, kind: str) -> str:
     joint = " → " if graph.directed else " – "
-    sizes = [_objects(int(graph.members[k]), kind) for k in (item.source, item.target)]
+    sizes = [_count_objects(int(graph.members[k]), kind) for k in (item.source, item.target)]
     return "<br>".join(
         [
             f"<b>cluster {item.source + 1}{joint}cluster {item.target + 1}</b>",
@@ -275,26 +251,28 @@ def _edge_text(item: GroupEdge, graph: GroupGraph, kind: str) -> str:
     )
 
 
-def _objects(n: int, kind: str) -> str:
+def _count_objects(n: int, kind: str) -> str:
     return f"{n:,} × {escape(kind, 40)}"
 
 
 def _numbers(item: GroupEdge, graph: GroupGraph) -> list[str]:
     k, m = item.source, item.target
     entries = float(graph.entries[k, m])
-    lines = [f"{_count(item.links)} links in {_count(entries)} known pairs"]
+    lines = [f"{_format_count(item.links)} links in {_format_count(entries)} known pairs"]
     interval = f"95 % interval {percent(graph.low[k, m])} to {percent(graph.high[k, m])}"
     lines.append(f"density {percent(item.density)}, {interval}")
     expected, whose = (
         (graph.overall, "in the whole network") if k == m else (graph.between, "between clusters at large")
     )
     if expected > 0.0:
-        beyond = f"{_count(abs(item.excess))} links {'more' if item.excess >= 0 else 'fewer'} than expected"
+        beyond = (
+            f"{_format_count(abs(item.excess))} links {'more' if item.excess >= 0 else 'fewer'} than expected"
+        )
         lines.append(f"{item.ratio:.2g} × the {percent(expected)} {whose}: {beyond}")
     return lines
 
 
-def _count(value: float) -> str:
+def _format_count(value: float) -> str:
     return f"{value:,.0f}" if abs(value - round(value)) < 0.05 else f"{value:,.1f}"
 
 
@@ -307,27 +285,12 @@ def _layout(graph: GroupGraph, place: Floats, across: Floats, n_shown: int, heig
     # The picture is drawn in pixels of a plot of this height: a small graph is not blown up to fill it.
     lacking = np.maximum(np.array([0.0, _PLOT * height]) - (high - low), 0.0) / 2
     low, high = low - lacking, high + lacking
-    axis = {"visible": False, "showgrid": False, "zeroline": False}
-    return base_layout(
-        height,
-        margin={"l": 8, "r": 8, "t": 8, "b": 8 + 17 * len(_said(graph, n_shown))},
-        showlegend=False,
-        hovermode="closest",
-        dragmode="pan",
-        clickmode="event+select",
-        xaxis=axis | {"range": [float(low[0]), float(high[0])]},
-        yaxis=axis | {"range": [float(low[1]), float(high[1])], "scaleanchor": "x", "scaleratio": 1},
-        annotations=[
-            {
-                "text": "<br>".join(_said(graph, n_shown)), "showarrow": False, "x": 0, "y": 0, "xref": "paper",
-                "yref": "paper", "xanchor": "left", "yanchor": "top", "yshift": -2, "align": "left",
-                "font": {"size": 12, "color": MUTED},
-            }
-        ],
-    )  # fmt: skip
+    lines = _caption_lines(graph, n_shown)
+    bottom = 8 + 17 * len(lines)
+    return plan_layout(low, high, height, bottom, showlegend=False, annotations=[caption(lines, -2)])
 
 
-def _said(graph: GroupGraph, n_shown: int) -> list[str]:
+def _caption_lines(graph: GroupGraph, n_shown: int) -> list[str]:
     lines = [
         "Lines: more links than between clusters at large. Dark rings: more inside than in the whole network.",
         "The wider, the more links beyond the expected.",

@@ -6,8 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.evaluate.agreement import LabelAgreement
+from acvb_core.models.irm.figures.marks import caption
+from acvb_core.views.axes import axis_title
 from acvb_core.views.labels import text_room
-from acvb_core.views.theme import GRID, LINE, MUTED, Figure, base_layout, escape
+from acvb_core.views.theme import GRID, Figure, base_layout, colour_bar, escape
 
 #: Labels that stand for themselves; the rarer ones share a column.
 MOST_LABELS = 30
@@ -16,21 +18,21 @@ _NAME_LENGTH = 24
 _ROW = 26  # pixels
 
 
-def label_figure(found: LabelAgreement, attribute: str, *, height: int | None = None) -> Figure:
+def label_figure(agreement: LabelAgreement, attribute: str, *, height: int | None = None) -> Figure:
     """Return which labels the objects of each cluster have, as a heat map of shares of the cluster.
 
     Labels stand in the order of the cluster that most of them are in, so that agreement is a diagonal.
 
     Parameters
     ----------
-    found : LabelAgreement
+    agreement : LabelAgreement
     attribute : str
         What the labels are ("department").
     height : int, optional
         Pixels; by default as much as the clusters take.
     """
-    names, counts = _columns(found)
-    clusters = [str(k) for k in found.table.index]
+    names, counts = _columns(agreement)
+    clusters = [str(k) for k in agreement.table.index]
     sums = counts.sum(axis=1, keepdims=True)
     # Shares of the cluster: a large one must not hide what a small one is made of.
     share = np.divide(counts, sums, out=np.zeros(counts.shape), where=sums > 0)
@@ -51,13 +53,11 @@ def label_figure(found: LabelAgreement, attribute: str, *, height: int | None = 
         "colorscale": [[0, "#FFFFFF"], [1, "#0072B2"]],
         "xgap": 1,
         "ygap": 1,
-        "colorbar": {"thickness": 12, "tickformat": ".0%", "tickfont": {"size": 11}, "outlinewidth": 1,
-                     "outlinecolor": LINE},
+        "colorbar": colour_bar(tickformat=".0%"),
         "uid": "known-labels",
-    }  # fmt: skip
+    }
     upright = sum(text_room([name], 12) + 10 for name in names) > 560
     room = (text_room(names, 12, limit=_NAME_LENGTH) if upright else 16) + 40
-    title = {"font": {"size": 12, "color": MUTED}, "standoff": 6}
     axis = {"showgrid": False, "zeroline": False, "ticks": "", "ticklabelstandoff": 4}
     layout = base_layout(
         height or max(300, room + 56 + _ROW * len(clusters)),
@@ -69,24 +69,18 @@ def label_figure(found: LabelAgreement, attribute: str, *, height: int | None = 
             "tickvals": list(range(len(names))),
             "ticktext": [escape(name, _NAME_LENGTH) for name in names],
             "tickangle": -90 if upright else 0,
-            "title": title | {"text": escape(attribute, 40)},
+            "title": axis_title(escape(attribute, 40)),
         },
-        yaxis=axis | {"type": "category", "autorange": "reversed", "title": title | {"text": "cluster"}},
-        annotations=[
-            {
-                "text": _told(found), "showarrow": False, "x": 0, "y": 0, "xref": "paper", "yref": "paper",
-                "xanchor": "left", "yanchor": "top", "yshift": -8, "align": "left",
-                "font": {"size": 12, "color": MUTED},
-            }
-        ],
-    )  # fmt: skip
+        yaxis=axis | {"type": "category", "autorange": "reversed", "title": axis_title("cluster")},
+        annotations=[caption(_caption_lines(agreement), -8)],
+    )
     return {"data": [trace], "layout": layout}
 
 
-def _columns(found: LabelAgreement) -> tuple[list[str], NDArray[np.int64]]:
+def _columns(agreement: LabelAgreement) -> tuple[list[str], NDArray[np.int64]]:
     """Return the labels that are shown, in their order, and the counts, shape (K, n_shown)."""
-    names = [str(name) for name in found.table.columns]
-    counts = found.table.to_numpy(dtype=np.int64)
+    names = [str(name) for name in agreement.table.columns]
+    counts = agreement.table.to_numpy(dtype=np.int64)
     if not names:
         return [], counts
     order = np.lexsort((-counts.max(axis=0), counts.argmax(axis=0)))
@@ -104,14 +98,13 @@ def _hover(cluster: str, name: str, n: int, of: int, attribute: str) -> str:
     return f"<b>cluster {cluster}</b><br>{escape(attribute, 40)}: {escape(name, 60)}<br>{n:,} objects{share}"
 
 
-def _told(found: LabelAgreement) -> str:
-    if not found.known:
-        return "No object's label is known."
-    first = f"adjusted Rand index {found.ari:.3f} · normalised mutual information {found.nmi:.3f}"
-    second = "colour: share of the cluster"
-    if found.unknown:
-        n = found.unknown
-        second += (
+def _caption_lines(agreement: LabelAgreement) -> list[str]:
+    if not agreement.known:
+        return ["No object's label is known."]
+    scores = f"adjusted Rand index {agreement.ari:.3f} · normalised mutual information {agreement.nmi:.3f}"
+    colour, n = "colour: share of the cluster", agreement.unknown
+    if n:
+        colour += (
             f" · {'1 object without a label is' if n == 1 else f'{n:,} objects without a label are'} left out"
         )
-    return f"{first}<br>{second}"
+    return [scores, colour]

@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 from acvb_core.core.protocols import Posterior
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.evaluate.group_graph import GroupGraph
-from acvb_core.models.irm.evaluate.node_layout import node_layout, why_too_large
-from acvb_core.models.irm.evaluate.sides import links_of
+from acvb_core.models.irm.evaluate.node_layout import node_layout
+from acvb_core.models.irm.evaluate.sides import has_directions, links_of
+from acvb_core.models.irm.figures.arrangement import degrees
+from acvb_core.models.irm.figures.marks import keep_opacity, legend_entry, plan_layout, scatter
 from acvb_core.models.irm.figures.number_places import number_places
 from acvb_core.views.labels import ink_on, text_room
-from acvb_core.views.theme import MUTED, TEXT, Figure, b64, base_layout, cluster_colour, escape, rgba
-
-__all__ = ["SURE", "node_link_figure", "why_too_large"]
+from acvb_core.views.theme import MUTED, TEXT, Figure, b64, cluster_colour, escape, rgba
 
 Floats = NDArray[np.float64]
 
@@ -73,7 +73,7 @@ def node_link_figure(
     kind = "scattergl" if len(rows) > _FAST else "scatter"
     data = [_lines(place, rows, columns, kind)]
     if graph.directed and 0 < len(rows) <= _DIRECTED_LINKS:
-        data += _heads(place, rows, columns)
+        data.append(_heads(place, rows, columns))
     size = _dot(len(clusters))
     names = _names(relation, place, height) if len(clusters) <= NAMED else None
     data += _dots(relation, place, clusters, probability, size, selected, names, kind)
@@ -97,42 +97,26 @@ def _lines(place: Floats, rows: NDArray[np.int64], columns: NDArray[np.int64], k
     ends[:, 0], ends[:, 1] = place[rows], place[columns]
     # Many links are a haze in which single ones cannot be followed; few are lines.
     opacity = float(np.clip(6.0 / np.sqrt(len(rows) + 1.0), 0.05, 0.55))
-    return {
-        "type": kind,
-        "mode": "lines",
-        "x": b64(ends[:, :, 0].ravel()),
-        "y": b64(ends[:, :, 1].ravel()),
-        "line": {"width": 1, "color": rgba(MUTED, opacity)},
-        "hoverinfo": "skip",
-        "showlegend": False,
-        "uid": "links",
-    }
+    style = {"width": 1, "color": rgba(MUTED, opacity)}
+    x, y = (b64(ends[:, :, axis].ravel()) for axis in (0, 1))
+    return scatter("links", x, y, "lines", line=style) | {"type": kind}
 
 
-def _heads(place: Floats, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> list[Figure]:
+def _heads(place: Floats, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Figure:
     """Return small arrows on the way to where each link goes; links between close neighbours have no room."""
     delta = place[columns] - place[rows]
     length = np.sqrt((delta**2).sum(axis=1))
     long = length > _SHORTEST_ARROW
     at = place[rows][long] + 0.62 * delta[long]
-    return [
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "x": b64(at[:, 0].astype(np.float32)),
-            "y": b64(at[:, 1].astype(np.float32)),
-            "marker": {
-                "symbol": "triangle-up",
-                "size": 5,
-                "angle": np.round(np.degrees(np.arctan2(delta[long, 0], delta[long, 1])), 1).tolist(),
-                "color": rgba(MUTED, 0.55),
-                "line": {"width": 0},
-            },
-            "hoverinfo": "skip",
-            "showlegend": False,
-            "uid": "heads",
-        }
-    ]
+    angle = np.round(np.degrees(np.arctan2(delta[long, 0], delta[long, 1])), 1).tolist()
+    marker = {
+        "symbol": "triangle-up",
+        "size": 5,
+        "angle": angle,
+        "color": rgba(MUTED, 0.55),
+        "line": {"width": 0},
+    }
+    return scatter("heads", b64(at[:, 0].astype(np.float32)), b64(at[:, 1].astype(np.float32)), marker=marker)
 
 
 def _dots(
@@ -146,7 +130,7 @@ def _dots(
     kind: str,
 ) -> list[Figure]:
     sure = probability >= SURE
-    said = _hover(relation, clusters, probability)
+    texts = _hover(relation, clusters, probability)
     traces: list[Figure] = []
     for group, name, hollow in (
         (np.flatnonzero(sure), "", False),
@@ -155,45 +139,40 @@ def _dots(
         if not len(group):
             continue
         colours = [_shade(int(clusters[i]) + 1, selected) for i in group]
-        trace: Figure = {
-            "type": kind,
-            "mode": "markers+text" if names else "markers",
-            "x": b64(place[group, 0]),
-            "y": b64(place[group, 1]),
-            "customdata": group.tolist(),
-            "marker": {
-                "size": size,
-                "opacity": 1,
-                "color": "#FFFFFF" if hollow else colours,
-                "line": {
-                    "width": max(size / 4, 2.0) if hollow else 1,
-                    "color": colours if hollow else "#FFFFFF",
-                },
-            },
-            "hovertext": [said[i] for i in group],
-            "hovertemplate": "%{hovertext}<extra></extra>",
-            "selected": {"marker": {"opacity": 1}},
-            "unselected": {"marker": {"opacity": 1}},
-            "name": name,
-            "showlegend": False,
-            "uid": "uncertain" if hollow else "certain",
-        }
+        outline = (
+            {"width": max(size / 4, 2.0), "color": colours} if hollow else {"width": 1, "color": "#FFFFFF"}
+        )
+        fill = "#FFFFFF" if hollow else colours
+        trace = scatter(
+            "uncertain" if hollow else "certain",
+            b64(place[group, 0]),
+            b64(place[group, 1]),
+            customdata=group.tolist(),
+            marker={"size": size, "opacity": 1, "color": fill, "line": outline},
+            hovertext=[texts[i] for i in group],
+            name=name,
+            **keep_opacity(),
+        )
+        trace["type"] = kind
         if names:
             trace |= {
+                "mode": "markers+text",
                 "text": [names[i] for i in group],
                 "textposition": "top center",
                 "textfont": {"size": _NAME_SIZE, "color": TEXT},
             }
         traces.append(trace)
         if hollow:
-            traces.append(_legend(name))
+            # A dot of its own: the trace's would have the colour of its first object.
+            dot = {"size": 11, "color": "#FFFFFF", "line": {"width": 3, "color": MUTED}}
+            traces.append(legend_entry("legend-uncertain", name, dot))
     return traces
 
 
 def _names(relation: Relation, place: Floats, height: int) -> list[str]:
     """Return the names that are written: those of most links first, none over another (the pointer shows all)."""
     pixels = place * _pixels(place, height)
-    degree = np.diff(relation.ones.indptr) + np.bincount(relation.ones.indices, minlength=relation.shape[1])
+    degree = np.sum(degrees(relation), axis=0)
     widths = [text_room([name], _NAME_SIZE, limit=_NAME_LENGTH) for name in relation.row_labels]
     texts = [""] * len(place)
     taken: list[int] = []
@@ -210,22 +189,13 @@ def _names(relation: Relation, place: Floats, height: int) -> list[str]:
     return texts
 
 
-def _legend(name: str) -> Figure:
-    # A dot of its own: the trace's would have the colour of its first object.
-    return {
-        "type": "scatter", "mode": "markers", "x": [None], "y": [None], "name": name, "hoverinfo": "skip",
-        "marker": {"size": 11, "color": "#FFFFFF", "line": {"width": 3, "color": MUTED}}, "uid": "legend-uncertain",
-    }  # fmt: skip
-
-
 def _shade(cluster: int, selected: int | None) -> str:
     return rgba(cluster_colour(cluster), 1.0 if selected in (None, cluster) else 0.2)
 
 
 def _hover(relation: Relation, clusters: NDArray[np.int64], probability: Floats) -> list[str]:
-    out = np.diff(relation.ones.indptr)
-    into = np.bincount(relation.ones.indices, minlength=relation.shape[1])
-    directed = relation.network is not None and relation.network.directed
+    out, into = degrees(relation)
+    directed = has_directions(relation)
     texts = []
     for i, name in enumerate(relation.row_labels):
         links = f"{out[i]:,} links out, {into[i]:,} in" if directed else _links(int(out[i]))
@@ -261,20 +231,16 @@ def _numbers(
         above = size / 2 + 0.65 * _NAME_SIZE
         texts[line] = *(place[i] * scale + (0.0, above)), wide / 2, 0.65 * _NAME_SIZE
     at = number_places(place * scale, member, sizes, size / 2, texts) / scale
+    look = {"showarrow": False, "xanchor": "center", "yanchor": "middle", "captureevents": False}
+    look |= {"bordercolor": "#FFFFFF", "borderwidth": _FRAME, "borderpad": pad}
     return [
         {
             "text": f"<b>{k + 1}</b>",
-            "showarrow": False,
             "x": float(x),
             "y": float(y),
-            "xanchor": "center",
-            "yanchor": "middle",
             "bgcolor": cluster_colour(k + 1),
-            "bordercolor": "#FFFFFF",
-            "borderwidth": _FRAME,
-            "borderpad": pad,
             "font": {"size": font, "color": ink_on(cluster_colour(k + 1))},
-            "captureevents": False,
+            **look,
         }
         for k, (x, y) in zip(used.tolist(), at, strict=True)
     ]
@@ -284,19 +250,6 @@ def _layout(place: Floats, notes: list[Figure], height: int) -> Figure:
     numbers = np.array([(note["x"], note["y"]) for note in notes])
     ends = np.vstack([place - _EDGE, place + _EDGE, numbers - 0.7 * _EDGE, numbers + 0.7 * _EDGE])
     low, high = ends.min(axis=0), ends.max(axis=0)
-    axis = {"visible": False, "showgrid": False, "zeroline": False}
-    return base_layout(
-        height,
-        margin={"l": 8, "r": 8, "t": 8, "b": 34},
-        showlegend=True,
-        legend={
-            "orientation": "h", "x": 0, "xanchor": "left", "y": 0, "yanchor": "top", "itemclick": False,
-            "itemdoubleclick": False, "font": {"size": 12, "color": MUTED},
-        },
-        hovermode="closest",
-        dragmode="pan",
-        clickmode="event+select",
-        xaxis=axis | {"range": [float(low[0]), float(high[0])]},
-        yaxis=axis | {"range": [float(low[1]), float(high[1])], "scaleanchor": "x", "scaleratio": 1},
-        annotations=notes,
-    )  # fmt: skip
+    legend = {"orientation": "h", "x": 0, "xanchor": "left", "y": 0, "yanchor": "top"}
+    legend |= {"itemclick": False, "itemdoubleclick": False, "font": {"size": 12, "color": MUTED}}
+    return plan_layout(low, high, height, 34, showlegend=True, legend=legend, annotations=notes)

@@ -8,8 +8,10 @@ from numpy.typing import NDArray
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.evaluate.sides import mirrored
 from acvb_core.models.irm.figures.arrangement import arrange_as_read, degrees
-from acvb_core.models.irm.figures.raster import data_uri, rasterise
-from acvb_core.views.theme import GRID, LINE, MUTED, Figure, base_layout, escape
+from acvb_core.models.irm.figures.marks import scatter
+from acvb_core.models.irm.figures.raster import matrix_image, rasterise
+from acvb_core.views.axes import axis_title, panel_title
+from acvb_core.views.theme import GRID, LINE, Figure, base_layout, escape
 
 
 def thumbnail(relation: Relation, *, size: int = 400, height: int = 300) -> Figure:
@@ -17,37 +19,20 @@ def thumbnail(relation: Relation, *, size: int = 400, height: int = 300) -> Figu
     n_rows, n_columns = relation.shape
     shown = arrange_as_read(relation)
     raster = rasterise(relation, shown.rows.position, shown.columns.position, shown.whole, size)
-    axis = {"showgrid": False, "zeroline": False, "showline": True, "mirror": True, "linecolor": LINE,
-            "showticklabels": False, "fixedrange": True}  # fmt: skip
-    title = {"font": {"size": 12, "color": MUTED}, "standoff": 4}
-    return {
-        "data": [
-            {"type": "scatter", "x": [None], "y": [None], "mode": "markers", "hoverinfo": "skip", "uid": "empty"}
-        ],
-        "layout": base_layout(
-            height,
-            margin={"l": 28, "r": 8, "t": 28, "b": 8, "pad": 0},
-            showlegend=False,
-            dragmode=False,
-            xaxis=axis
-            | {
-                "range": [0, n_columns],
-                "side": "top",
-                "title": title | {"text": f"{n_columns:,} × {escape(relation.column_kind, 40)}"},
-            },
-            yaxis=axis
-            | {
-                "range": [n_rows, 0],
-                "title": title | {"text": f"{n_rows:,} × {escape(relation.row_kind, 40)}"},
-            },
-            images=[
-                {
-                    "source": data_uri(raster), "xref": "x", "yref": "y", "x": 0, "y": 0, "sizex": n_columns,
-                    "sizey": n_rows, "xanchor": "left", "yanchor": "top", "sizing": "stretch", "layer": "below",
-                }
-            ],
-        ),
-    }  # fmt: skip
+    axis = {"showgrid": False, "zeroline": False, "showline": True, "mirror": True, "linecolor": LINE}
+    axis |= {"showticklabels": False, "fixedrange": True}
+    above = axis_title(f"{n_columns:,} × {escape(relation.column_kind, 40)}")
+    beside = axis_title(f"{n_rows:,} × {escape(relation.row_kind, 40)}")
+    layout = base_layout(
+        height,
+        margin={"l": 28, "r": 8, "t": 28, "b": 8, "pad": 0},
+        showlegend=False,
+        dragmode=False,
+        xaxis=axis | {"range": [0, n_columns], "side": "top", "title": above},
+        yaxis=axis | {"range": [n_rows, 0], "title": beside},
+        images=[matrix_image(raster)],
+    )
+    return {"data": [scatter("empty", [None], [None])], "layout": layout}
 
 
 def degree_bins(degree: NDArray[np.int64]) -> tuple[list[str], list[int]]:
@@ -83,27 +68,25 @@ def degree_histograms(relation: Relation, *, height: int = 300) -> Figure:
     )
     for degree, kind, links, colour, axis, domain in panels:
         names, counts = degree_bins(degree)
-        data.append(
-            {
-                "type": "bar", "x": names, "y": counts, "xaxis": f"x{axis}", "yaxis": f"y{axis}",
-                "marker": {"color": colour}, "uid": f"degrees{axis}",
-                "hovertemplate": f"%{{y:,}} objects with %{{x}} {links}<extra></extra>",
-            }
-        )  # fmt: skip
-        layout[f"xaxis{axis}"] = {
-            "domain": domain, "anchor": f"y{axis}", "type": "category", "linecolor": LINE, "showgrid": False,
-            "tickfont": {"size": 11}, "automargin": True, "tickangle": -90 if len(names) > 8 else 0,
-            "title": {"text": f"{links} of an object", "font": {"size": 12, "color": MUTED}, "standoff": 6},
-        }  # fmt: skip
-        layout[f"yaxis{axis}"] = {
-            "anchor": f"x{axis}", "gridcolor": GRID, "zeroline": False, "nticks": 5, "rangemode": "tozero",
-            "tickformat": ",",
-        }  # fmt: skip
-        layout["annotations"].append(
-            {
-                "text": f"<b>{escape(kind, 40)}</b>, {degree.mean():,.3g} {links} on average", "x": domain[0],
-                "y": 1, "xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "bottom", "yshift": 6,
-                "showarrow": False, "font": {"size": 13},
-            }
-        )  # fmt: skip
+        bars = {"type": "bar", "x": names, "y": counts, "xaxis": f"x{axis}", "yaxis": f"y{axis}"}
+        hover = f"%{{y:,}} objects with %{{x}} {links}<extra></extra>"
+        data.append(bars | {"marker": {"color": colour}, "hovertemplate": hover, "uid": f"degrees{axis}"})
+        across = {
+            "domain": domain,
+            "anchor": f"y{axis}",
+            "type": "category",
+            "linecolor": LINE,
+            "showgrid": False,
+        }
+        layout[f"xaxis{axis}"] = across | {
+            "tickfont": {"size": 11},
+            "automargin": True,
+            "tickangle": -90 if len(names) > 8 else 0,
+            "title": axis_title(f"{links} of an object"),
+        }
+        ticks = {"nticks": 5, "rangemode": "tozero", "tickformat": ","}
+        layout[f"yaxis{axis}"] = {"anchor": f"x{axis}", "gridcolor": GRID, "zeroline": False, **ticks}
+        note = panel_title(escape(kind, 40), "", domain[0], 1)
+        note["text"] += f", {degree.mean():,.3g} {links} on average"
+        layout["annotations"].append(note)
     return {"data": data, "layout": layout}

@@ -14,7 +14,7 @@ from PIL import Image
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.evaluate.sides import without_diagonal
 from acvb_core.models.irm.figures.binning import bins_of, count_in_bins
-from acvb_core.views.theme import INK, UNKNOWN
+from acvb_core.views.theme import INK, UNKNOWN, Figure
 
 _MISSING_LEVELS = 8
 _DENSITY_LEVELS = 256 // _MISSING_LEVELS
@@ -42,7 +42,7 @@ class Raster:
 
     @property
     def exact(self) -> bool:
-        """Whether every pixel is one entry."""
+        """Return whether every pixel is one entry."""
         return bool(self.cells.max() <= 1)
 
     @property
@@ -145,3 +145,11 @@ def data_uri(raster: Raster, top: float | None = None) -> str:
     buffer = io.BytesIO()
     image.save(buffer, "PNG", compress_level=4)
     return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
+
+
+def matrix_image(raster: Raster, top: float | None = None) -> Figure:
+    """Return the raster as an image of a figure whose axes are places of rows and columns."""
+    row_low, row_high, column_low, column_high = raster.window
+    corner = {"xref": "x", "yref": "y", "x": column_low, "y": row_low, "xanchor": "left", "yanchor": "top"}
+    size = {"sizex": column_high - column_low, "sizey": row_high - row_low, "sizing": "stretch"}
+    return {"source": data_uri(raster, top), "layer": "below", **corner, **size}

@@ -4,11 +4,28 @@ from __future__ import annotations
 
 import numpy as np
 
-from acvb_core.data.relation import Relation
 from acvb_core.engine.result import Result
-from acvb_core.models.irm.evaluate.sides import block_matrix, mirrored, one_clustering, sides
+from acvb_core.models.irm.evaluate.sides import (
+    block_matrix,
+    block_shape,
+    has_directions,
+    mirrored,
+    one_clustering,
+)
 from acvb_core.models.irm.figures.block_hover import pair_name
-from acvb_core.views.theme import GRID, INK, LINE, MUTED, Figure, base_layout, cluster_colour, escape, percent
+from acvb_core.views.axes import axis_title
+from acvb_core.views.theme import (
+    GRID,
+    INK,
+    LINE,
+    MUTED,
+    Figure,
+    base_layout,
+    cluster_colour,
+    colour_bar,
+    escape,
+    percent,
+)
 
 #: Clusters a side up to which the numbers are written into the blocks.
 ANNOTATED = 12
@@ -19,11 +36,10 @@ ROOMY = 6
 def strength_figure(result: Result, *, height: int = 460) -> Figure:
     """Return the posterior mean of every block's link probability as a heat map, cells of equal size."""
     relation = result.problem.data
-    n_rows, n_columns = shape = _shape(result)
+    n_rows, n_columns = shape = block_shape(result.posterior)
     mean = block_matrix(result.blocks, "mean", shape)
     top = float(mean.max()) or 1.0
-    start, end = (" (from)", " (to)") if _directed(relation) else ("", "")
-    annotated = max(n_rows, n_columns) <= ANNOTATED
+    start, end = (" (from)", " (to)") if has_directions(relation) else ("", "")
     stops = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
     trace = {
         "type": "heatmap",
@@ -39,51 +55,31 @@ def strength_figure(result: Result, *, height: int = 460) -> Figure:
         "hovertext": strength_hover(result),
         "hovertemplate": "%{hovertext}<extra></extra>",
         "uid": "strengths",
-        "colorbar": {
-            "title": {"text": "link probability", "side": "right", "font": {"size": 12}},
-            "thickness": 12, "tickvals": stops.tolist(), "ticktext": [_short(top * s * s) for s in stops],
-            "tickfont": {"size": 11}, "outlinewidth": 1, "outlinecolor": LINE,
-        },
-    }  # fmt: skip
-    if annotated:
-        trace |= {"texttemplate": "%{text}", "textfont": {"size": 11}}
-    axis = {
-        "type": "category",
-        "showgrid": False,
-        "ticks": "",
-        "tickangle": 0,
-        "automargin": False,
-        "ticklabelstandoff": 4,
+        "colorbar": colour_bar(
+            "link probability",
+            tickvals=stops.tolist(),
+            ticktext=[_short(top * s * s) for s in stops],
+        ),
     }
-    title = {"font": {"size": 12, "color": MUTED}, "standoff": 6}
+    if max(n_rows, n_columns) <= ANNOTATED:
+        trace |= {"texttemplate": "%{text}", "textfont": {"size": 11}}
+    axis = {"type": "category", "showgrid": False, "ticks": "", "tickangle": 0, "automargin": False}
+    axis |= {"ticklabelstandoff": 4}
+    above = axis_title(f"{escape(relation.column_kind, 40)} clusters{end}")
+    beside = axis_title(f"{escape(relation.row_kind, 40)} clusters{start}")
     layout = base_layout(
         height,
         margin={"l": 56, "r": 12, "t": 52, "b": 12, "pad": 0},
         plot_bgcolor=GRID,
-        xaxis=axis
-        | {"side": "top", "title": title | {"text": f"{escape(relation.column_kind, 40)} clusters{end}"}},
-        yaxis=axis
-        | {
-            "autorange": "reversed",
-            "title": title | {"text": f"{escape(relation.row_kind, 40)} clusters{start}"},
-        },
+        xaxis=axis | {"side": "top", "title": above},
+        yaxis=axis | {"autorange": "reversed", "title": beside},
     )
     return {"data": [trace], "layout": layout}
 
 
-def _shape(result: Result) -> tuple[int, int]:
-    n_clusters = result.posterior.n_clusters()
-    down, across = sides(result.posterior)
-    return n_clusters[down], n_clusters[across]
-
-
-def _directed(relation: Relation) -> bool:
-    return relation.network is not None and relation.network.directed
-
-
 def strength_hover(result: Result) -> list[list[str]]:
     """Return the text of every block: its mean, its interval and the counts behind them."""
-    shape = _shape(result)
+    shape = block_shape(result.posterior)
     mean, low, high, ones, entries = (
         block_matrix(result.blocks, name, shape) for name in ("mean", "low", "high", "ones", "entries")
     )
@@ -126,21 +122,17 @@ def size_figure(result: Result, domain: str, *, height: int = 230) -> Figure:
         "hovertemplate": "%{hovertext}<extra></extra>",
         "uid": f"sizes-{domain}",
     }
+    title = {"text": f"<b>{escape(kind, 40)} clusters: objects in each</b>", "font": {"size": 13}}
+    x_axis = {"type": "category", "showgrid": False, "linecolor": LINE, "tickangle": 0, "nticks": 26}
     layout = base_layout(
         height,
         margin={"l": 56, "r": 12, "t": 34, "b": 40},
         showlegend=False,
         bargap=0.25,
-        title={
-            "text": f"<b>{escape(kind, 40)} clusters: objects in each</b>", "x": 0, "xref": "container", "y": 0.98,
-            "yanchor": "top", "font": {"size": 13},
-        },
-        xaxis={
-            "type": "category", "showgrid": False, "linecolor": LINE, "tickangle": 0, "nticks": 26,
-            "title": {"text": "cluster", "font": {"size": 12, "color": MUTED}, "standoff": 4},
-        },
+        title=title | {"x": 0, "xref": "container", "y": 0.98, "yanchor": "top"},
+        xaxis=x_axis | {"title": axis_title("cluster") | {"standoff": 4}},
         yaxis={"gridcolor": GRID, "zeroline": False, "rangemode": "tozero", "nticks": 5, "tickformat": ","},
-    )  # fmt: skip
+    )
     return {"data": [trace], "layout": layout}
 
 

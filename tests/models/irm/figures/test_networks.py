@@ -21,18 +21,14 @@ from acvb_core.evaluate.agreement import label_agreement
 from acvb_core.models.irm.evaluate.group_graph import GroupGraph, group_graph
 from acvb_core.models.irm.figures.arrangement import arrange_as_read, arrange_network, arrange_result
 from acvb_core.models.irm.figures.block_png import block_png
-from acvb_core.models.irm.figures.blocks import (
-    block_figure,
-    degree_histograms,
-    size_figure,
-    strength_figure,
-    thumbnail,
-)
+from acvb_core.models.irm.figures.blocks import block_figure
 from acvb_core.models.irm.figures.group_graph import group_graph_figure
 from acvb_core.models.irm.figures.known_labels import MOST_LABELS, label_figure
 from acvb_core.models.irm.figures.node_link import SURE, node_link_figure
 from acvb_core.models.irm.figures.number_places import number_places
+from acvb_core.models.irm.figures.overview import degree_histograms, thumbnail
 from acvb_core.models.irm.figures.raster import rasterise
+from acvb_core.models.irm.figures.strengths import size_figure, strength_figure
 from acvb_core.views.theme import LINE, cluster_colour, percent
 from tests.views.reading import AWKWARD_WORDS, texts_of
 
