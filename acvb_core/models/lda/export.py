@@ -81,7 +81,7 @@ def pyldavis_json(result: Result, n_words: int = 30) -> str:
 
 def _shown(result: Result) -> Corpus:
     model: Any = result.problem.model
-    shown: Corpus = model.shown
+    shown: Corpus = model.shown_documents
     return shown
 
 

@@ -23,8 +23,7 @@ from acvb_core.models.lda.kernels import (
     chunk_pairs,
     workspace,
 )
-from acvb_core.models.lda.method import LdaMethod
-from acvb_core.models.lda.state import build_posterior, copy_counts, zero_counts
+from acvb_core.models.lda.state import LdaMethod, build_posterior, copy_counts, zero_counts
 
 _ZERO, _ONE = np.float32(0), np.float32(1)
 _BLOCK = 16  # topics

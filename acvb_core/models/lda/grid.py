@@ -185,7 +185,7 @@ def grid_row(result: Result) -> dict[str, Any]:
     words = top_words(topics.word_probability, TOP_WORDS)
     model: Any = problem.model
     # Of data on disk, the documents that are shown.
-    corpus = model.shown if problem.model_row.on_disk(problem.data) else problem.data
+    corpus = model.shown_documents if problem.model_row.on_disk(problem.data) else problem.data
     coherent = coherence(corpus.counts, words)
     return {
         "k": int(problem.settings.values["k"]),

@@ -14,10 +14,11 @@ from scipy.special import gammaln, polygamma
 from acvb_core.core.protocols import Array, Checkpoint, Posterior, Responsibilities, no_checkpoint
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.corpus_split import HeldOutWords
+from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.evaluate.completion import Completion
 from acvb_core.evaluate.heldout import WordScore, score_words
 from acvb_core.evaluate.products import pair_products
-from acvb_core.models.lda.collapsed_state import sum_counts
+from acvb_core.models.lda.cvb import sum_counts
 from acvb_core.models.lda.evidence import log_gamma_gain, trigamma_sum
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.kernels import Counts, entropies, leave_one_out
@@ -32,12 +33,14 @@ from acvb_core.models.lda.topics import (
 )
 from acvb_core.models.lda.transform import FixedTopics, fold_in, infer_topic_counts
 
+#: Documents of a corpus on disk that are shown.
+SHOWN = 2_000
 _NO_RESPONSIBILITIES = np.zeros((0, 1), np.float32)
 
 
 @dataclass(frozen=True, eq=False)
 class LdaModel:
-    """What can be said of a posterior of LDA on one corpus (a `Model`)."""
+    """Bound, predictions and tables of a posterior of LDA on one corpus, in memory or on disk (a `Model`)."""
 
     corpus: Corpus
     domains: tuple[str, ...] = (TOPICS,)
@@ -116,12 +119,12 @@ class LdaModel:
         lower_bound: float | None = None,
     ) -> dict[str, float]:
         """Return the leave-one-out perplexity, and the collapsed bound where the responsibilities are known."""
-        found = {}
+        extras = {}
         if pseudo_loo is not None:
-            found["loo_perplexity"] = math.exp(min(-pseudo_loo / self.corpus.n_tokens, 700.0))
+            extras["loo_perplexity"] = math.exp(min(-pseudo_loo / self.corpus.n_tokens, 700.0))
         if responsibilities is not None:
-            found["collapsed_bound"] = self.collapsed_bound(posterior, responsibilities, lower_bound)
-        return found
+            extras["collapsed_bound"] = self.collapsed_bound(posterior, responsibilities, lower_bound)
+        return extras
 
     def collapsed_bound(
         self, posterior: Posterior, responsibilities: Responsibilities, lower_bound: float | None = None
@@ -180,16 +183,20 @@ class LdaModel:
         """Return the scores of predictions."""
         return score_words(probability, heldout.counts)
 
-    @property
-    def shown(self) -> Corpus:
-        """The documents whose topics are shown: all."""
+    @cached_property
+    def shown_documents(self) -> Corpus:
+        """The documents whose topics are shown: all, or of a corpus on disk 2,000 drawn from all."""
+        if isinstance(self.corpus, DiskCorpus):
+            return self.corpus.sample(min(SHOWN, self.corpus.n_documents))
         return self.corpus
 
     def complete_posterior(self, posterior: Posterior) -> Posterior:
         """Return the posterior with the documents' counts: those that their words imply where it does not have them."""
         if "documents" in posterior.arrays:
             return posterior
-        counts = infer_topic_counts(self.shown.counts, word_probability(posterior), posterior["alpha"])
+        counts = infer_topic_counts(
+            self.shown_documents.counts, word_probability(posterior), posterior["alpha"]
+        )
         return posterior.with_arrays({"documents": counts}, axes={"documents": (None, TOPICS)})
 
     def topics(self, posterior: Posterior) -> Topics:
@@ -201,7 +208,7 @@ class LdaModel:
         topics = self.topics(posterior)
         return {
             "topics": word_table(topics.word_probability, self.corpus.vocabulary),
-            "documents": document_table(topics, self.shown.documents),
+            "documents": document_table(topics, self.shown_documents.documents),
         }
 
 

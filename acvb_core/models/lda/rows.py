@@ -9,7 +9,6 @@ from typing import Any, Literal
 from acvb_core.core.averaging import AveragedInference
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.parameters import Parameter
-from acvb_core.core.protocols import Model
 from acvb_core.core.rows import AUTO_BURN_IN, TOLERANCE, Method, ModelRow, Values, burn_in, max_sweeps
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.corpus_split import hold_out_documents, hold_out_tokens
@@ -21,14 +20,9 @@ from acvb_core.models.lda.hyper import LEARN_EVERY, LEARN_FROM, LEARN_UNTIL, LOW
 from acvb_core.models.lda.memory import memory_bytes
 from acvb_core.models.lda.model import LdaModel
 from acvb_core.models.lda.state import Tokens
-from acvb_core.models.lda.streams.model import DiskLdaModel
 from acvb_core.models.lda.streams.rows import stream_methods
 from acvb_core.models.lda.trained import TrainedTopics, check_start
 from acvb_core.models.lda.vb import VariationalLda
-
-
-def _model(corpus: Any) -> Model:
-    return DiskLdaModel(corpus) if isinstance(corpus, DiskCorpus) else LdaModel(corpus)
 
 
 def _schedule(train: Any, heldout: Any, method: Method, values: Values) -> tuple[int, int]:
@@ -45,7 +39,7 @@ LDA = ModelRow(
     "Latent Dirichlet Allocation",
     "lda",
     "a corpus: which words stand in which documents",
-    _model,
+    LdaModel,
     {"topics": "topics"},
     memory_bytes,
     Corpus,
@@ -126,7 +120,7 @@ def _collapsed(
     start, warm = _start(values), None
     if trained is not None:
         trained.check(values["k"])
-        start, warm = trained.concentrations, trained.by_word(trained.places(data.vocabulary))
+        start, warm = trained.concentrations, trained.counts_at(trained.find_places(data.vocabulary))
     return CollapsedLda(Tokens.of(data), values["k"], start, learn, values["shrink"], order, warm)
 
 

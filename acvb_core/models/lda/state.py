@@ -1,4 +1,4 @@
-"""The corpus as LDA's kernels read it, the counts they keep, and the posterior made of them."""
+"""The corpus as the kernels of LDA read it, the counts they keep, the posterior, and the base of the methods."""
 
 from __future__ import annotations
 
@@ -11,13 +11,17 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.core.protocols import Array, Posterior
+from acvb_core.core.protocols import Array, Posterior, UnaveragedMethod
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import Shard
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.kernels import GAP, Counts, Singles, chunk_pairs
 
 TOPICS = "topics"
+#: A run is not judged before this sweep …
+BEGINNING = 20
+#: … nor, up to this one, in a sweep that moves more than the one before.
+RISING_UNTIL = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,3 +136,52 @@ def build_posterior(counts: Counts, hyper: Concentrations, entropy: Array | None
         hyper={"alpha_total": float(hyper.alpha.sum()), "beta": hyper.beta},
         normalised=False,
     )
+
+
+def is_beginning(age: int, change: float, before: float) -> bool:
+    """Return whether a run may still be leaving the even start, where nothing seems to move.
+
+    The topics begin all but alike, and with many of them what is watched stands still for some sweeps (to a few
+    millionths with 320 topics) while their differences grow, until they part.
+
+    Parameters
+    ----------
+    age : int
+        Sweeps done.
+    change, before : float
+        L1 change of the responsibilities in the last sweep and in the one before.
+    """
+    return age < BEGINNING or (age < RISING_UNTIL and change > before)
+
+
+@dataclass(frozen=True, eq=False)
+class LdaMethod(UnaveragedMethod):
+    """A method bound to a corpus.
+
+    Attributes
+    ----------
+    tokens : Tokens
+    n_topics : int
+    start : Concentrations
+        Hyper-parameters to start from.
+    """
+
+    tokens: Tokens
+    n_topics: int
+    start: Concentrations
+
+
+@dataclass(frozen=True, eq=False)
+class VariationalMethod(LdaMethod):
+    """A variational method.
+
+    Attributes
+    ----------
+    learn : bool
+        Learn the hyper-parameters.
+    shrink : float
+        A topic with less than this share of the tokens is dropped.
+    """
+
+    learn: bool = True
+    shrink: float = 1e-5

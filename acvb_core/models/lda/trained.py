@@ -20,8 +20,8 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.evaluate.completion import Completion
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.kernels import Floats, Singles
-from acvb_core.models.lda.kernels_prior import PAPER
 from acvb_core.models.lda.state import TOPICS, padded_zeros
+from acvb_core.models.lda.streams.kernels_prior import PAPER
 from acvb_core.models.lda.streams.state import Prior, StreamState
 from acvb_core.models.lda.topics import word_probability, word_table
 from acvb_core.models.lda.transform import FixedTopics
@@ -91,19 +91,19 @@ class TrainedTopics:
         return word_probability(self.posterior)
 
     @cached_property
-    def ordered(self) -> Posterior:
+    def posterior_by_size(self) -> Posterior:
         """The posterior with the largest topic first."""
         return rearrange(self.posterior, {d: order_by_size(m) for d, m in self.posterior.masses().items()})
 
     @property
     def topics(self) -> pd.DataFrame:
         """Words of the topics: topic (from 1, largest first), rank, word, probability."""
-        return word_table(word_probability(self.ordered), self.vocabulary)
+        return word_table(word_probability(self.posterior_by_size), self.vocabulary)
 
     @property
     def fixed_topics(self) -> FixedTopics:
         """The topics as new documents are read with them, the largest first."""
-        phi, alpha = word_probability(self.ordered), self.ordered["alpha"]
+        phi, alpha = word_probability(self.posterior_by_size), self.posterior_by_size["alpha"]
         return FixedTopics(phi, alpha, self.vocabulary, self.tokeniser, self.name)
 
     def transform(self, documents: Corpus | Sequence[str]) -> pd.DataFrame:
@@ -128,7 +128,7 @@ class TrainedTopics:
                 f"k is {n_topics:,}, but there are {self.label} to go on from; give k={self.n_topics}."
             )
 
-    def places(self, vocabulary: NDArray[Any]) -> NDArray[np.int64]:
+    def find_places(self, vocabulary: NDArray[Any]) -> NDArray[np.int64]:
         """Return the row here of each word of another vocabulary, -1 for those that are not known."""
         place = {word: w for w, word in enumerate(self.vocabulary)}
         return np.array([place.get(word, -1) for word in vocabulary], dtype=np.int64)
@@ -148,27 +148,27 @@ class TrainedTopics:
         there = set(vocabulary)
         return np.array([word for word in self.vocabulary if word not in there], dtype=object)
 
-    def by_word(self, places: NDArray[np.int64]) -> Singles:
+    def counts_at(self, places: NDArray[np.int64]) -> Singles:
         """Return the counts of words by their places, of new ones zero."""
         found = padded_zeros((len(places), self.n_topics), np.float32)
         known = places >= 0
         found[known] = np.maximum(self.posterior["words"][places[known]], 0.0)
         return found
 
-    def state_for(self, method: StreamMethod) -> StreamState:
+    def build_state(self, method: StreamMethod) -> StreamState:
         """Return the state from which a streaming method goes on; new words begin with no counts.
 
         What the topics stand for grows by the new documents, unless they are the same that they were trained on.
         """
         source = method.source
         self.check(method.n_topics)
-        places = self.places(source.vocabulary)
+        places = self.find_places(source.vocabulary)
         old = np.where(places >= 0, self.sizes[places], 0.0)
         sizes, documents = old, self.documents
         met = bool(self.fingerprint) and self.fingerprint == source.fingerprint
         if method.known and not met:
             sizes, documents = old + source.frequencies, self.documents + source.n_documents
-        by_word = method.rescaled(self.by_word(places), old, sizes)
+        by_word = method.rescale_counts(self.counts_at(places), old, sizes)
         arrays = self.posterior.arrays
         steps = np.minimum(old, self.documents).astype(np.int64)
         batches = int(self.documents // max(method.batch, 1))

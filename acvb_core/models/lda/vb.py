@@ -14,9 +14,15 @@ from acvb_core.core.special import digamma, log
 from acvb_core.data.disk_corpus import Shard
 from acvb_core.models.lda.hyper import Concentrations, is_learning_due, minka_step, should_keep_learning
 from acvb_core.models.lda.kernels import OPTIONS, Counts, Floats, workspace
-from acvb_core.models.lda.method import VariationalMethod, is_beginning
 from acvb_core.models.lda.start import draw_noisy_counts
-from acvb_core.models.lda.state import TOPICS, build_posterior, padded_copy, padded_zeros
+from acvb_core.models.lda.state import (
+    TOPICS,
+    VariationalMethod,
+    build_posterior,
+    is_beginning,
+    padded_copy,
+    padded_zeros,
+)
 
 
 @dataclass(frozen=True, eq=False)

@@ -100,7 +100,7 @@ def _describe(
     """Say what is gone on from, and what that means for these data and methods."""
     st.text(f"{trained.label}, {len(trained.vocabulary):,} words")  # the name is the user's
     vocabulary = dataset.data.vocabulary
-    new = int((trained.places(vocabulary) < 0).sum())
+    new = int((trained.find_places(vocabulary) < 0).sum())
     gone = len(trained.words_missing_from(vocabulary))
     said = [f"The new runs have {say.count(trained.n_topics, 'topic')}, as these."]
     if new:

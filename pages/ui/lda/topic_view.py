@@ -193,7 +193,7 @@ def _build_view(key: Key, _result: Result) -> TopicView:
     problem = _result.problem
     model: Any = problem.model
     whole = isinstance(problem.data, Corpus) and not problem.settings.heldout_documents
-    corpus = problem.data if whole else model.shown
+    corpus = problem.data if whole else model.shown_documents
     return TopicView(key[0], _result, corpus, model.topics(_result.posterior))
 
 

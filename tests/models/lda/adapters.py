@@ -7,8 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from acvb_core.core.protocols import Posterior, Responsibilities
-from acvb_core.models.lda.collapsed_state import CollapsedState, SweepBuffers, sum_counts
-from acvb_core.models.lda.cvb import CollapsedLda
+from acvb_core.models.lda.cvb import CollapsedLda, CollapsedState, SweepBuffers, sum_counts
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.kernels import Counts
 from acvb_core.models.lda.model import LdaModel

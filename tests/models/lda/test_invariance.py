@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from acvb_core.data.corpus import Corpus
-from acvb_core.models.lda.collapsed_state import CollapsedState
+from acvb_core.models.lda.cvb import CollapsedState
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.kernels import Counts
 from acvb_core.models.lda.model import LdaModel

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy.special import psi
 
-from acvb_core.models.lda import kernels_prior
-from acvb_core.models.lda.streams.sdm import uniform
+from acvb_core.models.lda.streams import kernels_prior
+from acvb_core.models.lda.streams.sdm_kernels import uniform
 from tests.models.lda.streams.adapters import BETA, first_state, some_prior, some_words, stream, swept
 from tests.oracles import dense_stream as plain
 from tests.oracles.dense_lda import _normalise, expected_counts, vb_sweep

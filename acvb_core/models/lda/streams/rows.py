@@ -11,7 +11,7 @@ from acvb_core.core.averaging import AveragedInference
 from acvb_core.core.parameters import Parameter
 from acvb_core.core.rows import TOLERANCE, Method, Range, Values
 from acvb_core.models.lda.hyper import Concentrations
-from acvb_core.models.lda.kernels_prior import FIXED, FROZEN, LEFT_TO_RIGHT, PAPER
+from acvb_core.models.lda.streams.kernels_prior import FIXED, FROZEN, LEFT_TO_RIGHT, PAPER
 from acvb_core.models.lda.streams.scvb0 import StochasticCvb0
 from acvb_core.models.lda.streams.sdm import EARLY, DivergenceMinimisation
 from acvb_core.models.lda.streams.source import as_source

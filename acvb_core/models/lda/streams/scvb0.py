@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from acvb_core.core.special import log
 from acvb_core.data.disk_corpus import Shard
 from acvb_core.models.lda.kernels import OPTIONS, Floats, Integers, workspace
-from acvb_core.models.lda.kernels_prior import learn_alpha, longest_document
 from acvb_core.models.lda.state import padded_zeros
+from acvb_core.models.lda.streams.kernels_prior import learn_alpha, longest_document
 from acvb_core.models.lda.streams.minibatch import Batch, BatchSums, MinibatchMethod
 from acvb_core.models.lda.streams.state import Prior, StreamBuffers
 from acvb_core.models.lda.streams.stream import WordTopics

@@ -15,8 +15,8 @@ from acvb_core.core.protocols import Array, Checkpoint, Posterior, SweepInfo, Un
 from acvb_core.data.disk_corpus import Shard
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.kernels import OPTIONS, Floats, Singles, chunk_pairs
-from acvb_core.models.lda.kernels_prior import FLOOR
 from acvb_core.models.lda.state import TOPICS, padded_zeros
+from acvb_core.models.lda.streams.kernels_prior import FLOOR
 from acvb_core.models.lda.streams.source import DocumentFeed, Source
 from acvb_core.models.lda.streams.state import Prior, StreamBuffers, StreamState
 
@@ -143,7 +143,7 @@ class StreamMethod(UnaveragedMethod, ABC):
     def start_rows(self, rng: np.random.Generator, n: int) -> Singles:
         """Return the counts that `n` words begin with whose sizes are not known, shape (n, K)."""
 
-    def rescaled(self, by_word: Singles, old: Array, new: Array) -> Singles:
+    def rescale_counts(self, by_word: Singles, old: Array, new: Array) -> Singles:
         """Return counts that stood for so many tokens of each word as ones that stand for others."""
         before = float(old.sum())
         by_word *= np.float32(new.sum() / before if before else 1.0)
@@ -164,7 +164,7 @@ class StreamMethod(UnaveragedMethod, ABC):
         checkpoint()
         n_words = self.source.n_words
         if self.trained is not None:
-            return replace(self.trained.state_for(self), noise=int(rng.integers(2**62)))
+            return replace(self.trained.build_state(self), noise=int(rng.integers(2**62)))
         by_word = self.start_counts(rng)
         sizes, documents, tokens = np.zeros(n_words), 0.0, 0.0
         if self.known:

@@ -69,7 +69,7 @@ def assert_same(model: StreamingLda, result: Result) -> None:
 def closeness(model: StreamingLda) -> float:
     """Return how alike the planted topics and those found are: the least cosine with the best match."""
     trained = model.trained()
-    places = trained.places(CORPUS.vocabulary)
+    places = trained.find_places(CORPUS.vocabulary)
     found = trained.word_probability[:, places[places >= 0]]
     found = found / np.linalg.norm(found, axis=1, keepdims=True)
     planted = PLANTED.phi[:, np.isin(CORPUS.vocabulary, trained.vocabulary)]

@@ -1,0 +1,249 @@
+"""Compiled updates of stochastic divergence minimisation (SN15 §7)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numba as nb
+import numpy as np
+
+from acvb_core.core.special import log
+from acvb_core.data.disk_corpus import Shard
+from acvb_core.models.lda.kernels import OPTIONS, Floats, Integers, prefetch, workspace
+from acvb_core.models.lda.streams.kernels_prior import learn_alpha, longest_document
+from acvb_core.models.lda.streams.state import Prior
+from acvb_core.models.lda.streams.stream import WordTopics
+
+_AHEAD = 2
+#: n_dk + alpha_k without the token itself, when rounding leaves nothing of it.
+_LEAST = np.float32(1e-9)
+
+
+class WordUse(NamedTuple):
+    """How the counts of each word came about.
+
+    Attributes
+    ----------
+    steps : ndarray of int64, shape (V,)
+        How often each word's counts were brought up to date.
+    sizes : ndarray, shape (V,)
+        Tokens of each word.
+    fresh : ndarray, shape (V, K) or (0, K)
+        Sums of c q in the pass under way, where the counts are renewed.
+    renewed : ndarray, shape (V,) or (0,)
+        Tokens of each word in `fresh`.
+    """
+
+    steps: Integers
+    sizes: Floats
+    fresh: Any
+    renewed: Floats
+
+
+class Pace(NamedTuple):
+    """How often a document is updated, and by what steps its words are.
+
+    Attributes
+    ----------
+    passes : int
+    early, early_passes : int
+        The first so many documents have at most so many passes.
+    power : float
+    rates : ndarray
+        t^-power for the first t.
+    """
+
+    passes: int
+    early: int
+    early_passes: int
+    power: float
+    rates: Floats
+
+
+class Sizing(NamedTuple):
+    """Where the sizes of the words come from.
+
+    Attributes
+    ----------
+    running : bool
+        They are the tokens met so far, not those of the corpus.
+    counting : bool
+        The tokens are met for the first time (with `running`).
+    noise : int
+        Seed of the differences between topics in the beginning (with `running`).
+    """
+
+    running: bool
+    counting: bool
+    noise: int
+
+
+@nb.njit(**OPTIONS)
+def uniform(seed: int, number: int) -> float:
+    """Return the random number of a place in a sequence, in [0, 1) (SplitMix64: Steele, Lea, Flood, OOPSLA 2014)."""
+    x = np.uint64(seed) + np.uint64(number + 1) * np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    x = x ^ (x >> np.uint64(31))
+    return float(x >> np.uint64(11)) * 2.0**-53
+
+
+@nb.njit(**OPTIONS)
+def update_documents(
+    order: Integers,
+    documents: Shard,
+    topics: WordTopics,
+    use: WordUse,
+    pace: Pace,
+    sizing: Sizing,
+    rule: int,
+    prior: Prior,
+) -> tuple[float, float]:
+    """Update the topics by documents in this order, each when its own topics are settled (SN15 §7), in place.
+
+    With the topics of the document's start, p_ik = (n_vk + beta) / (n_k + V beta): from q ∝ alpha_k p_ik, `passes`
+    times q ∝ (alpha_k + n_dk - q_k) p_ik for each word in turn. Then, each word of it once whatever its count,
+    n_vk <- (1 - rho) n_vk + rho m_v q_k with rho = (1 + t_v)^-power, where t_v is how often the word was met before and
+    m_v its tokens in the corpus less one; with `running`, m_v is the number of its tokens so far, and what stood
+    there is brought to its scale. V is then the number of words met: with words that are still to come, topics begin
+    so flat that one of them takes nearly all. A word met for the first time counts beta u, u = 1 + 0.1 U(0, 1),
+    drawn for each word and topic from `noise`.
+
+    With `fresh`, what is left of the pass before shrinks by the c tokens that are renewed, in place of a step:
+    n_vk <- (n_vk - f_vk) (r_v - c) / r_v + f_vk + c q_k, f_vk <- f_vk + c q_k, r_v the tokens not renewed yet.
+
+    Returns
+    -------
+    loo : float
+        Sum over tokens of the log of their probability given the others of their document (nats).
+    tokens : float
+    """
+    pointers, words, counts = documents
+    by_word, _, totals, beta, all_beta = topics
+    steps, sizes, fresh, renewed = use
+    passes, early, early_passes, power, rates = pace
+    running, counting, noise = sizing
+    alpha = prior.alpha
+    n_topics = alpha.shape[0]
+    dtype = by_word.dtype
+    single = dtype.type
+    zero, one = single(0), single(1)
+    rows = workspace(4, n_topics, dtype)
+    inverse_total, expected, p, spare = rows[1], rows[2], rows[3], rows[4]
+    moved = np.empty(n_topics, np.float64)
+    sums = np.empty(n_topics, np.float64)
+    flat = by_word.reshape(-1)
+    longest = longest_document(order, pointers)
+    by_topic = workspace(longest, n_topics, dtype)[1:]
+    q = workspace(longest, n_topics, dtype)[1:]
+    loo, tokens = 0.0, 0.0
+    met = 0
+    if running:
+        for w in range(sizes.shape[0]):
+            met += sizes[w] > 0.0
+    for at in range(order.shape[0]):
+        first = pointers[order[at]]
+        n = pointers[order[at] + 1] - first
+        if n == 0:
+            continue
+        if counting:
+            for i in range(n):
+                met += sizes[words[first + i]] == 0.0
+        if running:
+            all_beta = float(beta) * met
+        concentration, length = 0.0, 0.0
+        for k in range(n_topics):
+            inverse_total[k] = 1.0 / (totals[k] + all_beta)
+            expected[k] = alpha[k]
+            concentration += alpha[k]
+            moved[k] = 0.0
+        for i in range(n):
+            ahead = np.int64(words[min(first + i + _AHEAD, first + n - 1)]) * n_topics
+            for k in range(0, n_topics, 16):
+                prefetch(flat, ahead + k)
+            word, here, own, c = by_word[words[first + i]], by_topic[i], q[i], single(counts[first + i])
+            length += c
+            s = zero
+            for k in range(n_topics):
+                x = (word[k] + beta) * inverse_total[k]
+                here[k] = x
+                y = x * alpha[k]
+                own[k] = y
+                s += y
+            if counting and sizes[words[first + i]] == 0.0:
+                s = zero
+                for k in range(n_topics):
+                    x = here[k] * single(1.0 + 0.1 * uniform(noise, words[first + i] * n_topics + k))
+                    here[k] = x
+                    y = x * alpha[k]
+                    own[k] = y
+                    s += y
+            inverse = one / s
+            for k in range(n_topics):
+                y = own[k] * inverse
+                own[k] = y
+                expected[k] += c * y
+        log_p = 0.0
+        turns = min(passes, early_passes) if at < early else passes
+        for turn in range(turns):
+            last = turn == turns - 1
+            for i in range(n):
+                here, own, c = by_topic[i], q[i], single(counts[first + i])
+                s = zero
+                for k in range(n_topics):
+                    rest = expected[k] - own[k]
+                    y = (rest if rest > _LEAST else single(_LEAST)) * here[k]
+                    p[k] = y
+                    s += y
+                if last:
+                    log_p += c * log(s)
+                inverse = one / s
+                for k in range(n_topics):
+                    y = p[k] * inverse
+                    expected[k] += c * (y - own[k])
+                    own[k] = y
+        if length > 1.0:
+            loo += log_p - length * log(length - 1.0 + concentration)
+            tokens += length
+        learn_alpha(rule, prior, (n, first, counts), by_topic, q, expected, spare, sums)
+        for i in range(n):
+            w = words[first + i]
+            t = steps[w]
+            steps[w] = t + 1
+            word, own = by_word[w], q[i]
+            if fresh.shape[0] > 0:
+                c = single(counts[first + i])
+                left = sizes[w] - renewed[w]
+                renewed[w] += counts[first + i]
+                a = single(max(sizes[w] - renewed[w], 0.0) / max(left, 1.0))
+                part = fresh[w]
+                for k in range(n_topics):
+                    before = part[k]
+                    now = before + c * own[k]
+                    rest = word[k] - before
+                    new = a * (rest if rest > zero else zero) + now
+                    moved[k] += new - word[k]
+                    part[k] = now
+                    word[k] = new
+                continue
+            rho = rates[t] if t < rates.shape[0] else (1.0 + t) ** -power
+            keep, size = 1.0 - rho, max(sizes[w] - 1.0, 0.0)
+            if running:
+                size = sizes[w]
+                if counting:
+                    known = size
+                    size = known + counts[first + i]
+                    sizes[w] = size
+                    if known > 0.0:
+                        keep *= size / known
+                    else:
+                        keep, rho = 0.0, 1.0
+            a, b = single(keep), single(rho * size)
+            for k in range(n_topics):
+                old = word[k]
+                new = a * old + b * own[k]
+                word[k] = new
+                moved[k] += new - old
+        for k in range(n_topics):
+            totals[k] += moved[k]
+    return loo, tokens
