@@ -15,7 +15,7 @@ from acvb_core.cli.source import Source, choose_models
 from acvb_core.core.errors import ParameterError
 from acvb_core.engine.run import StopRun
 from acvb_core.engine.trials import Tuning
-from acvb_core.engine.tuning import Search, plan_search, search
+from acvb_core.engine.tuning import Search, plan_search, run_search
 from acvb_core.registry import METHODS, method_row
 from acvb_core.store.csv_text import csv_text
 
@@ -46,7 +46,7 @@ def _tune(arguments: argparse.Namespace, kept: ExitStack) -> int:
     tuning: Tuning | None = None
     try:
         with stoppable() as checkpoint:
-            for latest in search(planned, watch=progress, checkpoint=checkpoint):
+            for latest in run_search(planned, watch=progress, checkpoint=checkpoint):
                 tuning = latest
     except StopRun:
         pass

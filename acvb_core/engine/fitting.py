@@ -11,13 +11,11 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.engine.compilation import compile_for
 from acvb_core.engine.free_memory import refuse_too_large
-from acvb_core.engine.history import History
 from acvb_core.engine.problem import Problem, build_problem, check_method, memory_needed
-from acvb_core.engine.race import race
-from acvb_core.engine.race_report import RaceReport
+from acvb_core.engine.race import race_and_run
 from acvb_core.engine.reading import read_data
 from acvb_core.engine.result import Result
-from acvb_core.engine.run import StopRun, run
+from acvb_core.engine.run import StopRun
 from acvb_core.engine.snapshot import Snapshot
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.registry import method_row, model_for, model_row
@@ -111,37 +109,14 @@ def solve(problem: Problem, watch: Watcher | None = None, checkpoint: Checkpoint
     problem.refuse_too_large()  # nobody should wait for the compiler first
     announce = getattr(watch, "compiling", None)
     compile_for(problem, lambda: announce(problem) if announce else None)
-    problem, history, last, race_report = _run_race(problem, watch, checkpoint)
-    if last is None or last.verdict is None:
-        for snapshot in run(problem, resume=last, checkpoint=checkpoint):
-            history.append(snapshot)
-            last = snapshot
-            if watch is not None:
-                watch(problem, snapshot)
-    if last is None:
+    update = None
+    for update in race_and_run(problem, checkpoint=checkpoint):
+        if watch is not None and update.last_sweep is not None:
+            watch(*update.last_sweep)
+    if update is None:
         raise StopRun
-    cap = problem.max_sweeps
-    return Result(problem, history, last.release_state(), max_sweeps=cap, race_report=race_report)
-
-
-def _run_race(
-    problem: Problem, watch: Watcher | None, checkpoint: Checkpoint
-) -> tuple[Problem, History, Snapshot | None, RaceReport | None]:
-    """Return what a race leaves to be gone on with; the problem as it is, and nothing, where there is none."""
-    history = History()
-    last: Snapshot | None = None
-    race_report: RaceReport | None = None
-    for update in race(problem, checkpoint=checkpoint):
-        if update.swept is None:
-            problem, history, last, race_report = (
-                update.problem,
-                update.history,
-                update.snapshot,
-                update.race_report,
-            )
-        elif watch is not None:
-            watch(*update.swept)
-    return problem, history, last, race_report
+    problem, cap = update.problem, update.problem.max_sweeps
+    return Result(problem, update.history, update.snapshot.release_state(), cap, update.race_report)
 
 
 def compare(

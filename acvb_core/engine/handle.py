@@ -1,4 +1,4 @@
-"""Work in the background, as a handle: pause, resume, stop, wait. What is done, and shown of it, others add."""
+"""Work in the background, as a handle: inspect, pause, resume, stop, wait. Subclasses add the work and its state."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Published:
-    """What readers see of a job: one reference, so that all of it is of one moment.
+class JobState:
+    """A job at one moment. A job publishes it as one reference, so that all of it belongs together.
 
     Attributes
     ----------
@@ -48,11 +48,11 @@ class Published:
     error: str | None = None
 
 
-Seen = TypeVar("Seen", bound=Published)
+StateT = TypeVar("StateT", bound=JobState)
 
 
-class Handle(ABC, Generic[Seen]):
-    """Work on a thread of the executor's, which goes on when the page that began it is closed.
+class Handle(ABC, Generic[StateT]):
+    """Work on a thread of the executor, which continues when the page that began it is closed.
 
     The thread publishes by assigning one reference, so that readers take no lock.
 
@@ -63,7 +63,7 @@ class Handle(ABC, Generic[Seen]):
         Seconds since the epoch.
     """
 
-    def __init__(self, published: Seen, executor: Executor, *, job_id: str | None = None) -> None:
+    def __init__(self, state: StateT, executor: Executor, *, job_id: str | None = None) -> None:
         self.id = job_id or uuid.uuid4().hex[:12]
         self.created = time.time()
         self._executor = executor
@@ -71,7 +71,7 @@ class Handle(ABC, Generic[Seen]):
         self._go.set()
         self._stop = threading.Event()
         self._ended = threading.Event()
-        self._published = published
+        self._state = state
 
     def start(self) -> Self:
         """Hand the job to the executor."""
@@ -98,13 +98,15 @@ class Handle(ABC, Generic[Seen]):
         """Block until the job has ended; False when `timeout` seconds passed first."""
         return self._ended.wait(timeout)
 
+    def inspect(self) -> StateT:
+        """Return where the job is now."""
+        now = self._state
+        is_held = now.status is Status.RUNNING and not self._go.is_set()
+        return replace(now, status=Status.PAUSED) if is_held else now
+
     @abstractmethod
     def _do(self) -> None:
-        """Do the work, from where it was left off; publish what comes of it."""
-
-    def _status(self, status: Status) -> Status:
-        """Return a published status as it is shown: a running job that is held is paused."""
-        return Status.PAUSED if status is Status.RUNNING and not self._go.is_set() else status
+        """Do the work from where it was left, and publish its results."""
 
     def _go_on(self) -> None:
         """Start again after a stop or an end."""
@@ -120,7 +122,7 @@ class Handle(ABC, Generic[Seen]):
             raise StopRun
 
     def _publish(self, status: Status, **changed: Any) -> None:
-        self._published = replace(self._published, status=status, **{"error": None, **changed})
+        self._state = replace(self._state, status=status, **{"error": None, **changed})
 
     def _work(self, ended: threading.Event) -> None:
         try:

@@ -11,11 +11,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.engine.history import History
 from acvb_core.engine.problem import Problem
-from acvb_core.engine.race_report import Entrant, RaceReport, n_survivors
+from acvb_core.engine.race_report import Entrant, RaceReport, criterion_value, n_survivors
 from acvb_core.engine.run import StopRun, finish_stopped_run, run, score_run
 from acvb_core.engine.snapshot import Snapshot, Verdict
 from acvb_core.engine.threads import one_thread
@@ -26,22 +27,56 @@ FIRST_RUNG = 20
 
 @dataclass(frozen=True)
 class RaceUpdate:
-    """What a race publishes after every sweep of an entrant, and once when it is over.
+    """A race, or the run that won it, after a sweep.
 
     Attributes
     ----------
     problem, history, snapshot
         Of the leader: its own settings, all its sweeps so far, the last of them.
-    race_report : RaceReport
-    swept : tuple of Problem and Snapshot, or None
-        The entrant that has just done a sweep, and what came of it; None when the race is over.
+    race_report : RaceReport or None
+        None where nothing raced.
+    last_sweep : tuple of Problem and Snapshot, or None
+        The run that did the last sweep, and its result; None in the update that ends a race.
     """
 
     problem: Problem
     history: History
     snapshot: Snapshot
-    race_report: RaceReport
-    swept: tuple[Problem, Snapshot] | None
+    race_report: RaceReport | None
+    last_sweep: tuple[Problem, Snapshot] | None = None
+
+
+def race_and_run(
+    problem: Problem,
+    *,
+    resume: RaceUpdate | None = None,
+    max_sweeps: int | None = None,
+    checkpoint: Checkpoint = no_checkpoint,
+) -> Iterator[RaceUpdate]:
+    """Yield a RaceUpdate after each sweep of the race of restarts, if there is one, then of its winner to the end.
+
+    Parameters
+    ----------
+    problem, max_sweeps, checkpoint
+        As for `run`.
+    resume : RaceUpdate, optional
+        Continue the run from here instead of starting anew.
+    """
+    last = resume
+    if last is None:
+        for last in race(problem, checkpoint=checkpoint):
+            yield last
+        if last is not None and last.snapshot.verdict is not None:
+            return
+    leader, history, race_report = (
+        (problem, History(), None) if last is None else (last.problem, last.history, last.race_report)
+    )
+    snapshots = run(
+        leader, resume=None if last is None else last.snapshot, max_sweeps=max_sweeps, checkpoint=checkpoint
+    )
+    for snapshot in snapshots:
+        history.append(snapshot)
+        yield RaceUpdate(leader, history, snapshot, race_report, (leader, snapshot))
 
 
 def race(
@@ -80,84 +115,81 @@ def race(
 
 
 class _Race:
+    """The entrants of a race and who is still in it."""
+
     def __init__(self, problem: Problem, checkpoint: Checkpoint, first_rung: int) -> None:
         settings = problem.settings
         self.cap = problem.max_sweeps
         self.first_rung = min(first_rung, self.cap)
-        self.checkpoint = checkpoint
         seeds = range(settings.seed, settings.seed + settings.restarts)
         self.racers = [_Racer(problem.with_seed(seed), checkpoint) for seed in seeds]
         self.field = self.racers
         self.leader = self.racers[0]
         self.sizes = [len(self.racers)]
-        self.judged_by: str = problem.model_row.raced_by
+        self.criterion: str = problem.model_row.raced_by
         self.all_sweeps = _most_sweeps(len(self.racers), self.first_rung, self.cap)
 
     def updates(self) -> Iterator[RaceUpdate]:
         rung = self.first_rung
         try:
             while len(self.field) > 1:
-                yield from self._heat(rung)
+                yield from self._bring_to(rung)
                 rung = min(2 * rung, self.cap)
         except StopRun:
             self.leader.stop()
         for racer in self.racers:
             if racer is not self.leader:
-                racer.let_go()
+                racer.free_memory()
         yield self._update(None, None)
 
-    def _heat(self, rung: int) -> Iterator[RaceUpdate]:
-        """Bring all who are in to a rung, and keep the better half; a loser goes as soon as it is known to be one."""
+    def _bring_to(self, rung: int) -> Iterator[RaceUpdate]:
+        """Bring all who are in to a rung and keep the better half; a loser leaves as soon as it is known to be one."""
         keep = n_survivors(len(self.field))
         there: list[_Racer] = []
         for racer in self.field:
-            for _ in racer.sweeps_to(rung):
+            for _ in racer.sweep_to(rung):
                 yield self._update(rung, racer)
-            there = self._ranked([*there, racer])
+            there = self._rank([*there, racer])
             self.leader = there[0]
             if len(there) > keep:
                 there.pop().leave(rung)
         self.field = there
         self.sizes.append(keep)
 
-    def _ranked(self, racers: list[_Racer]) -> list[_Racer]:
+    def _rank(self, racers: list[_Racer]) -> list[_Racer]:
         """Return runs that did as many sweeps, best first."""
-        values = self._measured(racers)
-        if self.judged_by == "lower_bound" and any(map(math.isnan, values)):
-            self.judged_by = "pseudo_loo"
-            values = self._measured(racers)
-        ranks = [-math.inf if math.isnan(value) else value for value in values]
-        ranked = sorted(zip(ranks, racers, strict=True), key=lambda one: (-one[0], one[1].entrant.seed))
-        return [racer for _, racer in ranked]
-
-    def _measured(self, racers: list[_Racer]) -> list[float]:
-        return [racer.measured(self.judged_by, self.checkpoint) for racer in racers]
+        values = [racer.measure(self.criterion) for racer in racers]
+        if self.criterion == "lower_bound" and any(map(math.isnan, values)):
+            self.criterion = "pseudo_loo"
+            values = [racer.measure(self.criterion) for racer in racers]
+        losses = [math.inf if math.isnan(value) else -value for value in values]
+        order = sorted(zip(losses, racers, strict=True), key=lambda one: (one[0], one[1].entrant.seed))
+        return [racer for _, racer in order]
 
     def _update(self, rung: int | None, racer: _Racer | None) -> RaceUpdate:
-        entrants = tuple(one.entrant for one in self.racers)
-        left = 0 if rung is None else self.all_sweeps - sum(entrant.sweeps for entrant in entrants)
+        leader, entrants = self.leader, tuple(one.entrant for one in self.racers)
         race_report = RaceReport(
-            entrants,
-            self.leader.entrant.seed,
-            tuple(self.sizes),
-            rung,
-            None if racer is None else racer.entrant.seed,
-            left,
-            self.judged_by,
+            entrants=entrants,
+            leader=leader.entrant.seed,
+            sizes=tuple(self.sizes),
+            rung=rung,
+            running=None if racer is None else racer.entrant.seed,
+            sweeps_left=0 if rung is None else self.all_sweeps - sum(one.sweeps for one in entrants),
+            judged_by=self.criterion,
         )
-        swept = None if racer is None else (racer.problem, racer.last)
-        return RaceUpdate(self.leader.problem, self.leader.history, self.leader.last, race_report, swept)
+        last_sweep = None if racer is None else (racer.problem, racer.last)
+        return RaceUpdate(leader.problem, leader.history, leader.last, race_report, last_sweep)
 
 
 class _Racer:
     """A run that is brought from rung to rung."""
 
     def __init__(self, problem: Problem, checkpoint: Checkpoint) -> None:
-        self.problem = problem
+        self.problem, self.checkpoint = problem, checkpoint
         self.history = History()
         self.snapshot: Snapshot | None = None
         self.entrant = Entrant(problem.settings.seed)
-        self._measured: dict[str, float] = {}
+        self._measures: dict[str, float] = {}
         self._sweeps = run(problem, checkpoint=checkpoint)
 
     @property
@@ -166,72 +198,65 @@ class _Racer:
         assert self.snapshot is not None
         return self.snapshot
 
-    def sweeps_to(self, rung: int) -> Iterator[None]:
+    def sweep_to(self, rung: int) -> Iterator[None]:
         """Do sweeps up to a rung or to the run's end, one at a time; raise StopRun when one was stopped."""
         while self.snapshot is None or (self.snapshot.verdict is None and self.snapshot.sweep < rung):
-            found = next(self._sweeps, None)
-            if found is None:  # stopped in its start
+            snapshot = next(self._sweeps, None)
+            if snapshot is None:  # stopped in its start
                 raise StopRun
-            self._take(found)
-            if found.verdict is Verdict.STOPPED:
+            self._publish(snapshot)
+            if snapshot.verdict is Verdict.STOPPED:
                 raise StopRun
             yield
 
-    def measured(self, by: str, checkpoint: Checkpoint) -> float:
-        """Return what the run is judged by, evaluated if it was not in the last sweep; NaN where there is none."""
+    def measure(self, criterion: str) -> float:
+        """Return what the run is ranked by, evaluated if it was not in the last sweep; NaN where there is none."""
         if self.last.verdict is Verdict.DIVERGED:
             return -math.inf
-        if by not in self._measured:
-            value = _value(self.last, by)
+        if criterion not in self._measures:
+            value = criterion_value(self.last, criterion)
             if value is None and self.last.state is not None:
-                value = self._evaluated(by, checkpoint)
-            # Kept beside the run, whose own diagnostics are to be those it would have alone.
-            self._measured[by] = math.nan if value is None else float(value)
-            self.entrant = self.entrant.with_criterion(by, value)
-        return self._measured[by]
+                value = self._evaluate(criterion)
+            # Beside the run, whose own diagnostics are those it would have alone.
+            self._measures[criterion] = math.nan if value is None else float(value)
+            measured: dict[str, Any] = {criterion: value}
+            self.entrant = replace(self.entrant, **measured)
+        return self._measures[criterion]
 
-    def _evaluated(self, by: str, checkpoint: Checkpoint) -> float | None:
+    def _evaluate(self, criterion: str) -> float | None:
         model, last = self.problem.model, self.last
-        if by == "heldout":
-            return _value(replace(last, heldout=score_run(self.problem, last)), by)
-        given = self.problem.inference.responsibilities(last.state)
+        if criterion == "heldout":
+            return criterion_value(replace(last, heldout=score_run(self.problem, last)), criterion)
+        responsibilities = self.problem.inference.responsibilities(last.state)
         with one_thread():
-            if by == "lower_bound":
-                return model.lower_bound(last.posterior, given)
-            return model.pseudo_loo(last.posterior, checkpoint, given)
+            if criterion == "lower_bound":
+                return model.lower_bound(last.posterior, responsibilities)
+            return model.pseudo_loo(last.posterior, self.checkpoint, responsibilities)
 
     def leave(self, rung: int) -> None:
-        """Be beaten at a rung."""
+        """Leave the race, beaten at a rung."""
         self.entrant = replace(self.entrant, out_after=rung)
-        self.let_go()
+        self.free_memory()
 
-    def let_go(self) -> None:
-        """Free the run's memory."""
+    def free_memory(self) -> None:
+        """Give up the run."""
         self._sweeps.close()
         self.snapshot, self.history = None, History()
 
     def stop(self) -> None:
-        """End where the run is, and evaluate what it has; raise StopRun when that is nothing."""
+        """End the run where it is and evaluate its last sweep; raise StopRun when it did none."""
         if self.snapshot is None:
             raise StopRun
         if self.snapshot.verdict is None:
-            self._take(finish_stopped_run(self.problem, self.snapshot))
+            self._publish(finish_stopped_run(self.problem, self.snapshot))
 
-    def _take(self, snapshot: Snapshot) -> None:
+    def _publish(self, snapshot: Snapshot) -> None:
         self.history.append(snapshot)
         self.entrant = self.entrant.after(snapshot)
-        self._measured = {}
+        self._measures = {}
         self.snapshot = snapshot.release_state()
         if snapshot.verdict is not None:
             self._sweeps.close()
-
-
-def _value(snapshot: Snapshot, by: str) -> float | None:
-    """Return what a run is judged by as a snapshot has it; of the held-out scores, the first."""
-    if by == "heldout":
-        return None if snapshot.heldout is None else float(snapshot.heldout[0])
-    found: float | None = getattr(snapshot, by)
-    return found
 
 
 def _most_sweeps(n: int, first_rung: int, cap: int) -> int:

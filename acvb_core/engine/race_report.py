@@ -1,4 +1,4 @@
-"""How a race of restarts stands, who was in it, and what it cost."""
+"""The report of a race of restarts: who was in it, how it stands, and what it cost."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pandas as pd
 
 from acvb_core.engine.snapshot import Snapshot
 
-#: What a race may be judged by, in words.
+#: What restarts may be ranked by, in words.
 RACE_CRITERIA = {
     "lower_bound": "lower bound",
     "pseudo_loo": "pseudo leave-one-out",
@@ -39,10 +39,9 @@ class Entrant:
         Sweeps it did.
     cpu_seconds : float
         Processor time of its start and sweeps.
-    lower_bound, pseudo_loo : float or None
-        Nats, when last evaluated; None before, and where its model or method has none.
-    heldout : float or None
-        Mean log likelihood of what is held out, in nats, when last evaluated.
+    lower_bound, pseudo_loo, heldout : float or None
+        Nats, when last evaluated; `heldout` is the mean log likelihood of what is held out. None before, and where
+        its model or method has none.
     out_after : int or None
         Sweep at which it was beaten; None for the winner, and for all that were in when a race was stopped.
     """
@@ -56,22 +55,18 @@ class Entrant:
     out_after: int | None = None
 
     def after(self, snapshot: Snapshot) -> Entrant:
-        """Return the entrant as a sweep left it."""
-        bound, loo = snapshot.lower_bound, snapshot.pseudo_loo
-        score = snapshot.heldout
-        return replace(
-            self,
-            sweeps=snapshot.sweep,
-            cpu_seconds=snapshot.cpu_seconds,
-            lower_bound=self.lower_bound if bound is None else bound,
-            pseudo_loo=self.pseudo_loo if loo is None else loo,
-            heldout=self.heldout if score is None else float(score[0]),
-        )
+        """Return the entrant after a sweep."""
+        values = {name: criterion_value(snapshot, name) for name in RACE_CRITERIA}
+        measured: dict[str, Any] = {name: value for name, value in values.items() if value is not None}
+        return replace(self, sweeps=snapshot.sweep, cpu_seconds=snapshot.cpu_seconds, **measured)
 
-    def with_criterion(self, by: str, value: float | None) -> Entrant:
-        """Return the entrant with what it is ranked by (a key of `RACE_CRITERIA`)."""
-        told: dict[str, Any] = {by: value}
-        return replace(self, **told)
+
+def criterion_value(snapshot: Snapshot, criterion: str) -> float | None:
+    """Return what a run is ranked by, as a snapshot has it; of the held-out scores, the first."""
+    if criterion == "heldout":
+        return None if snapshot.heldout is None else float(snapshot.heldout[0])
+    value: float | None = getattr(snapshot, criterion)
+    return value
 
 
 @dataclass(frozen=True)
@@ -92,8 +87,8 @@ class RaceReport:
         Seed of the run under way.
     sweeps_left : int
         Sweeps to come at most, those of the winner after the race included; 0 when it is over.
-    judged_by : "lower_bound", "pseudo_loo" or "heldout"
-        Field of the entrants that they are ranked by; `RACE_CRITERIA` has it in words.
+    judged_by : str
+        Field of the entrants that they are ranked by, a key of `RACE_CRITERIA`.
     """
 
     entrants: tuple[Entrant, ...]
@@ -116,7 +111,7 @@ class RaceReport:
 
     @property
     def is_decided(self) -> bool:
-        """Whether all but one were beaten."""
+        """True when all but one were beaten."""
         return sum(entrant.out_after is None for entrant in self.entrants) == 1
 
     @property
@@ -130,19 +125,16 @@ class RaceReport:
         return sum(entrant.cpu_seconds for entrant in self.entrants)
 
     def with_leader(self, snapshot: Snapshot) -> RaceReport:
-        """Return the same race with its leader as a later sweep left it."""
+        """Return the same race with its leader after a later sweep."""
         entrants = (one.after(snapshot) if one.seed == self.leader else one for one in self.entrants)
         return replace(self, entrants=tuple(entrants))
 
     def table(self) -> pd.DataFrame:
-        """Return one row an entrant, by seed.
-
-        Columns: seed, sweeps, cpu_seconds, lower_bound, pseudo_loo and heldout (nats, of the last an entry, word or
-        cell; when last evaluated; NaN where there is none), out_after (sweep; missing for who was not beaten).
-        """
+        """Return one row an entrant, by seed, with the columns of `Entrant`; missing where there is no value."""
         frame = pd.DataFrame([asdict(entrant) for entrant in self.entrants])
-        numbers = dict.fromkeys(("cpu_seconds", "lower_bound", "pseudo_loo", "heldout"), "float64")
-        return frame.astype({**numbers, "out_after": "Int64"})
+        return frame.astype(
+            dict.fromkeys(("cpu_seconds", *RACE_CRITERIA), "float64") | {"out_after": "Int64"}
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the race in plain values, the totals among them."""

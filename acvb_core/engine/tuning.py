@@ -130,8 +130,8 @@ def plan_search(
     return Search(data, method, row.model, space, fixed, int(trials), int(seed), split, check_memory)
 
 
-def search(
-    what: Search,
+def run_search(
+    search: Search,
     tuning: Tuning | None = None,
     *,
     watch: Watcher | None = None,
@@ -144,7 +144,7 @@ def search(
 
     Parameters
     ----------
-    what : Search
+    search : Search
     tuning : Tuning, optional
         Go on from here: the trials that follow are those of a search that was never interrupted.
     watch : callable, optional
@@ -152,23 +152,23 @@ def search(
     checkpoint : callable
         As for `fit`.
     """
-    tuning = tuning or Tuning(what.space.names)
-    while len(tuning.trials) < what.trials:
+    tuning = tuning or Tuning(search.space.names)
+    while len(tuning.trials) < search.trials:
         try:
             checkpoint()
-            values = what.next_values(tuning)
-            trial, result = _run(what, len(tuning.trials) + 1, values, watch, checkpoint)
+            values = search.next_values(tuning)
+            trial, result = _run_trial(search, len(tuning.trials) + 1, values, watch, checkpoint)
         except StopRun:
             return
         tuning = tuning.after(trial, result)
         yield tuning
 
 
-def _run(
-    what: Search, number: int, values: Mapping[str, float], watch: Watcher | None, checkpoint: Checkpoint
+def _run_trial(
+    search: Search, number: int, values: Mapping[str, float], watch: Watcher | None, checkpoint: Checkpoint
 ) -> tuple[Trial, Result | None]:
     try:
-        result = solve(what.problem(values), watch, checkpoint)
+        result = solve(search.problem(values), watch, checkpoint)
     except StopRun:
         raise
     except Exception as error:
@@ -255,9 +255,8 @@ def tune(
     >>> len(found.table())
     3
     """
-    found = deque(
-        search(plan_search(data, method, trials, **options), watch=watch, checkpoint=checkpoint), maxlen=1
-    )
-    if not found:
+    plan = plan_search(data, method, trials, **options)
+    last = deque(run_search(plan, watch=watch, checkpoint=checkpoint), maxlen=1)
+    if not last:
         raise StopRun
-    return found[0]
+    return last[0]

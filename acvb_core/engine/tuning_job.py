@@ -5,42 +5,37 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from acvb_core.engine.executor import Executor
-from acvb_core.engine.handle import Handle, Published, Status
+from acvb_core.engine.handle import Handle, JobState, Status
 from acvb_core.engine.history import History
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.snapshot import Snapshot
 from acvb_core.engine.trials import Tuning
-from acvb_core.engine.tuning import Search, search
+from acvb_core.engine.tuning import Search, run_search
 
 
-@dataclass(frozen=True)
-class TuningInspection:
-    """A consistent look at a search.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TuningInspection(JobState):
+    """A search at one moment.
 
     Attributes
     ----------
-    status : Status
     tuning : Tuning
         The trials that are over.
     trials : int
         How many there will be.
-    error : str or None
-        Why the search failed, in one line.
+    history : History
+        Diagnostics of the trial under way.
     problem : Problem or None
         The run of the trial under way, whose settings say what is tried; None between two trials and at the end.
     snapshot : Snapshot or None
-        … after its last whole sweep.
-    history : History
-        … and its diagnostics.
+        That run after its last whole sweep.
     """
 
-    status: Status
     tuning: Tuning
     trials: int
-    error: str | None
-    problem: Problem | None
-    snapshot: Snapshot | None
     history: History
+    problem: Problem | None = None
+    snapshot: Snapshot | None = None
 
     @property
     def trial(self) -> int | None:
@@ -67,18 +62,8 @@ class TuningInspection:
         return min((len(self.tuning.trials) + self.trial_done) / self.trials, 1.0)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Published(Published):
-    """… the trials that are over and the run of the one under way among it."""
-
-    tuning: Tuning
-    history: History
-    problem: Problem | None = None
-    snapshot: Snapshot | None = None
-
-
-class TuningJob(Handle[_Published]):
-    """A search on a thread of the executor's, one trial after the other.
+class TuningJob(Handle[TuningInspection]):
+    """A search on a thread of the executor, one trial after the other.
 
     A stop keeps the trials that are over; the one under way is given up.
 
@@ -87,23 +72,15 @@ class TuningJob(Handle[_Published]):
     search : Search
     """
 
-    def __init__(self, what: Search, executor: Executor, *, job_id: str | None = None) -> None:
-        self.search = what
-        nothing = _Published(tuning=Tuning(what.space.names), history=History())
-        super().__init__(nothing, executor, job_id=job_id)
-
-    def inspect(self) -> TuningInspection:
-        """Return where the search is now."""
-        now = self._published
-        return TuningInspection(
-            self._status(now.status), now.tuning, self.search.trials, now.error, now.problem, now.snapshot,
-            now.history,
-        )  # fmt: skip
+    def __init__(self, search: Search, executor: Executor, *, job_id: str | None = None) -> None:
+        self.search = search
+        state = TuningInspection(tuning=Tuning(search.space.names), trials=search.trials, history=History())
+        super().__init__(state, executor, job_id=job_id)
 
     @property
     def can_extend(self) -> bool:
         """Whether `extend` would work: the search is over, by itself or because it was stopped."""
-        return self._published.status is Status.FINISHED
+        return self._state.status is Status.FINISHED
 
     def extend(self, trials: int = 0) -> None:
         """Make the trials that a stop left out, and `trials` more, as if the search had not been interrupted.
@@ -116,6 +93,7 @@ class TuningJob(Handle[_Published]):
         if not self.can_extend:
             raise ValueError("only a search that is over or was stopped can go on")
         self.search = replace(self.search, trials=self.search.trials + trials)
+        self._state = replace(self._state, trials=self.search.trials)
         self._go_on()
 
     def result(self) -> Tuning:
@@ -126,21 +104,21 @@ class TuningJob(Handle[_Published]):
         ValueError
             It is still going on, or ended before one trial was over.
         """
-        now = self._published
+        now = self._state
         if now.status.active or not now.tuning.trials:
             raise ValueError("the search has no result: it is still going on, or no trial was made")
         return now.tuning
 
     def _do(self) -> None:
         self._publish(Status.STARTING)
-        known = self._published.tuning
-        for tuning in search(self.search, known, watch=self._swept, checkpoint=self._checkpoint):
-            self._between(tuning)
-        self._between(self._published.tuning)
+        known = self._state.tuning
+        for tuning in run_search(self.search, known, watch=self._publish_sweep, checkpoint=self._checkpoint):
+            self._publish_trials(tuning)
+        self._publish_trials(self._state.tuning)
 
-    def _between(self, tuning: Tuning) -> None:
+    def _publish_trials(self, tuning: Tuning) -> None:
         self._publish(Status.RUNNING, tuning=tuning, problem=None, snapshot=None, history=History())
 
-    def _swept(self, problem: Problem, snapshot: Snapshot) -> None:
-        self._published.history.append(snapshot)
+    def _publish_sweep(self, problem: Problem, snapshot: Snapshot) -> None:
+        self._state.history.append(snapshot)
         self._publish(Status.RUNNING, problem=problem, snapshot=replace(snapshot, state=None))

@@ -377,8 +377,8 @@ def test_what_is_published_is_one_runs_own() -> None:
         assert update.problem.settings.seed == update.race_report.leader
         assert update.history.column("change")[-1] == update.snapshot.change
         assert update.race_report.sweeps_left >= 0
-        if update.swept is not None:
-            assert update.swept[0].settings.seed == update.race_report.running
+        if update.last_sweep is not None:
+            assert update.last_sweep[0].settings.seed == update.race_report.running
             assert update.race_report.sweeps + update.race_report.sweeps_left == 5 * 4 + 3 * 4 + 2 * 8 + (
                 60 - 16
             )

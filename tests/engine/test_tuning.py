@@ -20,14 +20,14 @@ from acvb_core.engine.search_space import build_search_space
 from acvb_core.engine.snapshot import Snapshot
 from acvb_core.engine.suggest import sobol_point
 from acvb_core.engine.trials import FAILED, Trial, Tuning
-from acvb_core.engine.tuning import Search, plan_search, search, tune
+from acvb_core.engine.tuning import Search, plan_search, run_search, tune
 from acvb_core.registry import method_row
 from tests.engine.fakes import bits
 from tests.engine.tunings import CORPUS, OPTIONS, RANGES, small_search, told
 
 
 def all_of(what: Search, **options: Any) -> Tuning:
-    return list(search(what, **options))[-1]
+    return list(run_search(what, **options))[-1]
 
 
 def bowl(values: Mapping[str, float]) -> float:
@@ -95,7 +95,7 @@ def test_a_search_goes_on_as_if_it_had_not_been_interrupted(found: Tuning) -> No
         whole = all_of(small_search(8), tuning=first)
         assert [t.values for t in whole.trials] == [t.values for t in found.trials]
         assert bits(whole.best_result.snapshot) == bits(found.best_result.snapshot)
-    assert list(search(small_search(8), found)) == []
+    assert list(run_search(small_search(8), found)) == []
 
 
 def test_runs_that_diverge_or_fail_are_bad_trials() -> None:

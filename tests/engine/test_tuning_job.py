@@ -11,7 +11,7 @@ import pytest
 
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.handle import Status
-from acvb_core.engine.tuning import Search, search
+from acvb_core.engine.tuning import Search, run_search
 from acvb_core.engine.tuning_job import TuningInspection, TuningJob
 from tests.engine.jobs import PATIENCE, Gate, until
 from tests.engine.tunings import small_search, told
@@ -51,7 +51,7 @@ def test_a_search_in_the_background_is_that_in_the_foreground(searches: list[Tun
     assert job.wait(PATIENCE)
     seen = job.inspect()
     assert (seen.status, seen.error, seen.trial, seen.done) == (Status.FINISHED, None, None, 1.0)
-    expected = list(search(small_search(7)))[-1]
+    expected = list(run_search(small_search(7)))[-1]
     assert [t.values for t in job.result().trials] == [t.values for t in expected.trials]
     assert [t.perplexity for t in job.result().trials] == [t.perplexity for t in expected.trials]
     assert seen.best_perplexity == expected.best_trial.perplexity
@@ -132,7 +132,7 @@ def test_a_stopped_search_goes_on_as_if_it_had_not_been(searches: list[TuningJob
     assert job.wait(PATIENCE)
     assert job.inspect().trials == 7
     assert all(one is other for one, other in zip(made, job.result().trials, strict=False))  # not made again
-    whole = list(search(small_search(7)))[-1]
+    whole = list(run_search(small_search(7)))[-1]
     assert [t.values for t in job.result().trials] == [t.values for t in whole.trials]
 
 

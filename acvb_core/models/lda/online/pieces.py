@@ -1,4 +1,4 @@
-"""Documents as users have them at hand, in pieces that fit in memory: texts, corpora, or iterators of either."""
+"""Documents of a program in pieces that fit in memory: texts, corpora, or iterators of either."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
 
-#: Texts are taken so many at a time, where no number is asked for …
+#: Texts in a piece, unless a number is given …
 TEXTS = 2_000
-#: … and fewer where they are longer than so many characters together.
+#: … and the most characters of all its texts together.
 MOST_LETTERS = 20_000_000
 
 Documents = Iterable[str] | Iterable[Corpus | DiskCorpus] | Corpus | DiskCorpus
@@ -23,13 +23,13 @@ Piece = list[str] | Corpus | DiskCorpus
 _WANTED = "give a list (or any iterator) of texts, a Corpus, or an iterator of corpora"
 
 
-def pieces(documents: Documents, size: int = 0) -> Iterator[Piece]:
-    """Give documents piece by piece: texts so many at a time, corpora as they are.
+def split_into_pieces(documents: Documents, size: int = 0) -> Iterator[Piece]:
+    """Yield documents piece by piece: `size` texts at a time, corpora as they are.
 
     Parameters
     ----------
     documents : Corpus, DiskCorpus, or iterable of str or of these
-        What has a length is looked through before the first piece is given.
+        Documents with a length are all checked before the first piece.
     size : int
         Texts in a piece; 0 for 2,000.
 
@@ -47,7 +47,7 @@ def pieces(documents: Documents, size: int = 0) -> Iterator[Piece]:
         raise ParameterError(f"documents is a {type(documents).__name__}; {_WANTED}.")
     if isinstance(documents, Sized):
         for number, one in enumerate(documents, 1):
-            _check(one, number)
+            _check_document(one, number)
     return _batches(documents, size or TEXTS)
 
 
@@ -55,7 +55,7 @@ def _batches(documents: Iterable[Any], size: int) -> Iterator[Piece]:
     texts: list[str] = []
     letters = 0
     for number, one in enumerate(documents, 1):
-        _check(one, number)
+        _check_document(one, number)
         text = isinstance(one, str)
         if texts and (not text or len(texts) == size or letters > MOST_LETTERS):
             yield texts
@@ -69,7 +69,7 @@ def _batches(documents: Iterable[Any], size: int) -> Iterator[Piece]:
         yield texts
 
 
-def _check(one: Any, number: int) -> None:
+def _check_document(one: Any, number: int) -> None:
     if not isinstance(one, str | Corpus | DiskCorpus):
         value = f" ({one!r})" if one is None or isinstance(one, float) else ""
         counts = "; make a corpus of counts by Corpus.build(counts, vocabulary=…)" if np.ndim(one) else ""
@@ -78,7 +78,7 @@ def _check(one: Any, number: int) -> None:
         )
 
 
-def cut(texts: list[str], tokeniser: Tokeniser) -> Corpus:
-    """Return texts as counts of words; unlike a corpus that was loaded, there may be no word in them."""
-    found = tokeniser.select(texts)
-    return Corpus(found.counts, found.vocabulary, np.empty(0, dtype=object), "texts", tokeniser=tokeniser)
+def count_words(texts: list[str], tokeniser: Tokeniser) -> Corpus:
+    """Return a corpus of texts, which may have no word in it, unlike a corpus that was loaded."""
+    counted = tokeniser.select(texts)
+    return Corpus(counted.counts, counted.vocabulary, np.empty(0, dtype=object), "texts", tokeniser=tokeniser)

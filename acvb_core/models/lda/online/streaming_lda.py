@@ -15,8 +15,14 @@ from acvb_core.data.corpora.tokeniser import Tokeniser, as_tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.data.names import unique_names
-from acvb_core.models.lda.online.course import Course, checked_row, checked_total, checked_values, values_of
-from acvb_core.models.lda.online.pieces import Documents, Piece, cut, pieces
+from acvb_core.models.lda.online.pieces import Documents, Piece, count_words, split_into_pieces
+from acvb_core.models.lda.online.trainer import (
+    StreamTrainer,
+    check_total,
+    piecewise_method,
+    settings_after,
+    stream_settings,
+)
 from acvb_core.models.lda.trained import TrainedTopics, check_start
 from acvb_core.models.lda.transform import require_tokeniser
 
@@ -81,16 +87,16 @@ class StreamingLda:
         check_memory: bool = True,
         **values: Any,
     ) -> None:
-        self._row = checked_row(method)
-        self._values = checked_values(self._row, k, values)
-        self._expected = checked_total(total_documents, method)
-        self._fixed = _checked_words(vocabulary, name)
+        self._row = piecewise_method(method)
+        self._values = stream_settings(self._row, k, values)
+        self._total = check_total(total_documents, method)
+        self._fixed = _check_words(vocabulary, name)
         given = as_tokeniser(tokeniser)
-        self._given = None if given is None else given.without_limits()
+        self._own_tokeniser = None if given is None else given.without_limits()
         self._start: TrainedTopics | None = None
-        self.seed, self.name = _checked_seed(seed), name
+        self.seed, self.name = _check_seed(seed), name
         self._check_memory = check_memory
-        self._begin()
+        self._reset()
 
     @classmethod
     def from_trained(
@@ -123,7 +129,7 @@ class StreamingLda:
             As for a new stream; these are no trained topics; or another number of topics is asked for.
         """
         check_start(trained)
-        chosen, kept = values_of(trained, method)
+        chosen, kept = settings_after(trained, method)
         for name in ("alpha", "beta"):
             kept.pop(name, None)
             if name in values:
@@ -134,14 +140,20 @@ class StreamingLda:
             name=trained.name, **(kept | values),
         )  # fmt: skip
         model._start, model._fixed = trained, None if grow else trained.vocabulary
-        model._begin()
+        model._reset()
         return model
 
-    def _begin(self) -> None:
+    def _reset(self) -> None:
         """Forget what was learned here."""
-        self._tokeniser = self._given
-        self._course = Course(
-            self._row, self._values, self._fixed, self._start, self.seed, self._expected, self._check_memory
+        self._tokeniser = self._own_tokeniser
+        self._trainer = StreamTrainer(
+            row=self._row,
+            values=self._values,
+            fixed=self._fixed,
+            start=self._start,
+            seed=self.seed,
+            total=self._total,
+            check_memory=self._check_memory,
         )
 
     def partial_fit(self, documents: Documents) -> Self:
@@ -175,17 +187,17 @@ class StreamingLda:
             raise ParameterError(
                 f"an iterator can be gone through once, not {epochs:,} times; give a list or a corpus."
             )
-        self._begin()
+        self._reset()
         for epoch in range(epochs):
             self._go_through(documents, epoch)
         return self
 
     def _go_through(self, documents: Documents, epoch: int) -> None:
-        self._course.rest()
-        for piece in pieces(documents, self._values["window"]):
-            self._course.learn(self._counted(piece), epoch)
+        self._trainer.begin_pass()
+        for piece in split_into_pieces(documents, self._values["window"]):
+            self._trainer.learn(self._count_words(piece), epoch)
 
-    def _counted(self, piece: Piece) -> Corpus | DiskCorpus:
+    def _count_words(self, piece: Piece) -> Corpus | DiskCorpus:
         """Return a piece as counts of words."""
         if not isinstance(piece, list):
             if self._tokeniser is None and piece.tokeniser is not None:
@@ -194,23 +206,23 @@ class StreamingLda:
         if self._tokeniser is None:
             # After documents that were counts, texts could be cut into other words than these.
             self._tokeniser = require_tokeniser(None if self.documents_seen else Tokeniser(), self.name)
-        return cut(piece, self._tokeniser)
+        return count_words(piece, self._tokeniser)
 
     @property
     def documents_seen(self) -> int:
         """Documents learned from, those of the topics gone on from included; each once, however many epochs."""
-        return self._course.documents
+        return self._trainer.documents
 
     @property
     def unknown_tokens(self) -> int:
         """Tokens that were left out, as their words are not in the fixed vocabulary."""
-        return self._course.unknown
+        return self._trainer.unknown
 
     @property
     def loo_perplexity(self) -> float | None:
         """How well each word was predicted by the others of its document, in the last call (in `fit`, last epoch)."""
-        course = self._course
-        return math.exp(min(-course.loo / course.scored, 700.0)) if course.scored else None
+        trainer = self._trainer
+        return math.exp(min(-trainer.loo / trainer.n_scored, 700.0)) if trainer.n_scored else None
 
     def trained(self) -> TrainedTopics:
         """Return the topics as they are: to save (`save_model`), or to go on from (`fit(…, start=…)`).
@@ -220,10 +232,10 @@ class StreamingLda:
         ParameterError
             Nothing was learned yet.
         """
-        state, method = self._course.state, self._course.method
+        state, method = self._trainer.state, self._trainer.method
         if state is None or method is None:
             raise ParameterError("There are no topics yet: call partial_fit with documents first.")
-        vocabulary = self._course.words.first(len(state.by_word))
+        vocabulary = self._trainer.words.first(len(state.by_word))
         return TrainedTopics(
             method.posterior(state), vocabulary, state.sizes, state.documents, self.name, self._row.name, "",
             self._tokeniser, dict(self._values),
@@ -246,7 +258,7 @@ class StreamingLda:
         return self.trained().completion(documents, observed, seed).perplexity
 
     def __repr__(self) -> str:
-        state = self._course.state
+        state = self._trainer.state
         words = 0 if state is None else len(state.by_word)
         return (
             f"StreamingLda(method={self._row.name!r}, k={self._values['k']}): {self.documents_seen:,} documents, "
@@ -254,7 +266,7 @@ class StreamingLda:
         )
 
 
-def _checked_words(vocabulary: Sequence[str] | None, name: str) -> Any:
+def _check_words(vocabulary: Sequence[str] | None, name: str) -> Any:
     if vocabulary is None:
         return None
     if isinstance(vocabulary, str):
@@ -264,7 +276,7 @@ def _checked_words(vocabulary: Sequence[str] | None, name: str) -> Any:
     return unique_names(vocabulary, len(vocabulary), "word", name)
 
 
-def _checked_seed(seed: int) -> int:
+def _check_seed(seed: int) -> int:
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise ParameterError(f"seed is {seed!r}; it must be a whole number, at least 0.")
     return int(seed)

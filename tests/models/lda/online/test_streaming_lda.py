@@ -19,7 +19,7 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.data.synthetic_mixtures import planted_topics
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
-from acvb_core.models.lda.online.pieces import cut
+from acvb_core.models.lda.online.pieces import count_words
 from acvb_core.models.lda.online.streaming_lda import StreamingLda
 from acvb_core.models.lda.streams.growing import add_words
 from acvb_core.models.lda.trained import TrainedTopics, trained_topics
@@ -209,7 +209,7 @@ def test_sizes_are_those_of_what_was_met(method: str) -> None:
     np.testing.assert_array_equal(trained.sizes, met.frequencies)
     assert trained.documents == 700
     np.testing.assert_allclose(
-        trained.posterior["words"].sum(axis=0, dtype=np.float64), model._course.state.totals, rtol=1e-4
+        trained.posterior["words"].sum(axis=0, dtype=np.float64), model._trainer.state.totals, rtol=1e-4
     )
     if method == "sdm":  # each word's counts add up to its tokens
         np.testing.assert_allclose(trained.posterior["words"].sum(axis=1), met.frequencies, rtol=1e-4)
@@ -240,9 +240,9 @@ def test_a_minibatch_is_weighed_by_the_documents_that_will_come(method: str) -> 
     mass, step = [], 0.0
     for total in (1_000, 5_000):
         model = StreamingLda(method, k=4, batch=100, step_offset=4.0, total_documents=total).partial_fit(part)
-        state = model._course.state
+        state = model._trainer.state
         mass.append(float(state.totals.sum()))
-        step = model._course.method.step(1)
+        step = model._trainer.method.step(1)
     # Of 1,000 documents these are a tenth, of 5,000 a fiftieth.
     assert mass[1] - mass[0] == pytest.approx(step * 40 * part.n_tokens, rel=1e-5)
     fewer = StreamingLda(method, k=4, batch=100, step_offset=4.0, total_documents=3).partial_fit(part)
@@ -356,7 +356,7 @@ def test_the_same_seed_gives_the_same_and_another_one_other_topics() -> None:
 
 def test_texts_are_cut_as_the_first_corpus_was() -> None:
     tokeniser = Tokeniser(lowercase=False, stop_words=())
-    corpus = cut(["Apple the pear", "Fig"], tokeniser.without_limits())
+    corpus = count_words(["Apple the pear", "Fig"], tokeniser.without_limits())
     model = StreamingLda("sdm", k=2).partial_fit(corpus).partial_fit(["The Plum"])
     assert set(model.trained().vocabulary) == {"Apple", "the", "pear", "Fig", "The", "Plum"}
 
@@ -387,14 +387,14 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"method": "cvb0"}, "choose one of sdm, scvb0, svb"),
     ({"method": "asdm"}, "choose one of sdm, scvb0, svb"),
     ({"method": "magic"}, "no method 'magic'"),
-    ({"epochs": 3}, r"epochs is no setting here.*fit\(documents, epochs"),
-    ({"totals": "corpus"}, "totals is no setting here.*total_documents"),
-    ({"score_every": 1.0}, "score_every is no setting here"),
+    ({"epochs": 3}, r"epochs is not a setting of a stream.*fit\(documents, epochs"),
+    ({"totals": "corpus"}, "totals is not a setting of a stream.*total_documents"),
+    ({"score_every": 1.0}, "score_every is not a setting of a stream"),
     ({"speed": 1}, "no setting 'speed'"),
     ({"k": 0}, "k is 0"),
     ({"vocabulary": "apple"}, "give a list of words"),
     ({"vocabulary": []}, "vocabulary has no words"),
-    ({"total_documents": 10}, "of no use to sdm"),
+    ({"total_documents": 10}, "sdm does not use total_documents"),
     ({"method": "svb", "total_documents": 0}, "total_documents is 0"),
     ({"seed": -1}, "seed is -1"),
 ]
