@@ -18,14 +18,14 @@ else:
 
     from acvb_core.store.files import StoreError
     from pages.ui.shared.model_pages import all_model_pages, answer_pages
-    from pages.ui.shared.services import kernels, store
-    from pages.ui.shared.sidebar import sidebar
-    from pages.ui.shared.style import style
-    from pages.ui.shared.workspace import enter
+    from pages.ui.shared.services import start_warm_up, store
+    from pages.ui.shared.sidebar import show_sidebar
+    from pages.ui.shared.style import apply_style
+    from pages.ui.shared.workspace import enter_workspace
 
     require_guard()
-    kernels()
-    workspace = enter()
+    start_warm_up()
+    workspace = enter_workspace()
     st.session_state["_nav"] = True
     answers = [pages.answer for pages in answer_pages().values()]
     further = [page for pages in all_model_pages().values() for page in pages.further]
@@ -40,7 +40,7 @@ else:
             st.Page("pages/guide.py", title="Guide", icon=":material/menu_book:"),
         ]
     )
-    style()
+    apply_style()
     try:
         store()
     except StoreError as error:
@@ -49,5 +49,5 @@ else:
         )
         st.text(str(error))
         st.stop()
-    sidebar(workspace)
+    show_sidebar(workspace)
     page.run()

@@ -16,7 +16,7 @@ from acvb_core.engine.snapshot import Verdict
 from acvb_core.registry import methods_of
 from acvb_core.views.convergence import live_figure
 from pages.ui.running import costs, live
-from pages.ui.running.forms import fields, values_of
+from pages.ui.running.forms import build_fields, select_values
 from pages.ui.shared import picking, services
 from tests.pages.session import OTHER, Open, jobs_of, keys, press, texts, until
 
@@ -52,11 +52,11 @@ def test_form_offers_every_method_and_starts_with_three(with_sample: AppTest) ->
 
 @pytest.mark.parametrize("chosen", [[m] for m in methods_of("irm")] + [list(methods_of("irm"))])
 def test_form_holds_every_parameter_of_the_registry(chosen: list) -> None:
-    form = fields(chosen)
+    form = build_fields(chosen)
     assert len({field.key for field in form}) == len(form)
     defaults = [(field, field.parameter.default) for field in form]
     for method in chosen:
-        assert method.values(values_of(method, defaults)) == method.values({})
+        assert method.values(select_values(method, defaults)) == method.values({})
 
 
 def test_what_is_entered_reaches_the_run(with_sample: AppTest) -> None:
@@ -269,11 +269,11 @@ def test_a_race_by_held_out_data_is_called_so() -> None:
     )
     problem = replace(problem, model_row=replace(problem.model_row, raced_by="heldout"))
     job = Job(problem, Executor(1), job_id="run")
-    assert live.race_text(job.inspect()) == "2 starts will race by the held-out log likelihood."
+    assert live.describe_race(job.inspect()) == "2 starts will race by the held-out log likelihood."
     said = []
     for update in engine_race(problem):
         job._publish(Status.RUNNING, snapshot=update.snapshot, race_report=update.race_report)
-        said.append(live.race_text(job.inspect()))
+        said.append(live.describe_race(job.inspect()))
     assert {text.split(":")[0] for text in said[:-1]} == {"racing by the held-out log likelihood"}
     winner = (
         f"seed {update.race_report.leader} won the race of 2 starts by the held-out log likelihood (2 → 1)"
@@ -285,7 +285,7 @@ def test_readers_cope_with_a_change_of_the_lead() -> None:
     values = {"init": "random", "k_rows": 9, "k_cols": 9, "tol": 1e-12, "max_sweeps": 60}
     problem = build_problem(load_sample("southern_women").relation, "cvb0", values, heldout=0.1, restarts=6)
     job = Job(problem, Executor(1), job_id="run")
-    assert live.race_text(job.inspect()) == "6 starts will race by the lower bound."
+    assert live.describe_race(job.inspect()) == "6 starts will race by the lower bound."
     leaders, said = [], set()
     for update in engine_race(problem):
         job._publish(
@@ -296,12 +296,12 @@ def test_readers_cope_with_a_change_of_the_lead() -> None:
             race_report=update.race_report,
         )
         leaders.append(update.race_report.leader)
-        said.add(live.race_text(job.inspect()).split(",")[0])
-        result = picking.answer(job)
+        said.add(live.describe_race(job.inspect()).split(",")[0])
+        result = picking.read_answer(job)
         assert result.problem.settings.seed == update.race_report.leader
         assert len(result.history) == update.snapshot.sweep
         assert result.race["sweeps"].sum() == update.race_report.sweeps
-        (curve,) = live.curves([job], {"run": "x"})
+        (curve,) = live.build_curves([job], {"run": "x"})
         bound = next(t for t in live_figure([curve])["data"] if t["uid"] == "run-bound-main")
         shown = np.frombuffer(base64.b64decode(bound["y"]["bdata"]), bound["y"]["dtype"])
         assert shown.tolist() == update.history.column("lower_bound").tolist()

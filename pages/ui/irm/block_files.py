@@ -12,12 +12,12 @@ from acvb_core.store.known_labels import add_known_labels, compare_known_labels
 from acvb_core.views.theme import to_html
 from pages.ui.irm.block_clusters import cluster_table
 from pages.ui.irm.block_network import draw_groups, draw_nodes
-from pages.ui.shared.picking import Key, Offer
+from pages.ui.shared.picking import FileOffer, Key
 
 CSV, HTML = "text/csv", "text/html"
 
 
-def list_files(key: Key, result: Result, arrangement: Arrangement, window: Window | None) -> list[Offer]:
+def list_files(key: Key, result: Result, arrangement: Arrangement, window: Window | None) -> list[FileOffer]:
     """Return the files; the pairs of the link prediction stand below their tables."""
     title = f"{result.problem.data.name}: {result.problem.label}"
 
@@ -35,25 +35,25 @@ def list_files(key: Key, result: Result, arrangement: Arrangement, window: Windo
 
     if "cols" in result.posterior.n_clusters():
         found = [
-            Offer("Row clusters", "rows.csv", CSV, rows),
-            Offer("Column clusters", "columns.csv", CSV, lambda: export.csv_text(result.columns)),
-            Offer("Responsibilities of the rows", "responsibilities-rows.csv", CSV, lambda: soft("rows")),
-            Offer(
+            FileOffer("Row clusters", "rows.csv", CSV, rows),
+            FileOffer("Column clusters", "columns.csv", CSV, lambda: export.csv_text(result.columns)),
+            FileOffer("Responsibilities of the rows", "responsibilities-rows.csv", CSV, lambda: soft("rows")),
+            FileOffer(
                 "Responsibilities of the columns", "responsibilities-columns.csv", CSV, lambda: soft("cols")
             ),
         ]
     else:
         found = [
-            Offer("Nodes and their clusters", "nodes.csv", CSV, rows),
-            Offer("Responsibilities", "responsibilities.csv", CSV, lambda: soft("rows")),
-            Offer(
+            FileOffer("Nodes and their clusters", "nodes.csv", CSV, rows),
+            FileOffer("Responsibilities", "responsibilities.csv", CSV, lambda: soft("rows")),
+            FileOffer(
                 "Clusters", "clusters.csv", CSV, lambda: export.csv_text(cluster_table(result, arrangement))
             ),
         ]
-    found.append(Offer("Block strengths", "blocks.csv", CSV, lambda: export.csv_text(result.blocks)))
+    found.append(FileOffer("Block strengths", "blocks.csv", CSV, lambda: export.csv_text(result.blocks)))
     if result.problem.data.attributes:
         found.append(
-            Offer(
+            FileOffer(
                 "Agreement with known labels",
                 "agreement.csv",
                 CSV,
@@ -61,19 +61,19 @@ def list_files(key: Key, result: Result, arrangement: Arrangement, window: Windo
             )
         )
     found += [
-        Offer("Matrix, interactive", "matrix.html", HTML, page),
-        Offer("Matrix, picture", "matrix.png", "image/png", picture),
+        FileOffer("Matrix, interactive", "matrix.html", HTML, page),
+        FileOffer("Matrix, picture", "matrix.png", "image/png", picture),
         *_list_graphs(key, result, title),
-        Offer("The run", "run.json", "application/json", lambda: export.run_json(result)),
+        FileOffer("The run", "run.json", "application/json", lambda: export.run_json(result)),
     ]
     return found
 
 
-def _list_graphs(key: Key, result: Result, title: str) -> list[Offer]:
+def _list_graphs(key: Key, result: Result, title: str) -> list[FileOffer]:
     if "cols" in result.posterior.n_clusters():
         return []
     found = [
-        Offer(
+        FileOffer(
             "Groups, interactive",
             "groups.html",
             HTML,
@@ -82,7 +82,7 @@ def _list_graphs(key: Key, result: Result, title: str) -> list[Offer]:
     ]
     if why_too_large(result.problem.data) is None:
         found.append(
-            Offer(
+            FileOffer(
                 "Nodes, interactive",
                 "nodes.html",
                 HTML,

@@ -11,7 +11,7 @@ from acvb_core.models.irm.evaluate.links import likely_links, surprising_links
 from acvb_core.store import export
 from pages.ui.shared import format as say
 from pages.ui.shared.failures import contain_failure
-from pages.ui.shared.picking import Key, Offer, download
+from pages.ui.shared.picking import FileOffer, Key, show_download
 
 MOST_PAIRS = 10_000
 USUAL = 20
@@ -126,7 +126,7 @@ def show_pairs(table: pd.DataFrame, result: Result, key: str) -> None:
         },
     )
     label = f"{say.count(len(table), 'pair')} as CSV"
-    download(result, Offer(label, f"{key}-links.csv", "text/csv", lambda: export.csv_text(table)))
+    show_download(result, FileOffer(label, f"{key}-links.csv", "text/csv", lambda: export.csv_text(table)))
 
 
 def name_ends(relation: Relation) -> tuple[str, str]:

@@ -21,8 +21,8 @@ from pages.ui.irm.known_labels import add_known_labels
 from pages.ui.shared.answer_page import open_answer, show_heading
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.model_pages import pages_of_model, pages_of_run
-from pages.ui.shared.picking import key_of, take_away
-from pages.ui.shared.workspace import current
+from pages.ui.shared.picking import answer_key, show_files
+from pages.ui.shared.workspace import current_workspace
 
 STILL: dict[str, Any] = dict(STILL_CONFIG)
 # As many panels side by side as there is room for.
@@ -64,7 +64,7 @@ def show_summary(result: Result) -> None:
 def show_blocks() -> None:
     """Draw the page."""
     job, found = open_answer(pages_of_model("irm").answer, STYLE)
-    workspace, key = current(), key_of(job, found)
+    workspace, key = current_workspace(), answer_key(job, found)
     result = add_known_labels(workspace, key, found)
     sizes = result.posterior.n_clusters()
     show_heading(job, result, pages_of_run(job).write_parts(sizes))
@@ -90,7 +90,7 @@ def show_blocks() -> None:
     show_link_prediction(key, result)
     with contain_failure("list of files"):
         arrangement = sort_relation(key, result)
-        take_away(result, list_files(key, result, arrangement, current_window(job, arrangement)))
+        show_files(result, list_files(key, result, arrangement, current_window(job, arrangement)))
 
 
 def _advise_more_clusters(result: Result) -> None:

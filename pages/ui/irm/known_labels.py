@@ -16,7 +16,7 @@ from acvb_core.data.relations.networks import with_attributes
 from acvb_core.data.relations.nodes import load_labels
 from acvb_core.data.report import ReadReport
 from acvb_core.engine.result import Result
-from pages.ui.shared.workspace import Workspace, current
+from pages.ui.shared.workspace import Workspace, current_workspace
 from pages.ui.upload.problem import show_error
 
 #: In the session: labels of relations that are not in use, by fingerprint.
@@ -33,7 +33,7 @@ def show_known_labels(relation: Relation) -> None:
             "Is it known beforehand which objects belong together, by department, party or species, say? Runs never "
             "see such labels; the Blocks page then tells how well the clusters agree with them."
         )
-    upload_labels(current(), relation, "data")
+    upload_labels(current_workspace(), relation, "data")
 
 
 def list_attributes(relation: Relation) -> pd.DataFrame:

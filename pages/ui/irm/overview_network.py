@@ -9,7 +9,7 @@ from acvb_core.data.relation import Relation
 from pages.ui.irm.known_labels import show_known_labels
 from pages.ui.irm.overview_relation import show_degrees, show_first_links, show_picture
 from pages.ui.shared import format as say
-from pages.ui.shared.dataset_summary import DatasetSummary
+from pages.ui.shared.model_pages import DatasetSummary
 
 
 def summarise_network(network: Relation) -> DatasetSummary:

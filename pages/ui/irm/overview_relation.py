@@ -11,7 +11,7 @@ from acvb_core.models.irm.figures.overview import degree_histograms, thumbnail
 from acvb_core.views.theme import STILL_CONFIG, Figure
 from pages.ui.irm.known_labels import show_known_labels
 from pages.ui.shared import format as say
-from pages.ui.shared.dataset_summary import DatasetSummary
+from pages.ui.shared.model_pages import DatasetSummary
 
 FIRST_LINKS = 50
 _PLAIN = dict(STILL_CONFIG)

@@ -34,11 +34,11 @@ from pages.ui.lda.how_many_runs import (
 )
 from pages.ui.lda.how_many_words import INTRODUCTION, MEASURE_TEXTS
 from pages.ui.shared import format as say
-from pages.ui.shared.empty import comparison_button, empty_state, other_data
+from pages.ui.shared.empty import describe_other_data, show_comparison_button, show_empty_state
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import choose_one, open_run
 from pages.ui.shared.refresh import refresh
-from pages.ui.shared.workspace import Dataset, Workspace, current
+from pages.ui.shared.workspace import Dataset, Workspace, current_workspace
 
 METHOD, STREAM = "cvb0", "sdm"
 USUAL_EPOCHS = 3.0
@@ -66,12 +66,12 @@ def show_nothing_to_try(workspace: Workspace) -> None:
 
     def actions() -> None:
         st.page_link("pages/data.py", label="Choose texts", icon=":material/dataset:")
-        comparison_button(workspace, "lda")
+        show_comparison_button(workspace, "lda")
 
-    empty_state(
+    show_empty_state(
         "Nothing to try yet",
         "This page is for texts, or counts of words in documents. "
-        + ("Choose some first." if dataset is None else other_data(dataset)),
+        + ("Choose some first." if dataset is None else describe_other_data(dataset)),
         icon=":material/stacked_line_chart:",
         actions=actions,
     )
@@ -240,7 +240,7 @@ def show_runs(group: list[Job]) -> None:
             "sweeps": 0 if seen.snapshot is None else seen.snapshot.sweep,
             "cpu_seconds": 0.0 if seen.snapshot is None else seen.snapshot.cpu_seconds,
         }
-        lines.append(line | {"state": say.state_of(job, seen).text})
+        lines.append(line | {"state": say.describe_state(job, seen).text})
     whole = pd.DataFrame(lines, columns=list(COLUMNS)).sort_values(
         ["k", "seed"], kind="stable", ignore_index=True
     )
@@ -297,7 +297,7 @@ STYLE = """
 
 def show_how_many() -> None:
     """Draw the page."""
-    workspace = current()
+    workspace = current_workspace()
     st.title("How many topics?", anchor=False)
     dataset = workspace.dataset
     if dataset is None or not isinstance(dataset.data, Corpus | DiskCorpus):

@@ -19,7 +19,7 @@ from acvb_core.engine.result import Result
 from acvb_core.models.lda.grid import MODEL, build_grid_problems, grid_row, grid_table, settings_without_k
 from acvb_core.registry import method_row, model_row
 from pages.ui.shared import format as say
-from pages.ui.shared.picking import Key, answer, jobs_of, key_of
+from pages.ui.shared.picking import Key, answer_key, list_runs, read_answer
 from pages.ui.shared.services import executor
 from pages.ui.shared.workspace import Dataset, Workspace
 
@@ -139,7 +139,7 @@ def _identity(job: Job) -> tuple[Any, ...]:
 def find_jobs(workspace: Workspace, dataset: Dataset) -> list[Job]:
     """Return the runs that find topics in the data in use, oldest first."""
     wanted = dataset.data.fingerprint
-    return [job for job in jobs_of(workspace, MODEL) if job.problem.fingerprint == wanted]
+    return [job for job in list_runs(workspace, MODEL) if job.problem.fingerprint == wanted]
 
 
 def group_grids(jobs: Sequence[Job]) -> list[list[Job]]:
@@ -189,13 +189,13 @@ def label_grids(groups: Iterable[Sequence[Job]]) -> dict[str, str]:
 
 def collect_finished(group: Iterable[Job]) -> list[tuple[Job, Result]]:
     """Return the runs that have ended, with their results."""
-    ended = [(job, answer(job)) for job in group if job.inspect().verdict is not None]
+    ended = [(job, read_answer(job)) for job in group if job.inspect().verdict is not None]
     return [(job, result) for job, result in ended if result is not None]
 
 
 def collect_rows(group: Iterable[Job]) -> dict[str, dict[str, Any]]:
     """Return what each run that has ended says, a row of `Grid.table` by the id of the run."""
-    return {job.id: _build_row(key_of(job, result), result) for job, result in collect_finished(group)}
+    return {job.id: _build_row(answer_key(job, result), result) for job, result in collect_finished(group)}
 
 
 def build_table(group: Iterable[Job]) -> pd.DataFrame:

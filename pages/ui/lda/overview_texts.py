@@ -17,7 +17,7 @@ from acvb_core.models.lda.figures.corpus_figures import (
 from acvb_core.views.theme import STILL_CONFIG, Figure
 from pages.ui.lda.storage_choice import batch_memory, describe_need
 from pages.ui.shared import format as say
-from pages.ui.shared.dataset_summary import DatasetSummary
+from pages.ui.shared.model_pages import DatasetSummary
 
 FIRST_DOCUMENTS = 50
 FREQUENT = 25

@@ -15,7 +15,7 @@ from acvb_core.models.lda.trained import TrainedTopics, trained_topics
 from acvb_core.store.trained import load_model
 from pages.ui.shared import format as say
 from pages.ui.shared.model_pages import StartChoice
-from pages.ui.shared.picking import Key, answer, choose_one, jobs_of, key_of
+from pages.ui.shared.picking import Key, answer_key, choose_one, list_runs, read_answer
 from pages.ui.shared.workspace import Dataset, Workspace
 
 ANEW, FILE = "anew", "file"
@@ -29,8 +29,8 @@ _HELP = (
 def choose_start(workspace: Workspace, dataset: Dataset, chosen: Sequence[Method]) -> StartChoice:
     """Draw the choice; return what to go on from, and the methods that can."""
     methods = list(chosen)
-    runs = {job.id: job for job in jobs_of(workspace, "lda") if _has_topics(job)}
-    labels = say.run_labels(list(runs.values()))
+    runs = {job.id: job for job in list_runs(workspace, "lda") if _has_topics(job)}
+    labels = say.label_runs(list(runs.values()))
 
     def told(option: str) -> str:
         if option in runs:
@@ -53,17 +53,17 @@ def choose_start(workspace: Workspace, dataset: Dataset, chosen: Sequence[Method
 
 def _has_topics(job: Job) -> bool:
     seen = job.inspect()
-    return seen.verdict is not None and answer(job) is not None
+    return seen.verdict is not None and read_answer(job) is not None
 
 
 def _count_topics(job: Job) -> str:
-    result = answer(job)
+    result = read_answer(job)
     return "" if result is None else say.count(len(result.snapshot.posterior["alpha"]), "topic")
 
 
 def _take_from_run(job: Job) -> TrainedTopics | None:
-    result = answer(job)
-    return None if result is None else _extract_topics(key_of(job, result), result)
+    result = read_answer(job)
+    return None if result is None else _extract_topics(answer_key(job, result), result)
 
 
 @st.cache_resource(show_spinner=False, max_entries=4)

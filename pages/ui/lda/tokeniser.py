@@ -10,7 +10,7 @@ import streamlit as st
 from acvb_core.data.corpora.cutting import TOKEN_PATTERN
 from acvb_core.data.corpora.text_cut import DROP_REASONS, TokeniserPreview
 from acvb_core.data.corpora.tokeniser import STOP_WORD_LANGUAGES, TOKENISER_PARAMETERS, Tokeniser
-from pages.ui.running.forms import parameter_input
+from pages.ui.running.forms import show_parameter
 from pages.ui.shared import format as say
 
 MOST_WORDS = 300
@@ -42,7 +42,7 @@ def edit_tokeniser(prefix: str) -> Tokeniser:
         basic = [parameter for parameter in TOKENISER_PARAMETERS if not parameter.advanced]
         further = [parameter for parameter in TOKENISER_PARAMETERS if parameter.advanced]
         for parameter in basic:
-            given[parameter.name] = parameter_input(
+            given[parameter.name] = show_parameter(
                 parameter, label=parameter.label, key=f"{prefix}_{parameter.name}"
             )
         with st.expander("More settings", icon=":material/tune:", key=f"{prefix}_more_settings"):
@@ -55,7 +55,7 @@ def edit_tokeniser(prefix: str) -> Tokeniser:
             )
             given["extra_stop_words"] = tuple(str(extra or "").replace(",", " ").split())
             for parameter in further:
-                given[parameter.name] = parameter_input(
+                given[parameter.name] = show_parameter(
                     parameter, label=parameter.label, key=f"{prefix}_{parameter.name}"
                 )
             pattern = st.text_input(

@@ -12,13 +12,13 @@ from acvb_core.engine.result import Result
 from acvb_core.store import export
 from acvb_core.store.trained import MODEL, save_model
 from pages.ui.lda.topic_view import TopicView, describe_shown
-from pages.ui.shared.picking import Offer
+from pages.ui.shared.picking import FileOffer
 
 #: Numbers in the table of all documents, from which on it is for the command line: some 100 MB.
 MOST_NUMBERS = 10_000_000
 
 
-def list_document_files(view: TopicView) -> list[Offer]:
+def list_document_files(view: TopicView) -> list[FileOffer]:
     """Return the tables of the documents' topics: of those that are shown, and of all where they are on disk."""
     result = view.result
 
@@ -26,11 +26,11 @@ def list_document_files(view: TopicView) -> list[Offer]:
         return export.csv_text(result.documents)
 
     if not on_disk(view):
-        return [Offer("Topics of the documents", "documents.csv", "text/csv", shown)]
-    offers = [Offer("Topics of the documents shown", "documents.csv", "text/csv", shown)]
+        return [FileOffer("Topics of the documents", "documents.csv", "text/csv", shown)]
+    offers = [FileOffer("Topics of the documents shown", "documents.csv", "text/csv", shown)]
     if not is_too_large(view):
         offers.append(
-            Offer("Topics of all documents", "all-documents.csv", "text/csv", lambda: _write_all(result))
+            FileOffer("Topics of all documents", "all-documents.csv", "text/csv", lambda: _write_all(result))
         )
     return offers
 
@@ -42,7 +42,7 @@ def _write_all(result: Result) -> bytes:
         return path.read_bytes()
 
 
-def offer_model(result: Result) -> Offer:
+def offer_model(result: Result) -> FileOffer:
     """Return the file that a run can go on from."""
 
     def contents() -> bytes:
@@ -50,7 +50,7 @@ def offer_model(result: Result) -> Offer:
         save_model(result, out)
         return out.getvalue()
 
-    return Offer("The model", MODEL, "application/octet-stream", contents)
+    return FileOffer("The model", MODEL, "application/octet-stream", contents)
 
 
 def explain_files(view: TopicView) -> None:

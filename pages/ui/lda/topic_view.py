@@ -21,7 +21,7 @@ from acvb_core.models.lda.topics import Topics
 from acvb_core.store.files import StoreError
 from acvb_core.store.topic_names import Names, TopicNames
 from pages.ui.shared import services
-from pages.ui.shared.picking import Key, key_of
+from pages.ui.shared.picking import Key, answer_key
 
 #: Top words that the measures of a topic look at, and those that a topic is known by when it has a name.
 MEASURED, KNOWN_BY = 10, 20
@@ -185,7 +185,7 @@ def format_measure(value: float) -> str:
 
 def build_view(job: Job, result: Result) -> TopicView:
     """Return what is shown of an answer; the same object until the run goes on."""
-    return _build_view(key_of(job, result), result)
+    return _build_view(answer_key(job, result), result)
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)

@@ -18,7 +18,7 @@ from pages.ui.shared import format as say
 from pages.ui.shared.answer_page import open_answer, show_heading, show_parts
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.model_pages import pages_of_model
-from pages.ui.shared.picking import Offer, take_away
+from pages.ui.shared.picking import FileOffer, show_files
 
 # As many panels side by side as there is room for.
 STYLE = """
@@ -45,7 +45,7 @@ def show_topics() -> None:
     view = build_view(job, result)
     show_heading(job, result, say.count(view.n_topics, "topic"))
     show_body(view)
-    show_files(view)
+    show_topic_files(view)
 
 
 @st.fragment
@@ -66,7 +66,7 @@ def show_body(view: TopicView) -> None:
 
 
 @contain_failure("list of files")
-def show_files(view: TopicView) -> None:
+def show_topic_files(view: TopicView) -> None:
     result = view.result
 
     def words() -> str:
@@ -81,14 +81,14 @@ def show_files(view: TopicView) -> None:
         return out.getvalue()
 
     table, data = "text/csv", "application/json"
-    take_away(
+    show_files(
         result,
         [
-            Offer("Words of the topics", "topics.csv", table, words),
+            FileOffer("Words of the topics", "topics.csv", table, words),
             *topic_files.list_document_files(view),
-            Offer("For pyLDAvis", "pyldavis.json", data, lambda: export.pyldavis_json(result)),
-            Offer("The run", "run.json", data, lambda: export.run_json(result)),
-            Offer("Arrays", "posterior.npz", "application/octet-stream", arrays),
+            FileOffer("For pyLDAvis", "pyldavis.json", data, lambda: export.pyldavis_json(result)),
+            FileOffer("The run", "run.json", data, lambda: export.run_json(result)),
+            FileOffer("Arrays", "posterior.npz", "application/octet-stream", arrays),
             topic_files.offer_model(result),
         ],
     )

@@ -73,7 +73,8 @@ def _show_form(workspace: Workspace, dataset: Dataset) -> None:
         )
         if dataset.heldout:
             st.caption(
-                f"Tuned: {tuned}. Judged by what is held out ({say.held_out(dataset)}).", width="content"
+                f"Tuned: {tuned}. Judged by what is held out ({say.describe_split(dataset)}).",
+                width="content",
             )
         else:
             st.caption(
@@ -169,8 +170,10 @@ def _show_answer(dataset: Dataset, job: TuningJob, seen: TuningInspection) -> No
 
 def _use_settings(dataset: Dataset, method: Method, values: dict[str, Any], search: str) -> None:
     st.session_state[_USED] = search
-    forms.put(method, {name: value for name, value in values.items() if not isinstance(value, str | bool)})
-    forms.put_key(methods_key(method.model, dataset), [method.name])
+    forms.fill_form(
+        method, {name: value for name, value in values.items() if not isinstance(value, str | bool)}
+    )
+    forms.fill_widget(methods_key(method.model, dataset), [method.name])
     st.session_state["new_runs"] = True
 
 

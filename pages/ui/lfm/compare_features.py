@@ -55,7 +55,7 @@ def show_pairs(keys: tuple[Key, Key], both: tuple[FeatureView, FeatureView], run
     """Draw the features of two runs in pairs: how alike they are, and what they mean."""
     without = [run for run, view in zip(runs, both, strict=True) if not view.n_features]
     if without:
-        st.caption(f"{say.together(without)} found no feature: there is nothing to pair.")
+        st.caption(f"{say.join_names(without)} found no feature: there is nothing to pair.")
         return
     found = match_views(keys, *both)
     back = int((found.alike >= ALIKE).sum())

@@ -11,10 +11,10 @@ import numpy as np
 
 from acvb_core.engine.result import Result
 from acvb_core.store import export
-from pages.ui.shared.picking import Offer
+from pages.ui.shared.picking import FileOffer
 
 
-def list_files(result: Result) -> list[Offer]:
+def list_files(result: Result) -> list[FileOffer]:
     """Return the files of a run: its tables, the run itself, its arrays, and all of them in one archive."""
 
     def table(name: str) -> str:
@@ -27,12 +27,12 @@ def list_files(result: Result) -> list[Offer]:
 
     text = "text/csv"
     return [
-        Offer("Weights of the features", "features.csv", text, lambda: table("features")),
-        Offer("Features of the objects", "objects.csv", text, lambda: table("objects")),
-        Offer("Baseline and noise of the columns", "columns.csv", text, lambda: table("columns")),
-        Offer("The run", "run.json", "application/json", lambda: export.run_json(result)),
-        Offer("Arrays", "posterior.npz", "application/octet-stream", arrays),
-        Offer("Everything", "everything.zip", "application/zip", lambda: pack_everything(result)),
+        FileOffer("Weights of the features", "features.csv", text, lambda: table("features")),
+        FileOffer("Features of the objects", "objects.csv", text, lambda: table("objects")),
+        FileOffer("Baseline and noise of the columns", "columns.csv", text, lambda: table("columns")),
+        FileOffer("The run", "run.json", "application/json", lambda: export.run_json(result)),
+        FileOffer("Arrays", "posterior.npz", "application/octet-stream", arrays),
+        FileOffer("Everything", "everything.zip", "application/zip", lambda: pack_everything(result)),
     ]
 
 

@@ -10,7 +10,7 @@ from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
 from acvb_core.models.lfm.answer import FeatureAnswer
 from acvb_core.models.lfm.figures.feature_words import signed_text
-from pages.ui.shared.picking import Key, key_of
+from pages.ui.shared.picking import Key, answer_key
 
 #: Columns that describe a feature in a list.
 STRONGEST = 3
@@ -39,7 +39,7 @@ class FeatureView(FeatureAnswer):
 
 def build_view(job: Job, result: Result) -> FeatureView:
     """Return the answer of a run; the same object until the run goes on."""
-    return _build_view(key_of(job, result), result)
+    return _build_view(answer_key(job, result), result)
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)

@@ -12,10 +12,10 @@ from pages.ui.lfm.feature_parts import OBJECT, show_all_features, show_all_objec
 from pages.ui.lfm.feature_view import FeatureView, build_view
 from pages.ui.shared import format as say
 from pages.ui.shared.answer_page import open_answer, show_heading, show_parts
-from pages.ui.shared.empty import empty_state
+from pages.ui.shared.empty import show_empty_state
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.model_pages import pages_of_model
-from pages.ui.shared.picking import answer, key_of, take_away
+from pages.ui.shared.picking import answer_key, read_answer, show_files
 from pages.ui.shared.refresh import refresh
 
 FOLLOW_SECONDS = 2.0
@@ -45,12 +45,12 @@ def show_features() -> None:
     else:
         show_no_feature(view)
     with contain_failure("list of files"):
-        take_away(result, list_files(result))
+        show_files(result, list_files(result))
 
 
 def show_no_feature(view: FeatureView) -> None:
     """Say that the run ended without a feature."""
-    empty_state(
+    show_empty_state(
         "No feature",
         "The columns are explained by their means: the baseline of each, and noise around it. Whatever features the "
         "run began with, none held an object or more. Try another method or another seed; hiding fewer cells leaves "
@@ -70,7 +70,7 @@ def show_body(view: FeatureView, job: Job, result: Result) -> None:
         "features_part",
         {
             "All features": lambda: show_all_features(view, feature, units),
-            "All objects": lambda: show_all_objects(view, key_of(job, result)),
+            "All objects": lambda: show_all_objects(view, answer_key(job, result)),
             "One object": lambda: show_object(view),
             "Course of the run": lambda: show_course(view),
         },
@@ -81,11 +81,11 @@ def follow_run(job: Job, result: Result) -> None:
     """Have the page drawn anew while the run goes on, unless that is switched off."""
     if not job.inspect().status.active or not st.toggle("Follow the run", True, key="features_follow"):
         return
-    shown = key_of(job, result)
+    shown = answer_key(job, result)
 
     def watch() -> None:
-        now = answer(job)
-        if now is not None and key_of(job, now) != shown:
+        now = read_answer(job)
+        if now is not None and answer_key(job, now) != shown:
             st.rerun()
 
     refresh(watch, FOLLOW_SECONDS)

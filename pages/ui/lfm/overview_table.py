@@ -17,7 +17,7 @@ from acvb_core.models.lfm.figures.table_figures import (
 from acvb_core.views.theme import STILL_CONFIG, Figure
 from pages.ui.lfm.picture_row import show_picture_row, value_range
 from pages.ui.shared import format as say
-from pages.ui.shared.dataset_summary import DatasetSummary
+from pages.ui.shared.model_pages import DatasetSummary
 
 FIRST_ROWS, FIRST_COLUMNS, FIRST_PICTURES = 50, 100, 40
 #: Rows up to which all are looked at for correlations; of more, as many evenly spaced ones.

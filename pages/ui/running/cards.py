@@ -11,7 +11,7 @@ from acvb_core.engine.snapshot import MOTION, Snapshot, Verdict
 from acvb_core.views.theme import method_style
 from pages.ui.running import streams
 from pages.ui.shared import format as say
-from pages.ui.shared.absent import act
+from pages.ui.shared.absent import try_action
 from pages.ui.shared.model_pages import pages_of_run
 from pages.ui.shared.picking import open_run
 from pages.ui.shared.workspace import Workspace
@@ -30,9 +30,9 @@ _DASHES: dict[str, tuple[int, ...]] = {
 _LONGEST = 10
 
 
-def cards(workspace: Workspace, jobs: Sequence[Job], seen: Mapping[str, Inspection]) -> None:
+def show_cards(workspace: Workspace, jobs: Sequence[Job], seen: Mapping[str, Inspection]) -> None:
     """Draw a card for each job, as many side by side as there is room for."""
-    names = say.run_names(jobs)
+    names = say.name_runs(jobs)
     # Beside the method such a name would push the badge to another line: it has a line of its own, in every card.
     long = any(name.way or name.data for name in names.values())
     shown = {job.id: names[job.id].method if long else names[job.id].text for job in jobs}
@@ -44,10 +44,10 @@ def cards(workspace: Workspace, jobs: Sequence[Job], seen: Mapping[str, Inspecti
             with st.container(border=True, gap="small", key=f"card_{job.id}", height="stretch"):
                 name = names[job.id]
                 below = _second_line(job, name) if long else None
-                _card(workspace, job, seen[job.id], shown[job.id], below, f"{head}_{job.id}")
+                _show_card(workspace, job, seen[job.id], shown[job.id], below, f"{head}_{job.id}")
                 if job.id in unsaved and not seen[job.id].status.active:
-                    _not_saved(workspace, job, unsaved[job.id])
-                _buttons(workspace, job, seen[job.id], names[job.id].text)
+                    _show_unsaved(workspace, job, unsaved[job.id])
+                _show_buttons(workspace, job, seen[job.id], names[job.id].text)
 
 
 def _second_line(job: Job, name: say.RunName) -> str:
@@ -56,12 +56,14 @@ def _second_line(job: Job, name: say.RunName) -> str:
     return " · ".join(part for part in (name.data, way, name.number) if part) or "\u00a0"
 
 
-def _card(workspace: Workspace, job: Job, seen: Inspection, label: str, below: str | None, head: str) -> None:
-    state = say.state_of(job, seen)
+def _show_card(
+    workspace: Workspace, job: Job, seen: Inspection, label: str, below: str | None, head: str
+) -> None:
+    state = say.describe_state(job, seen)
     with st.container(
         horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", key=head
     ):
-        st.html(f"<span class='run-name'>{_swatch(job.problem.row.name)}{label}</span>", width="content")
+        st.html(f"<span class='run-name'>{_render_line(job.problem.row.name)}{label}</span>", width="content")
         st.badge(state.text, icon=state.icon, color=state.colour, help=state.meaning)
     if below is not None:
         st.html(f"<div class='run-below'>{below}</div>")
@@ -69,15 +71,15 @@ def _card(workspace: Workspace, job: Job, seen: Inspection, label: str, below: s
         st.text(f"went on from {job.problem.settings.start}")
     done = 0 if seen.snapshot is None else seen.snapshot.sweep
     if seen.status.active:
-        st.progress(min(done / seen.max_sweeps, 1.0), text=_under_way(seen, done))
+        st.progress(min(done / seen.max_sweeps, 1.0), text=_describe_progress(seen, done))
     else:
-        st.progress(1.0, text=_over(seen, done))
+        st.progress(1.0, text=_describe_end(seen, done))
     if seen.error is not None:
         st.text(seen.error)
-    st.html(_facts(_figures(job, seen)))
+    st.html(_render_figures(_list_figures(job, seen)))
 
 
-def _not_saved(workspace: Workspace, job: Job, why: str) -> None:
+def _show_unsaved(workspace: Workspace, job: Job, why: str) -> None:
     with st.container(gap="xsmall", key=f"unsaved_{job.id}"):
         st.badge(
             "not saved", icon=":material/error:", color="red",
@@ -85,32 +87,35 @@ def _not_saved(workspace: Workspace, job: Job, why: str) -> None:
         )  # fmt: skip
         st.text(why)
         st.button(
-            "Save again", icon=":material/save:", key=f"save_{job.id}", on_click=act,
+            "Save again", icon=":material/save:", key=f"save_{job.id}", on_click=try_action,
             args=(workspace.save_again, job),
         )  # fmt: skip
 
 
-def _under_way(seen: Inspection, done: int) -> str:
+def _describe_progress(seen: Inspection, done: int) -> str:
     """Return how far a run is: of a stream in epochs, of which a window is a small part."""
     if seen.problem.row.streams:
-        return streams.under_way(seen)
+        return streams.describe_progress(seen)
     return f"{done:,} of at most {seen.max_sweeps:,} sweeps"
 
 
-def _over(seen: Inspection, done: int) -> str:
-    text = streams.over(seen) if seen.problem.row.streams else f"{say.count(done, 'sweep')} done"
+def _describe_end(seen: Inspection, done: int) -> str:
+    text = streams.describe_end(seen) if seen.problem.row.streams else f"{say.count(done, 'sweep')} done"
     settled = None if seen.snapshot is None else seen.snapshot.has_settled
     return text if settled is None else f"{text}, {MOTION[settled]}"
 
 
-def _figures(job: Job, seen: Inspection) -> list[tuple[str, str]]:
+def _list_figures(job: Job, seen: Inspection) -> list[tuple[str, str]]:
     snapshot, pages = seen.snapshot, pages_of_run(job)
     parts = pages.parts[1].capitalize()
     if snapshot is None:
         return [(parts, "–"), ("Speed", "–"), ("CPU time", "–"), ("Time left", "–")]
     figures = [
         (parts, pages.write_sizes(snapshot.effective_k)),
-        ("Speed", streams.speed(seen) if job.problem.row.streams else say.rate(seen.sweeps_per_second)),
+        (
+            "Speed",
+            streams.describe_speed(seen) if job.problem.row.streams else say.rate(seen.sweeps_per_second),
+        ),
         ("CPU time", say.duration(snapshot.cpu_seconds)),
     ]
     if seen.status.active:
@@ -121,10 +126,10 @@ def _figures(job: Job, seen: Inspection) -> list[tuple[str, str]]:
     if job.problem.row.streams:  # it has no bound
         loo = snapshot.extras.get("loo_perplexity")
         return [*figures, ("LOO perplexity", "–" if loo is None else f"{loo:,.0f}")]
-    return [*figures, _bound(snapshot, job.problem.bound_unit)]
+    return [*figures, _write_bound(snapshot, job.problem.bound_unit)]
 
 
-def _bound(snapshot: Snapshot, unit: float | None) -> tuple[str, str]:
+def _write_bound(snapshot: Snapshot, unit: float | None) -> tuple[str, str]:
     """Return the lower bound as the curve has it: in all, or for each object."""
     name, bound = "Lower bound" if unit is None else "Bound per object", snapshot.lower_bound
     if bound is None:
@@ -132,13 +137,13 @@ def _bound(snapshot: Snapshot, unit: float | None) -> tuple[str, str]:
     return name, f"{bound:,.0f}" if unit is None else f"{bound / unit:,.3f}"
 
 
-def _facts(figures: Sequence[tuple[str, str]]) -> str:
+def _render_figures(figures: Sequence[tuple[str, str]]) -> str:
     """Return figures as a small table; they are the program's own words and numbers, so nothing needs escaping."""
     cells = "".join(f"<div><span>{name}</span>{value}</div>" for name, value in figures)
     return f"<div class='run-facts'>{cells}</div>"
 
 
-def _swatch(method: str) -> str:
+def _render_line(method: str) -> str:
     """Return a short piece of the method's line, as it looks in the figures."""
     style = method_style(method)
     stops, at = [], 0
@@ -151,23 +156,23 @@ def _swatch(method: str) -> str:
     return f"<span class='run-line' style='background: {pattern}'></span>"
 
 
-def _buttons(workspace: Workspace, job: Job, seen: Inspection, name: str) -> None:
+def _show_buttons(workspace: Workspace, job: Job, seen: Inspection, name: str) -> None:
     """Draw what can be done with a run; three places, so that nothing moves when its state changes."""
     active, paused = seen.status.active, seen.status is Status.PAUSED
     with st.container(horizontal=True, horizontal_alignment="distribute", key=f"icons_{job.id}"):
         with st.container(horizontal=True, gap="small", width="content"):
             if not active:
                 more = job.problem.max_sweeps
-                told = _go_on(job, more) if job.can_extend else _why_not(seen)
-                _icon_button(
+                told = _describe_extension(job, more) if job.can_extend else _explain_end(seen)
+                _show_icon_button(
                     f"extend_{job.id}", "more_time", f"Go on with {name}", told, job.extend, more,
                     disabled=not job.can_extend,
                 )  # fmt: skip
             elif paused:
-                _icon_button(f"resume_{job.id}", "play_arrow", f"Resume {name}", "Resume", job.resume)
+                _show_icon_button(f"resume_{job.id}", "play_arrow", f"Resume {name}", "Resume", job.resume)
             else:
-                _icon_button(f"pause_{job.id}", "pause", f"Pause {name}", "Pause", job.pause)
-            _icon_button(
+                _show_icon_button(f"pause_{job.id}", "pause", f"Pause {name}", "Pause", job.pause)
+            _show_icon_button(
                 f"stop_{job.id}", "stop", f"Stop {name}", "Stop and keep what it has", job.stop,
                 disabled=not active,
             )  # fmt: skip
@@ -182,16 +187,16 @@ def _buttons(workspace: Workspace, job: Job, seen: Inspection, name: str) -> Non
             ):
                 open_run(job)
         told = "Stop and delete; you can undo it" if active else "Delete; you can undo it"
-        _icon_button(f"remove_{job.id}", "delete", f"Delete {name}", told, workspace.remove, job.id)
+        _show_icon_button(f"remove_{job.id}", "delete", f"Delete {name}", told, workspace.remove, job.id)
 
 
-def _go_on(job: Job, more: int) -> str:
+def _describe_extension(job: Job, more: int) -> str:
     if job.problem.row.streams:
-        return streams.more(job.problem, more)
+        return streams.describe_extension(job.problem, more)
     return f"Go on for up to {more:,} more sweeps"
 
 
-def _why_not(seen: Inspection) -> str:
+def _explain_end(seen: Inspection) -> str:
     if seen.verdict in (Verdict.MAX_SWEEPS, Verdict.STOPPED):
         if seen.problem.row.streams:
             return "Kept from an earlier session: start a new run from its topics (Start from, below the methods)"
@@ -199,7 +204,7 @@ def _why_not(seen: Inspection) -> str:
     return "Only a run that was stopped or reached its limit can go on"
 
 
-def _icon_button(
+def _show_icon_button(
     key: str,
     icon: str,
     name: str,
@@ -210,6 +215,6 @@ def _icon_button(
 ) -> None:
     """Draw a button that shows an icon alone; its name is for those who do not see it (`style`)."""
     st.button(
-        name, icon=f":material/{icon}:", help=told, key=key, on_click=act, args=(action, *arguments),
+        name, icon=f":material/{icon}:", help=told, key=key, on_click=try_action, args=(action, *arguments),
         disabled=disabled, type="tertiary",
     )  # fmt: skip

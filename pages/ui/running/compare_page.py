@@ -23,11 +23,11 @@ from acvb_core.views.theme import STILL_CONFIG
 from pages.ui.running.live import choose_axis, draw_curves, model_in_use
 from pages.ui.shared import format as say
 from pages.ui.shared.compared_runs import ComparedRuns, choose_pair
-from pages.ui.shared.empty import comparison_button, empty_state
+from pages.ui.shared.empty import show_comparison_button, show_empty_state
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.model_pages import all_model_pages, models_on, pages_of_model, pages_of_run
-from pages.ui.shared.picking import Key, answer, jobs_of, key_of
-from pages.ui.shared.workspace import Workspace, current
+from pages.ui.shared.picking import Key, answer_key, list_runs, read_answer
+from pages.ui.shared.workspace import Workspace, current_workspace
 
 MOST_RUNS = 8
 STILL: dict[str, Any] = dict(STILL_CONFIG)
@@ -41,7 +41,7 @@ STYLE = """
 """
 
 
-def too_few(workspace: Workspace, model: str, n: int) -> None:
+def show_too_few(workspace: Workspace, model: str, n: int) -> None:
     has_data = workspace.dataset is not None
 
     def actions() -> None:
@@ -49,9 +49,9 @@ def too_few(workspace: Workspace, model: str, n: int) -> None:
             st.page_link("pages/run.py", label="Start more runs", icon=":material/play_arrow:")
         else:
             st.page_link("pages/data.py", label="Choose data", icon=":material/dataset:")
-        comparison_button(workspace, model, primary=not has_data)
+        show_comparison_button(workspace, model, primary=not has_data)
 
-    empty_state(
+    show_empty_state(
         "Nothing to compare yet",
         f"It takes two finished runs, and there {'is one' if n == 1 else 'are none'}. Start several methods, or one "
         "method from several seeds, on the same data.",
@@ -61,15 +61,15 @@ def too_few(workspace: Workspace, model: str, n: int) -> None:
 
 
 @st.cache_resource(show_spinner=False, max_entries=16)
-def agreements_of(
+def compare_clusterings(
     keys: tuple[Key, ...], labels: tuple[str, ...], domain: str, _results: Sequence[Result]
 ) -> dict[str, pd.DataFrame]:
     return agreement_tables(_results, labels, domain)
 
 
-def choose(workspace: Workspace, jobs: list[Job], kind: str) -> list[Job]:
+def choose_runs(workspace: Workspace, jobs: list[Job], kind: str) -> list[Job]:
     """Draw the choice of runs: those on the data in use to begin with, and those that have ended since."""
-    labels = say.run_labels(jobs)
+    labels = say.label_runs(jobs)
     by_id = {job.id: job for job in jobs}
     dataset = workspace.dataset
     wanted = (dataset.data if dataset else jobs[-1].problem).fingerprint
@@ -98,7 +98,7 @@ def choose(workspace: Workspace, jobs: list[Job], kind: str) -> list[Job]:
 
 
 @contain_failure()
-def curves(jobs: list[Job], model: str, note: str) -> None:
+def show_curves(jobs: list[Job], model: str, note: str) -> None:
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.subheader("Curves", anchor=False)
         x = choose_axis("compare_x", jobs)
@@ -108,7 +108,7 @@ def curves(jobs: list[Job], model: str, note: str) -> None:
 
 
 @contain_failure("table")
-def scores(table: ComparisonTable) -> None:
+def show_scores(table: ComparisonTable) -> None:
     st.subheader("Scores", anchor=False)
     for note in table.notes:
         st.caption(note)
@@ -125,7 +125,7 @@ def scores(table: ComparisonTable) -> None:
 
 
 @contain_failure("part of the page")
-def memberships(runs: ComparedRuns, model: str) -> None:
+def show_agreement(runs: ComparedRuns, model: str) -> None:
     """Draw how alike the clusterings of the model's objects are, and where the objects of one run are in another."""
     domains = model_row(model).clusterings
     pages, results, labels = pages_of_model(model), runs.results, runs.labels
@@ -144,7 +144,7 @@ def memberships(runs: ComparedRuns, model: str) -> None:
         f"{by}1: the same {parts}, whatever their numbers. Adjusted Rand index: 0 is what chance would "
         "give. Normalised mutual information: 0 when one clustering tells nothing of the other."
     )
-    tables = agreements_of(runs.keys, tuple(labels), domain, results)
+    tables = compare_clusterings(runs.keys, tuple(labels), domain, results)
     with st.container(key="agreement"):
         for measure, values in tables.items():
             with contain_failure():
@@ -165,7 +165,7 @@ def memberships(runs: ComparedRuns, model: str) -> None:
 
 def show_compare() -> None:
     """Draw the page."""
-    workspace = current()
+    workspace = current_workspace()
     st.title("Compare", anchor=False)
     # What is shown on one page may be compared: those of the data in use, or else of the newest run.
     model = model_in_use(workspace) or (
@@ -174,27 +174,27 @@ def show_compare() -> None:
     pages = pages_of_model(model)
     alike = models_on(pages.answer.path)
     finished = [
-        job for job in jobs_of(workspace, *alike) if job.inspect().verdict is not None and answer(job)
+        job for job in list_runs(workspace, *alike) if job.inspect().verdict is not None and read_answer(job)
     ]
     if len(finished) < 2:
-        too_few(workspace, model, len(finished))
+        show_too_few(workspace, model, len(finished))
         st.stop()
     st.html(STYLE)
-    chosen = choose(workspace, finished, alike[0])
+    chosen = choose_runs(workspace, finished, alike[0])
     if len(chosen) < 2:
         st.info("Choose two runs or more.", icon=":material/compare_arrows:")
         st.stop()
-    names = say.run_labels(finished)
+    names = say.label_runs(finished)
     labels = [names[job.id] for job in chosen]
-    results = [result for job in chosen if (result := answer(job)) is not None]
-    runs = ComparedRuns(tuple(map(key_of, chosen, results)), chosen, results, labels)
+    results = [result for job in chosen if (result := read_answer(job)) is not None]
+    runs = ComparedRuns(tuple(map(answer_key, chosen, results)), chosen, results, labels)
     table = comparison_table(results, labels)
     if not table.same_data:
         st.warning(table.notes[0], icon=":material/warning:")
-    curves(chosen, model, table.notes[0] if table.same_data and not table.same_split else "")
-    scores(table)
+    show_curves(chosen, model, table.notes[0] if table.same_data and not table.same_split else "")
+    show_scores(table)
     pages.compare(runs)
     if table.same_data and model_row(model).clusterings and same_documents(results):
         # Where there are runs with one clustering and with two, the two sides can be told apart.
         of = sorted({job.problem.settings.model for job in chosen}, key=alike.index)
-        memberships(runs, of[0])
+        show_agreement(runs, of[0])

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pages.ui.shared.workspace import Dataset
 
 
-def promises(plan: Plan, dataset: Dataset) -> None:
+def show_guarantees(plan: Plan, dataset: Dataset) -> None:
     """Say within how many sweeps or windows the averaged methods end, at the worst: min(limit, 2 / tolerance)."""
     bounds: dict[tuple[int, int, bool], list[str]] = {}
     for problem in plan.problems(dataset, plan.seeds[:1]):
@@ -30,30 +30,31 @@ def promises(plan: Plan, dataset: Dataset) -> None:
         if cap < worst:
             limit = f"{plan.epochs_text(labels)} ({say.count(cap, one)})" if streams else f"{cap:,} {many}"
             text = (
-                f"**{say.together(labels)}** will end within {limit}, the limit, whatever the data. Convergence is "
+                f"**{say.join_names(labels)}** will end within {limit}, the limit, whatever the data. Convergence is "
                 f"certain only within {certain}; a run that ends before it has converged says so. Most converge far "
                 "sooner."
             )
         else:
-            text = f"**{say.together(labels)}** will converge within {certain} whatever the data; most need far fewer."
+            names = say.join_names(labels)
+            text = f"**{names}** will converge within {certain} whatever the data; most need far fewer."
         st.caption(text)
 
 
-def streaming(plan: Plan, dataset: Dataset) -> None:
+def show_streaming_note(plan: Plan, dataset: Dataset) -> None:
     """Say what a method that streams does, where some are chosen."""
     labels = [method.label for method in plan.methods if method.streams]
     if not labels:
         return
     one = len(labels) == 1
     st.caption(
-        f"**{say.together(labels)}** {'streams' if one else 'stream'}: {'it takes' if one else 'they take'} the "
+        f"**{say.join_names(labels)}** {'streams' if one else 'stream'}: {'it takes' if one else 'they take'} the "
         "documents window by window, and keep"
         f"{'s' if one else ''} the topics only. An epoch is one pass over all "
         f"{dataset.data.n_documents:,} documents."
     )
 
 
-def need(plan: Plan, dataset: Dataset) -> str:
+def describe_memory(plan: Plan, dataset: Dataset) -> str:
     """Return the memory the runs need in words, with what could be saved."""
     needed = plan.memory_bytes(dataset)
     less = plan.with_values(track=False).memory_bytes(dataset)
@@ -61,7 +62,7 @@ def need(plan: Plan, dataset: Dataset) -> str:
     return f"{say.size(needed)} of memory{saved}"
 
 
-def memory_suffices(plan: Plan, dataset: Dataset) -> bool:
+def check_memory(plan: Plan, dataset: Dataset) -> bool:
     """Return whether the runs fit; warn where they do not."""
     needed, free = plan.memory_bytes(dataset), available_memory()
     if free is None or needed <= free:

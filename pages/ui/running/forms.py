@@ -14,7 +14,7 @@ from acvb_core.core.rows import Method
 from acvb_core.registry import methods_of
 
 #: In the session: keys of the widgets that something was put into.
-_PUT = "form_put"
+_FILLED = "form_put"
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Field:
     shared: bool
 
 
-def fields(chosen: Sequence[Method]) -> list[Field]:
+def build_fields(chosen: Sequence[Method]) -> list[Field]:
     """Return the fields for some methods, in the registry's order.
 
     Methods whose parameter is alike in type, range, default and help share a field; where they differ, each has its
@@ -59,29 +59,29 @@ def fields(chosen: Sequence[Method]) -> list[Field]:
     return sorted(found, key=lambda field: order[field.parameter.name])
 
 
-def values_of(method: Method, entered: Iterable[tuple[Field, Value]]) -> dict[str, Any]:
+def select_values(method: Method, entered: Iterable[tuple[Field, Value]]) -> dict[str, Any]:
     """Return one method's settings out of what was entered."""
     return {field.parameter.name: value for field, value in entered if method in field.methods}
 
 
-def put(method: Method, values: Mapping[str, Any]) -> None:
+def fill_form(method: Method, values: Mapping[str, Any]) -> None:
     """Have the form show these values for a method's settings; from a callback."""
     for parameter in method.parameters:
         if parameter.name in values:
             whole = parameter.kind == "int"
             value = values[parameter.name]
-            put_key(_key(parameter, method.model), int(value) if whole else float(value))
+            fill_widget(_key(parameter, method.model), int(value) if whole else float(value))
 
 
-def put_key(key: str, value: Any) -> None:
+def fill_widget(key: str, value: Any) -> None:
     """Put a value into a widget; from a callback."""
     st.session_state[key] = value
-    st.session_state.setdefault(_PUT, set()).add(key)
+    st.session_state.setdefault(_FILLED, set()).add(key)
 
 
-def was_put(key: str) -> bool:
+def was_filled(key: str) -> bool:
     """Whether a value was ever put into a widget: it is created without a default then, for it cannot have both."""
-    return key in st.session_state.get(_PUT, ())
+    return key in st.session_state.get(_FILLED, ())
 
 
 def show_field(field: Field) -> Value:
@@ -89,10 +89,10 @@ def show_field(field: Field) -> Value:
     label = field.parameter.label
     if not field.shared:
         label += f" ({', '.join(method.label for method in field.methods)})"
-    return parameter_input(field.parameter, label=label, key=field.key)
+    return show_parameter(field.parameter, label=label, key=field.key)
 
 
-def show_given(field: Field, value: Value) -> Value:
+def show_fixed_field(field: Field, value: Value) -> Value:
     """Draw a field whose value follows from elsewhere, and return that; what was entered is there again later."""
     why = "Follows from what the runs start from."
     st.text_input(
@@ -101,7 +101,7 @@ def show_given(field: Field, value: Value) -> Value:
     return value
 
 
-def parameter_input(parameter: Parameter, *, label: str, key: str) -> Value:
+def show_parameter(parameter: Parameter, *, label: str, key: str) -> Value:
     """Draw the widget of a parameter and return its value; the value outlives a change of page.
 
     Parameters
@@ -126,10 +126,10 @@ def parameter_input(parameter: Parameter, *, label: str, key: str) -> Value:
         return parameter.check(chosen)
     text = f"{parameter.help}\n\n*Allowed: {parameter.range_text()}; usual: {parameter.default:g}.*"
     if parameter.kind == "int":
-        bounds = (_whole(parameter.low), _whole(parameter.high), "min" if was_put(key) else default, 1)
+        bounds = (_whole(parameter.low), _whole(parameter.high), "min" if was_filled(key) else default, 1)
         given = st.number_input(label, *bounds, help=text, key=key, persist_state="session")
     else:
-        bounds = (parameter.low, parameter.high, "min" if was_put(key) else default, _step(default))
+        bounds = (parameter.low, parameter.high, "min" if was_filled(key) else default, _step(default))
         given = st.number_input(label, *bounds, format="%g", help=text, key=key, persist_state="session")
     return parameter.check(given)
 

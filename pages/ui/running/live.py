@@ -13,14 +13,14 @@ from acvb_core.registry import methods_of
 from acvb_core.views.convergence import live_figure
 from acvb_core.views.panels import XAxis
 from acvb_core.views.run_curve import RunCurve
-from pages.ui.running.cards import cards
+from pages.ui.running.cards import show_cards
 from pages.ui.running.live_plot import live_plot
 from pages.ui.shared import format as say
-from pages.ui.shared.absent import deleted_runs
+from pages.ui.shared.absent import show_deleted_runs
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.model_pages import group_by_model
 from pages.ui.shared.refresh import refresh
-from pages.ui.shared.sidebar import moving
+from pages.ui.shared.sidebar import count_moving_runs
 from pages.ui.shared.workspace import Workspace
 
 REFRESH_SECONDS = 0.5
@@ -34,7 +34,7 @@ STREAM_AXES: dict[XAxis, str] = {
 }
 
 
-def shown_jobs(workspace: Workspace, every: bool) -> list[Job]:
+def select_jobs(workspace: Workspace, every: bool) -> list[Job]:
     """Return the runs to show: those on the data in use, or all of them where asked for or there is no data."""
     jobs, dataset = workspace.jobs, workspace.dataset
     if every or dataset is None:
@@ -43,20 +43,20 @@ def shown_jobs(workspace: Workspace, every: bool) -> list[Job]:
     return [job for job in jobs if job.problem.fingerprint == wanted]
 
 
-def live(workspace: Workspace, *, every: bool) -> None:
+def show_live_runs(workspace: Workspace, *, every: bool) -> None:
     """Draw cards and curves, and keep them fresh while a run moves."""
-    busy = moving(workspace) > 0
+    busy = count_moving_runs(workspace) > 0
 
     def panels() -> None:
-        now_busy = moving(workspace) > 0
-        jobs = shown_jobs(workspace, every)
+        now_busy = count_moving_runs(workspace) > 0
+        jobs = select_jobs(workspace, every)
         if now_busy != busy or not jobs:
             st.rerun()  # begin or end the refreshing, or show the page as it is without runs
         jobs = [job for some in group_by_model(jobs, model_in_use(workspace)).values() for job in some]
         seen = {job.id: job.inspect() for job in jobs}
-        deleted_runs(workspace)
-        cards(workspace, jobs, seen)
-        races(jobs, seen)
+        show_deleted_runs(workspace)
+        show_cards(workspace, jobs, seen)
+        show_races(jobs, seen)
         # In here, so that switching redraws the panels and not the page around them.
         draw_curves(
             jobs, choose_axis("x_axis", jobs), key="curves", of=workspace.id, first=model_in_use(workspace)
@@ -66,15 +66,15 @@ def live(workspace: Workspace, *, every: bool) -> None:
 
 
 @contain_failure("part of the page")
-def races(jobs: Sequence[Job], seen: Mapping[str, Inspection]) -> None:
+def show_races(jobs: Sequence[Job], seen: Mapping[str, Inspection]) -> None:
     """Draw a line for each run of several restarts: how they stand, or how it went."""
-    labels = say.run_labels(jobs)
-    lines = [f"**{labels[job.id]}**: {text}" for job in jobs if (text := race_text(seen[job.id]))]
+    labels = say.label_runs(jobs)
+    lines = [f"**{labels[job.id]}**: {text}" for job in jobs if (text := describe_race(seen[job.id]))]
     if lines:
         st.caption("  \n".join(lines))
 
 
-def race_text(seen: Inspection) -> str:
+def describe_race(seen: Inspection) -> str:
     """Return how the restarts of a run stand, in words; "" where it has none."""
     race_report, starts = seen.race_report, seen.problem.settings.restarts
     if race_report is None:
@@ -136,18 +136,18 @@ def draw_curves(jobs: Sequence[Job], x: XAxis, *, key: str, of: str, first: str 
     first : str, optional
         Model whose runs come first.
     """
-    labels = say.run_labels(jobs)
+    labels = say.label_runs(jobs)
     for number, (model, some) in enumerate(group_by_model(jobs, first).items()):
         streams = any(method.streams for method in methods_of(model))
         own = x if streams or x == "cpu_seconds" else "sweep"
         with contain_failure():
-            figure = live_figure(curves(some, labels), x=own, uirevision=f"{of}-{model}-{own}")
+            figure = live_figure(build_curves(some, labels), x=own, uirevision=f"{of}-{model}-{own}")
             live_plot(
                 figure, key=key if number == 0 else f"{key}_{model}", height=int(figure["layout"]["height"])
             )
 
 
-def curves(jobs: Sequence[Job], labels: Mapping[str, str]) -> list[RunCurve]:
+def build_curves(jobs: Sequence[Job], labels: Mapping[str, str]) -> list[RunCurve]:
     """Return what the figure needs of each run."""
     return [
         RunCurve(

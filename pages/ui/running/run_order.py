@@ -46,40 +46,40 @@ def order_runs(jobs: Sequence[Job], fingerprint: str | None) -> tuple[list[Job],
 def _best_first(jobs: Sequence[Job]) -> tuple[list[Job], str]:
     """Return the runs that can be compared with the newest such run, best first, and by what; none where none can."""
     ended = [job for job in jobs if job.inspect().verdict not in (None, Verdict.DIVERGED)]
-    scores = {job.id: _last(job, f"heldout_{job.problem.model.score_type._fields[0]}") for job in ended}
+    scores = {job.id: _last_value(job, f"heldout_{job.problem.model.score_type._fields[0]}") for job in ended}
     scored = [job for job in ended if np.isfinite(scores[job.id])]
     if scored:
-        alike = [job for job in scored if _split(job) == _split(scored[0])]
+        alike = [job for job in scored if _split_settings(job) == _split_settings(scored[0])]
         if len(alike) > 1:
-            return _sorted(alike, scores), f"best held-out score of {len(alike):,} runs"
+            return _sort_runs(alike, scores), f"best held-out score of {len(alike):,} runs"
     if ended and ended[0].problem.model_row.raced_by == "lower_bound":
         first = ended[0]
-        bounds = {job.id: _last(job, "lower_bound") for job in ended}
+        bounds = {job.id: _last_value(job, "lower_bound") for job in ended}
         alike = [
             job
             for job in ended
             if job.problem.row == first.problem.row
-            and _split(job) == _split(first)
+            and _split_settings(job) == _split_settings(first)
             and np.isfinite(bounds[job.id])
         ]
         if len(alike) > 1:
-            return _sorted(
+            return _sort_runs(
                 alike, bounds
             ), f"best lower bound of {len(alike):,} {first.problem.row.label} runs"
     return [], ""
 
 
-def _sorted(jobs: Sequence[Job], values: dict[str, float]) -> list[Job]:
+def _sort_runs(jobs: Sequence[Job], values: dict[str, float]) -> list[Job]:
     return sorted(jobs, key=lambda job: -values[job.id])
 
 
-def _last(job: Job, column: str) -> float:
+def _last_value(job: Job, column: str) -> float:
     """Return the last value of a diagnostic that was evaluated; NaN where there is none."""
     values = job.history.column(column)
     known = values[np.isfinite(values)]
     return float(known[-1]) if len(known) else float("nan")
 
 
-def _split(job: Job) -> tuple[Any, ...]:
+def _split_settings(job: Job) -> tuple[Any, ...]:
     settings = job.problem.settings
     return settings.heldout, settings.heldout_documents, settings.heldout_seed

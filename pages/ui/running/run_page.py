@@ -4,24 +4,35 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.ui.running.live import live, model_in_use, shown_jobs
-from pages.ui.running.setup import setup, tunable_methods
+from pages.ui.running.live import model_in_use, select_jobs, show_live_runs
+from pages.ui.running.setup import show_run_form, tunable_methods
 from pages.ui.shared import format as say
-from pages.ui.shared.absent import damaged_runs, deleted_runs, store_notices
-from pages.ui.shared.empty import comparison_button, empty_state, other_page
-from pages.ui.shared.explain import explain_curves
+from pages.ui.shared.absent import show_damaged_runs, show_deleted_runs, show_store_notices
+from pages.ui.shared.empty import link_answer_page, show_comparison_button, show_empty_state
 from pages.ui.shared.model_pages import answer_pages, group_by_model, pages_of_model, pages_of_run
 from pages.ui.shared.services import tunings
-from pages.ui.shared.workspace import Workspace, current
+from pages.ui.shared.workspace import Workspace, current_workspace
 
 
-def no_data(workspace: Workspace) -> None:
+def explain_curves(model: str) -> None:
+    """Draw the popover that says what the curves of a model's runs show."""
+    curves = pages_of_model(model).words.curves
+    with st.popover("What do the curves show?", icon=":material/help:", type="tertiary", key="explain"):
+        for tab, curve in zip(st.tabs([curve.short for curve in curves]), curves, strict=True):
+            with tab:
+                st.markdown(f"**{curve.name}.** {curve.what}")
+                st.markdown(f":green[**Read it so.**] {curve.read}")
+                st.markdown(f":orange[**Beware.**] {curve.beware}")
+        st.page_link("pages/guide.py", label="More in the Guide", icon=":material/menu_book:")
+
+
+def show_no_data(workspace: Workspace) -> None:
     def actions() -> None:
         for number, pages in enumerate(answer_pages().values()):
-            comparison_button(workspace, pages.model, primary=not number)
+            show_comparison_button(workspace, pages.model, primary=not number)
         st.page_link("pages/data.py", label="Choose data", icon=":material/dataset:")
 
-    empty_state(
+    show_empty_state(
         "No data yet",
         "Choose a sample or upload your own data on the Data page. Or try a sample at once.",
         icon=":material/dataset:",
@@ -29,51 +40,51 @@ def no_data(workspace: Workspace) -> None:
     )
 
 
-def runs(workspace: Workspace) -> None:
+def show_runs(workspace: Workspace) -> None:
     every = False
     jobs = workspace.jobs
-    others = len(jobs) - len(shown_jobs(workspace, False))
+    others = len(jobs) - len(select_jobs(workspace, False))
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="toolbar"):
         explain_curves(model_in_use(workspace) or pages_of_run(jobs[-1]).model)
         if others:
             every = st.toggle(
                 f"Also {say.count(others, 'run')} on other data", key="every", persist_state="session"
             )
-    shown = shown_jobs(workspace, every)
+    shown = select_jobs(workspace, every)
     if not shown:
-        deleted_runs(workspace)
+        show_deleted_runs(workspace)
     else:
-        live(workspace, every=every)
+        show_live_runs(workspace, every=every)
         with st.container(horizontal=True, gap="medium"):
             linked: set[str] = set()
             for model in group_by_model(shown, model_in_use(workspace)):
                 path = pages_of_model(model).answer.path
                 if path not in linked:
-                    other_page(model)
+                    link_answer_page(model)
                 linked.add(path)
             st.page_link("pages/compare.py", label="Compare the runs", icon=":material/compare_arrows:")
 
 
 def show_run() -> None:
     """Draw the page."""
-    workspace = current()
+    workspace = current_workspace()
     st.title("Run", anchor=False)
-    store_notices()
-    damaged_runs(workspace)
+    show_store_notices()
+    show_damaged_runs(workspace)
     dataset = workspace.dataset
     jobs = workspace.jobs
     if dataset is None and not jobs:
-        deleted_runs(workspace)
-        no_data(workspace)
+        show_deleted_runs(workspace)
+        show_no_data(workspace)
         st.stop()
     if dataset is not None:
-        here = shown_jobs(workspace, False)
+        here = select_jobs(workspace, False)
         if st.session_state.pop("fold_form", False):
             st.session_state["new_runs"] = st.session_state["tune"] = False
         with st.expander(
             "New runs", expanded=not here, icon=":material/add:", key="new_runs", on_change="rerun"
         ):
-            if setup(workspace, dataset):
+            if show_run_form(workspace, dataset):
                 st.session_state["fold_form"] = True  # to make room for the curves
                 st.rerun()
         tuning = pages_of_model(dataset.model).tuning
@@ -89,7 +100,7 @@ def show_run() -> None:
                 if opened.open:
                     tuning(workspace, dataset)
     if jobs:
-        runs(workspace)
+        show_runs(workspace)
     else:
-        deleted_runs(workspace)
+        show_deleted_runs(workspace)
         st.caption("Press Start: cards and curves of the runs appear here and grow as they go.")

@@ -15,8 +15,15 @@ from acvb_core.core.rows import Method, ModelRow
 from acvb_core.engine.problem import Problem, build_problem
 from acvb_core.engine.race_report import RACE_CRITERIA
 from acvb_core.registry import MODELS, methods_for, model_row
-from pages.ui.running.costs import memory_suffices, need, promises, streaming
-from pages.ui.running.forms import Field, fields, show_field, show_given, values_of, was_put
+from pages.ui.running.costs import check_memory, describe_memory, show_guarantees, show_streaming_note
+from pages.ui.running.forms import (
+    Field,
+    build_fields,
+    select_values,
+    show_field,
+    show_fixed_field,
+    was_filled,
+)
 from pages.ui.shared import format as say
 from pages.ui.shared.model_pages import StartChoice, pages_of_model
 from pages.ui.shared.services import executor
@@ -89,7 +96,7 @@ class Plan:
         ]
 
 
-def start(workspace: Workspace, dataset: Dataset, plan: Plan) -> None:
+def start_runs(workspace: Workspace, dataset: Dataset, plan: Plan) -> None:
     """Start the runs of a plan."""
     for problem in plan.problems(dataset):
         workspace.add(problem)
@@ -105,9 +112,9 @@ def tunable_methods(dataset: Dataset) -> list[Method]:
     return [method for method in methods_for(dataset.data, dataset.model) if method.tuned]
 
 
-def setup(workspace: Workspace, dataset: Dataset) -> bool:
+def show_run_form(workspace: Workspace, dataset: Dataset) -> bool:
     """Draw the form; True when it has just started runs."""
-    model = _model(dataset)
+    model = _choose_model(dataset)
     methods = {method.name: method for method in methods_for(dataset.data, model)}
     pages = pages_of_model(model)
     usual = pages.usual_on_disk if dataset.on_disk else pages.usual
@@ -118,7 +125,7 @@ def setup(workspace: Workspace, dataset: Dataset) -> bool:
             "Methods",
             list(methods),
             selection_mode="multi",
-            default=None if was_put(key) else [name for name in usual if name in methods],
+            default=None if was_filled(key) else [name for name in usual if name in methods],
             format_func=lambda name: methods[name].label,
             key=key,
             persist_state="session",
@@ -134,11 +141,11 @@ def setup(workspace: Workspace, dataset: Dataset) -> bool:
         st.info("Choose at least one method.", icon=":material/arrow_upward:")
     if not choice.methods:
         return False
-    plan = replace(_plan(model, choice, bool(dataset.heldout)), trained=choice.trained)
+    plan = replace(_show_settings(model, choice, bool(dataset.heldout)), trained=choice.trained)
     try:
-        promises(plan, dataset)
-        streaming(plan, dataset)
-        plan = replace(plan, check_memory=memory_suffices(plan, dataset))
+        show_guarantees(plan, dataset)
+        show_streaming_note(plan, dataset)
+        plan = replace(plan, check_memory=check_memory(plan, dataset))
     except AcvbError as error:  # these data cannot be run on: nothing would be left to learn from
         st.text(str(error))
         return False
@@ -151,20 +158,19 @@ def setup(workspace: Workspace, dataset: Dataset) -> bool:
             disabled=not allowed,
             key="start",
         )
-        st.caption(
-            f"About {need(plan, dataset)} · {say.held_out(dataset)} (set on the Data page)", width="content"
-        )
+        split = f"{say.describe_split(dataset)} (set on the Data page)"
+        st.caption(f"About {describe_memory(plan, dataset)} · {split}", width="content")
     if not pressed:
         return False
     try:
-        start(workspace, dataset, plan)
+        start_runs(workspace, dataset, plan)
     except AcvbError as error:
         st.text(str(error))
         return False
     return True
 
 
-def _model(dataset: Dataset) -> str:
+def _choose_model(dataset: Dataset) -> str:
     """Draw the choice of the model where several are for the data (a network can be taken for any relation)."""
     models = [row.name for row in MODELS if row.fits(dataset.data)]
     if len(models) == 1:
@@ -182,10 +188,10 @@ def _model(dataset: Dataset) -> str:
     )
 
 
-def _plan(model: str, choice: StartChoice, heldout: bool) -> Plan:
+def _show_settings(model: str, choice: StartChoice, heldout: bool) -> Plan:
     """Draw the settings; those that follow from what runs start from are shown and cannot be changed."""
     row, chosen = model_row(model), choice.methods
-    form = fields(chosen)
+    form = build_fields(chosen)
     sizes = [field for field in form if not field.parameter.advanced and field.shared]
     apart = [field for field in form if not field.parameter.advanced and not field.shared]
     advanced = [field for field in form if field.parameter.advanced]
@@ -194,15 +200,17 @@ def _plan(model: str, choice: StartChoice, heldout: bool) -> Plan:
     for column, field in zip(columns, sizes, strict=False):
         with column:
             fixed = choice.values.get(field.parameter.name)
-            entered.append((field, show_field(field) if fixed is None else show_given(field, fixed)))
-    starts = _seeds(*columns[len(sizes) : len(sizes) + 3], row, heldout or row.raced_by != "heldout")
-    entered += _grid(apart, 4)
+            entered.append((field, show_field(field) if fixed is None else show_fixed_field(field, fixed)))
+    starts = _show_seeds(*columns[len(sizes) : len(sizes) + 3], row, heldout or row.raced_by != "heldout")
+    entered += _show_fields(apart, 4)
     with st.expander("Advanced settings", icon=":material/tune:", key="advanced"):
-        entered += _grid(advanced, 3)
-    return Plan(model, tuple(chosen), {method.name: values_of(method, entered) for method in chosen}, *starts)
+        entered += _show_fields(advanced, 3)
+    return Plan(
+        model, tuple(chosen), {method.name: select_values(method, entered) for method in chosen}, *starts
+    )
 
 
-def _grid(form: Sequence[Field], width: int) -> list[tuple[Field, Value]]:
+def _show_fields(form: Sequence[Field], width: int) -> list[tuple[Field, Value]]:
     entered: list[tuple[Field, Value]] = []
     for first in range(0, len(form), width):
         row = form[first : first + width]
@@ -212,7 +220,7 @@ def _grid(form: Sequence[Field], width: int) -> list[tuple[Field, Value]]:
     return entered
 
 
-def _seeds(
+def _show_seeds(
     first_column: DeltaGenerator,
     number_column: DeltaGenerator,
     restarts_column: DeltaGenerator,
@@ -253,8 +261,8 @@ def _seeds(
         key="restarts",
         persist_state="session",
         help=f"Starts of each run, from seeds that count up. They race: the half with the worse "
-        f"{RACE_CRITERIA[row.raced_by]} is given up at 20 sweeps, half of the rest at 40, and so on. The run is the winner's: "
-        "it has the winner's seed, and is what this seed gives alone.",
+        f"{RACE_CRITERIA[row.raced_by]} is given up at 20 sweeps, half of the rest at 40, and so on. The run is "
+        "the winner's: it has that seed, and is what this seed gives alone.",
     )
     # No start is in two races.
     apart = int(restarts)

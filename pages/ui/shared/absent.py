@@ -17,8 +17,8 @@ from pages.ui.shared.workspace import Workspace
 _TROUBLE = "run_trouble"
 
 
-def act(action: Callable[..., object], *arguments: object) -> None:
-    """Do what a button says; why it could not be done is shown by `deleted_runs`.
+def try_action(action: Callable[..., object], *arguments: object) -> None:
+    """Do what a button says; why it could not be done is shown by `show_deleted_runs`.
 
     A run that ended since its button was drawn refuses, and its card says why.
     """
@@ -31,7 +31,7 @@ def act(action: Callable[..., object], *arguments: object) -> None:
         st.session_state[_TROUBLE] = str(error)
 
 
-def name_of(settings: Mapping[str, Any]) -> str:
+def describe_run(settings: Mapping[str, Any]) -> str:
     """Return what a run is called whose handle is not at hand: method and seed, as far as they are known."""
     try:
         return f"{method_row(settings['model'], settings['method']).label} · seed {settings['seed']}"
@@ -39,7 +39,7 @@ def name_of(settings: Mapping[str, Any]) -> str:
         return "a run"
 
 
-def deleted_runs(workspace: Workspace) -> None:
+def show_deleted_runs(workspace: Workspace) -> None:
     """Draw what was deleted last, with the button that brings it back, and the others in a list."""
     if _TROUBLE in st.session_state:
         st.error("That could not be done:", icon=":material/error:")
@@ -51,28 +51,28 @@ def deleted_runs(workspace: Workspace) -> None:
         horizontal=True, vertical_alignment="center", gap="small", border=True, key="deleted_runs"
     ):
         last = runs[-1]
-        st.text(f"Deleted {name_of(last.settings)}.", width="content")
-        _undo(workspace, last, "undo")
+        st.text(f"Deleted {describe_run(last.settings)}.", width="content")
+        _show_undo(workspace, last, "undo")
         with st.popover(f"All {len(runs):,} deleted" if len(runs) > 1 else "More", type="tertiary"):
             for run in reversed(runs):
                 with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-                    st.text(f"{name_of(run.settings)}, deleted {say.ago(run.since)}", width="content")
-                    _undo(workspace, run, "undo_listed")
+                    st.text(f"{describe_run(run.settings)}, deleted {say.ago(run.since)}", width="content")
+                    _show_undo(workspace, run, "undo_listed")
             st.caption("Deleted runs are kept for a day.")
             st.button(
-                "Delete for good now", icon=":material/delete_forever:", key="delete_for_good", on_click=act,
+                "Delete for good now", icon=":material/delete_forever:", key="delete_for_good", on_click=try_action,
                 args=(workspace.delete_for_good,),
             )  # fmt: skip
 
 
-def _undo(workspace: Workspace, run: AbsentRun, key: str) -> None:
+def _show_undo(workspace: Workspace, run: AbsentRun, key: str) -> None:
     st.button(
-        "Undo", icon=":material/undo:", key=f"{key}_{run.job_id}", on_click=act,
+        "Undo", icon=":material/undo:", key=f"{key}_{run.job_id}", on_click=try_action,
         args=(workspace.restore, run.job_id),
     )  # fmt: skip
 
 
-def store_notices() -> None:
+def show_store_notices() -> None:
     """Draw what became of a damaged list of runs, and why nothing can be saved, if that is so."""
     store = services.store()
     for notice in store.notices:
@@ -83,22 +83,22 @@ def store_notices() -> None:
         st.text(store.unwritable)
 
 
-def damaged_runs(workspace: Workspace) -> None:
+def show_damaged_runs(workspace: Workspace) -> None:
     """Draw a box for each stored run that could not be read: why, and what can be done."""
     for run in workspace.unreadable:
         with st.container(border=True, gap="small", key=f"damaged_{run.job_id}"):
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-                st.html(f"<span class='run-name'>{name_of(run.settings)}</span>", width="content")
+                st.html(f"<span class='run-name'>{describe_run(run.settings)}</span>", width="content")
                 st.badge(
                     "damaged", icon=":material/warning:", color="red", help="Its files could not be read."
                 )
             st.text(run.why)
             with st.container(horizontal=True, horizontal_alignment="distribute"):
                 st.button(
-                    "Try again", icon=":material/refresh:", key=f"again_{run.job_id}", on_click=act,
+                    "Try again", icon=":material/refresh:", key=f"again_{run.job_id}", on_click=try_action,
                     args=(workspace.load_again, run.job_id), help="After you have put a copy back.",
                 )  # fmt: skip
                 st.button(
-                    "Delete", icon=":material/delete:", key=f"remove_{run.job_id}", on_click=act,
+                    "Delete", icon=":material/delete:", key=f"remove_{run.job_id}", on_click=try_action,
                     args=(workspace.remove, run.job_id), help="You can undo it.",
                 )  # fmt: skip

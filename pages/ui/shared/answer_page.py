@@ -14,8 +14,8 @@ from acvb_core.engine.snapshot import MOTION
 from pages.ui.shared import format as say
 from pages.ui.shared.empty import show_empty_answer
 from pages.ui.shared.model_pages import AnswerPage
-from pages.ui.shared.picking import pick
-from pages.ui.shared.workspace import current
+from pages.ui.shared.picking import choose_run
+from pages.ui.shared.workspace import current_workspace
 
 
 def open_answer(page: AnswerPage, style: str, first: Mapping[str, Any] | None = None) -> tuple[Job, Result]:
@@ -34,10 +34,10 @@ def open_answer(page: AnswerPage, style: str, first: Mapping[str, Any] | None = 
     tuple of Job and Result
         The run chosen, and its answer so far.
     """
-    workspace = current()
+    workspace = current_workspace()
     st.title(page.title, anchor=False)
     st.html(style)
-    job, result = pick(workspace, page, show_empty_answer)
+    job, result = choose_run(workspace, page, show_empty_answer)
     shown = f"{PurePath(page.path).stem}_shown"
     if st.session_state.get(shown) != job.id:
         st.session_state[shown] = job.id
@@ -48,7 +48,10 @@ def open_answer(page: AnswerPage, style: str, first: Mapping[str, Any] | None = 
 def show_heading(job: Job, result: Result, parts: str) -> None:
     """Draw how a run stands and, in one line, its data, what it has found, and how far it is."""
     seen, last, data = job.inspect(), result.snapshot, result.problem.data
-    state, settled = say.state_of(job, seen), None if seen.snapshot is None else seen.snapshot.has_settled
+    state, settled = (
+        say.describe_state(job, seen),
+        None if seen.snapshot is None else seen.snapshot.has_settled,
+    )
     progress = say.epochs(last.passes) if result.problem.row.streams else say.count(last.sweep, "sweep")
     facts = [data.name, data.size_text, parts, progress]
     if settled is not None:

@@ -13,7 +13,7 @@ from pages.ui.shared.model_pages import AnswerPage, Demonstration, models_on, pa
 from pages.ui.shared.workspace import Dataset, Workspace
 
 
-def empty_state(title: str, text: str, *, icon: str, actions: Callable[[], None]) -> None:
+def show_empty_state(title: str, text: str, *, icon: str, actions: Callable[[], None]) -> None:
     """Draw an empty state; `actions` draws the links and buttons below the text."""
     with st.container(border=True, horizontal_alignment="center", gap="small", key="empty"):
         st.space("small")
@@ -36,19 +36,23 @@ def show_empty_answer(workspace: Workspace, page: AnswerPage) -> None:
             if dataset is not None and any(
                 job.problem.settings.model == dataset.model for job in workspace.jobs
             ):
-                other_page(dataset.model)
+                link_answer_page(dataset.model)
             st.page_link("pages/data.py", label="Choose data", icon=":material/dataset:")
         for model in models:
-            comparison_button(workspace, model, primary=not suits and model == models[0])
+            show_comparison_button(workspace, model, primary=not suits and model == models[0])
 
     if dataset is None:
         text = page.first
     else:
-        text = f"{page.start} Start one on the Run page." if suits else f"{other_data(dataset)} {page.needs}"
-    empty_state(f"No {page.title.lower()} yet", text, icon=page.icon, actions=actions)
+        text = (
+            f"{page.start} Start one on the Run page."
+            if suits
+            else f"{describe_other_data(dataset)} {page.needs}"
+        )
+    show_empty_state(f"No {page.title.lower()} yet", text, icon=page.icon, actions=actions)
 
 
-def other_data(dataset: Dataset) -> str:
+def describe_other_data(dataset: Dataset) -> str:
     """Return which data are in use, and which page is for them."""
     pages = pages_of_model(dataset.model)
     return (
@@ -57,13 +61,13 @@ def other_data(dataset: Dataset) -> str:
     )
 
 
-def other_page(model: str) -> None:
+def link_answer_page(model: str) -> None:
     """Draw the link to the page that shows a model's answers."""
     pages = pages_of_model(model)
     st.page_link(pages.answer.path, label=pages.answer.link_label, icon=pages.answer_icon)
 
 
-def comparison_button(workspace: Workspace, model: str, *, primary: bool = True) -> None:
+def show_comparison_button(workspace: Workspace, model: str, *, primary: bool = True) -> None:
     """Draw the button that runs a sample comparison, and go to its curves when it is pressed."""
     demonstration = pages_of_model(model).demonstration
     if st.button(
@@ -74,11 +78,11 @@ def comparison_button(workspace: Workspace, model: str, *, primary: bool = True)
         help=demonstration.help,
     ):
         with st.spinner("Reading the sample"):
-            run_demonstration(workspace, demonstration)
+            start_demonstration(workspace, demonstration)
         st.switch_page("pages/run.py")
 
 
-def run_demonstration(workspace: Workspace, demonstration: Demonstration) -> None:
+def start_demonstration(workspace: Workspace, demonstration: Demonstration) -> None:
     """Take the sample as the data in use and start one run of each of its methods."""
     dataset = Dataset.of_sample(demonstration.sample)
     workspace.set_dataset(dataset)

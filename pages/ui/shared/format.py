@@ -102,7 +102,7 @@ STATUSES: dict[Status, State] = {
 }
 
 
-def state_of(job: Job, seen: Inspection) -> State:
+def describe_state(job: Job, seen: Inspection) -> State:
     """Return what a job's badge says: its verdict once it has one, its status before."""
     if seen.verdict is None:
         return STATUSES[seen.status]
@@ -141,13 +141,13 @@ class RunName(NamedTuple):
         return " · ".join(part for part in self if part)
 
 
-def run_names(jobs: Sequence[Job]) -> dict[str, RunName]:
+def name_runs(jobs: Sequence[Job]) -> dict[str, RunName]:
     """Return a name for each job by id, no longer than needed; no two are the same.
 
     Numbers follow the age of the runs, so that they do not depend on the order in which a page shows them.
     """
     by_age = sorted(jobs, key=lambda job: job.created)
-    data = _data_names([job.problem for job in by_age])
+    data = _name_datasets([job.problem for job in by_age])
     names = {}
     for job in by_age:
         problem = job.problem
@@ -168,9 +168,9 @@ def run_names(jobs: Sequence[Job]) -> dict[str, RunName]:
     return {job.id: numbered[job.id] for job in jobs}
 
 
-def _data_names(problems: Sequence[Problem]) -> dict[str, str]:
+def _name_datasets(problems: Sequence[Problem]) -> dict[str, str]:
     """Return a short name for each data set by fingerprint; all are empty where there is one data set."""
-    names = {problem.fingerprint: _harmless(problem.data.name) for problem in problems}
+    names = {problem.fingerprint: _strip_markup(problem.data.name) for problem in problems}
     if len(names) == 1:
         return dict.fromkeys(names, "")
     shared, counted = Counter(names.values()), Counter[str]()
@@ -181,15 +181,15 @@ def _data_names(problems: Sequence[Problem]) -> dict[str, str]:
     return names
 
 
-def _harmless(name: str, limit: int = 24) -> str:
+def _strip_markup(name: str, limit: int = 24) -> str:
     """Return a name without the characters that Markdown and HTML treat as markup, cut to `limit` characters."""
     plain = " ".join(re.sub(r"[^\w .,+()-]", " ", name).split()) or "data"
     return plain if len(plain) <= limit else f"{plain[: limit - 1].rstrip(' .,(+-')}…"
 
 
-def run_labels(jobs: Sequence[Job]) -> dict[str, str]:
+def label_runs(jobs: Sequence[Job]) -> dict[str, str]:
     """Return the name of each job by id on one line: method, data set, what it takes a network for, seed, number."""
-    return {job_id: name.text for job_id, name in run_names(jobs).items()}
+    return {job_id: name.text for job_id, name in name_runs(jobs).items()}
 
 
 def duration(seconds: float) -> str:
@@ -224,7 +224,7 @@ def epochs(number: float) -> str:
     return f"{told} epoch{'' if told == '1' else 's'}"
 
 
-def held_out(dataset: Dataset) -> str:
+def describe_split(dataset: Dataset) -> str:
     """Return what new runs hold out: "10 % held out, seed 0"."""
     if not dataset.heldout:
         return "nothing held out"
@@ -255,7 +255,7 @@ def count(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
-def together(names: Sequence[str]) -> str:
+def join_names(names: Sequence[str]) -> str:
     """Return names as a list in words: "SDM, SCVB0 and SVB"."""
     return " and ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part)
 

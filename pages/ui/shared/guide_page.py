@@ -13,7 +13,7 @@ from pages.ui.shared import format as say
 from pages.ui.shared import words
 from pages.ui.shared.format import COMPLETE, EPOCH_LIMIT, STREAMED, VERDICTS
 from pages.ui.shared.model_pages import ModelPages, all_model_pages
-from pages.ui.shared.workspace import current
+from pages.ui.shared.workspace import current_workspace
 
 TEXT_WIDTH = 760
 
@@ -117,7 +117,7 @@ def show_guide() -> None:
         "What is it about?",
         list(models),
         format_func=lambda name: models[name].data_name,
-        default=model_in_use(current()) or next(iter(models)),
+        default=model_in_use(current_workspace()) or next(iter(models)),
         required=True,
         key="guide_model",
         label_visibility="collapsed",

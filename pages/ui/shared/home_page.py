@@ -9,10 +9,10 @@ import streamlit as st
 
 from acvb_core.engine.job import Job
 from pages.ui.shared import format as say
-from pages.ui.shared.absent import deleted_runs, store_notices
-from pages.ui.shared.empty import comparison_button
+from pages.ui.shared.absent import show_deleted_runs, show_store_notices
+from pages.ui.shared.empty import show_comparison_button
 from pages.ui.shared.model_pages import all_model_pages, answer_pages, pages_of_run
-from pages.ui.shared.workspace import current
+from pages.ui.shared.workspace import current_workspace
 
 RECENT = 8
 STEPS_BEFORE = (
@@ -39,7 +39,7 @@ METHODS_TEXT = (
 )
 
 
-def recent(jobs: list[Job], unsaved: Collection[str]) -> pd.DataFrame:
+def tabulate_runs(jobs: list[Job], unsaved: Collection[str]) -> pd.DataFrame:
     """Return the newest runs first, one a line; those that could not be saved say so."""
     rows = []
     for job in reversed(jobs[-RECENT:]):
@@ -50,7 +50,7 @@ def recent(jobs: list[Job], unsaved: Collection[str]) -> pd.DataFrame:
                 "Method": job.problem.row.label,
                 "Seed": job.problem.settings.seed,
                 "Data": job.problem.data.name,
-                "State": say.state_of(job, seen).text + (", not saved" if job.id in unsaved else ""),
+                "State": say.describe_state(job, seen).text + (", not saved" if job.id in unsaved else ""),
                 "Passes": 0.0 if last is None else round(last.passes or last.sweep, 2),
                 "Found": "" if last is None else pages_of_run(job).write_parts(last.effective_k),
                 "CPU time": "" if last is None else say.duration(last.cpu_seconds),
@@ -62,20 +62,20 @@ def recent(jobs: list[Job], unsaved: Collection[str]) -> pd.DataFrame:
 
 def show_home() -> None:
     """Draw the page."""
-    workspace = current()
+    workspace = current_workspace()
     models = list(all_model_pages().values())
     st.title("Find " + ", ".join(pages.promise for pages in models if pages.promise), anchor=False)
     st.markdown(" ".join([*(pages.introduction for pages in models), METHODS_TEXT]), width=760)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         for pages in models:
-            comparison_button(workspace, pages.model)
+            show_comparison_button(workspace, pages.model)
         st.page_link("pages/guide.py", label="Read the Guide", icon=":material/menu_book:")
     st.space("small")
     _show_steps()
     st.space("small")
     st.subheader("Recent runs", anchor=False)
-    store_notices()
-    deleted_runs(workspace)
+    show_store_notices()
+    show_deleted_runs(workspace)
     if unreadable := len(workspace.unreadable):
         st.warning(
             f"{say.count(unreadable, 'run')} could not be read. The Run page says why.",
@@ -83,7 +83,7 @@ def show_home() -> None:
         )
     jobs = workspace.jobs
     if jobs:
-        st.dataframe(recent(jobs, workspace.unsaved), hide_index=True, key="recent_runs")
+        st.dataframe(tabulate_runs(jobs, workspace.unsaved), hide_index=True, key="recent_runs")
         if len(jobs) > RECENT:
             st.caption(f"The newest {RECENT} of {len(jobs):,}; the Run page has them all.")
     else:

@@ -14,13 +14,33 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from acvb_core.core.rows import Method
 from acvb_core.engine.job import Job
 from acvb_core.registry import MODELS
-from pages.ui.shared.dataset_summary import DatasetSummary
 from pages.ui.shared.words import ModelWords
 
 if TYPE_CHECKING:
     from pages.ui.shared.compared_runs import ComparedRuns
     from pages.ui.shared.workspace import Dataset, Workspace
     from pages.ui.upload.reader import Reader
+
+
+class DatasetSummary(NamedTuple):
+    """The figures and tabs by which the Data page shows a data set.
+
+    Attributes
+    ----------
+    figures : tuple of (str, str)
+        Name and value.
+    tabs : dict of callables
+        Each draws the tab of its name.
+    note : str
+        A caption below the figures, in the program's own words.
+    advice : str
+        Shown where some methods will not fit into memory.
+    """
+
+    figures: tuple[tuple[str, str], ...]
+    tabs: dict[str, Callable[[], None]]
+    note: str = ""
+    advice: str = ""
 
 
 class Demonstration(NamedTuple):

@@ -21,7 +21,7 @@ def forget_held_out() -> None:
         st.session_state.pop(widget, None)
 
 
-def overview(workspace: Workspace, dataset: Dataset) -> None:
+def show_overview(workspace: Workspace, dataset: Dataset) -> None:
     """Draw everything about the data set in use."""
     summary = pages_of_model(dataset.model).summary(dataset.data)
     with st.container(gap=None, key="data_name"):
@@ -41,10 +41,10 @@ def overview(workspace: Workspace, dataset: Dataset) -> None:
     with report, st.container(gap="xsmall"):
         for line in dataset.report.lines():
             st.text(f"• {line}")
-    holding_out(workspace, dataset)
+    edit_held_out(workspace, dataset)
 
 
-def holding_out(workspace: Workspace, dataset: Dataset) -> None:
+def edit_held_out(workspace: Workspace, dataset: Dataset) -> None:
     """Draw what new runs hold out, and keep what is entered."""
     held_out = pages_of_model(dataset.model).held_out
     with st.container(border=True, gap="small"):

@@ -28,7 +28,7 @@ Choice = TypeVar("Choice", str, int)
 Key = tuple[str, int, str]
 
 
-class Offer(NamedTuple):
+class FileOffer(NamedTuple):
     """A file to take away.
 
     Attributes
@@ -49,26 +49,26 @@ class Offer(NamedTuple):
     make: Callable[[], str | bytes]
 
 
-def jobs_of(workspace: Workspace, *models: str) -> list[Job]:
+def list_runs(workspace: Workspace, *models: str) -> list[Job]:
     """Return the runs of some models, oldest first."""
     return [job for job in workspace.jobs if job.problem.settings.model in models]
 
 
-def answer(job: Job) -> Result | None:
+def read_answer(job: Job) -> Result | None:
     """Return a run's result, or its answer so far; None before its first sweep."""
     seen = job.inspect()
     if seen.snapshot is None or seen.snapshot.sweep == 0:
         return None
-    return _answer(_key(job, seen.problem, seen.snapshot, seen.race_report), seen)
+    return _build_result(_key(job, seen.problem, seen.snapshot, seen.race_report), seen)
 
 
 @st.cache_resource(show_spinner=False, max_entries=24)
-def _answer(key: Key, _seen: Inspection) -> Result:
+def _build_result(key: Key, _seen: Inspection) -> Result:
     assert _seen.snapshot is not None
     return Result(_seen.problem, _seen.history, _seen.snapshot, _seen.max_sweeps, _seen.race_report)
 
 
-def key_of(job: Job, result: Result) -> Key:
+def answer_key(job: Job, result: Result) -> Key:
     """Return what tells this answer from others of the same run."""
     return _key(job, result.problem, result.snapshot, result.race_report)
 
@@ -115,7 +115,7 @@ def choose_one(
     return chosen
 
 
-def pick(
+def choose_run(
     workspace: Workspace, page: AnswerPage, show_empty: Callable[[Workspace, AnswerPage], None]
 ) -> tuple[Job, Result]:
     """Draw the choice of a run, and return the one chosen with its answer; end the script where there is none.
@@ -131,8 +131,8 @@ def pick(
         Draws the page without runs.
     """
     name, models = PurePath(page.path).stem, models_on(page.path)
-    runs = jobs_of(workspace, *models)
-    jobs = [job for job in runs if answer(job) is not None]
+    runs = list_runs(workspace, *models)
+    jobs = [job for job in runs if read_answer(job) is not None]
     if not jobs:
         if runs:
             _wait_for_answer(workspace, name, models)
@@ -143,8 +143,8 @@ def pick(
     order, reason = order_runs(jobs, None if dataset is None else dataset.data.fingerprint)
     key, by_id = f"{name}_run", {job.id: job for job in order}
     _forget_choice(key, (dataset and dataset.data.fingerprint, sorted(job.id for job in runs)))
-    labels = say.run_labels(jobs)
-    told = {job.id: _told(job) for job in jobs}
+    labels = say.label_runs(jobs)
+    told = {job.id: _describe_run(job) for job in jobs}
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="picker"):
         chosen = choose_one(
             "Run", list(by_id), lambda job_id: f"{labels[job_id]} · {told[job_id]}", key, width=420,
@@ -158,7 +158,7 @@ def pick(
     if reason and chosen == order[0].id:
         st.text(reason)  # it quotes the name of the data
     _follow_runs(workspace, models)
-    result = answer(job)
+    result = read_answer(job)
     assert result is not None
     return job, result
 
@@ -199,11 +199,11 @@ def _follow_runs(workspace: Workspace, models: Sequence[str]) -> None:
     """Have the page drawn anew when a run is added, gives its first answer, ends or is removed."""
 
     def listed() -> list[tuple[str, str, bool]]:
-        seen = [(job, job.inspect()) for job in jobs_of(workspace, *models)]
-        return [(job.id, say.state_of(job, now).text, now.snapshot is not None) for job, now in seen]
+        seen = [(job, job.inspect()) for job in list_runs(workspace, *models)]
+        return [(job.id, say.describe_state(job, now).text, now.snapshot is not None) for job, now in seen]
 
     shown = listed()
-    if not any(job.inspect().status.active for job in jobs_of(workspace, *models)):
+    if not any(job.inspect().status.active for job in list_runs(workspace, *models)):
         return
 
     def watch() -> None:
@@ -213,24 +213,24 @@ def _follow_runs(workspace: Workspace, models: Sequence[str]) -> None:
     refresh(watch, FOLLOW_SECONDS)
 
 
-def _told(job: Job) -> str:
+def _describe_run(job: Job) -> str:
     """Return what else tells a run from others: how much it found, and how it stands."""
     seen = job.inspect()
     found = "" if seen.snapshot is None else f"{pages_of_run(job).write_parts(seen.snapshot.effective_k)} "
-    return f"{found}({say.state_of(job, seen).text})"
+    return f"{found}({say.describe_state(job, seen).text})"
 
 
-def take_away(result: Result, offers: Sequence[Offer]) -> None:
+def show_files(result: Result, offers: Sequence[FileOffer]) -> None:
     """Draw the buttons of a run's files, and the Python that repeats it."""
     st.subheader("Take it away", anchor=False)
     with st.container(horizontal=True, gap="small", key="files"):
         for offer in offers:
-            download(result, offer)
+            show_download(result, offer)
     with st.expander("Repeat this run in Python", icon=":material/code:", key="snippet"):
         st.code(python_snippet(result), language="python")
 
 
-def download(result: Result, offer: Offer) -> None:
+def show_download(result: Result, offer: FileOffer) -> None:
     """Draw the button of one of a run's files."""
     data, settings = result.problem.data, result.problem.settings
     name = re.sub(r"[^\w-]+", "_", data.name).strip("_")[:40] or type(data).__name__.lower()

@@ -54,12 +54,12 @@ def _save_and_leave(book: JobBook) -> None:
     # Streamlit's handler is still in place, but there is no server any more that it could stop.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        book.close(tell=_say)
+        book.close(tell=_write_line)
     except KeyboardInterrupt:
-        _say("Left without saving all runs.")
+        _write_line("Left without saving all runs.")
 
 
-def _say(text: str) -> None:
+def _write_line(text: str) -> None:
     with suppress(OSError, ValueError):  # the terminal may be gone
         sys.stderr.write(f"{text}\n")
         sys.stderr.flush()
@@ -72,7 +72,7 @@ def tunings() -> dict[str, TuningJob]:
 
 
 @cache
-def kernels() -> threading.Thread:
+def start_warm_up() -> threading.Thread:
     """Have the kernels ready before the first run asks for them: compiled, or read from the cache on disk."""
     thread = threading.Thread(target=warm_up, name="acvb-warmup", daemon=True)
     thread.start()

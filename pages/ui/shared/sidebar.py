@@ -7,16 +7,16 @@ import streamlit as st
 from acvb_core.engine.job import Status
 from pages.ui.shared import format as say
 from pages.ui.shared.refresh import refresh
-from pages.ui.shared.workspace import Workspace, remember
+from pages.ui.shared.workspace import Workspace, remember_workspace
 
 
-def moving(workspace: Workspace) -> int:
+def count_moving_runs(workspace: Workspace) -> int:
     """Return how many runs are under way: started or queued, and not paused."""
     statuses = [job.inspect().status for job in workspace.jobs]
     return sum(status.active and status is not Status.PAUSED for status in statuses)
 
 
-def _data_problem(workspace: Workspace) -> None:
+def _show_data_problem(workspace: Workspace) -> None:
     """Draw why the data could not be saved or read, and what can be done."""
     saved = workspace.dataset is None
     st.badge("not read" if saved else "not saved", icon=":material/error:", color="red")
@@ -27,12 +27,12 @@ def _data_problem(workspace: Workspace) -> None:
         st.button("Save again", icon=":material/save:", key="save_data", on_click=workspace.save_dataset)
 
 
-def sidebar(workspace: Workspace) -> None:
+def show_sidebar(workspace: Workspace) -> None:
     """Draw the part of the sidebar below the navigation."""
-    busy = moving(workspace) > 0
+    busy = count_moving_runs(workspace) > 0
 
     def jobs() -> None:
-        now = moving(workspace)
+        now = count_moving_runs(workspace)
         if busy and not now:
             st.rerun()
         held = sum(job.inspect().status is Status.PAUSED for job in workspace.jobs)
@@ -58,6 +58,6 @@ def sidebar(workspace: Workspace) -> None:
                 st.text(dataset.name)
                 st.caption(dataset.data.size_text)
             if workspace.data_problem is not None:
-                _data_problem(workspace)
+                _show_data_problem(workspace)
             refresh(jobs, 2.0 if busy else None)
-        remember()
+        remember_workspace()

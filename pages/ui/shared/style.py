@@ -42,6 +42,6 @@ _STYLE = """
 """
 
 
-def style() -> None:
+def apply_style() -> None:
     """Apply the rules to the page; takes no room."""
     st.html(_STYLE)

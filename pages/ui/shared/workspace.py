@@ -202,12 +202,12 @@ class Workspace:
         )
 
 
-def current() -> Workspace:
+def current_workspace() -> Workspace:
     """Return the workspace of this session."""
     return Workspace(st.session_state["ws"])
 
 
-def enter() -> Workspace:
+def enter_workspace() -> Workspace:
     """Find the session's workspace or make one, and put it into the address; once in every run of the app.
 
     The address comes first, so that a link leads where it says; links between pages drop it, so the session
@@ -222,7 +222,7 @@ def enter() -> Workspace:
     return Workspace(name)
 
 
-def remember() -> None:
+def remember_workspace() -> None:
     """Have the browser keep the workspace's name in a cookie; draws nothing."""
     st.html(
         f"<script data-cookie='{COOKIE}={st.session_state['ws']}'>{REMEMBER}</script>",

@@ -6,8 +6,8 @@ import streamlit as st
 
 from acvb_core.data.samples import SAMPLES
 from pages.ui.shared.model_pages import all_model_pages, pages_of_model
-from pages.ui.shared.overview import forget_held_out, overview
-from pages.ui.shared.workspace import Dataset, Workspace, current
+from pages.ui.shared.overview import forget_held_out, show_overview
+from pages.ui.shared.workspace import Dataset, Workspace, current_workspace
 from pages.ui.upload.form import (
     UploadState,
     all_readers,
@@ -70,7 +70,7 @@ def show_nothing_yet() -> None:
 
 def show_data() -> None:
     """Draw the page."""
-    workspace = current()
+    workspace = current_workspace()
     st.title("Data", anchor=False)
     left, right = st.columns([2, 3], gap="large")
     reading = None
@@ -112,7 +112,7 @@ def show_data() -> None:
         elif error is None and dataset is None:
             show_nothing_yet()
         elif error is None:
-            overview(workspace, dataset)
+            show_overview(workspace, dataset)
             st.page_link("pages/run.py", label="Go on to Run", icon=":material/arrow_forward:")
             if reading is not None and reading.layout is not None:
                 with st.expander("The file as it was read", icon=":material/description:"):

@@ -65,7 +65,7 @@ def test_runs_of_both_ways_hold_out_the_same_pairs(open_app: Open) -> None:
     assert one.problem.heldout.columns.tolist() == two.problem.heldout.columns.tolist()
     said = texts(finish(app))
     assert said.count(">two clusterings<") == said.count(">one clustering<") == 1
-    assert list(say.run_labels([one, two]).values()) == ["CVB0", "CVB0 · two clusterings"]
+    assert list(say.label_runs([one, two]).values()) == ["CVB0", "CVB0 · two clusterings"]
     assert [link.proto.label for link in app.get("page_link")].count("See the blocks") == 1
 
 

@@ -21,9 +21,9 @@ from acvb_core.views.convergence import live_figure
 from pages.ui.lda import storage_choice, topic_files
 from pages.ui.lda.start_from import FILE
 from pages.ui.lda.topic_view import build_view
-from pages.ui.running.live import curves
+from pages.ui.running.live import build_curves
 from pages.ui.shared import services
-from pages.ui.shared.picking import answer
+from pages.ui.shared.picking import read_answer
 from pages.ui.shared.workspace import Dataset, Workspace
 from tests.pages.session import SECONDS, WORKSPACE, Open, jobs_of, keys, press, texts, until
 
@@ -219,7 +219,7 @@ def test_a_stream_and_a_batch_run_share_axes(open_app: Open, batch: Result, stre
     assert not app.exception
     axis = group(app, "compare_x_stream")
     assert axis.value == "passes"
-    runs = curves(jobs_of(app), {job.id: job.id for job in jobs_of(app)})
+    runs = build_curves(jobs_of(app), {job.id: job.id for job in jobs_of(app)})
     assert [run.streams for run in runs] == [False, True]
     titles = " ".join(note["text"] for note in live_figure(runs, x="passes")["layout"]["annotations"])
     assert "Completion perplexity" in titles
@@ -254,7 +254,7 @@ def test_topics_of_data_on_disk(open_app: Open, streamed: Result) -> None:
     assert "bars on disk · 3,000 documents" in texts(app)
     assert "1 epoch" in texts(app)
     (job,) = jobs_of(app)
-    view = build_view(job, answer(job))
+    view = build_view(job, read_answer(job))
     assert view.corpus.n_documents == 2000
     assert view.topics.document_share.shape == (2000, 5)
     assert view.tokens.sum() == pytest.approx(streamed.problem.data.n_tokens)

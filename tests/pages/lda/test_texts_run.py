@@ -11,7 +11,7 @@ from acvb_core.engine.result import Result
 from acvb_core.registry import methods_of
 from acvb_core.views.convergence import live_figure
 from pages.ui.lda import compare_topics
-from pages.ui.running.live import curves
+from pages.ui.running.live import build_curves
 from pages.ui.shared import format as say
 from pages.ui.shared import services
 from pages.ui.shared.model_pages import group_by_model
@@ -150,7 +150,7 @@ def test_runs_of_both_models_have_a_figure_each(with_texts: AppTest) -> None:
 
 def test_the_curves_are_those_of_the_model(bars: list[Result], open_app: Open) -> None:
     app = compare(open_app, *bars[:2])
-    runs = curves(jobs_of(app), {job.id: job.id for job in jobs_of(app)})
+    runs = build_curves(jobs_of(app), {job.id: job.id for job in jobs_of(app)})
     assert {run.model for run in runs} == {"lda"}
     assert all(run.learns for run in runs)
     titles = " ".join(note["text"] for note in live_figure(runs)["layout"]["annotations"])
@@ -161,7 +161,7 @@ def test_the_curves_are_those_of_the_model(bars: list[Result], open_app: Open) -
 def test_runs_on_two_data_sets_are_named_by_their_data(bars: list[Result], open_app: Open) -> None:
     relation = fit(load_sample("survey").relation, "cvb0")
     app = compare(open_app, bars[0], relation)
-    assert list(say.run_labels(jobs_of(app)).values()) == ["CVB0 · bars", "CVB0 · survey"]
+    assert list(say.label_runs(jobs_of(app)).values()) == ["CVB0 · bars", "CVB0 · survey"]
     assert list(group_by_model(jobs_of(app), "lda")) == ["lda", "irm"]
     assert list(group_by_model(jobs_of(app), "irm")) == ["irm", "lda"]
 

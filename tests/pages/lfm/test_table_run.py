@@ -14,7 +14,7 @@ from acvb_core.registry import methods_of
 from acvb_core.views.convergence import live_figure
 from pages.ui.lfm.compare_features import list_pairs
 from pages.ui.lfm.feature_view import FeatureView
-from pages.ui.running.live import curves
+from pages.ui.running.live import build_curves
 from pages.ui.shared import services
 from tests.pages.lfm.tables import N, fitted, opened, small_table
 from tests.pages.lfm.test_features_page import without_features
@@ -86,7 +86,7 @@ def test_restarts_race_by_hidden_cells(open_app: Open) -> None:
 def test_curves_are_by_the_object_and_the_cell(open_app: Open) -> None:
     app = finished(press(run_page(open_app), "start"))
     jobs = jobs_of(app)
-    shown = curves(jobs, {job.id: job.problem.row.label for job in jobs})
+    shown = build_curves(jobs, {job.id: job.problem.row.label for job in jobs})
     assert {run.unit for run in shown} == {float(N)}
     layout = live_figure(shown)["layout"]
     titles = " ".join(note["text"] for note in layout["annotations"])
@@ -101,7 +101,7 @@ def test_curves_are_by_the_object_and_the_cell(open_app: Open) -> None:
 def test_without_hidden_cells_there_is_no_such_curve(open_app: Open) -> None:
     app = finished(press(run_page(open_app, heldout=0.0), "start"))
     jobs = jobs_of(app)
-    titles = str(live_figure(curves(jobs, {job.id: "x" for job in jobs}))["layout"]["annotations"])
+    titles = str(live_figure(build_curves(jobs, {job.id: "x" for job in jobs}))["layout"]["annotations"])
     assert "Training log likelihood" in titles
     assert "Held-out" not in titles
     first = jobs[0].inspect().snapshot

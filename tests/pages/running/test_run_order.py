@@ -110,13 +110,13 @@ def test_no_two_runs_share_a_name(runs: list[Result]) -> None:
         found(relation(0), seed=0, init="random"),
     ]
     results.append(found(relation(4, "<b>*x*</b> ![i](http://a.example/i.png)")))
-    names = list(say.run_labels([job(number, result) for number, result in enumerate(results)]).values())
+    names = list(say.label_runs([job(number, result) for number, result in enumerate(results)]).values())
     assert len(set(names)) == len(results)
     assert names[3] == "VB · other"
     assert {"VB · same (2)", "VB · same (3)"} <= set(names)
     assert not any(set("<>*![]:/") & set(name) for name in names)
     jobs = [job(number, result) for number, result in enumerate(results)]
-    assert say.run_labels(jobs[::-1]) == say.run_labels(jobs)  # whatever the order on a page
+    assert say.label_runs(jobs[::-1]) == say.label_runs(jobs)  # whatever the order on a page
 
 
 def test_the_page_says_why_it_shows_a_run(open_app: Open, runs: list[Result]) -> None:
