@@ -34,7 +34,7 @@ from pages.ui.lda.how_many_runs import (
 )
 from pages.ui.lda.how_many_words import INTRODUCTION, MEASURE_TEXTS
 from pages.ui.shared import format as say
-from pages.ui.shared.empty import describe_other_data, show_comparison_button, show_empty_state
+from pages.ui.shared.empty import describe_answer_page, show_comparison_button, show_empty_state
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import choose_one, open_run
 from pages.ui.shared.refresh import refresh
@@ -71,7 +71,7 @@ def show_nothing_to_try(workspace: Workspace) -> None:
     show_empty_state(
         "Nothing to try yet",
         "This page is for texts, or counts of words in documents. "
-        + ("Choose some first." if dataset is None else describe_other_data(dataset)),
+        + ("Choose some first." if dataset is None else describe_answer_page(dataset.model)),
         icon=":material/stacked_line_chart:",
         actions=actions,
     )

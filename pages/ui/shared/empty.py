@@ -26,39 +26,34 @@ def show_empty_state(title: str, text: str, *, icon: str, actions: Callable[[], 
 
 def show_empty_answer(workspace: Workspace, page: AnswerPage) -> None:
     """Draw a page of answers without runs: why there is none, and where to get one."""
-    dataset, models = workspace.dataset, models_on(page.path)
-    suits = dataset is not None and dataset.model in models
+    jobs, models = workspace.jobs, models_on(page.path)
+    used = [job.problem.settings.model for job in jobs]
+    model = workspace.dataset.model if workspace.dataset else used[-1] if used else None
 
     def actions() -> None:
-        if suits:
+        if model in models:
             st.page_link("pages/run.py", label="Start a run", icon=":material/play_arrow:")
         else:
-            if dataset is not None and any(
-                job.problem.settings.model == dataset.model for job in workspace.jobs
-            ):
-                link_answer_page(dataset.model)
+            if model in used:
+                link_answer_page(model)
             st.page_link("pages/data.py", label="Choose data", icon=":material/dataset:")
-        for model in models:
-            show_comparison_button(workspace, model, primary=not suits and model == models[0])
+        for each in models:
+            show_comparison_button(workspace, each, primary=model not in models and each == models[0])
 
-    if dataset is None:
+    if model is None:
         text = page.first
     else:
-        text = (
-            f"{page.start} Start one on the Run page."
-            if suits
-            else f"{describe_other_data(dataset)} {page.needs}"
-        )
+        text = f"{page.start} Start one on the Run page."
+        if model not in models:
+            text = f"{page.needs} {describe_answer_page(model)}"
     show_empty_state(f"No {page.title.lower()} yet", text, icon=page.icon, actions=actions)
 
 
-def describe_other_data(dataset: Dataset) -> str:
-    """Return which data are in use, and which page is for them."""
-    pages = pages_of_model(dataset.model)
-    return (
-        f"The data in use are {say.uncapitalise(pages.data_name)}: runs on them find {pages.parts[1]}, and the "
-        f"{pages.answer.title} page shows them."
-    )
+def describe_answer_page(model: str) -> str:
+    """Return which page shows what runs of a model find: "Runs on texts find topics, and the Topics page …"."""
+    pages = pages_of_model(model)
+    data = say.uncapitalise(pages.data_name)
+    return f"Runs on {data} find {pages.parts[1]}, and the {pages.answer.title} page shows them."
 
 
 def link_answer_page(model: str) -> None:

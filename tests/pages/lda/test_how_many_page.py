@@ -48,7 +48,7 @@ def test_without_texts_it_says_what_to_do(open_app: Open) -> None:
 
 def test_a_relation_has_no_number_to_choose(open_app: Open) -> None:
     services.store().save_dataset(WORKSPACE, load_sample("southern_women").relation, [], {"name": "women"})
-    assert "find by themselves" in texts(open_app("how_many"))
+    assert "Blocks page" in texts(open_app("how_many"))
 
 
 def test_a_grid_is_started_and_shown(open_app: Open) -> None:
@@ -142,7 +142,7 @@ def test_numbers_that_cannot_be_tried(open_app: Open, text: str, says: str) -> N
 
 
 def test_runs_that_do_not_fit_must_be_wanted(open_app: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("acvb_core.engine.free_memory.available_memory", lambda: 1000)
+    monkeypatch.setattr("pages.ui.lda.how_many_page.available_memory", lambda: 1000)
     app = opened(open_app)
     assert "1 kB is free" in texts(app)
     assert app.button(key="grid_start").disabled

@@ -64,7 +64,7 @@ def test_before_any_run_it_says_what_to_do(open_app: Open) -> None:
 
 def test_a_corpus_without_a_run(open_app: Open, found: Result) -> None:
     services.store().save_dataset(WORKSPACE, found.problem.data, [], {"name": "small"})
-    assert "Start a run" in texts(opened(open_app))
+    assert "Start one on the Run page" in texts(opened(open_app))
 
 
 def test_a_run_on_a_relation_is_on_another_page(open_app: Open) -> None:

@@ -61,7 +61,7 @@ def test_before_any_run_it_says_what_to_do(open_app: Open) -> None:
 
 def test_a_table_without_a_run(open_app: Open) -> None:
     services.store().save_dataset(WORKSPACE, small_table(), [], {"name": "small"})
-    assert "Start a run" in texts(opened(open_app))
+    assert "Start one on the Run page" in texts(opened(open_app))
 
 
 def test_runs_on_other_data_are_on_other_pages(open_app: Open) -> None:
@@ -69,7 +69,8 @@ def test_runs_on_other_data_are_on_other_pages(open_app: Open) -> None:
     services.store().save_dataset(WORKSPACE, relation, [], {"name": "women"})
     app = opened(open_app, fit(relation, "vb", max_sweeps=5))
     assert app.subheader[0].value == "No features yet"
-    assert "no table of numbers" in texts(app)
+    assert "Features are found in tables" in texts(app)
+    assert "Blocks page" in texts(app)
 
 
 @pytest.mark.parametrize("page", ["blocks", "topics", "how_many"])
