@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pandas as pd
 import streamlit as st
 
-from acvb_core.core.errors import AcvbError, ParameterError
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
-from acvb_core.engine.free_memory import available_memory
 from acvb_core.engine.job import Job
 from acvb_core.models.lda.figures.topic_choice import MEASURES, best_k, choose_k_figure
-from acvb_core.registry import methods_for
 from acvb_core.views.theme import STILL_CONFIG
+from pages.ui.lda.how_many_form import show_form
 from pages.ui.lda.how_many_runs import (
-    USUAL_SWEEPS,
-    GridPlan,
     build_table,
     collect_finished,
     collect_rows,
@@ -26,23 +20,46 @@ from pages.ui.lda.how_many_runs import (
     find_jobs,
     group_grids,
     label_grids,
-    max_topics,
-    parse_numbers,
-    propose_numbers,
-    start_runs,
     topic_number,
 )
-from pages.ui.lda.how_many_words import INTRODUCTION, MEASURE_TEXTS
 from pages.ui.shared import format as say
 from pages.ui.shared.empty import describe_answer_page, show_comparison_button, show_empty_state
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import choose_one, open_run
 from pages.ui.shared.refresh import refresh
-from pages.ui.shared.workspace import Dataset, Workspace, current_workspace
+from pages.ui.shared.workspace import Workspace, current_workspace
 
-METHOD, STREAM = "cvb0", "sdm"
-USUAL_EPOCHS = 3.0
-MOST_SEEDS = 10
+INTRODUCTION = """
+A model of topics is told how many there are. Try several numbers, each from more than one seed, and look where the
+measures stop getting better: a number they agree on is a good one, and where they disagree the topics' words decide.
+"""
+
+#: Whether leave-one-out perplexity may choose the number of topics: measured by benchmarks/topic_choice.py
+#: (docs/measured.md).
+LOO_TEXT = (
+    "**Leave-one-out perplexity**: how well each word is predicted from all others. It comes with the run and needs "
+    "nothing held out, but is no judge of the number of topics: it goes on falling where the held-out perplexity has "
+    "turned, as each word's topic was chosen knowing that word. What it shows is where more topics gain little."
+)
+
+HELDOUT_TEXT = (
+    "**Held-out perplexity**: how well the hidden words of each document are predicted, as uncertain as a choice among "
+    "so many words. It judges prediction, and often goes on getting better with topics that nobody would want to read."
+)
+
+NPMI_TEXT = (
+    "**Coherence (NPMI)**: how often the ten most probable words of a topic stand in the same documents. It is nearest "
+    "to what people call a clear topic, and as a rule favours few. Watch the diversity: topics that repeat one another "
+    "are coherent too."
+)
+
+#: By the measure's name in the table of a grid.
+MEASURE_TEXTS: dict[str, str] = {
+    "loo_perplexity": LOO_TEXT,
+    "heldout_perplexity": HELDOUT_TEXT,
+    "npmi": NPMI_TEXT,
+}
+
 REFRESH_SECONDS = 1.0
 #: Columns of the table: heading, how a value is written, and 1 where more is better, -1 where less is.
 COLUMNS: dict[str, tuple[str, str, int]] = {
@@ -75,82 +92,6 @@ def show_nothing_to_try(workspace: Workspace) -> None:
         icon=":material/stacked_line_chart:",
         actions=actions,
     )
-
-
-def show_form(workspace: Workspace, dataset: Dataset, corpus: Corpus | DiskCorpus) -> None:
-    """Draw what is to be tried, and start it."""
-    methods = {method.name: method for method in methods_for(corpus, "lda")}
-    usual = METHOD if METHOD in methods else STREAM
-    columns = st.columns([2, 3, 1.5, 1.5], vertical_alignment="bottom")
-    method = columns[0].selectbox(
-        "Method",
-        list(methods),
-        index=list(methods).index(usual),
-        format_func=lambda name: methods[name].label,
-        key="grid_method" if usual == METHOD else "grid_method_disk",
-        help=f"{methods[usual].label} is fast and predicts well.",
-    )
-    text = columns[1].text_input(
-        "Numbers of topics",
-        ", ".join(map(str, propose_numbers(corpus))),
-        key=f"grid_ks_{corpus.fingerprint[:12]}",
-        help=f"With commas between, from 1 to {max_topics(corpus):,}.",
-    )
-    seeds = columns[2].number_input(
-        "Seeds", 1, MOST_SEEDS, 2, key="grid_seeds",
-        help="Runs for each number: how far they lie apart is how much a difference between numbers must be to count.",
-    )  # fmt: skip
-    sweeps, epochs = USUAL_SWEEPS, 1.0
-    if methods[method].streams:
-        epochs = columns[3].number_input(
-            "Epochs", 1e-3, 1e3, USUAL_EPOCHS, 0.5, format="%g", key="grid_epochs"
-        )
-    else:
-        sweeps = columns[3].number_input("Sweeps at most", 1, 100_000, USUAL_SWEEPS, 50, key="grid_sweeps")
-    try:
-        plan = GridPlan(
-            method, parse_numbers(text, max_topics(corpus)), int(seeds), int(sweeps), float(epochs)
-        )
-    except ParameterError as error:
-        plan = None
-        st.text(str(error))
-    allowed = False
-    if plan is not None:
-        plan = replace(plan, check_memory=check_memory(plan, corpus))
-        allowed = plan.check_memory or st.checkbox("Start them nevertheless", key="grid_nevertheless")
-    of = "of the documents" if dataset.whole_documents else "of each document's words"
-    share = f"{say.percent(dataset.heldout)} {of}" if dataset.heldout else "nothing"
-    with st.container(horizontal=True, vertical_alignment="center"):
-        pressed = st.button(
-            "Start" if plan is None else f"Start {say.count(plan.n_runs, 'run')}",
-            type="primary", icon=":material/play_arrow:", disabled=not allowed, key="grid_start",
-        )  # fmt: skip
-        need = "" if plan is None else f"About {say.size(plan.memory_bytes(corpus))} of memory · "
-        held = f"held out: {share}, seed {dataset.heldout_seed} (set on the Data page)"
-        st.caption(need + held, width="content")
-    if pressed and plan is not None:
-        try:
-            with st.spinner("Putting the runs together"):
-                begun = start_runs(workspace, dataset, plan)
-        except AcvbError as error:
-            st.text(str(error))
-            return
-        if begun:
-            st.rerun()  # the sidebar counts them, too
-        else:
-            st.caption("All of these runs are there already.")
-
-
-def check_memory(plan: GridPlan, corpus: Corpus | DiskCorpus) -> bool:
-    """Return whether the runs fit into memory; warn where they do not."""
-    need, free = plan.memory_bytes(corpus), available_memory()
-    if free is None or need <= free:
-        return True
-    st.warning(
-        f"These runs need about {say.size(need)}, and {say.size(free)} is free. Fewer topics need less.",
-        icon=":material/memory:",
-    )
-    return False
 
 
 def show_measures(group: list[Job]) -> None:

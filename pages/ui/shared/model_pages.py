@@ -115,19 +115,8 @@ class HeldOutScore(NamedTuple):
 class WholeObjects(NamedTuple):
     """The choice between holding out a part of every object and holding out whole objects.
 
-    Attributes
-    ----------
-    one : str
-        An object: "document".
-    choices : (str, str)
-        A part of every object, and whole objects.
-    help : str
-        Of the choice.
-    usual_share : float
-    most : int
-        The largest number of objects that are held out.
-    scored : str
-        One sentence about how they are scored.
+    `one` is an object ("document"), `choices` name the two, `most` is the largest number of objects that are held out,
+    and `scored` is one sentence about how they are scored.
     """
 
     one: str
