@@ -75,7 +75,7 @@ class TrainedTopics:
 
     @property
     def label(self) -> str:
-        """What they are, in words."""
+        """The topics in words."""
         return f"{self.n_topics:,} topics of {self.name} by {self.method}"
 
     @property

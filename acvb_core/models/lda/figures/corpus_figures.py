@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
-from acvb_core.models.lda.figures.topic_bars import horizontal_bars
+from acvb_core.models.lda.figures.bars import bar_trace, figure_title, horizontal_bars
+from acvb_core.views.axes import axis_title
 from acvb_core.views.theme import GRID, LINE, MUTED, Figure, base_layout, escape
 
 _COLOUR = "#0072B2"
@@ -38,26 +39,22 @@ def document_lengths_figure(lengths: ArrayLike, *, height: int = 260) -> Figure:
     # On a linear axis of logarithms the bars keep the widths they are given.
     places = np.log10(edges) if log else edges
     firsts, lasts = np.ceil(edges[:-1]).astype(int), np.ceil(edges[1:]).astype(int) - 1
-    trace = {
-        "type": "bar",
-        "x": ((places[1:] + places[:-1]) / 2).tolist(),
+    hover = [
+        f"{f'{a:,}' if a == b else f'{a:,} to {b:,}'} words<br>{n:,} document{'' if n == 1 else 's'}"
+        for a, b, n in zip(firsts.tolist(), lasts.tolist(), counts.tolist(), strict=True)
+    ]
+    trace = bar_trace(((places[1:] + places[:-1]) / 2).tolist(), counts.tolist(), hover, "lengths")
+    trace |= {
         "width": np.diff(places).tolist(),
-        "y": counts.tolist(),
         "marker": {"color": _COLOUR, "line": {"color": "#FFFFFF", "width": 0.5}},
-        "hovertext": [
-            f"{f'{a:,}' if a == b else f'{a:,} to {b:,}'} words<br>{n:,} document{'' if n == 1 else 's'}"
-            for a, b, n in zip(firsts.tolist(), lasts.tolist(), counts.tolist(), strict=True)
-        ],
-        "hovertemplate": "%{hovertext}<extra></extra>",
-        "uid": "lengths",
     }
     middle = f", median {np.median(used):,.0f} words" if len(used) else ""
     without = f", {empty:,} without any" if empty else ""
     axis: Figure = {"showgrid": False, "zeroline": False, "linecolor": LINE, "tickangle": 0, "nticks": 8}
     if log:
         axis |= _log_ticks(float(places[0]), float(places[-1]))
-    layout = _layout(height, "Lengths of the documents", f"{middle}{without}", "words in the document", axis)
-    layout["yaxis"]["title"]["text"] = "documents"
+    title = f"<b>Lengths of the documents</b>{middle}{without}"
+    layout = _layout(height, title, axis, "words in the document", {"rangemode": "tozero"}, "documents")
     return {"data": [trace], "layout": layout}
 
 
@@ -112,7 +109,6 @@ def frequent_words_figure(corpus: Corpus | DiskCorpus, n: int = 30, *, height: i
         counts,
         hover,
         _COLOUR,
-        [f"{count:,}" for count in counts.tolist()],
         keys=words,
         title="<b>Most frequent words</b>",
         axis="times in all documents",
@@ -138,13 +134,13 @@ def zipf_figure(
     order = np.argsort(-counts, kind="stable")
     order = order[counts[order] > 0]
     sorted_counts = counts[order]
-    kept = _thinned(sorted_counts)
-    words = None if vocabulary is None else [escape(vocabulary[order[i]], 60) for i in kept]
+    ranks = _thin_ranks(sorted_counts)
+    words = None if vocabulary is None else [escape(vocabulary[order[i]], 60) for i in ranks]
     line = {
         "type": "scatter",
         "mode": "lines+markers",
-        "x": (kept + 1).tolist(),
-        "y": sorted_counts[kept].tolist(),
+        "x": (ranks + 1).tolist(),
+        "y": sorted_counts[ranks].tolist(),
         "line": {"color": _COLOUR, "width": 1.5},
         "marker": {"color": _COLOUR, "size": 4},
         "hovertemplate": "rank %{x:,d}: %{y:,d} times<extra></extra>",
@@ -154,20 +150,15 @@ def zipf_figure(
         line |= {"hovertext": [f"<b>{word}</b><br>" for word in words]}
         line["hovertemplate"] = "%{hovertext}rank %{x:,d}: %{y:,d} times<extra></extra>"
     data = [line]
-    if len(kept) > 1:
+    if len(ranks) > 1:
         data.insert(0, _slope(sorted_counts))
-    axis = {
-        "type": "log",
-        "gridcolor": GRID,
-        "zeroline": False,
-        "linecolor": LINE,
-        "dtick": 1,
-        "tickformat": "~s",
-    }
-    layout = _layout(height, "Frequency of the words by rank", "", "rank of the word", axis)
-    layout["yaxis"] |= {"type": "log", "dtick": 1, "tickformat": "~s", "rangemode": "normal"}
-    layout["yaxis"]["title"]["text"] = "times in all documents"
-    if len(kept) > 1:
+    log = {"type": "log", "dtick": 1, "tickformat": "~s"}
+    axis = {**log, "gridcolor": GRID, "zeroline": False, "linecolor": LINE}
+    title = "<b>Frequency of the words by rank</b>"
+    layout = _layout(
+        height, title, axis, "rank of the word", {**log, "rangemode": "normal"}, "times in all documents"
+    )
+    if len(ranks) > 1:
         layout["annotations"] = [
             {
                 "text": "dashed: Zipf's law, frequency ∝ 1 / rank", "showarrow": False, "x": 1, "y": 1, "xref": "paper",
@@ -177,7 +168,7 @@ def zipf_figure(
     return {"data": data, "layout": layout}
 
 
-def _thinned(counts: NDArray[np.float64]) -> NDArray[np.int64]:
+def _thin_ranks(counts: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return ranks (0-based) that keep the look of the curve: evenly spaced in their logarithm, ends kept."""
     if not len(counts):
         return np.empty(0, dtype=np.int64)
@@ -187,8 +178,8 @@ def _thinned(counts: NDArray[np.float64]) -> NDArray[np.int64]:
 
 def _slope(counts: NDArray[np.float64]) -> Figure:
     """Return 1 / rank through the middle of the curve (in logarithms)."""
-    kept = _thinned(counts)
-    level = float(np.exp(np.mean(np.log(counts[kept]) + np.log(kept + 1))))
+    ranks = _thin_ranks(counts)
+    level = float(np.exp(np.mean(np.log(counts[ranks]) + np.log(ranks + 1))))
     last = min(float(len(counts)), level / 0.8)
     return {
         "type": "scatter", "mode": "lines", "x": [1, last], "y": [level, level / last], "hoverinfo": "skip",
@@ -196,16 +187,15 @@ def _slope(counts: NDArray[np.float64]) -> Figure:
     }  # fmt: skip
 
 
-def _layout(height: int, title: str, note: str, x_title: str, axis: Figure) -> Figure:
-    font = {"size": 12, "color": MUTED}
+def _layout(height: int, title: str, x: Figure, x_title: str, y: Figure, y_title: str) -> Figure:
     return base_layout(
         height,
         margin={"l": 64, "r": 14, "t": 36, "b": 46},
         showlegend=False,
         bargap=0,
-        title={"text": f"<b>{title}</b>{note}", "x": 0, "xref": "container", "y": 0.98, "yanchor": "top",
-               "font": {"size": 13}},
-        xaxis=axis | {"title": {"text": x_title, "font": font, "standoff": 4}},
-        yaxis={"gridcolor": GRID, "zeroline": False, "rangemode": "tozero", "nticks": 5, "tickformat": ",",
-               "title": {"text": "", "font": font, "standoff": 6}},
-    )  # fmt: skip
+        title=figure_title(title),
+        xaxis=x | {"title": axis_title(x_title)},
+        yaxis={"gridcolor": GRID, "zeroline": False, "nticks": 5, "tickformat": ","}
+        | y
+        | {"title": axis_title(y_title) | {"standoff": 6}},
+    )

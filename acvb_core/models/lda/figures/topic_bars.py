@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from acvb_core.views.labels import (
-    MOST_CHARACTERS,
-    Labels,
-    plain_name,
-    text_room,
-    topic_name,
-    user_name,
+from acvb_core.models.lda.figures.bars import (
+    horizontal_bar,
+    horizontal_bars,
+    horizontal_layout,
+    value_texts,
+    vertical_bars,
+    vertical_layout,
 )
+from acvb_core.views.axes import axis_title
+from acvb_core.views.labels import Labels, plain_name, topic_name, user_name
 from acvb_core.views.theme import (
-    GRID,
     LINE,
-    MUTED,
-    TEXT,
     Figure,
-    base_layout,
     cluster_colour,
     escape,
     percent,
     rgba,
 )
 
-_ROW, _TOP, _BOTTOM = 21, 30, 40  # pixels of a bar with its gap, above the bars, and below them
-_FONT = 12
 #: Topics up to which a figure of all topics writes the values beside the bars.
 _FEW = 24
 
@@ -79,14 +73,16 @@ def topic_bars(
     colour = cluster_colour(topic)
     data = []
     if counted:
-        data.append(_bar(whole, hover, rgba(colour, 0.28), "in the corpus", "corpus", shown["word"]))
-    data.append(_bar(inside, hover, colour, "in the topic", "topic", shown["word"]))
-    data.append(_values(np.maximum(inside, whole), values))
-    top = float(np.maximum(inside, whole).max(initial=0.0))
-    layout = _horizontal_layout(
+        data.append(
+            horizontal_bar(whole, hover, rgba(colour, 0.28), "in the corpus", "corpus", shown["word"])
+        )
+    data.append(horizontal_bar(inside, hover, colour, "in the topic", "topic", shown["word"]))
+    longest = np.maximum(inside, whole)
+    data.append(value_texts(longest, values))
+    layout = horizontal_layout(
         shown["word"].tolist(),
-        top,
-        text_room(values, 11),
+        longest,
+        values,
         height=height,
         title=f"<b>{topic_name(topic, labels, long=True, limit=60)}</b>" if title else "",
         axis="tokens (light: in the whole corpus)" if counted else "probability in the topic",
@@ -120,7 +116,7 @@ def topic_shares_figure(share: ArrayLike, labels: Labels = None, *, height: int 
         Shares of the topics, in the order of their numbers.
     labels : sequence of str or None, optional
     """
-    return _vertical_bars(
+    return _bars_of_topics(
         share, labels, title="Share of each topic in all words", uid="shares", height=height, percents=True
     )
 
@@ -138,7 +134,7 @@ def quality_figure(
     title : str
         What the numbers are.
     """
-    return _vertical_bars(values, labels, title=title, uid="quality", height=height, percents=False)
+    return _bars_of_topics(values, labels, title=title, uid="quality", height=height, percents=False)
 
 
 def quality_table(share: ArrayLike, labels: Labels = None, **measures: ArrayLike) -> pd.DataFrame:
@@ -185,23 +181,22 @@ def document_topics_figure(
     values = np.nan_to_num(np.asarray(shares, dtype=np.float64))
     order = np.argsort(-values, kind="stable")
     # One topic is not worth a bar called "1 others".
-    kept = order if len(order) <= n + 1 else order[:n]
-    raw = [plain_name(k + 1, labels, long=True) for k in kept.tolist()]
-    size = values[kept]
-    colours = [cluster_colour(k + 1) for k in kept.tolist()]
-    if len(kept) < len(order):
-        raw.append(f"{len(order) - len(kept)} others")
+    shown = order if len(order) <= n + 1 else order[:n]
+    topics, size = (shown + 1).tolist(), values[shown]
+    names = [plain_name(topic, labels, long=True) for topic in topics]
+    colours = [cluster_colour(topic) for topic in topics]
+    if len(shown) < len(order):
+        topics.append(0)
+        names.append(f"{len(order) - len(shown)} others")
         size = np.append(size, max(values.sum() - size.sum(), 0.0))
         colours.append(LINE)
-    texts = [percent(x) for x in size]
-    hover = [f"<b>{escape(name)}</b><br>{text}" for name, text in zip(raw, texts, strict=True)]
+    hover = [f"<b>{escape(name)}</b><br>{percent(x)}" for name, x in zip(names, size, strict=True)]
     return horizontal_bars(
-        raw,
+        names,
         size,
         hover,
         colours,
-        texts,
-        keys=[*(kept + 1).tolist(), *[0] * (len(size) - len(kept))],
+        keys=topics,
         title=f"<b>{escape(title, 60)}</b>" if title else "",
         axis="share of the document",
         uid="document",
@@ -210,175 +205,38 @@ def document_topics_figure(
     )
 
 
-def horizontal_bars(
-    names: Sequence[str],
-    values: ArrayLike,
-    hover: list[str],
-    colour: str | list[str],
-    texts: list[str],
-    *,
-    keys: Sequence[object],
-    title: str,
-    axis: str,
-    uid: str,
-    height: int | None = None,
-    percents: bool = False,
+def _bars_of_topics(
+    numbers: ArrayLike, labels: Labels, *, title: str, uid: str, height: int, percents: bool
 ) -> Figure:
-    """Return horizontal bars with a name before and a value behind each, the first at the top.
-
-    Parameters
-    ----------
-    names : sequence of str
-        As they are.
-    values : array, shape (n,)
-    hover : list of str
-        Escaped.
-    colour : str or list of str
-    texts : list of str
-        The values as they are written.
-    keys : sequence
-        What a click on each bar tells (`customdata`).
-    title : str
-        Escaped; empty for none.
-    axis : str
-        What the values are.
-    uid : str
-    height : int, optional
-        Pixels; by default as many as the bars need.
-    percents : bool
-        The values are shares.
-    """
-    ends = np.asarray(values, dtype=np.float64)
-    layout = _horizontal_layout(
-        names,
-        float(ends.max(initial=0.0)),
-        text_room(texts, 11),
-        height=height,
-        title=title,
-        axis=axis,
-        percents=percents,
-    )
-    return {"data": [_bar(ends, hover, colour, axis, uid, keys), _values(ends, texts)], "layout": layout}
-
-
-def _bar(
-    values: ArrayLike,
-    hover: list[str],
-    colour: str | list[str],
-    name: str,
-    uid: str,
-    keys: Sequence[object] | pd.Series,
-) -> Figure:
-    return {
-        "type": "bar",
-        "orientation": "h",
-        "x": np.asarray(values, dtype=np.float64).tolist(),
-        "y": list(range(len(hover))),
-        "customdata": list(keys),
-        "name": name,
-        "marker": {"color": colour, "line": {"width": 0}},
-        "hovertext": hover,
-        "hovertemplate": "%{hovertext}<extra></extra>",
-        "textposition": "none",
-        "uid": uid,
-    }
-
-
-def _values(ends: ArrayLike, texts: list[str]) -> Figure:
-    """Return the numbers behind the ends of the bars: of two bars on one another, behind the longer."""
-    return {
-        "type": "scatter",
-        "mode": "text",
-        "x": np.asarray(ends, dtype=np.float64).tolist(),
-        "y": list(range(len(texts))),
-        "text": [f" {text}" for text in texts],
-        "textposition": "middle right",
-        "textfont": {"size": 11, "color": MUTED},
-        "cliponaxis": False,
-        "hoverinfo": "skip",
-        "showlegend": False,
-        "uid": "values",
-    }
-
-
-def _horizontal_layout(
-    names: Sequence[str],
-    top: float,
-    value_room: int,
-    *,
-    height: int | None,
-    title: str,
-    axis: str,
-    percents: bool,
-) -> Figure:
-    """Return the layout of horizontal bars: names beside them, never clipped, and room for the values."""
-    n = len(names)
-    head = _TOP if title else 8
-    return base_layout(
-        height or max(150, head + _BOTTOM + _ROW * n),
-        margin={"l": text_room(names, _FONT) + 12, "r": value_room + 12, "t": head, "b": _BOTTOM},
-        showlegend=False,
-        bargap=0.22,
-        title={
-            "text": title, "x": 0, "xref": "container", "y": 1, "yref": "container", "yanchor": "top",
-            "xanchor": "left", "pad": {"t": 6}, "font": {"size": 13},
-        },
-        xaxis={
-            "range": [0, top * 1.02 or 1.0], "gridcolor": GRID, "zeroline": False, "nticks": 5, "tickangle": 0,
-            "tickformat": ".2~%" if percents else "~s", "tickfont": {"size": 11},
-            "title": {"text": axis, "font": {"size": 12, "color": MUTED}, "standoff": 4},
-        },
-        yaxis={
-            "tickmode": "array", "tickvals": list(range(n)), "range": [n - 0.4, -0.6], "showgrid": False,
-            "ticktext": [escape(name, MOST_CHARACTERS) for name in names], "ticks": "", "zeroline": False,
-            "tickfont": {"size": _FONT, "color": TEXT}, "automargin": True, "ticklabelstandoff": 4,
-        },
-    )  # fmt: skip
-
-
-def _vertical_bars(
-    given: ArrayLike, labels: Labels, *, title: str, uid: str, height: int, percents: bool
-) -> Figure:
-    values = np.asarray(given, dtype=np.float64)
-    n = len(values)
-    topics = range(1, n + 1)
+    values = np.asarray(numbers, dtype=np.float64)
+    topics = list(range(1, len(values) + 1))
     texts = ["" if np.isnan(x) else percent(x) if percents else f"{x:z.2f}" for x in values]
-    bar = {
-        "type": "bar",
-        "x": list(topics),
-        "y": [None if np.isnan(x) else x for x in values.tolist()],
-        "customdata": list(topics),
-        "marker": {"color": [cluster_colour(topic) for topic in topics]},
-        "text": texts if n <= _FEW else None,
-        "textposition": "outside",
-        "textangle": 0,
-        "textfont": {"size": 10, "color": MUTED},
-        "cliponaxis": False,
-        "hovertext": [
-            f"<b>{topic_name(topic, labels, long=True)}</b><br>{text or 'not known'}"
-            for topic, text in zip(topics, texts, strict=True)
-        ],
-        "hovertemplate": "%{hovertext}<extra></extra>",
-        "uid": uid,
-    }
-    axis = {"range": [0.4, n + 0.6], "showgrid": False, "zeroline": False, "linecolor": LINE, "tickangle": 0}
-    if n <= _FEW:
-        axis |= {"tickvals": list(topics), "ticktext": [str(topic) for topic in topics]}
-    else:
-        axis |= {"nticks": 20, "tickformat": "d"}
-    layout = base_layout(
+    hover = [
+        f"<b>{topic_name(topic, labels, long=True)}</b><br>{text or 'not known'}"
+        for topic, text in zip(topics, texts, strict=True)
+    ]
+    few = len(topics) <= _FEW
+    bars = vertical_bars(
+        [None if np.isnan(x) else x for x in values.tolist()],
+        topics,
+        texts if few else None,
+        hover,
+        [cluster_colour(topic) for topic in topics],
+        uid,
+    )
+    ticks = (
+        {"tickvals": topics, "ticktext": list(map(str, topics))} if few else {"nticks": 20, "tickformat": "d"}
+    )
+    layout = vertical_layout(
         height,
-        margin={"l": 56, "r": 12, "t": 40, "b": 44},
-        showlegend=False,
-        bargap=0.25,
-        uniformtext={"mode": "hide", "minsize": 7},  # else each number is of a size of its own
-        title={"text": f"<b>{escape(title, 60)}</b>", "x": 0, "xref": "container", "y": 0.98, "yanchor": "top",
-               "font": {"size": 13}},
-        xaxis=axis | {"title": {"text": "topic", "font": {"size": 12, "color": MUTED}, "standoff": 4}},
-        yaxis={"gridcolor": GRID, "zeroline": True, "zerolinecolor": LINE, "rangemode": "tozero", "nticks": 5,
-               "tickformat": ".2~%" if percents else ""},
-    )  # fmt: skip
-    return {"data": [bar], "layout": layout}
+        f"<b>{escape(title, 60)}</b>",
+        44,
+        {"range": [0.4, len(topics) + 0.6], **ticks, "title": axis_title("topic")},
+        {"zeroline": True, "zerolinecolor": LINE, "rangemode": "tozero", "nticks": 5}
+        | {"tickformat": ".2~%" if percents else ""},
+    )
+    # Without this each number is of a size of its own.
+    return {"data": [bars], "layout": layout | {"uniformtext": {"mode": "hide", "minsize": 7}}}
 
 
 def number(value: float) -> str:

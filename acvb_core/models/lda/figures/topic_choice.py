@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from acvb_core.views.theme import BORDER, GRID, LINE, MUTED, Figure, base_layout, rgba
+from acvb_core.views.axes import axis_title
+from acvb_core.views.theme import BORDER, GRID, LINE, Figure, base_layout, rgba
 
 #: Columns that can be shown -> (title, sign of what is better, how a value is written).
 MEASURES: dict[str, tuple[str, int, str]] = {
@@ -30,7 +31,7 @@ def choose_k_figure(table: pd.DataFrame, *, height: int = 320) -> Figure:
     height : int
     """
     k = table["k"].to_numpy(dtype=np.int64) if "k" in table else np.empty(0, dtype=np.int64)
-    found = [
+    measures = [
         name for name in MEASURES if name in table and np.isfinite(table[name].to_numpy(dtype=float)).any()
     ]
     tried = np.unique(k)
@@ -43,14 +44,14 @@ def choose_k_figure(table: pd.DataFrame, *, height: int = 320) -> Figure:
         annotations=[],
     )
     data: list[Figure] = []
-    width = (1 - _GAP * (len(found) - 1)) / max(len(found), 1)
-    for at, name in enumerate(found):
+    width = (1 - _GAP * (len(measures) - 1)) / max(len(measures), 1)
+    for at, name in enumerate(measures):
         suffix = str(at + 1) if at else ""
         low = at * (width + _GAP)
         best = best_k(table, name)
         data += _traces(table, name, suffix, best)
         title, sign, form = MEASURES[name]
-        layout[f"xaxis{suffix}"] = _k_axis(tried, wide, len(found)) | {
+        layout[f"xaxis{suffix}"] = _k_axis(tried, wide, len(measures)) | {
             "domain": [low, min(low + width, 1.0)],
             "anchor": f"y{suffix}",
             **({"matches": "x"} if at else {}),
@@ -136,7 +137,7 @@ def _k_axis(tried: np.ndarray, wide: bool, n_panels: int) -> Figure:
         "ticklen": 4,
         "tickangle": 0,
         "tickfont": {"size": 11},
-        "title": {"text": "topics", "font": {"size": 12, "color": MUTED}, "standoff": 4},
+        "title": axis_title("topics"),
     }
     if wide:
         axis["type"] = "log"

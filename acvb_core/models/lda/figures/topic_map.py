@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from acvb_core.views.axes import axis_title
 from acvb_core.views.labels import Labels, ink_on, topic_name
 from acvb_core.views.theme import GRID, LINE, MUTED, TEXT, Figure, base_layout, cluster_colour, percent, rgba
 
@@ -54,7 +55,7 @@ def topic_map_figure(
     colours = [cluster_colour(topic) for topic in topics]
     faded = [selected is not None and topic != selected for topic in topics]
     middle, reach = _view(place)
-    numbered = _numbered(place[order] * (_SIDE * height / (2 * reach.max())), across[order], topics)
+    numbered = _choose_numbers(place[order] * (_SIDE * height / (2 * reach.max())), across[order], topics)
     trace = {
         "type": "scatter",
         "mode": "markers+text",
@@ -114,13 +115,13 @@ def _diameters(share: Floats) -> Floats:
     return np.asarray(np.maximum(largest * np.sqrt(share / top), _SMALLEST))
 
 
-def _numbered(pixels: Floats, across: Floats, topics: list[int]) -> set[int]:
+def _choose_numbers(pixels: Floats, across: Floats, topics: list[int]) -> set[int]:
     """Return the topics whose numbers are written: in bubbles with room for one, and not over a larger one's."""
-    taken: dict[int, Floats] = {}
+    places: dict[int, Floats] = {}
     for topic, at, d in zip(topics, pixels, across, strict=True):
-        if d >= _ROOM_FOR_A_NUMBER and all(np.hypot(*(at - other)) >= _APART for other in taken.values()):
-            taken[topic] = at
-    return set(taken)
+        if d >= _ROOM_FOR_A_NUMBER and all(np.hypot(*(at - other)) >= _APART for other in places.values()):
+            places[topic] = at
+    return set(places)
 
 
 def _view(place: Floats) -> tuple[Floats, Floats]:
@@ -138,7 +139,7 @@ def _view(place: Floats) -> tuple[Floats, Floats]:
 def _axes(middle: Floats, reach: Floats, variance: tuple[float, float] | None) -> dict[str, Figure]:
     axes = {}
     for i, name in enumerate(("xaxis", "yaxis")):
-        told = "" if variance is None else f" ({100 * variance[i]:.0f} % of the squared distances)"
+        shares = "" if variance is None else f" ({100 * variance[i]:.0f} % of the squared distances)"
         axes[name] = {
             "range": [float(middle[i] - reach[i]), float(middle[i] + reach[i])],
             "showticklabels": False,
@@ -149,11 +150,7 @@ def _axes(middle: Floats, reach: Floats, variance: tuple[float, float] | None) -
             "showline": True,
             "mirror": True,
             "linecolor": LINE,
-            "title": {
-                "text": f"{'first' if i == 0 else 'second'} axis{told}",
-                "font": {"size": 12, "color": MUTED},
-                "standoff": 6,
-            },
+            "title": axis_title(f"{'first' if i == 0 else 'second'} axis{shares}") | {"standoff": 6},
         }
     axes["yaxis"] |= {"scaleanchor": "x", "scaleratio": 1}
     return axes

@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from acvb_core.models.lda.figures.bars import vertical_bars, vertical_layout
+from acvb_core.views.axes import axis_title
 from acvb_core.views.labels import Labels, plain_name, text_room, topic_name
 from acvb_core.views.theme import (
     BORDER,
@@ -135,35 +137,33 @@ def pair_distance_figure(
     shown = pairs.sort_values("distance", ascending=False, kind="stable").head(most)
     n = len(shown)
     numbers = [f"{a} → {b}" for a, b in zip(shown["topic"], shown["other_topic"], strict=True)]
-    trace = {
-        "type": "bar",
-        "x": list(range(n)),
-        "y": shown["distance"].tolist(),
-        "customdata": shown["topic"].tolist(),
-        "marker": {"color": [cluster_colour(topic) for topic in shown["topic"]]},
-        "text": [f"{d:.2f}" for d in shown["distance"]] if n <= 24 else None,
-        "textposition": "outside",
-        "textangle": 0,
-        "textfont": {"size": 10, "color": MUTED},
-        "cliponaxis": False,
-        "hovertext": _pair_hover(shown, labels, other_labels),
-        "hovertemplate": "%{hovertext}<extra></extra>",
-        "uid": "moved",
-    }
+    trace = vertical_bars(
+        shown["distance"].tolist(),
+        shown["topic"].tolist(),
+        [f"{d:.2f}" for d in shown["distance"]] if n <= 24 else None,
+        _pair_hover(shown, labels, other_labels),
+        [cluster_colour(topic) for topic in shown["topic"]],
+        "moved",
+        range(n),
+    )
     left_out = f", the {n} that moved most of {len(pairs)} pairs" if n < len(pairs) else ""
-    layout = base_layout(
+    upright = n > _UPRIGHT
+    layout = vertical_layout(
         height,
-        margin={"l": 56, "r": 12, "t": 40, "b": 48 if n <= _UPRIGHT else 78},
-        showlegend=False,
-        bargap=0.25,
-        title={"text": f"<b>Distance within each pair of topics</b>{left_out}", "x": 0, "xref": "container", "y": 0.98,
-               "yanchor": "top", "font": {"size": 13}},
-        xaxis={"tickvals": list(range(n)), "ticktext": numbers, "range": [-0.6, max(n, 1) - 0.4], "showgrid": False,
-               "zeroline": False, "linecolor": LINE, "tickangle": 0 if n <= _UPRIGHT else -90, "tickfont": {"size": 11},
-               "title": {"text": "topic of the first run → topic of the other", "standoff": 4,
-                         "font": {"size": 12, "color": MUTED}}},
-        yaxis={"gridcolor": GRID, "zeroline": False, "range": [0, 1.08], "tickvals": [0, 0.25, 0.5, 0.75, 1]},
-    )  # fmt: skip
+        f"<b>Distance within each pair of topics</b>{left_out}",
+        78 if upright else 48,
+        {
+            "tickvals": list(range(n)),
+            "ticktext": numbers,
+            "range": [-0.6, max(n, 1) - 0.4],
+            "tickfont": {"size": 11},
+        }
+        | {
+            "tickangle": -90 if upright else 0,
+            "title": axis_title("topic of the first run → topic of the other"),
+        },
+        {"zeroline": False, "range": [0, 1.08], "tickvals": [0, 0.25, 0.5, 0.75, 1]},
+    )
     return {"data": [trace], "layout": layout}
 
 
