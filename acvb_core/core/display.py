@@ -1,4 +1,4 @@
-"""How a model's runs are shown: the words for its parts, the curves of a run, and which scores may be marked best."""
+"""The display of a model's runs: words for its parts, curves of a run, and scores that may be marked best."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def change_of(symbol: str) -> Measure:
 
 @dataclass(frozen=True)
 class ModelDisplay:
-    """How a model's runs are shown.
+    """The display of a model's runs.
 
     Attributes
     ----------

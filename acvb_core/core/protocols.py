@@ -27,7 +27,7 @@ def no_checkpoint() -> None:
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """What a state (or an average of states) says about the data.
+    """The posterior of the data by a state, or by an average of states.
 
     Attributes
     ----------
@@ -65,23 +65,22 @@ class Posterior:
         axes: Mapping[str, tuple[str | None, ...]] | None = None,
     ) -> Posterior:
         """Return a copy with some arrays replaced, some left out, and some added, which need their `axes`."""
-        kept = {name: array for name, array in self.arrays.items() if name not in drop}
-        kept.update(changed)
+        arrays = {name: array for name, array in self.arrays.items() if name not in drop} | dict(changed)
         return replace(
             self,
-            arrays=kept,
-            axes={name: (axes or {}).get(name) or self.axes[name] for name in kept},
+            arrays=arrays,
+            axes={name: (axes or {}).get(name) or self.axes[name] for name in arrays},
             derived=tuple(name for name in self.derived if name not in drop),
         )
 
     def masses(self) -> dict[str, Array]:
-        """Expected size of every cluster of each domain, by the first averaged array over its clusters."""
-        found: dict[str, Array] = {}
+        """Return the expected size of every cluster of each domain, by its first averaged array."""
+        masses: dict[str, Array] = {}
         for name in self.averaged:
             domain = self.axes[name][-1]
-            if domain is not None and domain not in found:
-                found[domain] = self.arrays[name].sum(axis=0, dtype=np.float64)
-        return found
+            if domain is not None and domain not in masses:
+                masses[domain] = self.arrays[name].sum(axis=0, dtype=np.float64)
+        return masses
 
     def n_clusters(self) -> dict[str, int]:
         """Number of clusters left in each domain."""
@@ -109,7 +108,7 @@ class Responsibilities(NamedTuple):
 
 
 class SweepInfo(NamedTuple):
-    """What a sweep tells about itself.
+    """Facts about one sweep.
 
     Attributes
     ----------
@@ -175,11 +174,11 @@ class Inference(Protocol):
 
 
 class Start(Protocol):
-    """What a run can continue from, such as the topics of an earlier run."""
+    """A start that a run can continue from, such as the topics of an earlier run."""
 
     @property
     def label(self) -> str:
-        """What it is, in words."""
+        """Description in words."""
         ...
 
     @property
@@ -193,7 +192,7 @@ class Start(Protocol):
 
 
 class Phase(NamedTuple):
-    """Where a run is: in burn-in or past it.
+    """Phase of a run: in burn-in or past it.
 
     Attributes
     ----------
@@ -231,7 +230,7 @@ class UnaveragedMethod:
 
 
 class Model(Protocol):
-    """What can be said of any posterior of one model on one data set, an averaged one included."""
+    """Diagnostics, predictions and tables of any posterior of one model on one data set, an averaged one included."""
 
     @property
     def domains(self) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from acvb_core.core.parameters import Parameter, Value, check_values
 from acvb_core.core.protocols import Inference, Model, Posterior, Start
 
 Monitored = Literal["lower_bound", "pseudo_loo", "mean_change"]
-#: What restarts may race by: the bound of the data they learn from, or what they say of data they have not seen.
+#: Criteria of a race of restarts: the bound of the training data, or the score of held-out data.
 RaceCriterion = Literal["lower_bound", "heldout"]
 Values = dict[str, Any]
 
@@ -218,11 +218,11 @@ class ModelRow:
         return import_module(f"acvb_core.models.{self.folder}.{name}")
 
     def fits(self, data: Any) -> bool:
-        """Whether the model is for such data."""
+        """Return whether the model is for such data."""
         return (isinstance(data, self.data_type) or self.on_disk(data)) and self.accepts(data)
 
     def on_disk(self, data: Any) -> bool:
-        """Whether such data are kept on disk, so that only methods that stream can take them."""
+        """Return whether such data are kept on disk, so that only streaming methods can take them."""
         return self.streamed is not None and isinstance(data, self.streamed)
 
     def accept(self, data: Any) -> None:
@@ -238,17 +238,20 @@ class ModelRow:
 
 
 TOLERANCE = Parameter(
-    "tol", "float", 1e-5, "A run has converged when the watched quantity changes by less than this in a sweep.",
-    "Tolerance", 1e-12, 1.0,
-)  # fmt: skip
+    "tol",
+    "float",
+    1e-5,
+    help="A run has converged when the watched quantity changes by less than this in a sweep.",
+    label="Tolerance",
+    low=1e-12,
+    high=1.0,
+)
 
 
 def max_sweeps(default: int) -> Parameter:
     """Return the parameter that caps the sweeps of a run."""
-    return Parameter(
-        "max_sweeps", "int", default, "A run stops here at the latest; it can be extended afterwards.",
-        "Sweeps at most", 1, 1_000_000, advanced=False,
-    )  # fmt: skip
+    text = "A run stops here at the latest; it can be extended afterwards."
+    return Parameter("max_sweeps", "int", default, text, "Sweeps at most", 1, 1_000_000, advanced=False)
 
 
 def burn_in(default: int, low: int, text: str) -> Parameter:

@@ -1,4 +1,4 @@
-"""Where jobs run: a bounded number of daemon threads in this process."""
+"""An executor of jobs: a bounded number of daemon threads in this process."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Executor:
         self._start_next()
 
     def yield_place(self) -> AbstractContextManager[None]:
-        """Leave the caller's place to whoever waits, while it has nothing to compute.
+        """Give the caller's place to a waiting job, while the caller has nothing to compute.
 
-        It goes on at once afterwards, beside whoever took the place.
+        The caller resumes at once afterwards, beside that job.
         """
         return self._aside()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import product
 from typing import Any
 
 import pandas as pd
@@ -50,20 +51,19 @@ def fit(
         Name in the registry: vb, cvb, cvb0, acvb, acvb0, gibbs; sdm, scvb0, svb for corpora of any size; for tables
         fab, em, vb, ibp, meibp.
     model : str, optional
-        By default the one for such data: "irm" for a relation, "lda" for a corpus, "lfm" for a table.
+        By default the one for such data; `acvb_core.methods()` lists them.
     seed, heldout_seed : int
         Of the inference and of the held-out split.
     heldout : float
         Share of the observed entries, of each document's words, or of a table's known cells, that is held out and
         scored, 0 for none.
     restarts : int
-        Runs from the seeds `seed`, `seed` + 1, … that race by the lower bound (latent features, whose bounds cannot be
-        compared, by what they say of held-out cells): at 20 sweeps the worse half is given up, at 40 half of the
-        rest, and so on. The result is the winner's, bit for bit what its seed gives alone; `Result.race` says who was
-        in it and what it cost.
+        Runs from the seeds `seed`, `seed` + 1, … that race by the lower bound, or by held-out scores where bounds
+        cannot be compared (latent features). At 20 sweeps the worse half is given up, at 40 half of the rest, and so
+        on. The result is the winner's, bit for bit what its seed gives alone; `Result.race` has the whole race.
     heldout_documents : float
-        Share of whole documents that is held out in place of words of each; scored by what their first words tell of
-        the others (document completion).
+        Share of whole documents that is held out in place of words of each; their first words predict the others
+        (document completion).
     start : TrainedTopics, optional
         Topics to go on from (`trained_topics`, `load_model`).
     check_memory : bool
@@ -97,15 +97,23 @@ def fit(
     'CONVERGED'
     """
     problem = build_problem(
-        read_data(data, model, [method]), method, values, model=model, seed=seed, heldout=heldout,
-        heldout_seed=heldout_seed, restarts=restarts, heldout_documents=heldout_documents, start=start,
+        read_data(data, model, [method]),
+        method,
+        values,
+        model=model,
+        seed=seed,
+        heldout=heldout,
+        heldout_seed=heldout_seed,
+        restarts=restarts,
+        heldout_documents=heldout_documents,
+        start=start,
         check_memory=check_memory,
-    )  # fmt: skip
+    )
     return solve(problem, watch, checkpoint)
 
 
 def solve(problem: Problem, watch: Watcher | None = None, checkpoint: Checkpoint = no_checkpoint) -> Result:
-    """Run a problem to its end, or until the checkpoint raises `StopRun`, in this thread; its restarts race first."""
+    """Run a problem in this thread, to its end or until the checkpoint raises `StopRun`; its restarts race first."""
     problem.refuse_too_large()  # nobody should wait for the compiler first
     announce = getattr(watch, "compiling", None)
     compile_for(problem, lambda: announce(problem) if announce else None)
@@ -146,21 +154,20 @@ def compare(
     ParameterError
         As for `fit`, before the first run, whichever method it is about; or no method has a setting.
     """
-    apart = max(1, int(options.get("restarts", 1)))
-    seed_list = [n * apart for n in range(seeds)] if isinstance(seeds, int) else list(seeds)
+    step = max(1, int(options.get("restarts", 1)))
+    seed_list = range(0, seeds * step, step) if isinstance(seeds, int) else list(seeds)
+    names = [methods] if isinstance(methods, str) else list(methods)
+    data = read_data(data, options.get("model"), names)
     results: list[Result] = []
-    named = [methods] if isinstance(methods, str) else list(methods)
-    data = read_data(data, options.get("model"), named)
-    for method, chosen in _split_options(data, named, options):
-        for seed in seed_list:
-            try:
-                results.append(fit(data, method, seed=seed, watch=watch, checkpoint=checkpoint, **chosen))
-            except StopRun:
-                if not results:
-                    raise
-                return Comparison(results)
-            if results[-1].was_stopped:
-                return Comparison(results)
+    for (method, chosen), seed in product(_split_options(data, names, options), seed_list):
+        try:
+            results.append(fit(data, method, seed=seed, watch=watch, checkpoint=checkpoint, **chosen))
+        except StopRun:
+            if not results:
+                raise
+            break
+        if results[-1].was_stopped:
+            break
     return Comparison(results)
 
 
@@ -170,7 +177,7 @@ _RUN_OPTIONS = {"model", "heldout", "heldout_seed", "restarts", "heldout_documen
 def _split_options(
     data: Any, methods: list[str], options: dict[str, Any]
 ) -> list[tuple[str, dict[str, Any]]]:
-    """Return each method with its own options; what is wrong with one of them is no reason to lose another's run."""
+    """Return each method with its own options, all of them checked before the first run."""
     model = model_row(options.get("model") or model_for(data).name)
     model.accept(data)
     if not methods:

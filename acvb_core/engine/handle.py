@@ -17,7 +17,7 @@ from acvb_core.engine.run import StopRun
 
 
 class Status(StrEnum):
-    """What a job is doing."""
+    """Stages of a job."""
 
     QUEUED = "queued"
     COMPILING = "compiling"
@@ -29,7 +29,7 @@ class Status(StrEnum):
 
     @property
     def active(self) -> bool:
-        """Whether there is still something to come."""
+        """True while the job is not over."""
         return self not in (Status.FINISHED, Status.FAILED)
 
 

@@ -42,7 +42,7 @@ class Inspection(JobState):
 
     @property
     def verdict(self) -> Verdict | None:
-        """How the run ended; None while it goes on."""
+        """Verdict of a run that is over; None before."""
         return None if self.snapshot is None or self.status.active else self.snapshot.verdict
 
     @property
@@ -129,7 +129,7 @@ class Job(Handle[Inspection]):
 
     @property
     def can_extend(self) -> bool:
-        """Whether `extend` would work: the run hit its cap or was stopped, and its state is still there."""
+        """True when the run reached its cap or was stopped, and its state is still there."""
         seen = self.inspect()
         return (
             seen.status is Status.FINISHED

@@ -53,8 +53,8 @@ def read_data(data: Any, model: str | None = None, methods: Iterable[str] = ()) 
             column=problem.column,
             value=problem.value,
             unit=problem.unit,
-            remedy=f"{problem.remedy} What is to be said about reading is for acvb_core.load_{kind}(…); fit what it "
-            "gives.",
+            remedy=f"{problem.remedy} Pass these choices to acvb_core.load_{kind}(…), and fit the data that it "
+            "returns.",
         ) from None
 
 

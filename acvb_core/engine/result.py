@@ -1,4 +1,4 @@
-"""What a finished run leaves: the answer, its diagnostics, and everything needed to repeat it."""
+"""The result of a run: the answer, its diagnostics, and everything needed to repeat it."""
 
 from __future__ import annotations
 
@@ -47,8 +47,7 @@ class Result:
 
         Columns: seed, sweeps, cpu_seconds, lower_bound, pseudo_loo, heldout, out_after (see `RaceReport.table`).
         """
-        found = self._race
-        return None if found is None else found.table()
+        return None if self._race is None else self._race.table()
 
     @property
     def _race(self) -> RaceReport | None:
@@ -57,7 +56,7 @@ class Result:
 
     @property
     def verdict(self) -> Verdict:
-        """How the run ended."""
+        """The end of the run."""
         return self.snapshot.verdict or Verdict.STOPPED
 
     @property
@@ -67,7 +66,7 @@ class Result:
 
     @property
     def was_stopped(self) -> bool:
-        """Whether the run, or the race it was in, was ended before it was over."""
+        """True when the run, or the race it was in, was stopped."""
         return self.verdict is Verdict.STOPPED or not (
             self.race_report is None or self.race_report.is_decided
         )
@@ -83,8 +82,8 @@ class Result:
     def full_domains(self) -> list[str]:
         """Domains whose clusters are all in use: more than the settings allow might fit better."""
         values, caps = self.problem.settings.values, self.problem.model_row.caps
-        found = self.snapshot.effective_k
-        return [domain for domain, cap in caps.items() if found[domain] >= values.get(cap, np.inf) > 1]
+        used = self.snapshot.effective_k
+        return [domain for domain, cap in caps.items() if used[domain] >= values.get(cap, np.inf) > 1]
 
     @cached_property
     def tables(self) -> dict[str, pd.DataFrame]:
@@ -166,9 +165,9 @@ class Result:
         Raises
         ------
         ParameterError
-            The model is none of topics, or texts are given and it is not known how to cut them.
+            The model has no topics, or texts are given and it is not known how to cut them.
         """
-        return self._of_topics("transform")(self.posterior, given)
+        return self._topic_function("transform")(self.posterior, given)
 
     def completion(self, given: Any, observed: float = 0.8, seed: int = 0) -> Any:
         """Return how well the topics predict the rest of documents of which a share of the tokens is seen (LDA).
@@ -187,16 +186,16 @@ class Result:
         Completion
             log_likelihood (nats a token), perplexity, tokens, documents.
         """
-        return self._of_topics("completion")(self.posterior, given, observed, seed)
+        return self._topic_function("completion")(self.posterior, given, observed, seed)
 
-    def _of_topics(self, name: str) -> Any:
-        found = getattr(self.problem.model, name, None)
-        if found is None:
+    def _topic_function(self, name: str) -> Any:
+        function = getattr(self.problem.model, name, None)
+        if function is None:
             raise ParameterError(f"model {self.problem.settings.model!r} has no documents to {name}.")
-        return found
+        return function
 
     def reconstruction(self, row: int | str) -> pd.DataFrame:
-        """Return what the features make of an object (latent features), in the units of the columns.
+        """Return how the features add up to an object (latent features), in the units of the columns.
 
         Parameters
         ----------
@@ -213,12 +212,12 @@ class Result:
         ParameterError
             There is no such object, or the model has no features.
         """
-        found = getattr(self.problem.model, "reconstruction", None)
-        if found is None:
+        reconstruct = getattr(self.problem.model, "reconstruction", None)
+        if reconstruct is None:
             raise ParameterError(
                 f"model {self.problem.settings.model!r} has no features that make up an object."
             )
-        frame: pd.DataFrame = found(self.posterior, row).table(self.problem.data)
+        frame: pd.DataFrame = reconstruct(self.posterior, row).table(self.problem.data)
         return frame
 
     def summary(self) -> dict[str, Any]:

@@ -29,7 +29,7 @@ class StopRun(Exception):  # noqa: N818 - a signal, not an error
 
 @dataclass(frozen=True)
 class Schedule:
-    """How often the dearer diagnostics are evaluated, in sweeps; the last sweep always is.
+    """How many sweeps lie between two evaluations of slow diagnostics; the last sweep always has them.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Schedule:
 
 @dataclass(frozen=True)
 class _Memory:
-    """What the engine keeps from sweep to sweep: the watched values, and the sampler's summed predictions."""
+    """Values that the engine keeps from sweep to sweep: the watched ones, and the summed predictions of samples."""
 
     watched: dict[str, float | None]
     predicted: np.ndarray | None = None
@@ -113,13 +113,13 @@ def run(
 
 
 def finish_stopped_run(problem: Problem, last: Snapshot) -> Snapshot:
-    """Return a run as it is when it is stopped after `last`: everything evaluated, with verdict STOPPED."""
+    """Return the last snapshot of a run that is stopped: everything evaluated, with verdict STOPPED."""
     with one_thread():
         return _Runner(problem, no_checkpoint, Schedule.for_problem(problem)).finish_stopped(last)
 
 
 def score_run(problem: Problem, last: Snapshot) -> Any:
-    """Return the held-out scores of a run as it is: of its kept samples together, where it has any."""
+    """Return the held-out scores of a run: of its kept samples together, where it has any."""
     with one_thread():
         runner = _Runner(problem, no_checkpoint, Schedule.for_problem(problem))
         return runner.score(last.posterior, last.memory.predicted, last.samples)
@@ -127,9 +127,9 @@ def score_run(problem: Problem, last: Snapshot) -> Any:
 
 def _add_passes(passes: float, progress: float) -> float:
     """Return the passes after a sweep: whole ones exactly, though the shares of a pass are rounded."""
-    found = round(passes + progress, 12)
-    whole = float(round(found))
-    return whole if abs(found - whole) < 1e-9 else found
+    total = round(passes + progress, 12)
+    whole = float(round(total))
+    return whole if abs(total - whole) < 1e-9 else total
 
 
 class _Clock:
@@ -143,6 +143,8 @@ class _Clock:
 
 
 class _Runner:
+    """Sweeps of a run, each with its diagnostics."""
+
     def __init__(self, problem: Problem, checkpoint: Checkpoint, schedule: Schedule) -> None:
         self.problem, self.schedule = problem, schedule
         self.unit = problem.bound_unit
@@ -165,9 +167,16 @@ class _Runner:
         posterior = problem.inference.posterior(state)
         nothing = dict.fromkeys(("lower_bound", "pseudo_loo", "mean_change"))
         return Snapshot(
-            0, cpu, wall - self.paused, 0.0, None, None, None, None, None, 0, True,
-            posterior.n_clusters(), dict(posterior.hyper), {}, None, None, posterior, state, _Memory(nothing),
-        )  # fmt: skip
+            sweep=0,
+            cpu_seconds=cpu,
+            wall_seconds=wall - self.paused,
+            burn_in=True,
+            effective_k=posterior.n_clusters(),
+            hyper=dict(posterior.hyper),
+            posterior=posterior,
+            state=state,
+            memory=_Memory(nothing),
+        )
 
     def _rng(self, sweep: int) -> np.random.Generator:
         return np.random.default_rng([self.problem.settings.seed, sweep])
@@ -192,8 +201,8 @@ class _Runner:
     def finish_stopped(self, last: Snapshot) -> Snapshot:
         """Return the last whole sweep with everything evaluated; evaluation itself can no longer be stopped."""
         self._checkpoint = no_checkpoint
-        given = self.problem.inference.responsibilities(last.state)
-        bound, loo = self._bound_and_loo(last.posterior, given, last.lower_bound, last.pseudo_loo)
+        responsibilities = self.problem.inference.responsibilities(last.state)
+        bound, loo = self._fill(last.posterior, responsibilities, last.lower_bound, last.pseudo_loo)
         heldout = last.heldout
         if heldout is None and last.sweep:
             heldout = self.score(last.posterior, last.memory.predicted, last.samples)
@@ -201,7 +210,7 @@ class _Runner:
             last,
             lower_bound=bound,
             pseudo_loo=loo,
-            extras=last.extras or self.problem.model.extras(last.posterior, given, loo, bound),
+            extras=last.extras or self.problem.model.extras(last.posterior, responsibilities, loo, bound),
             heldout=heldout,
             verdict=Verdict.STOPPED,
         )
@@ -209,24 +218,18 @@ class _Runner:
     def _diagnose(self, last: Snapshot, state: Any, info: SweepInfo, *, last_sweep: bool) -> Snapshot:
         problem, inference = self.problem, self.problem.inference
         sweep = last.sweep + 1
-        posterior, current, phase = (
-            inference.posterior(state),
-            inference.current(state),
-            inference.phase(state),
-        )
-        mean_change = phase.mean_change
-        change = info.change
+        posterior, current = inference.posterior(state), inference.current(state)
+        phase = inference.phase(state)
+        mean_change, change = phase.mean_change, info.change
         if change is None:
-            before = inference.current(last.state)
-            change = mean_l1_change(
-                averaged_arrays(current), align_arrays(averaged_arrays(before), info.order, current)
-            )
-        due = sweep % self.schedule.bound == 0
+            before = align_arrays(averaged_arrays(inference.current(last.state)), info.order, current)
+            change = mean_l1_change(averaged_arrays(current), before)
+        is_due = sweep % self.schedule.bound == 0
         bound, loo = None, info.pseudo_loo
-        if due or problem.row.monitored == "lower_bound":
+        if is_due or problem.row.monitored == "lower_bound":
             bound = problem.model.lower_bound(posterior, inference.responsibilities(state))
-        if due and loo is None:
-            loo = self._loo(posterior, inference.responsibilities(state))
+        if is_due and loo is None:
+            loo = self._pseudo_loo(posterior, inference.responsibilities(state))
         watched = {"lower_bound": bound, "pseudo_loo": loo, "mean_change": mean_change}
         verdict = judge(
             problem.row.monitored,
@@ -240,43 +243,57 @@ class _Runner:
         if verdict is None and not np.isfinite(change):
             verdict = Verdict.DIVERGED
         extras: dict[str, float] = {}
-        if (verdict is not None or due) and verdict is not Verdict.DIVERGED:
-            given = inference.responsibilities(state)
-            bound, loo = self._bound_and_loo(posterior, given, bound, loo)
-            extras = problem.model.extras(posterior, given, loo, bound)
-        predicted = self._sampled_predictions(last, current, phase.samples)
+        if (verdict is not None or is_due) and verdict is not Verdict.DIVERGED:
+            responsibilities = inference.responsibilities(state)
+            bound, loo = self._fill(posterior, responsibilities, bound, loo)
+            extras = problem.model.extras(posterior, responsibilities, loo, bound)
+        predicted = self._sum_predictions(last, current, phase.samples)
         heldout = None
         # Nothing can be ranked by predictions that are not numbers.
         if verdict is not Verdict.DIVERGED and (sweep % self.schedule.heldout == 0 or verdict is not None):
             heldout = self.score(posterior, predicted, phase.samples)
         return Snapshot(
-            sweep, 0.0, 0.0, 0.0, bound, loo, change, mean_change,
-            None if mean_change is None else phase.samples * mean_change,
-            phase.samples, phase.burn_in, dict(info.effective or posterior.n_clusters()), dict(posterior.hyper),
-            extras, heldout, verdict, posterior, state, _Memory(watched, predicted), info.moves,
-            _add_passes(last.passes, info.progress),
-        )  # fmt: skip
+            sweep=sweep,
+            lower_bound=bound,
+            pseudo_loo=loo,
+            change=change,
+            mean_change=mean_change,
+            scaled_change=None if mean_change is None else phase.samples * mean_change,
+            samples=phase.samples,
+            burn_in=phase.burn_in,
+            effective_k=dict(info.effective or posterior.n_clusters()),
+            hyper=dict(posterior.hyper),
+            extras=extras,
+            heldout=heldout,
+            verdict=verdict,
+            posterior=posterior,
+            state=state,
+            memory=_Memory(watched, predicted),
+            moves=info.moves,
+            passes=_add_passes(last.passes, info.progress),
+        )
 
-    def _loo(self, posterior: Posterior, given: Responsibilities | None) -> float | None:
-        return self.problem.model.pseudo_loo(posterior, self._checkpoint_while_scoring, given)
+    def _pseudo_loo(self, posterior: Posterior, responsibilities: Responsibilities | None) -> float | None:
+        return self.problem.model.pseudo_loo(posterior, self._checkpoint_while_scoring, responsibilities)
 
-    def _bound_and_loo(
+    def _fill(
         self, posterior: Posterior, given: Responsibilities | None, bound: float | None, loo: float | None
     ) -> tuple[float | None, float | None]:
+        """Return the bound and the pseudo leave-one-out, evaluated where they are not known yet."""
         return (
             self.problem.model.lower_bound(posterior, given) if bound is None else bound,
-            self._loo(posterior, given) if loo is None else loo,
+            self._pseudo_loo(posterior, given) if loo is None else loo,
         )
 
     def _checkpoint_while_scoring(self) -> None:
-        """Be paused like the sweeps, but keep being stopped for later: the sweep just done is whole."""
+        """Pause at once, but stop only after the diagnostics: the sweep just done is whole."""
         try:
             self.checkpoint()
         except StopRun:
             self._stop_asked = True
             self._checkpoint = no_checkpoint
 
-    def _sampled_predictions(self, last: Snapshot, current: Posterior, samples: int) -> np.ndarray | None:
+    def _sum_predictions(self, last: Snapshot, current: Posterior, samples: int) -> np.ndarray | None:
         """Return the sum over kept samples of the predicted probabilities (samplers only)."""
         if not self.problem.row.sampled or self.problem.heldout is None or samples == 0:
             return None

@@ -13,9 +13,9 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.core.parameters import Parameter
 from acvb_core.core.rows import Method, Range
 
-#: Trials that are spread evenly before the first that is chosen: so many, and one a parameter.
+#: Evenly spread trials before the first that is chosen: this many, and one a parameter.
 _FIRST = 2
-#: Digits of the values that are tried: a table shows all of them, and a run is repeated from what it shows.
+#: Digits of the values that are tried, few enough that a table shows all of them.
 _DIGITS = 4
 
 
@@ -45,7 +45,7 @@ class Space:
 
     @property
     def n_first(self) -> int:
-        """How many trials after that of the defaults are spread evenly."""
+        """Number of evenly spread trials after that of the defaults."""
         return _FIRST + self.dimensions
 
     @property
@@ -56,14 +56,14 @@ class Space:
     def values(self, point: NDArray[np.float64]) -> dict[str, float]:
         """Return the values at a point of the cube, shape (dimensions,), in few digits."""
         pairs = zip(self.parameters, self.ranges, point.tolist(), strict=True)
-        return {parameter.name: _value(parameter, one, at) for parameter, one, at in pairs}
+        return {parameter.name: _value_at(parameter, one, at) for parameter, one, at in pairs}
 
     def point(self, values: Mapping[str, float]) -> NDArray[np.float64]:
         """Return where values lie in the cube, shape (dimensions,); outside it those that are not in their range."""
-        return np.array([_place(one, values[one.name]) for one in self.ranges])
+        return np.array([_position_of(one, values[one.name]) for one in self.ranges])
 
     def holds(self, values: Mapping[str, float]) -> bool:
-        """Whether all values are in their range. A default may not be: 0 where it stands for a rule, say."""
+        """Return whether all values are in their range. A default may not be, such as a 0 that stands for a rule."""
         return all(one.low <= values[one.name] <= one.high for one in self.ranges)
 
 
@@ -73,7 +73,7 @@ def build_search_space(row: Method, ranges: Sequence[Range], held: Collection[st
     Raises
     ------
     ParameterError
-        A range is of no number of the method's, is empty or not allowed; or nothing is left to tune.
+        A range is empty, not allowed, or not of a number of the method; or nothing is left to tune.
     """
     known = {parameter.name: parameter for parameter in row.parameters}
     chosen = tuple(one for one in ranges if one.name not in held)
@@ -84,14 +84,14 @@ def build_search_space(row: Method, ranges: Sequence[Range], held: Collection[st
             )
         _check(known[one.name], one)
     if not chosen:
-        why = "all that could be tuned is given" if ranges else "it has no steps"
+        why = "all settings that could be tuned are given" if ranges else "it has no steps"
         raise ParameterError(f"method {row.name!r} has nothing to tune: {why}.")
     return Space(tuple(known[one.name] for one in chosen), chosen)
 
 
 def _check(parameter: Parameter, one: Range) -> None:
     if parameter.kind not in ("int", "float"):
-        raise ParameterError(f"{one.name} is no number; only numbers are tuned.")
+        raise ParameterError(f"{one.name} is not a number; only numbers are tuned.")
     if not (math.isfinite(one.low) and math.isfinite(one.high) and one.low < one.high):
         raise ParameterError(
             f"The range of {one.name} is from {one.low:g} to {one.high:g}; it must go upwards."
@@ -104,7 +104,7 @@ def _check(parameter: Parameter, one: Range) -> None:
         parameter.check(end)
 
 
-def _value(parameter: Parameter, one: Range, at: float) -> float:
+def _value_at(parameter: Parameter, one: Range, at: float) -> float:
     if one.log:
         value = one.low * (one.high / one.low) ** at
     else:
@@ -113,7 +113,7 @@ def _value(parameter: Parameter, one: Range, at: float) -> float:
     return float(min(max(value, one.low), one.high))
 
 
-def _place(one: Range, value: float) -> float:
+def _position_of(one: Range, value: float) -> float:
     if one.log:
         return math.log(value / one.low) / math.log(one.high / one.low)
     return (value - one.low) / (one.high - one.low)

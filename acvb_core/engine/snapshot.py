@@ -1,4 +1,4 @@
-"""What a run publishes after every sweep."""
+"""The snapshot that a run publishes after every sweep."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from acvb_core.core.protocols import Posterior
 
 
 class Verdict(StrEnum):
-    """How a run ended. Reaching the cap is not convergence."""
+    """The end of a run. Reaching the cap is not convergence."""
 
     CONVERGED = "CONVERGED"
     MAX_SWEEPS = "MAX_SWEEPS"
@@ -19,18 +19,18 @@ class Verdict(StrEnum):
     DIVERGED = "DIVERGED"
 
 
-#: A sweep this close to the mean says the same as the mean: an L1 distance of 0.01 (`scaled_change`, mean over objects)
-#: puts half a percent of an object's probability into another cluster.
+#: Distance below which a sweep agrees with the mean (`scaled_change`, L1, mean over objects): half a percent of an
+#: object's probability is in another cluster.
 SETTLED = 0.01
-#: What a converged run's sweeps do, in words.
+#: The sweeps of a converged run in words.
 MOTION = {True: "settled", False: "still moving around its mean"}
 
-#: Kinds of moves that a sweep may tell of, as columns of a history: clusters put together, clusters taken apart,
-#: features that went because nothing, or everything, had them, that were told apart anew, or shown from the other side.
+#: Kinds of moves, as columns of a history: clusters merged or split; features dropped, recoded, or turned to their
+#: complement.
 MOVES = ("merged", "split", "dropped", "recoded", "turned")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Snapshot:
     """The run after a sweep.
 
@@ -77,21 +77,21 @@ class Snapshot:
     """
 
     sweep: int
-    cpu_seconds: float
-    wall_seconds: float
-    diagnostics_seconds: float
-    lower_bound: float | None
-    pseudo_loo: float | None
-    change: float | None
-    mean_change: float | None
-    scaled_change: float | None
-    samples: int
+    cpu_seconds: float = 0.0
+    wall_seconds: float = 0.0
+    diagnostics_seconds: float = 0.0
+    lower_bound: float | None = None
+    pseudo_loo: float | None = None
+    change: float | None = None
+    mean_change: float | None = None
+    scaled_change: float | None = None
+    samples: int = 0
     burn_in: bool
     effective_k: Mapping[str, int]
     hyper: Mapping[str, float]
-    extras: Mapping[str, float]
-    heldout: Any
-    verdict: Verdict | None
+    extras: Mapping[str, float] = field(default_factory=dict)
+    heldout: Any = None
+    verdict: Verdict | None = None
     posterior: Posterior = field(repr=False)
     state: Any = field(repr=False)
     memory: Any = field(repr=False, default=None)
@@ -100,7 +100,7 @@ class Snapshot:
 
     @property
     def has_settled(self) -> bool | None:
-        """Whether the last sweep of a converged run lies close to the mean it is answered by; None without a mean.
+        """True when the last sweep of a converged run lies close to the mean, which is the answer; None without a mean.
 
         A mean over many sweeps may stand still while the sweeps circle around it.
         """
@@ -109,10 +109,7 @@ class Snapshot:
         return self.scaled_change < SETTLED
 
     def release_state(self) -> Snapshot:
-        """Return what is worth keeping after the run: a state only where there is something to go on with.
-
-        The state may be by far the largest part, and a run that has converged or diverged is not extended.
-        """
+        """Return the snapshot without the state, by far the largest part, when the run cannot be extended."""
         return replace(self, state=None) if self.verdict in (Verdict.CONVERGED, Verdict.DIVERGED) else self
 
     def row(self) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""When a run is over: rules that read diagnostics and give a verdict."""
+"""Stopping rules: they read diagnostics and give a verdict."""
 
 from __future__ import annotations
 

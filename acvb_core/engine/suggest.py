@@ -1,4 +1,4 @@
-"""Where to try next: points of a unit cube, spread at first, then where a Gaussian process expects to gain most.
+"""The next point to try in a unit cube: evenly spread at first, then where a Gaussian process expects most.
 
 Everything is a function of the seed and of what was tried before, so that a search that was interrupted goes on as if
 it had not been.
@@ -23,7 +23,7 @@ Points = NDArray[np.float64]
 
 #: Variance of what is measured that no parameter explains, of a total of one: a run is a rough function of its steps.
 NOISE = 1e-2
-#: A gain below this is none (nats a word: a hundredth of a percent of the perplexity).
+#: Smallest gain that counts (nats a word: a hundredth of a percent of the perplexity).
 LEAST_GAIN = 1e-4
 #: Shortest and longest length scales, of a side of the cube.
 _LENGTHS = (0.05, 20.0)
@@ -46,9 +46,9 @@ def most_promising_point(points: Points, losses: NDArray[np.float64], seed: int)
     Parameters
     ----------
     points : ndarray, shape (n, dimensions)
-        What was tried, in the unit cube, n >= 1.
+        Points tried, in the unit cube, n >= 1.
     losses : ndarray, shape (n,)
-        What came of it, the lower the better. Not finite where nothing came of it: that counts as the worst there is.
+        The lower the better; values that are not finite count as the worst.
     seed : int
         With the same points and losses gives the same answer.
     """
@@ -73,16 +73,14 @@ def most_promising_point(points: Points, losses: NDArray[np.float64], seed: int)
     search.set_gp_params(
         kernel=Matern(np.ones(dimensions), _LENGTHS, nu=2.5), alpha=NOISE, n_restarts_optimizer=_LENGTH_STARTS
     )
-    _, first = np.unique(
-        points, axis=0, return_index=True
-    )  # of a point tried again the library would tell on screen
+    _, first = np.unique(points, axis=0, return_index=True)  # the library prints a line for a repeated point
     losses = _all_finite(losses)
     for point, loss in ((points[at], losses[at]) for at in np.sort(first)):
         search.register(dict(zip(names, point.tolist(), strict=True)), -float(loss))
     # At a point that was tried the process may be certain: no deviation to divide by, and nothing to gain.
     with one_thread(), np.errstate(divide="ignore", invalid="ignore"):
-        found = search.suggest()
-    return np.clip([float(found[name]) for name in names], 0.0, 1.0)
+        suggestion = search.suggest()
+    return np.clip([float(suggestion[name]) for name in names], 0.0, 1.0)
 
 
 def _all_finite(losses: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from acvb_core.engine.result import Result
 
-#: What `Trial.verdict` is of a trial that could not be run to its end.
+#: `Trial.verdict` of a trial that could not be run to its end.
 FAILED = "FAILED"
 
 
@@ -44,7 +44,7 @@ class Trial:
 
     @property
     def loss(self) -> float:
-        """What is made small: the logarithm of the perplexity; infinite where there is none."""
+        """The value that is minimised: the logarithm of the perplexity; infinite where there is none."""
         return math.log(self.perplexity) if math.isfinite(self.perplexity) else math.inf
 
 
@@ -84,19 +84,21 @@ class Tuning:
         trials so far), cpu_seconds, verdict (FAILED where the run broke off).
         """
         rows = [
-            {
-                "trial": trial.number, **trial.values, "perplexity": trial.perplexity, "best": math.nan,
-                "cpu_seconds": trial.cpu_seconds, "verdict": trial.verdict,
-            }
-            for trial in self.trials
-        ]  # fmt: skip
-        columns = ["trial", *self.names, "perplexity", "best", "cpu_seconds", "verdict"]
-        frame = pd.DataFrame(rows, columns=columns)
+            (
+                one.number,
+                *(one.values[name] for name in self.names),
+                one.perplexity,
+                one.cpu_seconds,
+                one.verdict,
+            )
+            for one in self.trials
+        ]
+        frame = pd.DataFrame(rows, columns=["trial", *self.names, "perplexity", "cpu_seconds", "verdict"])
         frame = frame.astype({"trial": np.int64, "perplexity": np.float64, "cpu_seconds": np.float64})
-        frame["best"] = frame["perplexity"].cummin().ffill()
+        frame.insert(len(self.names) + 2, "best", frame["perplexity"].cummin().ffill())
         return frame
 
-    def after(self, trial: Trial, result: Result | None) -> Tuning:
+    def with_trial(self, trial: Trial, result: Result | None) -> Tuning:
         """Return the search with one more trial; its run is kept if it is the best."""
         more = replace(self, trials=(*self.trials, trial))
         return replace(more, best_result=result) if more.best_trial is trial else more

@@ -24,13 +24,13 @@ from acvb_core.registry import method_row, model_for
 
 #: Share of the documents that trials are judged by, unless another is given.
 HELD_OUT = 0.02
-#: Points that are looked at, where the most promising one was tried before.
+#: Other points to look at when the most promising one was tried before.
 _LOOKED_AT = 64
 
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """What is tuned, on what, and by how many trials.
+    """A search that was planned: its data, its method and the parameters that are tuned.
 
     Attributes
     ----------
@@ -59,20 +59,25 @@ class Search:
     split: Mapping[str, Any] = field(default_factory=dict)
     check_memory: bool = True
 
-    def problem(self, values: Mapping[str, float]) -> Problem:
+    def build_trial(self, values: Mapping[str, float]) -> Problem:
         """Return the run of a trial, not started."""
         problem = build_problem(
-            self.data, self.method, {**self.fixed, **values}, model=self.model, seed=self.seed,
-            check_memory=self.check_memory, **self.split,
-        )  # fmt: skip
+            self.data,
+            self.method,
+            {**self.fixed, **values},
+            model=self.model,
+            seed=self.seed,
+            check_memory=self.check_memory,
+            **self.split,
+        )
         if problem.heldout is None:
             raise ParameterError(
-                "Nothing is held out, so that there is nothing to judge a trial by; hold out a larger share."
+                "Nothing is held out, so trials cannot be compared; hold out a larger share."
             )
         return problem
 
     def next_values(self, tuning: Tuning) -> dict[str, float]:
-        """Return what is tried after some trials: the defaults, then points spread evenly, then the most promising."""
+        """Return the values to try after some trials: the defaults, evenly spread points, then the most promising."""
         n, space = len(tuning.trials), self.space
         if n == 0:
             return space.defaults
@@ -80,9 +85,9 @@ class Search:
             values = space.values(sobol_point(n - 1, space.dimensions, self.seed))
         else:
             values = space.values(self._most_promising(tuning))
-        # What was tried gives the same again: look where nobody has instead, while there is such a place.
+        # The same values give the same run again: look for others instead.
         for more in range(_LOOKED_AT):
-            if not _tried(tuning, values):
+            if all(trial.values != values for trial in tuning.trials):
                 break
             values = space.values(sobol_point(n + more, space.dimensions, self.seed))
         return values
@@ -92,10 +97,6 @@ class Search:
         points = np.array([self.space.point(trial.values) for trial in inside])
         losses = np.array([trial.loss for trial in inside])
         return most_promising_point(points, losses, self.seed)
-
-
-def _tried(tuning: Tuning, values: Mapping[str, float]) -> bool:
-    return any(trial.values == values for trial in tuning.trials)
 
 
 def plan_search(
@@ -113,7 +114,7 @@ def plan_search(
     check_memory: bool = True,
     **values: Any,
 ) -> Search:
-    """Return a search that is not begun, everything checked that can be; parameters and errors as for `tune`."""
+    """Return a search whose settings are checked; parameters and errors as for `tune`."""
     row = method_row(model or model_for(data).name, method)
     if isinstance(trials, bool) or not isinstance(trials, int | np.integer) or trials < 1:
         raise ParameterError(f"trials is {trials!r}; it must be a whole number, at least 1.")
@@ -137,7 +138,7 @@ def run_search(
     watch: Watcher | None = None,
     checkpoint: Checkpoint = no_checkpoint,
 ) -> Iterator[Tuning]:
-    """Yield what is known after every trial; from some trials, go on with those that are missing.
+    """Yield the trials so far after every trial; from some trials, make those that are missing.
 
     A trial that diverges or breaks off counts as the worst there is; one that the checkpoint stops does not count, and
     is the end. That of the defaults must not break off.
@@ -160,7 +161,7 @@ def run_search(
             trial, result = _run_trial(search, len(tuning.trials) + 1, values, watch, checkpoint)
         except StopRun:
             return
-        tuning = tuning.after(trial, result)
+        tuning = tuning.with_trial(trial, result)
         yield tuning
 
 
@@ -168,11 +169,11 @@ def _run_trial(
     search: Search, number: int, values: Mapping[str, float], watch: Watcher | None, checkpoint: Checkpoint
 ) -> tuple[Trial, Result | None]:
     try:
-        result = solve(search.problem(values), watch, checkpoint)
+        result = solve(search.build_trial(values), watch, checkpoint)
     except StopRun:
         raise
     except Exception as error:
-        if number == 1:  # not the fault of the values that are tried
+        if number == 1:  # the values that are tried did not cause it
             raise
         reason = f"{type(error).__name__}: {error}"
         return Trial(number, values, math.nan, math.nan, FAILED, reason), None
@@ -184,11 +185,9 @@ def _run_trial(
 
 
 def _perplexity(result: Result) -> float:
-    scored = result.snapshot.heldout
-    if scored is None:  # the run diverged
-        return math.nan
-    found = float(scored.perplexity)
-    return found if math.isfinite(found) else math.nan
+    """Return the held-out perplexity; NaN where the run diverged."""
+    scores = result.snapshot.heldout
+    return math.nan if scores is None or not math.isfinite(scores.perplexity) else float(scores.perplexity)
 
 
 def tune(
@@ -200,7 +199,7 @@ def tune(
     checkpoint: Checkpoint = no_checkpoint,
     **options: Any,
 ) -> Tuning:
-    """Look for the steps with which a method predicts held-out documents best, by Bayesian optimisation.
+    """Find the settings with which a method predicts held-out documents best, by Bayesian optimisation.
 
     The first trial is of the method's defaults, so that the answer is never worse than they are; a few follow that
     are spread evenly; each of the others is where a Gaussian process through all trials so far expects to gain most.

@@ -79,7 +79,7 @@ class TuningJob(Handle[TuningInspection]):
 
     @property
     def can_extend(self) -> bool:
-        """Whether `extend` would work: the search is over, by itself or because it was stopped."""
+        """True when the search is over, by itself or because it was stopped."""
         return self._state.status is Status.FINISHED
 
     def extend(self, trials: int = 0) -> None:

@@ -20,9 +20,20 @@ EMPTY = Posterior({}, {}, averaged=())
 def snapshot(sweep: int, bound: float | None = None, heldout: LinkScore | None = None) -> Snapshot:
     value = float(sweep)
     return Snapshot(
-        sweep, value, 2 * value, 3 * value, value if bound is None else bound, None, value, None, None, sweep // 2,
-        sweep < 2, {"rows": 4, "cols": 3}, {"alpha_rows": value}, {}, heldout, None, EMPTY, None,
-    )  # fmt: skip
+        sweep=sweep,
+        cpu_seconds=value,
+        wall_seconds=2 * value,
+        diagnostics_seconds=3 * value,
+        lower_bound=value if bound is None else bound,
+        change=value,
+        samples=sweep // 2,
+        burn_in=sweep < 2,
+        effective_k={"rows": 4, "cols": 3},
+        hyper={"alpha_rows": value},
+        heldout=heldout,
+        posterior=EMPTY,
+        state=None,
+    )
 
 
 def test_one_row_a_sweep() -> None:

@@ -193,7 +193,7 @@ def test_the_registry_says_what_is_tuned(row: Any, monkeypatch: pytest.MonkeyPat
     options = {name: value for name, value in OPTIONS.items() if name != "ranges"}
     assert plan_search(CORPUS, "cvb0", **options).space.names == ("alpha", "beta")
     assert plan_search(CORPUS, "cvb0", **options, beta=0.1).space.names == ("alpha",)
-    with pytest.raises(ParameterError, match="all that could be tuned is given"):
+    with pytest.raises(ParameterError, match="all settings that could be tuned are given"):
         plan_search(CORPUS, "cvb0", **options, alpha=0.1, beta=0.1)
 
 

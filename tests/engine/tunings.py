@@ -49,8 +49,8 @@ class ToldSearch(Search):
     perplexity: Callable[[Mapping[str, float]], float]
     after: Sweep
 
-    def problem(self, values: Mapping[str, float]) -> Problem:
-        found = super().problem(values)
+    def build_trial(self, values: Mapping[str, float]) -> Problem:
+        found = super().build_trial(values)
         found = with_inference(found, Wrapped(found.inference, self.after))
         return replace(found, model=_Scored(found.model, self.perplexity(values)))
 

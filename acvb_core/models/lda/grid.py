@@ -1,4 +1,4 @@
-"""How many topics: the same runs over several numbers of topics, and what each says of itself."""
+"""A grid over the number of topics: the same run with each number, and its scores."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from acvb_core.evaluate.ranking import top_words
 from acvb_core.models.lda.evaluate.coherence import coherence, topic_diversity
 from acvb_core.registry import method_row, model_row
 
-#: The one model that is told its number of clusters.
 MODEL = "lda"
 #: Top words of a topic that coherence and diversity look at.
 TOP_WORDS = 10
@@ -121,11 +120,11 @@ def build_grid_problems(
         raise ParameterError("There is no number of topics to try; give at least one.")
     if not seed_list:
         raise ParameterError("There is no seed to run from; give at least one.")
-    model_row(MODEL).accept(data)
+    model = model_row(MODEL)
+    model.accept(data)
     row = method_row(MODEL, method)
     settings = [row.values({**values, "k": k}) for k in counts]
     if check_memory:
-        model = model_row(MODEL)
         refuse_too_large(memory_needed(data, model, row, settings[-1]), model, row)
     return (
         build_problem(
@@ -179,12 +178,11 @@ def grid_table(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
 
 
 def grid_row(result: Result) -> dict[str, Any]:
-    """Return what one run says of its number of topics: a row of `Grid.table`."""
+    """Return the scores of one run: a row of `Grid.table`."""
     problem, last = result.problem, result.snapshot
-    topics = problem.model.topics(result.posterior)  # type: ignore[attr-defined]
-    words = top_words(topics.word_probability, TOP_WORDS)
     model: Any = problem.model
-    # Of data on disk, the documents that are shown.
+    words = top_words(model.topics(result.posterior).word_probability, TOP_WORDS)
+    # Data on disk: the documents that pages show.
     corpus = model.shown_documents if problem.model_row.on_disk(problem.data) else problem.data
     coherent = coherence(corpus.counts, words)
     return {
@@ -204,14 +202,12 @@ def grid_row(result: Result) -> dict[str, Any]:
 
 def _mean(values: np.ndarray) -> float:
     """Return the mean over the topics that have a value."""
-    known = values[np.isfinite(values)]
-    return float(known.mean()) if len(known) else math.nan
+    finite = values[np.isfinite(values)]
+    return float(finite.mean()) if len(finite) else math.nan
 
 
 def settings_without_k(settings: Settings) -> Hashable:
-    """Return what the runs of one grid share: with the same key they differ in the topics and the seed alone."""
+    """Return a key that the runs of one grid share: they differ in the number of topics and the seed alone."""
     shared = {name: value for name, value in settings.values.items() if name != "k"}
-    return (
-        settings.model, settings.method, settings.heldout, settings.heldout_seed, settings.heldout_documents,
-        settings.start, tuple(sorted(shared.items())),
-    )  # fmt: skip
+    split = settings.heldout, settings.heldout_seed, settings.heldout_documents
+    return settings.model, settings.method, *split, settings.start, tuple(sorted(shared.items()))

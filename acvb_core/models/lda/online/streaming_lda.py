@@ -91,8 +91,8 @@ class StreamingLda:
         self._values = stream_settings(self._row, k, values)
         self._total = check_total(total_documents, method)
         self._fixed = _check_words(vocabulary, name)
-        given = as_tokeniser(tokeniser)
-        self._own_tokeniser = None if given is None else given.without_limits()
+        own = as_tokeniser(tokeniser)
+        self._own_tokeniser = None if own is None else own.without_limits()
         self._start: TrainedTopics | None = None
         self.seed, self.name = _check_seed(seed), name
         self._check_memory = check_memory
@@ -109,7 +109,7 @@ class StreamingLda:
         grow: bool = True,
         **values: Any,
     ) -> Self:
-        """Return what goes on from topics that were trained before (`trained`, `trained_topics`, `load_model`).
+        """Return a stream that continues from trained topics (`trained`, `trained_topics`, `load_model`).
 
         Parameters
         ----------
@@ -126,25 +126,30 @@ class StreamingLda:
         Raises
         ------
         ParameterError
-            As for a new stream; these are no trained topics; or another number of topics is asked for.
+            As for a new stream; `trained` is something else; or another number of topics is asked for.
         """
         check_start(trained)
-        chosen, kept = settings_after(trained, method)
+        chosen, settings = settings_after(trained, method)
         for name in ("alpha", "beta"):
-            kept.pop(name, None)
+            settings.pop(name, None)
             if name in values:
-                raise ParameterError(f"{name} is no setting here: it is that of the trained topics.")
+                raise ParameterError(f"{name} cannot be set here: it is that of the trained topics.")
         trained.check(values.pop("k", trained.n_topics))
         model = cls(
-            chosen, trained.n_topics, tokeniser=trained.tokeniser, seed=seed, total_documents=total_documents,
-            name=trained.name, **(kept | values),
-        )  # fmt: skip
+            chosen,
+            trained.n_topics,
+            tokeniser=trained.tokeniser,
+            seed=seed,
+            total_documents=total_documents,
+            name=trained.name,
+            **(settings | values),
+        )
         model._start, model._fixed = trained, None if grow else trained.vocabulary
         model._reset()
         return model
 
     def _reset(self) -> None:
-        """Forget what was learned here."""
+        """Forget all that was learned, but the trained topics of the start."""
         self._tokeniser = self._own_tokeniser
         self._trainer = StreamTrainer(
             row=self._row,
@@ -174,7 +179,7 @@ class StreamingLda:
         return self
 
     def fit(self, documents: Documents, epochs: int = 1) -> Self:
-        """Begin anew (from the trained topics, if made from such), and go through documents so often.
+        """Begin anew (from the trained topics, if there are any), and read the documents `epochs` times.
 
         Raises
         ------
@@ -220,7 +225,7 @@ class StreamingLda:
 
     @property
     def loo_perplexity(self) -> float | None:
-        """How well each word was predicted by the others of its document, in the last call (in `fit`, last epoch)."""
+        """Perplexity of each word given the others of its document, in the last call (in `fit`, the last epoch)."""
         trainer = self._trainer
         return math.exp(min(-trainer.loo / trainer.n_scored, 700.0)) if trainer.n_scored else None
 
@@ -237,9 +242,15 @@ class StreamingLda:
             raise ParameterError("There are no topics yet: call partial_fit with documents first.")
         vocabulary = self._trainer.words.first(len(state.by_word))
         return TrainedTopics(
-            method.posterior(state), vocabulary, state.sizes, state.documents, self.name, self._row.name, "",
-            self._tokeniser, dict(self._values),
-        )  # fmt: skip
+            method.posterior(state),
+            vocabulary,
+            state.sizes,
+            state.documents,
+            name=self.name,
+            method=self._row.name,
+            tokeniser=self._tokeniser,
+            values=dict(self._values),
+        )
 
     @property
     def topics(self) -> pd.DataFrame:

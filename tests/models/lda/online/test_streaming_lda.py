@@ -422,5 +422,5 @@ def test_other_mistakes_are_told() -> None:
     trained: TrainedTopics = model.trained()
     with pytest.raises(ParameterError, match=r"k is 7.*give k=4"):
         StreamingLda.from_trained(trained, k=7)
-    with pytest.raises(ParameterError, match="beta is no setting here"):
+    with pytest.raises(ParameterError, match="beta cannot be set here"):
         StreamingLda.from_trained(trained, beta=0.1)
