@@ -54,13 +54,13 @@ class GridPlan:
 
     @property
     def length(self) -> dict[str, float]:
-        """How long a run is, as a setting of the method."""
+        """The length of a run, as a setting of the method."""
         streams = method_row(MODEL, self.method).streams
         return {"epochs": self.epochs} if streams else {"max_sweeps": self.max_sweeps}
 
     @property
     def n_runs(self) -> int:
-        """How many runs these are."""
+        """The number of runs."""
         return len(self.ks) * self.seeds
 
     def memory_bytes(self, corpus: Corpus | DiskCorpus) -> int:
@@ -115,7 +115,7 @@ def parse_numbers(text: str, most: int) -> tuple[int, ...]:
 def start_runs(workspace: Workspace, dataset: Dataset, plan: GridPlan) -> int:
     """Start the runs of a plan that are not there yet; return how many these are."""
     there = {_identity(job) for job in find_jobs(workspace, dataset)}
-    begun = 0
+    n_started = 0
     problems = build_grid_problems(
         dataset.data, plan.ks, plan.method, plan.seeds, check_memory=plan.check_memory,
         **{"heldout": 0.0, **dataset.split}, **plan.length,
@@ -127,8 +127,8 @@ def start_runs(workspace: Workspace, dataset: Dataset, plan: GridPlan) -> int:
             problem.settings.seed,
         ) not in there:
             workspace.add(problem)
-            begun += 1
-    return begun
+            n_started += 1
+    return n_started
 
 
 def _identity(job: Job) -> tuple[Any, ...]:
@@ -190,11 +190,11 @@ def show_form(workspace: Workspace, dataset: Dataset, corpus: Corpus | DiskCorpu
     if pressed and plan is not None:
         try:
             with st.spinner("Putting the runs together"):
-                begun = start_runs(workspace, dataset, plan)
+                n_started = start_runs(workspace, dataset, plan)
         except AcvbError as error:
             st.text(str(error))
             return
-        if begun:
+        if n_started:
             st.rerun()  # the sidebar counts them, too
         else:
             st.caption("All of these runs are there already.")

@@ -30,7 +30,7 @@ from pages.ui.shared.refresh import refresh
 from pages.ui.shared.workspace import Workspace, current_workspace
 
 INTRODUCTION = """
-A model of topics is told how many there are. Try several numbers, each from more than one seed, and look where the
+You choose the number of topics before a run. Try several numbers, each from more than one seed, and look where the
 measures stop getting better: a number they agree on is a good one, and where they disagree the topics' words decide.
 """
 
@@ -137,14 +137,14 @@ def in_a_sentence(title: str) -> str:
 def warn_at_edge(table: pd.DataFrame) -> None:
     """Say where the best number is the largest that was tried, so that it need not be the best there is."""
     largest = int(table["k"].max())
-    found = [
+    titles = [
         in_a_sentence(title)
         for name, (title, _, _) in MEASURES.items()
         if table[name].notna().any() and best_k(table, name) == largest
     ]
-    if found:
+    if titles:
         st.caption(
-            f"Best at the largest number tried, so that a larger one may be better still: {', '.join(found)}."
+            f"Best at the largest number tried, so that a larger one may be better still: {', '.join(titles)}."
         )
 
 
@@ -248,18 +248,18 @@ def show_how_many() -> None:
     st.markdown(INTRODUCTION, width=860)
     with st.container(border=True, key="grid_form"):
         show_form(workspace, dataset, dataset.data)
-    found = group_grids(find_jobs(workspace, dataset))
-    if not found:
+    grids = group_grids(find_jobs(workspace, dataset))
+    if not grids:
         st.caption(
             "Press Start: the measures appear here as the runs end. They go on when you leave the page."
         )
         st.stop()
-    groups = {group[0].id: group for group in found}
-    chosen = found[0]
-    if len(found) > 1:
+    groups = {group[0].id: group for group in grids}
+    chosen = grids[0]
+    if len(grids) > 1:
         chosen = groups[
             choose_one(
-                "Runs that differ in nothing else", list(groups), label_grids(found).__getitem__, "grid"
+                "Runs that differ in nothing else", list(groups), label_grids(grids).__getitem__, "grid"
             )
         ]
     else:

@@ -29,11 +29,11 @@ def group_grids(jobs: Sequence[Job]) -> list[list[Job]]:
 
     One number of topics is no grid; a run that failed is in none.
     """
-    found: dict[Any, list[Job]] = {}
+    grids: dict[Any, list[Job]] = {}
     for job in jobs:
         if job.inspect().error is None:
-            found.setdefault(settings_without_k(job.problem.settings), []).append(job)
-    several = [group for group in found.values() if len({topic_number(job) for job in group}) > 1]
+            grids.setdefault(settings_without_k(job.problem.settings), []).append(job)
+    several = [group for group in grids.values() if len({topic_number(job) for job in group}) > 1]
     return sorted(several, key=lambda group: -max(job.created for job in group))
 
 
@@ -95,8 +95,8 @@ def find_best_run(group: Iterable[Job], k: int) -> Job | None:
 
     def perplexity(pair: tuple[Job, Result]) -> float:
         last = pair[1].snapshot
-        found = last.extras.get("loo_perplexity") if last.heldout is None else last.heldout.perplexity
-        return float("inf") if found is None else float(found)
+        value = last.extras.get("loo_perplexity") if last.heldout is None else last.heldout.perplexity
+        return float("inf") if value is None else float(value)
 
     fitting = [pair for pair in collect_finished(group) if topic_number(pair[0]) == k]
     return min(fitting, key=perplexity)[0] if fitting else None

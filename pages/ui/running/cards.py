@@ -101,8 +101,8 @@ def _describe_progress(seen: Inspection, done: int) -> str:
 
 def _describe_end(seen: Inspection, done: int) -> str:
     text = streams.describe_end(seen) if seen.problem.row.streams else f"{say.count(done, 'sweep')} done"
-    settled = None if seen.snapshot is None else seen.snapshot.has_settled
-    return text if settled is None else f"{text}, {MOTION[settled]}"
+    still = None if seen.snapshot is None else seen.snapshot.has_settled
+    return text if still is None else f"{text}, {MOTION[still]}"
 
 
 def _list_figures(job: Job, seen: Inspection) -> list[tuple[str, str]]:
@@ -163,9 +163,9 @@ def _show_buttons(workspace: Workspace, job: Job, seen: Inspection, name: str) -
         with st.container(horizontal=True, gap="small", width="content"):
             if not active:
                 more = job.problem.max_sweeps
-                told = _describe_extension(job, more) if job.can_extend else _explain_end(seen)
+                help = _describe_extension(job, more) if job.can_extend else _explain_end(seen)
                 _show_icon_button(
-                    f"extend_{job.id}", "more_time", f"Go on with {name}", told, job.extend, more,
+                    f"extend_{job.id}", "more_time", f"Go on with {name}", help, job.extend, more,
                     disabled=not job.can_extend,
                 )  # fmt: skip
             elif paused:
@@ -186,8 +186,8 @@ def _show_buttons(workspace: Workspace, job: Job, seen: Inspection, name: str) -
                 type="tertiary",
             ):
                 open_run(job)
-        told = "Stop and delete; you can undo it" if active else "Delete; you can undo it"
-        _show_icon_button(f"remove_{job.id}", "delete", f"Delete {name}", told, workspace.remove, job.id)
+        help = "Stop and delete; you can undo it" if active else "Delete; you can undo it"
+        _show_icon_button(f"remove_{job.id}", "delete", f"Delete {name}", help, workspace.remove, job.id)
 
 
 def _describe_extension(job: Job, more: int) -> str:
@@ -208,13 +208,13 @@ def _show_icon_button(
     key: str,
     icon: str,
     name: str,
-    told: str,
+    help: str,
     action: Callable[..., object],
     *arguments: object,
     disabled: bool = False,
 ) -> None:
     """Draw a button that shows an icon alone; its name is for those who do not see it (`style`)."""
     st.button(
-        name, icon=f":material/{icon}:", help=told, key=key, on_click=try_action, args=(action, *arguments),
+        name, icon=f":material/{icon}:", help=help, key=key, on_click=try_action, args=(action, *arguments),
         disabled=disabled, type="tertiary",
     )  # fmt: skip

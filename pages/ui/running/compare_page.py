@@ -77,11 +77,11 @@ def choose_runs(workspace: Workspace, jobs: list[Job], kind: str) -> list[Job]:
     if len(alike) < 2:
         alike = list(by_id)
     key, offered = f"compare_runs_{kind}", f"compare_offered_{kind}"
-    kept, before = st.session_state.get(key), st.session_state.get(offered)
+    last, before = st.session_state.get(key), st.session_state.get(offered)
     st.session_state[offered] = (wanted, alike)
-    if kept is not None and before is not None and before[0] == wanted:
+    if last is not None and before is not None and before[0] == wanted:
         new = [job_id for job_id in alike if job_id not in before[1]]
-        still = [job_id for job_id in kept if job_id in by_id]  # a run may have been removed since
+        still = [job_id for job_id in last if job_id in by_id]  # a run may have been removed since
         room = max(MOST_RUNS - len(still), 0)
         st.session_state[key] = [*still, *(new[-room:] if room else [])]
     else:
@@ -130,7 +130,7 @@ def show_agreement(runs: ComparedRuns, model: str) -> None:
     domains = model_row(model).clusterings
     pages, results, labels = pages_of_model(model), runs.results, runs.labels
     _, parts = pages.parts
-    apart = {result.problem.settings.model for result in results} - {model}
+    others = {result.problem.settings.model for result in results} - {model}
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.subheader("How alike the clusterings are", anchor=False)
         domain = next(iter(domains))
@@ -139,7 +139,7 @@ def show_agreement(runs: ComparedRuns, model: str) -> None:
                 "Objects", list(domains), format_func=lambda name: domains[name].capitalize(), default=domain,
                 required=True, key="compare_domain", label_visibility="collapsed",
             )  # fmt: skip
-    by = "A run with one clustering has it on both sides. " if apart else pages.clustered_by
+    by = "A run with one clustering has it on both sides. " if others else pages.clustered_by
     st.caption(
         f"{by}1: the same {parts}, whatever their numbers. Adjusted Rand index: 0 is what chance would "
         "give. Normalised mutual information: 0 when one clustering tells nothing of the other."
@@ -167,7 +167,7 @@ def show_compare() -> None:
     """Draw the page."""
     workspace = current_workspace()
     st.title("Compare", anchor=False)
-    # What is shown on one page may be compared: those of the data in use, or else of the newest run.
+    # Runs that one page shows may be compared: those of the data in use, or else of the newest run.
     model = model_in_use(workspace) or (
         pages_of_run(workspace.jobs[-1]).model if workspace.jobs else next(iter(all_model_pages()))
     )
@@ -195,6 +195,6 @@ def show_compare() -> None:
     show_scores(table)
     pages.compare(runs)
     if table.same_data and model_row(model).clusterings and same_documents(results):
-        # Where there are runs with one clustering and with two, the two sides can be told apart.
+        # A model with two clusterings comes first: its two sides can be chosen.
         of = sorted({job.problem.settings.model for job in chosen}, key=alike.index)
         show_agreement(runs, of[0])

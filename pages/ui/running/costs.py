@@ -1,4 +1,4 @@
-"""What runs will cost, and what is certain of them, said before they are started."""
+"""The cost of runs, and the guarantees about their end, before they are started."""
 
 from __future__ import annotations
 

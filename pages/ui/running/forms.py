@@ -52,11 +52,11 @@ def build_fields(chosen: Sequence[Method]) -> list[Field]:
     variants: dict[str, int] = {}
     for parameter in groups:
         variants[parameter.name] = variants.get(parameter.name, 0) + 1
-    found = [
+    fields = [
         Field(parameter, tuple(methods), _key(parameter, methods[0].model), variants[parameter.name] == 1)
         for parameter, methods in groups.items()
     ]
-    return sorted(found, key=lambda field: order[field.parameter.name])
+    return sorted(fields, key=lambda field: order[field.parameter.name])
 
 
 def select_values(method: Method, entered: Iterable[tuple[Field, Value]]) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def fill_widget(key: str, value: Any) -> None:
 
 
 def was_filled(key: str) -> bool:
-    """Whether a value was ever put into a widget: it is created without a default then, for it cannot have both."""
+    """Return whether a value was ever put into a widget, which then must be created without a default."""
     return key in st.session_state.get(_FILLED, ())
 
 
@@ -93,7 +93,7 @@ def show_field(field: Field) -> Value:
 
 
 def show_fixed_field(field: Field, value: Value) -> Value:
-    """Draw a field whose value follows from elsewhere, and return that; what was entered is there again later."""
+    """Draw a field whose value follows from elsewhere, and return it; what the user entered comes back later."""
     why = "Follows from what the runs start from."
     st.text_input(
         field.parameter.label, f"{value}", disabled=True, key=f"{field.key}_given_{value}", help=why
@@ -127,11 +127,11 @@ def show_parameter(parameter: Parameter, *, label: str, key: str) -> Value:
     text = f"{parameter.help}\n\n*Allowed: {parameter.range_text()}; usual: {parameter.default:g}.*"
     if parameter.kind == "int":
         bounds = (_whole(parameter.low), _whole(parameter.high), "min" if was_filled(key) else default, 1)
-        given = st.number_input(label, *bounds, help=text, key=key, persist_state="session")
+        number = st.number_input(label, *bounds, help=text, key=key, persist_state="session")
     else:
         bounds = (parameter.low, parameter.high, "min" if was_filled(key) else default, _step(default))
-        given = st.number_input(label, *bounds, format="%g", help=text, key=key, persist_state="session")
-    return parameter.check(given)
+        number = st.number_input(label, *bounds, format="%g", help=text, key=key, persist_state="session")
+    return parameter.check(number)
 
 
 def _all_parameters(methods: Sequence[Method]) -> list[Parameter]:

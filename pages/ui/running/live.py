@@ -98,7 +98,7 @@ def describe_race(seen: Inspection) -> str:
 
 
 def model_in_use(workspace: Workspace) -> str | None:
-    """Return the model of the data in use, None where there is none."""
+    """Return the model of the data in use, None without data."""
     dataset = workspace.dataset
     return None if dataset is None else dataset.model
 
@@ -170,5 +170,5 @@ def build_curves(jobs: Sequence[Job], labels: Mapping[str, str]) -> list[RunCurv
 
 
 def _learns(values: Mapping[str, Any]) -> bool:
-    """Whether a run learns its concentrations."""
+    """Return whether a run learns its concentrations."""
     return values.get("hyper") != "fixed" and values.get("prior") != "symmetric"

@@ -1,4 +1,4 @@
-"""Which run a page shows first, and why."""
+"""The order in which a page offers runs, and the reason for the first."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _sort_runs(jobs: Sequence[Job], values: dict[str, float]) -> list[Job]:
 
 
 def _last_value(job: Job, column: str) -> float:
-    """Return the last value of a diagnostic that was evaluated; NaN where there is none."""
+    """Return the last value of a diagnostic that was evaluated; NaN if there is no such value."""
     values = job.history.column(column)
     known = values[np.isfinite(values)]
     return float(known[-1]) if len(known) else float("nan")

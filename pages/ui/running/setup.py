@@ -52,7 +52,7 @@ class Plan:
 
     @property
     def n_runs(self) -> int:
-        """How many runs these are."""
+        """The number of runs."""
         return len(self.methods) * len(self.seeds)
 
     def memory_bytes(self, dataset: Dataset) -> int:
@@ -61,18 +61,18 @@ class Plan:
         each = [problem.memory_bytes for problem in self.problems(dataset, self.seeds[:1])]
         return sum(sorted(each * len(self.seeds), reverse=True)[: executor().limit])
 
-    def with_values(self, **given: Any) -> Plan:
+    def with_values(self, **changes: Any) -> Plan:
         """Return the same runs with other settings, for the methods that have these."""
         values = {
-            name: own | {key: value for key, value in given.items() if key in own}
+            name: own | {key: value for key, value in changes.items() if key in own}
             for name, own in self.values.items()
         }
         return replace(self, values=values)
 
     def epochs_text(self, labels: Sequence[str]) -> str:
         """Return the epochs of methods that are called so, in words."""
-        found = {self.values[method.name]["epochs"] for method in self.methods if method.label in labels}
-        return " or ".join(say.epochs(epochs) for epochs in sorted(found))
+        epochs = {self.values[method.name]["epochs"] for method in self.methods if method.label in labels}
+        return " or ".join(say.epochs(number) for number in sorted(epochs))
 
     def problems(self, dataset: Dataset, seeds: range | None = None) -> list[Problem]:
         """Return the runs (those of some seeds only, if asked), put together and not started.
@@ -193,7 +193,7 @@ def _show_settings(model: str, choice: StartChoice, heldout: bool) -> Plan:
     row, chosen = model_row(model), choice.methods
     form = build_fields(chosen)
     sizes = [field for field in form if not field.parameter.advanced and field.shared]
-    apart = [field for field in form if not field.parameter.advanced and not field.shared]
+    separate = [field for field in form if not field.parameter.advanced and not field.shared]
     advanced = [field for field in form if field.parameter.advanced]
     entered: list[tuple[Field, Value]] = []
     columns = st.columns(max(4, len(sizes) + 3), vertical_alignment="bottom")
@@ -202,7 +202,7 @@ def _show_settings(model: str, choice: StartChoice, heldout: bool) -> Plan:
             fixed = choice.values.get(field.parameter.name)
             entered.append((field, show_field(field) if fixed is None else show_fixed_field(field, fixed)))
     starts = _show_seeds(*columns[len(sizes) : len(sizes) + 3], row, heldout or row.raced_by != "heldout")
-    entered += _show_fields(apart, 4)
+    entered += _show_fields(separate, 4)
     with st.expander("Advanced settings", icon=":material/tune:", key="advanced"):
         entered += _show_fields(advanced, 3)
     return Plan(
@@ -265,5 +265,5 @@ def _show_seeds(
         "the winner's: it has that seed, and is what this seed gives alone.",
     )
     # No start is in two races.
-    apart = int(restarts)
-    return range(int(first), int(first) + int(number) * apart, apart), apart
+    step = int(restarts)
+    return range(int(first), int(first) + int(number) * step, step), step

@@ -1,4 +1,4 @@
-"""What there is to say of a run that takes documents window by window."""
+"""The progress of a streaming run in words: epochs, windows, documents per second."""
 
 from __future__ import annotations
 

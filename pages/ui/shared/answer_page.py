@@ -48,14 +48,12 @@ def open_answer(page: AnswerPage, style: str, first: Mapping[str, Any] | None = 
 def show_heading(job: Job, result: Result, parts: str) -> None:
     """Draw how a run stands and, in one line, its data, what it has found, and how far it is."""
     seen, last, data = job.inspect(), result.snapshot, result.problem.data
-    state, settled = (
-        say.describe_state(job, seen),
-        None if seen.snapshot is None else seen.snapshot.has_settled,
-    )
+    state = say.describe_state(job, seen)
     progress = say.epochs(last.passes) if result.problem.row.streams else say.count(last.sweep, "sweep")
     facts = [data.name, data.size_text, parts, progress]
-    if settled is not None:
-        facts.insert(0, MOTION[settled])
+    still = None if seen.snapshot is None else seen.snapshot.has_settled
+    if still is not None:
+        facts.insert(0, MOTION[still])
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="heading"):
         st.badge(state.text, icon=state.icon, color=state.colour, help=state.meaning)
         st.text(" · ".join(facts), width="content")

@@ -20,7 +20,7 @@ Colour = Literal["red", "orange", "blue", "green", "gray"]
 
 
 class State(NamedTuple):
-    """How a job stands: words, colour and icon of its badge, and what it means."""
+    """The badge of a job: its words, colour and icon, and what they mean."""
 
     text: str
     colour: Colour
@@ -112,12 +112,12 @@ def describe_state(job: Job, seen: Inspection) -> State:
             return STREAMED if row.monitored is None else EPOCH_LIMIT
         if row.monitored is None:
             return COMPLETE
-    state, settled = VERDICTS[seen.verdict], None if seen.snapshot is None else seen.snapshot.has_settled
-    return state if settled is None else state._replace(meaning=f"{state.meaning} {_MOTION[settled]}")
+    state, still = VERDICTS[seen.verdict], None if seen.snapshot is None else seen.snapshot.has_settled
+    return state if still is None else state._replace(meaning=f"{state.meaning} {_MOTION[still]}")
 
 
 class RunName(NamedTuple):
-    """What a run is called, in parts.
+    """The name of a run, in parts.
 
     Attributes
     ----------
@@ -220,8 +220,8 @@ def documents_rate(per_second: float | None) -> str:
 
 def epochs(number: float) -> str:
     """Return "1 epoch", "0.25 epochs"."""
-    told = f"{number:,.3g}" if number < 100 else f"{number:,.0f}"
-    return f"{told} epoch{'' if told == '1' else 's'}"
+    digits = f"{number:,.3g}" if number < 100 else f"{number:,.0f}"
+    return f"{digits} epoch{'' if digits == '1' else 's'}"
 
 
 def describe_split(dataset: Dataset) -> str:

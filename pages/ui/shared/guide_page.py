@@ -67,7 +67,7 @@ def show_curves(pages: ModelPages) -> None:
             with column.container(border=True, height="stretch", gap="xsmall"):
                 st.markdown(f"{curve.icon} **{curve.name}**")
                 st.markdown(curve.what)
-                st.markdown(f":green[**Read it so.**] {curve.read}")
+                st.markdown(f":green[**How to read it.**] {curve.read}")
                 st.markdown(f":orange[**Beware.**] {curve.beware}")
 
 

@@ -242,7 +242,7 @@ class ModelPages:
 
 
 class StartChoice(NamedTuple):
-    """What new runs start from.
+    """The start of new runs: from trained parts, or anew.
 
     Attributes
     ----------
@@ -279,10 +279,10 @@ def pages_of_run(job: Job) -> ModelPages:
 
 def answer_pages() -> dict[str, ModelPages]:
     """Return the first model on each page that shows answers, by the path of the page."""
-    found: dict[str, ModelPages] = {}
+    first: dict[str, ModelPages] = {}
     for pages in all_model_pages().values():
-        found.setdefault(pages.answer.path, pages)
-    return found
+        first.setdefault(pages.answer.path, pages)
+    return first
 
 
 def models_on(page: str) -> tuple[str, ...]:

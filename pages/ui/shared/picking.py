@@ -1,4 +1,4 @@
-"""What the pages of a run's answer share: which run, how it stands, its answer so far, and its files."""
+"""The parts that all pages of answers share: the choice of a run, its answer so far, and its files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pages.ui.shared.workspace import Workspace
 #: Seconds between two looks at the runs under way.
 FOLLOW_SECONDS = 2.0
 Choice = TypeVar("Choice", str, int)
-#: What tells answers apart: the run, its sweep, and whether it goes on, and how far a race is.
+#: The key of an answer: the run, its sweep, its verdict, and how far a race is.
 Key = tuple[str, int, str]
 
 
@@ -69,7 +69,7 @@ def _build_result(key: Key, _seen: Inspection) -> Result:
 
 
 def answer_key(job: Job, result: Result) -> Key:
-    """Return what tells this answer from others of the same run."""
+    """Return the key of an answer, another one after each sweep of the run."""
     return _key(job, result.problem, result.snapshot, result.race_report)
 
 
@@ -91,7 +91,7 @@ def choose_one(
     """Draw a selectbox whose choice outlives a change of what the options are called, and return it.
 
     The browser knows an option by its text alone. When a run ends or a topic is renamed, what it sends is no option
-    any more; so the choice is kept apart, and put back.
+    any more; so the choice is stored beside the widget, and put back.
 
     Parameters
     ----------
@@ -105,13 +105,13 @@ def choose_one(
     persist_state, **more
         For `st.selectbox`.
     """
-    kept = f"{key}_kept"
-    known = (st.session_state.get(key), st.session_state.get(kept), options[0])
+    memory = f"{key}_kept"
+    known = (st.session_state.get(key), st.session_state.get(memory), options[0])
     st.session_state[key] = next(choice for choice in known if choice in options)
     chosen: Choice = st.selectbox(
         label, options, format_func=shown, key=key, persist_state=persist_state, **more
     )
-    st.session_state[kept] = chosen
+    st.session_state[memory] = chosen
     return chosen
 
 
@@ -144,10 +144,10 @@ def choose_run(
     key, by_id = f"{name}_run", {job.id: job for job in order}
     _forget_choice(key, (dataset and dataset.data.fingerprint, sorted(job.id for job in runs)))
     labels = say.label_runs(jobs)
-    told = {job.id: _describe_run(job) for job in jobs}
+    descriptions = {job.id: _describe_run(job) for job in jobs}
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="picker"):
         chosen = choose_one(
-            "Run", list(by_id), lambda job_id: f"{labels[job_id]} · {told[job_id]}", key, width=420,
+            "Run", list(by_id), lambda job_id: f"{labels[job_id]} · {descriptions[job_id]}", key, width=420,
             persist_state=None, on_change=_remember_choice, args=(key,),
         )  # fmt: skip
         job = by_id[chosen]
@@ -198,26 +198,26 @@ def _wait_for_answer(workspace: Workspace, name: str, models: Sequence[str]) -> 
 def _follow_runs(workspace: Workspace, models: Sequence[str]) -> None:
     """Have the page drawn anew when a run is added, gives its first answer, ends or is removed."""
 
-    def listed() -> list[tuple[str, str, bool]]:
+    def list_states() -> list[tuple[str, str, bool]]:
         seen = [(job, job.inspect()) for job in list_runs(workspace, *models)]
         return [(job.id, say.describe_state(job, now).text, now.snapshot is not None) for job, now in seen]
 
-    shown = listed()
+    before = list_states()
     if not any(job.inspect().status.active for job in list_runs(workspace, *models)):
         return
 
     def watch() -> None:
-        if listed() != shown:
+        if list_states() != before:
             st.rerun()
 
     refresh(watch, FOLLOW_SECONDS)
 
 
 def _describe_run(job: Job) -> str:
-    """Return what else tells a run from others: how much it found, and how it stands."""
+    """Return how much a run has found and how it stands, to tell it from others."""
     seen = job.inspect()
-    found = "" if seen.snapshot is None else f"{pages_of_run(job).write_parts(seen.snapshot.effective_k)} "
-    return f"{found}({say.describe_state(job, seen).text})"
+    parts = "" if seen.snapshot is None else f"{pages_of_run(job).write_parts(seen.snapshot.effective_k)} "
+    return f"{parts}({say.describe_state(job, seen).text})"
 
 
 def show_files(result: Result, offers: Sequence[FileOffer]) -> None:

@@ -1,4 +1,4 @@
-"""What all sessions of the app share: the executor, the store and the book of jobs, one of each a process."""
+"""The services that all sessions of the app share, one of each a process: executor, store, book of jobs."""
 
 from __future__ import annotations
 

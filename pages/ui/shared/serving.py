@@ -1,4 +1,4 @@
-"""Who may use the app over the network, and what browsers may do with its answers."""
+"""The access guard: it refuses requests from elsewhere, and limits what browsers may do with the answers."""
 
 from __future__ import annotations
 

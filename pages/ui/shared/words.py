@@ -1,6 +1,6 @@
 """The app's explanations, in plain words: each is written once and shown wherever it is asked for.
 
-What differs from model to model is in `words_relation`, `words_network`, `words_texts` and `words_table`.
+The explanations of each model are in its own folder.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class Curve(NamedTuple):
-    """What a curve is, how to read it, and what it does not say."""
+    """The explanation of a curve: what it is, how to read it, and what it does not say."""
 
     name: str
     short: str
@@ -20,7 +20,7 @@ class Curve(NamedTuple):
 
 
 class ModelWords(NamedTuple):
-    """What there is to say of one model.
+    """The explanations of one model.
 
     Attributes
     ----------

@@ -66,12 +66,12 @@ class Dataset:
 
     @property
     def on_disk(self) -> bool:
-        """Whether the data are kept on disk, for methods that stream."""
+        """True when the data are kept on disk, for methods that stream."""
         return model_for(self.data).on_disk(self.data)
 
     @property
     def split(self) -> dict[str, Any]:
-        """What is held out, as `build_problem` takes it."""
+        """The share that is held out and its seed, as `build_problem` takes them."""
         share = "heldout_documents" if self.whole_documents else "heldout"
         return {share: self.heldout, "heldout_seed": self.heldout_seed}
 
@@ -134,7 +134,7 @@ class Workspace:
 
     @property
     def data_problem(self) -> str | None:
-        """Why the data in use could not be saved, or stored ones not be read; None if all is well."""
+        """The reason why the data could not be saved or read; None if they could."""
         return services.data_problems().get(self.id)
 
     @property
@@ -154,7 +154,7 @@ class Workspace:
 
     @property
     def unsaved(self) -> dict[str, str]:
-        """Why runs could not be saved, by id."""
+        """The reasons why runs could not be saved, by id."""
         return services.job_book().unsaved(self.id)
 
     def add(self, problem: Problem) -> Job:
@@ -183,13 +183,13 @@ class Workspace:
 
     def _stored_dataset(self) -> Dataset | None:
         try:
-            found = services.store().load_dataset(self.id)
+            stored = services.store().load_dataset(self.id)
         except StoreError as error:  # choosing the data again replaces a damaged copy
             services.data_problems()[self.id] = str(error)
             return None
-        if found is None:
+        if stored is None:
             return None
-        data, lines, settings = found
+        data, lines, settings = stored
         name = str(settings.get("name", data.name))
         facts = tuple(Fact("stored", 0, line) for line in lines)
         return Dataset(
