@@ -12,7 +12,6 @@ class Measure:
 
     Attributes
     ----------
-    key : str
     title : str
         Of its panel, with the unit.
     column : str

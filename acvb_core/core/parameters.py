@@ -21,7 +21,6 @@ class Parameter:
     name : str
         Python name; the command line uses it with dashes.
     kind : "int", "float", "choice" or "bool"
-    default : int, float, str or bool
     help : str
         One or two sentences in plain words.
     label : str

@@ -28,7 +28,6 @@ class Range:
     ----------
     name : str
         Of the parameter.
-    low, high : float
     log : bool
         Values are tried evenly on a logarithmic scale.
     """
@@ -135,7 +134,6 @@ class ModelRow:
 
     Attributes
     ----------
-    name, label : str
     folder : str
         Of the model, in `acvb_core/models` and in `pages/ui`.
     data : str

@@ -31,13 +31,9 @@ _locks: dict[Key, threading.Lock] = {}
 
 
 def compile_for(problem: Problem, announce: Callable[[], None] = lambda: None) -> None:
-    """Have every compiled function that a run uses ready; once a process for each method and its kind of settings.
+    """Make every compiled function of a run ready, once a process for each method and its choices.
 
-    Parameters
-    ----------
-    problem : Problem
-    announce : callable
-        Called once where something is compiled and not only read from the cache on disk.
+    `announce` is called once where something is compiled and not only read from the cache on disk.
     """
     compile_method(
         problem.model_row, problem.row, dict(problem.settings.values), bool(problem.settings.start), announce
@@ -53,16 +49,8 @@ def compile_method(
 ) -> int:
     """Run a method on its model's tiny data, unless that was done before; return the number of runs made.
 
-    Parameters
-    ----------
-    model, row
-        Of the registry.
-    values : dict
-        Settings of the method. Those that are a choice decide which functions are used; numbers do not.
-    goes_on : bool
-        The run continues from an earlier one.
-    announce : callable
-        As for `compile_for`.
+    Of the settings, only choices decide which functions are used; numbers do not. `goes_on`: the run continues from an
+    earlier one; `announce` as for `compile_for`.
     """
     choices = {
         p.name: values[p.name] for p in row.parameters if p.name in values and (p.kind == "bool" or p.choices)

@@ -199,12 +199,7 @@ def _split_options(
 
 
 class Comparison:
-    """Several results on the same data.
-
-    Attributes
-    ----------
-    results : list of Result
-    """
+    """Several results on the same data."""
 
     def __init__(self, results: list[Result]) -> None:
         self.results = results

@@ -17,15 +17,7 @@ def available_memory() -> int | None:
 
 
 def refuse_too_large(needed: int, model: ModelRow, method: Method) -> None:
-    """Raise ParameterError where a run needs more memory than is free.
-
-    Parameters
-    ----------
-    needed : int
-        Bytes.
-    model, method
-        What is to run.
-    """
+    """Raise ParameterError where a run needs more bytes of memory than are free."""
     free = available_memory()
     if free is None or needed <= free:
         return

@@ -39,7 +39,6 @@ class JobState:
 
     Attributes
     ----------
-    status : Status
     error : str or None
         Why the job failed, in one line.
     """
@@ -58,7 +57,6 @@ class Handle(ABC, Generic[StateT]):
 
     Attributes
     ----------
-    id : str
     created : float
         Seconds since the epoch.
     """

@@ -33,7 +33,6 @@ class Settings:
         Of the inference.
     heldout : float
         Share of the data (of the observed entries, of each document's words) that is held out.
-    heldout_seed : int
     restarts : int
         Runs from `seed`, `seed` + 1, … that race (`ModelRow.raced_by`). The winner has its own seed, and 1 here.
     heldout_documents : float
@@ -66,7 +65,6 @@ class Problem:
 
     Attributes
     ----------
-    settings : Settings
     row, model_row : Method, ModelRow
         Rows of the registry.
     data
@@ -77,8 +75,6 @@ class Problem:
         What is held out, with its size `n`; None where nothing is.
     note : str or None
         What the split had to change, for the user.
-    inference : Inference
-    model : Model
     check_memory : bool
         Refuse to start where more memory is needed than is free.
     """
@@ -221,30 +217,7 @@ def build_problem(
     start: Start | None = None,
     check_memory: bool = True,
 ) -> Problem:
-    """Return a run that is ready to start.
-
-    Parameters
-    ----------
-    data : Relation or Corpus
-    method : str
-        Name in the registry.
-    values : mapping, optional
-        Settings that differ from the defaults.
-    model : str, optional
-        By default the first one that is for such data.
-    seed, heldout_seed : int
-        Of the inference and of the split.
-    heldout : float
-        Share of the data to hold out, 0 for none.
-    restarts : int
-        Runs that race (`Settings.restarts`).
-    heldout_documents : float
-        Share of whole documents to hold out, in place of `heldout`.
-    start : Start, optional
-        The topics of an earlier run. A streaming method keeps those of their words that the data do not have; the
-        other methods leave them out.
-    check_memory : bool
-        Refuse to start where more memory is needed than is free.
+    """Return a run that is ready to start; parameters as for `fit`, the method's settings as `values`.
 
     Raises
     ------

@@ -24,7 +24,7 @@ def n_survivors(n: int) -> int:
 
 
 def states_at_once(restarts: int) -> int:
-    """Return how many runs' states a race holds at most: those that will go on, and the one that is under way."""
+    """Return how many runs' states a race holds at most: the survivors of a rung, and the run that is under way."""
     return 1 if restarts == 1 else n_survivors(restarts) + 1
 
 
@@ -34,7 +34,6 @@ class Entrant:
 
     Attributes
     ----------
-    seed : int
     sweeps : int
         Sweeps it did.
     cpu_seconds : float

@@ -23,11 +23,9 @@ def read_data(data: Any, model: str | None = None, methods: Iterable[str] = ()) 
 
     Parameters
     ----------
-    data : Relation, Corpus, DiskCorpus, Table, or what `load_relation`, `load_corpus` or `load_table` read
     model : str, optional
         Whose data are meant. None: those of the methods, if only one kind of data has them all; else texts where
         the data are such; else a relation.
-    methods : iterable of str
 
     Raises
     ------

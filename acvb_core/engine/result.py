@@ -24,8 +24,6 @@ class Result:
 
     Attributes
     ----------
-    problem : Problem
-    diagnostics : History
     snapshot : Snapshot
         The last one.
     max_sweeps : int

@@ -69,7 +69,6 @@ def run(
 
     Parameters
     ----------
-    problem : Problem
     resume : Snapshot, optional
         Go on from here instead of starting anew; the sweeps that follow are bit for bit those of a run that was
         never interrupted.
@@ -78,7 +77,6 @@ def run(
     checkpoint : callable
         Called every 100 ms or so; may block (pause) or raise StopRun (the last snapshot then repeats the last
         whole sweep, with verdict STOPPED).
-    schedule : Schedule, optional
 
     Raises
     ------

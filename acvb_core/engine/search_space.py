@@ -25,7 +25,6 @@ class Space:
 
     Attributes
     ----------
-    parameters : tuple of Parameter
     ranges : tuple of Range
         Of the same parameters, in the same order.
     """

@@ -54,10 +54,8 @@ class Snapshot:
         mean before it.
     samples : int
         Sweeps in the running mean; 0 during burn-in and where nothing is averaged.
-    burn_in : bool
     effective_k : mapping of str to int
         Clusters left in each domain.
-    hyper : mapping of str to float
     extras : mapping of str to float
         The model's own diagnostics; empty where not evaluated in this sweep.
     heldout : named tuple or None

@@ -19,21 +19,16 @@ def judge(
 ) -> Verdict | None:
     """Return the verdict after a sweep, None when the run goes on.
 
+    Convergence is judged by the change of the monitored quantity (ACVB17 App. B). That of the bound and of the pseudo
+    leave-one-out is relative, or divided by `unit` where there is one. That of the mean is taken as it is: its rows sum
+    to one. With nothing monitored, only the number of sweeps ends the run.
+
     Parameters
     ----------
-    monitored : "lower_bound", "pseudo_loo", "mean_change" or None
-        Quantity that convergence is judged by (ACVB17 App. B): the bound and the pseudo leave-one-out by their
-        change, relative or in units, the change of the mean as it is (its rows sum to one, so it is relative already).
-        None: only the number of sweeps ends the run.
-    tolerance : float or None
     now, before : dict
         The three quantities after this sweep and after the one before.
     settling : bool
         Moves outside the fixed point may still come: not converged yet, whatever the change.
-    last_sweep : bool
-        This was the last sweep allowed.
-    unit : float or None
-        What the change of the bound, or of the pseudo leave-one-out, is divided by; None: by its size.
     """
     if any(value is not None and not math.isfinite(value) for value in now.values()):
         return Verdict.DIVERGED

@@ -49,8 +49,6 @@ def most_promising_point(points: Points, losses: NDArray[np.float64], seed: int)
         Points tried, in the unit cube, n >= 1.
     losses : ndarray, shape (n,)
         The lower the better; values that are not finite count as the worst.
-    seed : int
-        With the same points and losses gives the same answer.
     """
     # The library is loaded by those who tune only.
     from bayes_opt import BayesianOptimization

@@ -34,13 +34,10 @@ class Search:
 
     Attributes
     ----------
-    data : Corpus or DiskCorpus
-    method, model : str
     space : Space
         The parameters that are tuned.
     fixed : mapping
         Values of others that differ from the defaults.
-    trials : int
     seed : int
         Of every run, and of the choice of the trials.
     split : mapping
@@ -140,18 +137,8 @@ def run_search(
 ) -> Iterator[Tuning]:
     """Yield the trials so far after every trial; from some trials, make those that are missing.
 
-    A trial that diverges or breaks off counts as the worst there is; one that the checkpoint stops does not count, and
-    is the end. That of the defaults must not break off.
-
-    Parameters
-    ----------
-    search : Search
-    tuning : Tuning, optional
-        Go on from here: the trials that follow are those of a search that was never interrupted.
-    watch : callable, optional
-        Called with the problem and each Snapshot of every trial.
-    checkpoint : callable
-        As for `fit`.
+    A trial that diverges or fails counts as the worst. One that the checkpoint stops does not count, and ends the
+    search. The trial of the defaults must not fail. `watch` and `checkpoint` are as for `fit`.
     """
     tuning = tuning or Tuning(search.space.names)
     while len(tuning.trials) < search.trials:
@@ -206,7 +193,6 @@ def tune(
 
     Parameters
     ----------
-    data : Corpus or DiskCorpus
     method : str
         Name in the registry, of a method with parameters to tune: scvb0, svb or sdm.
     trials : int

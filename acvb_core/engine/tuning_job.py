@@ -66,10 +66,6 @@ class TuningJob(Handle[TuningInspection]):
     """A search on a thread of the executor, one trial after the other.
 
     A stop keeps the trials that are over; the one under way is given up.
-
-    Attributes
-    ----------
-    search : Search
     """
 
     def __init__(self, search: Search, executor: Executor, *, job_id: str | None = None) -> None:

@@ -101,18 +101,9 @@ def build_grid_problems(
     check_memory: bool = True,
     **values: Any,
 ) -> Iterator[Problem]:
-    """Return the runs of a grid, put together one by one and not started: all numbers of topics, then the next seed.
+    """Yield the runs of a grid, not started: all numbers of topics, then the next seed.
 
-    Settings are checked at once, before anything is put together.
-
-    Parameters
-    ----------
-    As for `grid`.
-
-    Raises
-    ------
-    ParameterError
-        As for `grid`.
+    Settings are checked before the first run is built; parameters and errors as for `grid`.
     """
     counts = sorted({_whole(k, "A number of topics") for k in ks})
     seed_list = list(range(seeds)) if isinstance(seeds, int) else [_whole(seed, "A seed") for seed in seeds]

@@ -39,14 +39,12 @@ class StreamTrainer:
 
     Attributes
     ----------
-    row : Method
     values : dict
         Its settings.
     fixed : ndarray of str or None
         The only words to know.
     start : TrainedTopics or None
         Topics of an earlier run.
-    seed : int
     total : float
         Documents that there will be in all; 0 where it is unknown.
     check_memory : bool
