@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
+
 from acvb_core.core.errors import ParameterError
 
 Value = int | float | str | bool
@@ -101,3 +103,10 @@ def check_values(parameters: Iterable[Parameter], given: Mapping[str, Any], owne
         if name not in known:
             raise ParameterError(f"{owner} has no setting {name!r}; it has {', '.join(sorted(known))}.")
     return {name: p.check(given[name]) if name in given else p.default for name, p in known.items()}
+
+
+def check_whole_number(name: str, value: Any, low: int) -> int:
+    """Return `value` as an int; raise a ParameterError where it is not a whole number of at least `low`."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < low:
+        raise ParameterError(f"{name} is {value!r}; it must be a whole number, at least {low}.")
+    return int(value)

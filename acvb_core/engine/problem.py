@@ -7,9 +7,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
-import numpy as np
-
 from acvb_core.core.errors import DataError, ParameterError
+from acvb_core.core.parameters import check_whole_number
 from acvb_core.core.protocols import Inference, Model, Start
 from acvb_core.core.rows import Method, ModelRow
 from acvb_core.data.report import plural
@@ -230,8 +229,7 @@ def build_problem(
     owner.accept(data)
     row = method_row(owner.name, method)
     check_method(owner, row, data, start)
-    if isinstance(restarts, bool) or not isinstance(restarts, int | np.integer) or restarts < 1:
-        raise ParameterError(f"restarts is {restarts!r}; it must be a whole number, at least 1.")
+    restarts = check_whole_number("restarts", restarts, 1)
     implied = {} if start is None else start.implied
     loaded = data
     if start is not None and row.streams:
@@ -243,7 +241,7 @@ def build_problem(
         seed=int(seed),
         heldout=float(heldout),
         heldout_seed=int(heldout_seed),
-        restarts=int(restarts),
+        restarts=restarts,
         heldout_documents=float(heldout_documents),
         start="" if start is None else start.label,
         of="" if data is loaded else loaded.fingerprint,

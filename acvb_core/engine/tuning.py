@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from acvb_core.core.errors import ParameterError
+from acvb_core.core.parameters import check_whole_number
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.core.rows import Range
 from acvb_core.engine.fitting import Watcher, solve
@@ -113,8 +114,7 @@ def plan_search(
 ) -> Search:
     """Return a search whose settings are checked; parameters and errors as for `tune`."""
     row = method_row(model or model_for(data).name, method)
-    if isinstance(trials, bool) or not isinstance(trials, int | np.integer) or trials < 1:
-        raise ParameterError(f"trials is {trials!r}; it must be a whole number, at least 1.")
+    trials = check_whole_number("trials", trials, 1)
     if heldout_documents is None:
         heldout_documents = 0.0 if heldout else HELD_OUT
     if not (heldout or heldout_documents):
@@ -125,7 +125,7 @@ def plan_search(
     row.values(fixed)
     split = {"heldout": heldout, "heldout_documents": heldout_documents, "heldout_seed": heldout_seed}
     space = build_search_space(row, row.tuned if ranges is None else ranges, held=values)
-    return Search(data, method, row.model, space, fixed, int(trials), int(seed), split, check_memory)
+    return Search(data, method, row.model, space, fixed, trials, int(seed), split, check_memory)
 
 
 def run_search(

@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
-import numpy as np
 import pandas as pd
 
 from acvb_core.core.errors import ParameterError
+from acvb_core.core.parameters import check_whole_number
 from acvb_core.data.corpora.cutting import WordFunction
 from acvb_core.data.corpora.tokeniser import Tokeniser, as_tokeniser
 from acvb_core.data.corpus import Corpus
@@ -94,7 +94,7 @@ class StreamingLda:
         own = as_tokeniser(tokeniser)
         self._own_tokeniser = None if own is None else own.without_limits()
         self._start: TrainedTopics | None = None
-        self.seed, self.name = _check_seed(seed), name
+        self.seed, self.name = check_whole_number("seed", seed, 0), name
         self._check_memory = check_memory
         self._reset()
 
@@ -186,8 +186,7 @@ class StreamingLda:
         ParameterError
             As for `partial_fit`; or an iterator, which is used up after the first time, is to be gone through again.
         """
-        if isinstance(epochs, bool) or not isinstance(epochs, int | np.integer) or epochs < 1:
-            raise ParameterError(f"epochs is {epochs!r}; it must be a whole number, at least 1.")
+        epochs = check_whole_number("epochs", epochs, 1)
         if epochs > 1 and isinstance(documents, Iterable) and iter(documents) is documents:
             raise ParameterError(
                 f"an iterator can be gone through once, not {epochs:,} times; give a list or a corpus."
@@ -285,9 +284,3 @@ def _check_words(vocabulary: Sequence[str] | None, name: str) -> Any:
     if not len(vocabulary):
         raise ParameterError("vocabulary has no words; give some, or None for all words that come.")
     return unique_names(vocabulary, len(vocabulary), "word", name)
-
-
-def _check_seed(seed: int) -> int:
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise ParameterError(f"seed is {seed!r}; it must be a whole number, at least 0.")
-    return int(seed)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from acvb_core.core.errors import ParameterError
+from acvb_core.core.parameters import check_whole_number
 from acvb_core.core.rows import Method
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
@@ -188,6 +189,4 @@ def check_total(total: int | None, method: str) -> float:
         raise ParameterError(
             "sdm does not use total_documents: it counts the tokens of each word; leave it out."
         )
-    if isinstance(total, bool) or not isinstance(total, int | np.integer) or total < 1:
-        raise ParameterError(f"total_documents is {total!r}; it must be a whole number, at least 1.")
-    return float(total)
+    return float(check_whole_number("total_documents", total, 1))
