@@ -41,7 +41,7 @@ def update_activations(
     scratch = np.empty(cells.n_objects)
     weighted = fit.weights * fit.precision
     missing = cells.observed is not None
-    residual = residuals(cells, mu, fit) if missing else None
+    residual = cells.residuals(mu.T, fit.weights, fit.bias) if missing else None
     size = _BLOCK_MISSING if missing else _BLOCK
     for begin in range(0, len(mu), size):
         checkpoint()
@@ -61,16 +61,6 @@ def update_activations(
             step *= cells.observed
             residual -= step
     return mu, shares
-
-
-def residuals(cells: Cells, mu: Floats, fit: Fit) -> Floats:
-    """Return x - W E[z] - b over the known cells, 0 elsewhere, shape (N, D)."""
-    found = mu.T @ fit.weights
-    found += fit.bias
-    np.subtract(cells.values, found, out=found)
-    if cells.observed is not None:
-        found *= cells.observed
-    return found
 
 
 def _shared_fields(

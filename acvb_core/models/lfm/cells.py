@@ -1,4 +1,4 @@
-"""What the methods read: the cells of a table on the standardised scale, and which of them are known."""
+"""The cells of a table on the standardised scale, and which of them are known: the input of all methods."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-#: Noise of a column is taken to be at least this share of its standard deviation, where it is fitted as a point: a
-#: column that features explain to the last digit would have none, a bound without limit, and no other value a chance.
+#: Least noise of a column, as a share of its standard deviation, for methods that fit it as a point. Without it, a
+#: column that features explain to the last digit would have no noise, and its bound no limit.
 NOISE_FLOOR = 0.05
 
 
@@ -78,3 +78,12 @@ class Cells:
     def n(self) -> int:
         """Number of known cells."""
         return int(self.per_column.sum())
+
+    def residuals(self, objects: Floats, weights: Floats, bias: Floats) -> Floats:
+        """Return x - objects @ weights - bias over the known cells, 0 elsewhere, shape (N, D)."""
+        left = objects @ weights
+        left += bias
+        np.subtract(self.values, left, out=left)
+        if self.observed is not None:
+            left *= self.observed
+        return left

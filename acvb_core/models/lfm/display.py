@@ -1,4 +1,4 @@
-"""How runs of the latent feature model are shown."""
+"""The curves, words and marks of runs of the latent feature model."""
 
 from __future__ import annotations
 

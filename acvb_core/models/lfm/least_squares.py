@@ -125,8 +125,8 @@ def _solve_by_column(
             of_column = z[:, known]
             np.matmul(of_column, of_column.T, out=own)
         gram[:, inner, inner] += spread[:, part].T
-        found = np.linalg.solve(gram + ridge, wanted)
-        theta[:, part], residual[:, part] = found[:, :, 0].T, (wanted - gram @ found)[:, :, 0].T
+        solution = np.linalg.solve(gram + ridge, wanted)
+        theta[:, part], residual[:, part] = solution[:, :, 0].T, (wanted - gram @ solution)[:, :, 0].T
     return theta, residual
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Literal
 
 from acvb_core.core.parameters import Parameter
-from acvb_core.core.protocols import Model
+from acvb_core.core.protocols import Inference
 from acvb_core.core.rows import Method, ModelRow, Values, burn_in, max_sweeps
 from acvb_core.data.split import hold_out_cells
 from acvb_core.data.table import Table
@@ -15,18 +16,30 @@ from acvb_core.models.lfm.fab.fab import Fab
 from acvb_core.models.lfm.feature_mean import FeatureMean
 from acvb_core.models.lfm.ibp.ibp import IbpGibbs
 from acvb_core.models.lfm.meibp.meibp import SubmodularIbp
-from acvb_core.models.lfm.memory import memory_bytes, most_features
 from acvb_core.models.lfm.model import LfmModel
 from acvb_core.models.lfm.state import Penalty
 from acvb_core.models.lfm.vb.vb import VariationalLfm
 
 
-def _model(table: Any) -> Model:
-    return LfmModel(table)
+def most_features(table: Table, values: Values) -> int:
+    """Return the number of features a run begins with, or may have at most."""
+    return int(values["k_max"]) or min(table.shape)
 
 
-def _n_objects(table: Any) -> float:
-    return float(table.n_rows)
+def memory_bytes(table: Table, method: str, values: Values) -> int:
+    """Return the peak memory of a run in bytes, beyond the table.
+
+    Counted at the most features, for E[z] before, now and in the making, and their products; the standardised cells;
+    and for missing cells, which are known, the residual and its change. MEIBP keeps a residual for its tries, IBP the
+    covariance of the weights of every column.
+    """
+    n, d = table.shape
+    k = most_features(table, values)
+    cells = (2 if not table.n_missing else 5) * n * d
+    if method == "meibp":
+        cells += 2 * n * d
+    covariances = 3 * (k + 1) ** 2 * d if method == "ibp" else 0
+    return 8 * (cells + 6 * n * k + 4 * k * d + k * k + covariances)
 
 
 def _schedule(train: Any, heldout: Any, method: Method, values: Values) -> tuple[int, int]:
@@ -40,67 +53,67 @@ LFM = ModelRow(
     "Latent feature model",
     "lfm",
     "a table: numbers that describe objects, some of which may be missing",
-    _model,
+    LfmModel,
     {"features": "features"},
     memory_bytes,
     Table,
     hold_out_cells,
     _schedule,
-    128,  # densities and means in extended precision, and what they are made of
+    128,  # densities and means in extended precision, and the arrays they are computed from
     {},
     {"features": "k_max"},
     DISPLAY,
     raced_by="heldout",
-    bound_unit=_n_objects,
+    bound_unit=lambda table: float(table.n_rows),
     observed=lambda table: table.n_observed,
     unit=("cell", "cells"),
 )
 
-SIZE = Parameter(
-    "k_max", "int", 0, "Features to begin with, or at most; those that are not needed die out. 0 leaves it to the "
-    "method: what its start finds, or the smaller of the numbers of objects and columns.",
-    "Features at most (0: auto)", 0, 5000, advanced=False,
-)  # fmt: skip
+#: Help of each setting.
+_HELP = {
+    "k_max": "Features to begin with, or at most; superfluous ones die out. 0 leaves it to the method: what its start "
+    "finds, or the smaller of the numbers of objects and columns.",
+    "noise_floor": "Least noise of a column, as a share of its standard deviation. Lower it for columns that are "
+    "measured more exactly. If it is too low, columns with few different values appear free of noise, and any other "
+    "value impossible.",
+    "tol": "A run has converged when the lower bound rises by less than this for each object in a sweep that left the "
+    "number of features as it was.",
+    "init": "Where to start: from the independent components of the columns, as many as stand out of the noise (or as "
+    "the features at most), or from random features, as many as the smaller of the numbers of objects and columns.",
+    "mode": "The criterion: dof includes the noise precision's part, so that each column's noise loses a degree of "
+    "freedom for every feature; paper leaves it out.",
+    "warmup": "Plain sweeps before the shrinkage is accelerated: from random features, it drops too many.",
+    "accelerate": "Bring each feature and its share to their common fixed point in every sweep, so that superfluous "
+    "features die at once.",
+    "merge": "At convergence, merge features, drop them, or separate two mixed ones, if that raises the lower bound.",
+    "prior": "Expected features of an object, before the data are seen: a feature's share has the prior "
+    "Beta(alpha / k_max, 1).",
+    "noise_weight": "Weight of the prior belief that a column is all noise, as a share of its known cells. With less, "
+    "a column that some features follow closely appears free of noise.",
+    "alpha": "Expected features of an object at the start; the value is learned.",
+    "noise": "A noise variance for each column, or one for all.",
+    "burn_in": "Sweeps that are not kept; in them the sampler drops features that the others can replace.",
+}
 
-_FLOOR = Parameter(
-    "noise_floor", "float", NOISE_FLOOR, "The noise of a column is taken to be at least this share of its standard "
-    "deviation. Lower it for columns that are measured more exactly; with less, columns of few different values are "
-    "taken for free of noise, and any other value for impossible.", "Least noise", 1e-6, 1.0,
-)  # fmt: skip
-
-TOLERANCE = Parameter(
-    "tol", "float", 1e-4, "A run has converged when the lower bound rises by less than this for each object in a "
-    "sweep that left the number of features as it was.", "Tolerance", 1e-12, 1.0,
-)  # fmt: skip
-
+SIZE = Parameter("k_max", "int", 0, _HELP["k_max"], "Features at most (0: auto)", 0, 5000, advanced=False)
+_FLOOR = Parameter("noise_floor", "float", NOISE_FLOOR, _HELP["noise_floor"], "Least noise", 1e-6, 1.0)
+TOLERANCE = Parameter("tol", "float", 1e-4, _HELP["tol"], "Tolerance", 1e-12, 1.0)
+_LIMITS = (max_sweeps(2000), TOLERANCE)
 _FAB = (
-    Parameter(
-        "init", "choice", "ica",
-        "Where to start: from the independent components of the columns, as many as stand out of the noise (or as the "
-        "features at most), or from random features, as many as the smaller of the numbers of objects and columns.",
-        "Start",
-        choices=("ica", "random"),
-    ),
-    Parameter(
-        "mode", "choice", "dof",
-        "The criterion: with the noise precision's part in it, so that each column's noise loses a degree of freedom "
-        "for every feature (dof), or as the paper has it, without.", "Criterion", choices=("dof", "paper"),
-    ),
-    Parameter(
-        "warmup", "int", 5, "Plain sweeps before the shrinkage is accelerated: from random features, it drops too "
-        "many.",
-        "Warm-up sweeps", 0, 10_000,
-    ),
-    Parameter(
-        "accelerate", "bool", True, "Bring each feature and its share to their common fixed point in every sweep, so "
-        "that features that are not needed die at once.", "Accelerate the shrinkage",
-    ),
-    Parameter(
-        "merge", "bool", True, "At convergence, put features together, leave them out, or tell two mixed ones apart, "
-        "when that raises the lower bound.",
-        "Merge features",
-    ),
-)  # fmt: skip
+    Parameter("init", "choice", "ica", _HELP["init"], "Start", choices=("ica", "random")),
+    Parameter("mode", "choice", "dof", _HELP["mode"], "Criterion", choices=("dof", "paper")),
+    Parameter("warmup", "int", 5, _HELP["warmup"], "Warm-up sweeps", 0, 10_000),
+    Parameter("accelerate", "bool", True, _HELP["accelerate"], "Accelerate the shrinkage"),
+    Parameter("merge", "bool", True, _HELP["merge"], "Merge features"),
+)
+_VB = (
+    Parameter("alpha", "float", 1.0, _HELP["prior"], "Features of an object (alpha)", 1e-6, 1e6),
+    Parameter("noise_weight", "float", 0.1, _HELP["noise_weight"], "Weight of the noise's prior", 1e-6, 1e3),
+)
+_PROCESS = (
+    Parameter("alpha", "float", 1.0, _HELP["alpha"], "Features of an object (alpha)", 1e-2, 1e3),
+    Parameter("noise", "choice", "columns", _HELP["noise"], "Noise", choices=("columns", "one")),
+)
 
 
 def _fab(data: Any, values: Values) -> Fab:
@@ -121,38 +134,8 @@ def _em(data: Any, values: Values) -> Fab:
     return Fab(cells, values["k_max"], Penalty(False), 0, False, False, values["tol"], "random")
 
 
-_VB = (
-    Parameter(
-        "alpha", "float", 1.0, "Expected features of an object, before the data are seen: a feature's share has the "
-        "prior Beta(alpha / k_max, 1).", "Features of an object (alpha)", 1e-6, 1e6,
-    ),
-    Parameter(
-        "noise_weight", "float", 0.1, "Weight of the prior belief that a column is all noise, as a share of its known "
-        "cells: with less, a column that some features follow closely is taken for free of noise.",
-        "Weight of the noise's prior", 1e-6, 1e3,
-    ),
-)  # fmt: skip
-
-
 def _vb(data: Any, values: Values) -> VariationalLfm:
     return VariationalLfm(Cells.of(data), values["k_max"], values["alpha"], values["noise_weight"])
-
-
-_ALPHA = Parameter(
-    "alpha", "float", 1.0, "How many features an object has, to start from; the value is learned.",
-    "Features of an object (alpha)", 1e-2, 1e3,
-)  # fmt: skip
-
-_NOISE = Parameter(
-    "noise", "choice", "columns", "A noise variance for each column, or one for all.", "Noise",
-    choices=("columns", "one"),
-)  # fmt: skip
-
-_IBP = (
-    _ALPHA,
-    _NOISE,
-    burn_in(100, 0, "Sweeps that are not kept; features that the others can make up for are left out in them."),
-)  # fmt: skip
 
 
 def _ibp(data: Any, values: Values) -> FeatureMean:
@@ -166,39 +149,71 @@ def _meibp(data: Any, values: Values) -> SubmodularIbp:
     return SubmodularIbp(Cells.of(data), values["k_max"], values["alpha"], values["noise"])
 
 
+def _method(
+    name: str,
+    summary: str,
+    reference: str,
+    parameters: tuple[Parameter, ...],
+    build: Callable[[Any, Values], Inference],
+    *,
+    sampled: bool = False,
+) -> Method:
+    """Return the row of a method; a sampler monitors nothing."""
+    monitored: Literal["lower_bound"] | None = None if sampled else "lower_bound"
+    size = (SIZE, *parameters)
+    return Method(
+        "lfm",
+        name,
+        name.upper(),
+        summary,
+        reference,
+        size,
+        build,
+        monitored,
+        sampled=sampled,
+        bound_per="object",
+    )
+
+
 LFM_METHODS = (
-    Method(
-        "lfm", "fab", "FAB",
-        "Factorized asymptotic Bayes: EM with an information criterion in each step, which shrinks the features that "
-        "are not needed until they die; their number is found.",
+    _method(
+        "fab",
+        "Factorized asymptotic Bayes: EM with an information criterion in each step, which shrinks superfluous "
+        "features until they die, and so finds their number.",
         "Hayashi, Fujimaki, NIPS 26 (2013), Alg. 1 and 2",
-        (SIZE, *_FAB, _FLOOR, max_sweeps(2000), TOLERANCE), _fab, "lower_bound", bound_per="object",
+        (*_FAB, _FLOOR, *_LIMITS),
+        _fab,
     ),
-    Method(
-        "lfm", "em", "EM",
-        "The same without the criterion: as many features as it is given, all of which it uses.",
+    _method(
+        "em",
+        "The same without the criterion: it uses all the features that it starts with.",
         "Hayashi, Fujimaki, NIPS 26 (2013), §5",
-        (SIZE, _FLOOR, max_sweeps(2000), TOLERANCE), _em, "lower_bound", bound_per="object",
+        (_FLOOR, *_LIMITS),
+        _em,
     ),
-    Method(
-        "lfm", "vb", "VB",
-        "Variational Bayes with a finite beta-Bernoulli prior: its lower bound never falls, features that are not "
-        "needed die out.",
+    _method(
+        "vb",
+        "Variational Bayes with a finite beta-Bernoulli prior: its lower bound never falls, superfluous features die "
+        "out.",
         "Doshi-Velez, Miller, Van Gael, Teh, AISTATS 2009, finite approximation",
-        (SIZE, *_VB, max_sweeps(2000), TOLERANCE), _vb, "lower_bound", bound_per="object",
+        (*_VB, *_LIMITS),
+        _vb,
     ),
-    Method(
-        "lfm", "ibp", "IBP",
+    _method(
+        "ibp",
         "Accelerated Gibbs sampling under the Indian buffet process: samples the posterior of the features, predicts "
-        "with the mean of the kept samples, runs as long as it is told.",
+        "with the mean of the kept samples, runs for a given number of sweeps.",
         "Doshi-Velez, Ghahramani, ICML 2009",
-        (SIZE, *_IBP, max_sweeps(400)), _ibp, None, sampled=True, bound_per="object",
+        (*_PROCESS, burn_in(100, 0, _HELP["burn_in"]), max_sweeps(400)),
+        _ibp,
+        sampled=True,
     ),
-    Method(
-        "lfm", "meibp", "MEIBP",
-        "Features that only add: weights are not negative, and each object's features are chosen by submodular "
-        "maximisation of a lower bound.",
+    _method(
+        "meibp",
+        "Features that only add: weights are not negative, and submodular maximisation of a lower bound chooses each "
+        "object's features.",
         "Reed, Ghahramani, ICML 2013",
-        (SIZE, _ALPHA, _NOISE, max_sweeps(2000), TOLERANCE), _meibp, "lower_bound", bound_per="object",
+        (*_PROCESS, *_LIMITS),
+        _meibp,
     ),
-)  # fmt: skip
+)

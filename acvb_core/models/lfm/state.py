@@ -59,11 +59,11 @@ class Penalty:
         if not self.regularised:
             return 0.0
         n, n_features = cells.n_objects, len(shares)
-        found = -self.slope(cells) * float(np.log(n * np.maximum(shares, 1e-300)).sum())
-        found -= float(np.log(np.maximum(cells.per_column, 1.0)).sum()) + 0.5 * n_features * math.log(n)
+        terms = -self.slope(cells) * float(np.log(n * np.maximum(shares, 1e-300)).sum())
+        terms -= float(np.log(np.maximum(cells.per_column, 1.0)).sum()) + 0.5 * n_features * math.log(n)
         if self.freedom:
-            found -= 0.5 * n_features * float(np.log(fit.precision * cells.variance).sum())
-        return found
+            terms -= 0.5 * n_features * float(np.log(fit.precision * cells.variance).sum())
+        return terms
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,15 +129,15 @@ def lower_bound(cells: Cells, mu: Floats, fit: Fit, penalty: Penalty, shares: Fl
     tight = shares is None
     pi = totals / cells.n_objects if shares is None else shares
     p = np.clip(pi, 1e-300, 1.0 - 1e-16)
-    found = 0.5 * float((cells.per_column * (np.log(fit.precision) - _LOG_2PI)).sum())
-    found -= 0.5 * float((fit.precision * fit.squared_error).sum())
-    found += float((totals * np.log(p) + (cells.n_objects - totals) * np.log1p(-p)).sum())
-    found -= negative_entropy(mu)
-    found += penalty.terms(cells, pi, fit)
+    bound = 0.5 * float((cells.per_column * (np.log(fit.precision) - _LOG_2PI)).sum())
+    bound -= 0.5 * float((fit.precision * fit.squared_error).sum())
+    bound += float((totals * np.log(p) + (cells.n_objects - totals) * np.log1p(-p)).sum())
+    bound -= negative_entropy(mu)
+    bound += penalty.terms(cells, pi, fit)
     if not tight:
         # log sum mu is bounded by its tangent at N pi.
-        found -= penalty.slope(cells) * float(((totals / cells.n_objects - pi) / p).sum())
-    return found
+        bound -= penalty.slope(cells) * float(((totals / cells.n_objects - pi) / p).sum())
+    return bound
 
 
 def build_posterior(

@@ -9,7 +9,7 @@ import numpy as np
 
 from acvb_core.core.clusters import Order
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
-from acvb_core.models.lfm.activations import residuals, update_activations
+from acvb_core.models.lfm.activations import update_activations
 from acvb_core.models.lfm.cells import Cells, Floats
 from acvb_core.models.lfm.least_squares import Fit, fit_weights
 from acvb_core.models.lfm.state import FabState, Penalty, lower_bound
@@ -134,10 +134,8 @@ def recode_pair(
     """
     for pair in _correlated_pairs(state):
         fixed = [k for k in range(state.n_features) if k not in pair]
-        rest = replace(state.fit, weights=state.fit.weights[fixed])
-        left = Cells(
-            residuals(cells, state.mu[fixed], rest), cells.observed, cells.per_column, cells.noise_floor
-        )
+        rest = cells.residuals(state.mu[fixed].T, state.fit.weights[fixed], state.fit.bias)
+        left = replace(cells, values=rest)
         new = _best_pair(left, state, pair, penalty, checkpoint)
         if new is None:
             continue

@@ -22,8 +22,8 @@ _EVENTS = (
     ("merged", "triangle-down", "merged"),
     ("dropped", "x-thin", "dropped"),
     ("split", "triangle-up", "split"),
-    ("recoded", "diamond", "told apart anew"),
-    ("turned", "circle", "shown from the other side"),
+    ("recoded", "diamond", "separated"),
+    ("turned", "circle", "flipped"),
 )
 _POINTS = 400
 

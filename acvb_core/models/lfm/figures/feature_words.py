@@ -129,7 +129,7 @@ def hover_texts(texts: Sequence[str]) -> Figure:
 
 
 def nothing_figure(text: str, *, height: int = 160, heading: str = "") -> Figure:
-    """Return a figure that says why it is empty; its one trace is empty, for Plotly refuses a figure without any."""
+    """Return a figure with the reason why it is empty; its one trace is empty, for Plotly refuses a figure without any."""
     trace = {"type": "scatter", "x": [], "y": [], "showlegend": False, "hoverinfo": "skip", "uid": "nothing"}
     note = {"text": text, "showarrow": False, "font": {"size": 13, "color": MUTED}}
     hidden = {"visible": False, "range": [0, 1]}
@@ -150,7 +150,7 @@ def object_heading(steps: ObjectSteps, name: str) -> str:
     if explained < 0:
         text = " · the features lead away from it"
     elif not math.isnan(explained):
-        text = f" · the features explain {percent(explained)} of what sets it apart"
+        text = f" · the features explain {percent(explained)} of its squared distance from the baseline"
     unknown = int(np.isnan(steps.value).sum())
     text += f" · {unknown:,} of {len(steps.value):,} cells missing" if unknown else ""
     return f"<b>{escape(name, 40) or 'Object'}</b>{subtitle(text)}"

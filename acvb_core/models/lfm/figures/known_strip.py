@@ -98,7 +98,7 @@ def build_strip(labels: NDArray[np.object_], borders: NDArray[np.int64]) -> Labe
     votes = np.zeros((len(borders) - 1, coloured + 1), dtype=np.int64)
     np.add.at(votes, (of[known], kind[known]), 1)
     top = np.where(votes.any(axis=1), votes.argmax(axis=1), -1)
-    kept = rank[:coloured]
+    first = rank[:coloured]
     return LabelStrip(
-        names[kept].tolist(), counts[kept].tolist(), top.astype(np.int64), len(names) - coloured
+        names[first].tolist(), counts[first].tolist(), top.astype(np.int64), len(names) - coloured
     )

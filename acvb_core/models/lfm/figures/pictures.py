@@ -37,7 +37,7 @@ PAGE = 900
 
 
 def largest(values: ArrayLike) -> float:
-    """Return the largest absolute value that is known, 1 where there is none or all are 0: the end of a scale."""
+    """Return the largest known absolute value, the end of a scale; 1 if there is none or all are 0."""
     sizes = np.abs(np.asarray(values, dtype=np.float64))
     return float(np.max(sizes, where=np.isfinite(sizes), initial=0.0)) or 1.0
 
@@ -212,6 +212,13 @@ def text_trace(
     colour: str = TEXT,
 ) -> Figure:
     """Return a trace of words."""
-    trace = {"type": "scatter", "mode": "text", "x": list(x), "y": list(y), "text": list(words), "uid": uid}
+    trace: Figure = {
+        "type": "scatter",
+        "mode": "text",
+        "x": list(x),
+        "y": list(y),
+        "text": list(words),
+        "uid": uid,
+    }
     trace |= {"textposition": position, "textfont": {"size": size, "color": colour}}
     return trace | {"hoverinfo": "skip", "cliponaxis": False}

@@ -69,7 +69,12 @@ def reconstruction_bars_figure(
     unit = "standard deviations" if made.standardised else "the table's own units"
     if len(shown) < len(far):
         heading += subtitle(f" · {len(shown)} of {len(far):,} columns: the furthest from the baseline")
-    written = [(value_text(float(made.value[j])) or "<i>missing</i>", {"y": i}) for i, j in enumerate(shown)]
+    notes: list[Figure] = [
+        {"text": value_text(float(made.value[j])) or "<i>missing</i>", "y": i} for i, j in enumerate(shown)
+    ]
+    notes.append({"text": "value", "yref": "paper", "y": 1, "yanchor": "bottom"})
+    beside: Figure = {"showarrow": False, "font": {"size": 11, "color": MUTED}, "xref": "paper", "x": 1}
+    beside |= {"xanchor": "left", "xshift": 8}
     layout = base_layout(
         height or _TOP + _BOTTOM + _ROW * max(len(shown), 4),
         margin={"l": text_room(names, 12) + 12, "r": 84, "t": _TOP, "b": _BOTTOM},
@@ -86,11 +91,7 @@ def reconstruction_bars_figure(
         ),
         yaxis=bare_axis(**name_ticks(places, names), range=[len(shown) - 0.4, -0.6])
         | {"tickfont": {"size": 12}},
-        annotations=[
-            {"text": text, "showarrow": False, "font": {"size": 11, "color": MUTED}, **place}
-            | {"xref": "paper", "x": 1, "xanchor": "left", "xshift": 8}
-            for text, place in [*written, ("value", {"yref": "paper", "y": 1, "yanchor": "bottom"})]
-        ],
+        annotations=[note | beside for note in notes],
     )
     return {"data": data, "layout": layout}
 

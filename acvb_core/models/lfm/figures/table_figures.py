@@ -111,12 +111,12 @@ def distributions_figure(table: Table, *, n: int = 36, columns: ArrayLike | None
         Which columns, in which order; by default the table's first.
     """
     chosen = np.arange(table.n_columns) if columns is None else np.asarray(columns, dtype=np.int64)
-    kept = chosen[:n]
+    shown = chosen[:n]
     x, y, base, width, hover = [], [], [], [], []
-    names = axis_names([str(table.columns[j]) for j in kept], 13)
-    corners = [(i % _ACROSS * (1 + _GAP), i // _ACROSS * 1.45 + 1.2) for i in range(len(kept))]
+    names = axis_names([str(table.columns[j]) for j in shown], 13)
+    corners = [(i % _ACROSS * (1 + _GAP), i // _ACROSS * 1.45 + 1.2) for i in range(len(shown))]
     words = []
-    for j, short_name, (left, foot) in zip(kept.tolist(), names, corners, strict=True):
+    for j, short_name, (left, foot) in zip(shown.tolist(), names, corners, strict=True):
         counts, lows, highs = value_histogram(table.values[:, j])
         step, top = 1.0 / len(counts), max(int(counts.max()), 1)
         name = escape(table.columns[j], 60)
@@ -128,7 +128,7 @@ def distributions_figure(table: Table, *, n: int = 36, columns: ArrayLike | None
             span = value_text(lows[b]) + ("" if lows[b] == highs[b] else f" to {value_text(highs[b])}")
             hover.append(f"<b>{name}</b><br>{span}: {count:,} row{'' if count == 1 else 's'}")
         words.append((short_name, value_text(lows[0]), value_text(highs[-1])))
-    rows = max(1, -(-len(kept) // _ACROSS))
+    rows = max(1, -(-len(shown) // _ACROSS))
     marker = {"color": _COLOUR, "line": {"width": 0}}
     bars = {
         "type": "bar",
@@ -139,7 +139,7 @@ def distributions_figure(table: Table, *, n: int = 36, columns: ArrayLike | None
         "marker": marker,
         "uid": "distributions",
     }
-    note = f" · the first {len(kept)} of {len(chosen):,}" if len(kept) < len(chosen) else ""
+    note = f" · the first {len(shown)} of {len(chosen):,}" if len(shown) < len(chosen) else ""
     layout = base_layout(
         _TOP + round(rows * 1.45 * _TILE) + 8,
         margin={"l": 8, "r": 8, "t": _TOP, "b": 8},
@@ -149,7 +149,7 @@ def distributions_figure(table: Table, *, n: int = 36, columns: ArrayLike | None
         yaxis={"visible": False, "range": [rows * 1.45, 0]},
     )
     traces = [bars | hover_texts(hover)]
-    for k, (right, below, size, colour, position) in enumerate(_WORDS if len(kept) else ()):
+    for k, (right, below, size, colour, position) in enumerate(_WORDS if len(shown) else ()):
         places = [left + right for left, _ in corners], [foot + below for _, foot in corners]
         named = [three[k] for three in words]
         traces.append(text_trace(*places, named, f"words-{k}", size=size, colour=colour, position=position))

@@ -21,7 +21,7 @@ _PIECE = 3e7
 def draw_features(
     cells: Cells,
     z: Bits,
-    found: WeightPosterior,
+    posterior: WeightPosterior,
     widths: Widths,
     alpha: float,
     most: int,
@@ -33,7 +33,7 @@ def draw_features(
     Parameters
     ----------
     z : ndarray of int8, shape (N, K)
-    found : WeightPosterior
+    posterior : WeightPosterior
         Given z and `widths`.
     most : int
         Limit of the features alive.
@@ -48,7 +48,7 @@ def draw_features(
     objects = rng.permutation(n)
     width = z.shape[1] + 1
     slots = np.concatenate([np.ones((n, 1), dtype=np.int8), z], axis=1)
-    size, cov, mean = slots.sum(axis=0, dtype=np.float64), found.cov, found.mean
+    size, cov, mean = slots.sum(axis=0, dtype=np.float64), posterior.cov, posterior.mean
     at = changed = 0
     while at < n:
         # Always room for features to be born; the kernel comes back when it may be used up.
@@ -102,7 +102,12 @@ def flip_features(
 
 
 def log_joint(
-    cells: Cells, z: Bits, known: tuple[Floats, Floats], found: WeightPosterior, widths: Widths, alpha: float
+    cells: Cells,
+    z: Bits,
+    known: tuple[Floats, Floats],
+    posterior: WeightPosterior,
+    widths: Widths,
+    alpha: float,
 ) -> float:
     """Return log p(X, Z) with the weights integrated out, up to what does not depend on Z, in nats.
 
@@ -111,7 +116,7 @@ def log_joint(
     n, size = len(z), z.sum(axis=0, dtype=np.float64)
     prior = len(size) * math.log(alpha)
     prior += float((gammaln(size) + gammaln(n - size + 1.0) - gammaln(n + 1.0)).sum())
-    likelihood = float(np.linalg.slogdet(found.cov.transpose(2, 0, 1))[1].sum())
-    likelihood += float((found.mean * known[1] / widths.noise).sum())
+    likelihood = float(np.linalg.slogdet(posterior.cov.transpose(2, 0, 1))[1].sum())
+    likelihood += float((posterior.mean * known[1] / widths.noise).sum())
     likelihood -= cells.n_columns * float(np.log(widths.prior(len(size))).sum())
     return prior + 0.5 * likelihood

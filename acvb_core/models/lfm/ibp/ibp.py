@@ -128,8 +128,8 @@ class IbpGibbs(UnaveragedMethod):
         """Draw the noise, the variances and alpha, then every object's features."""
         before, widths = self._draw_widths(state, self._weights(state.z, state.widths, checkpoint), rng)
         alpha, sweeps = self._draw_alpha(before.shape[1], rng), state.sweeps + 1
-        z, found, changed = self._draw(before, widths, alpha, self.most, rng, checkpoint)
-        new, moves = _state(z, found, widths, alpha, sweeps), None
+        z, posterior, changed = self._draw(before, widths, alpha, self.most, rng, checkpoint)
+        new, moves = _state(z, posterior, widths, alpha, sweeps), None
         if sweeps < PRUNE_UNTIL * self.burn_in and sweeps % PRUNE_EVERY == 0 and z.shape[1]:
             pruned = self._prune(new, rng, checkpoint)
             if pruned is not None:
@@ -168,14 +168,14 @@ class IbpGibbs(UnaveragedMethod):
         rng: np.random.Generator,
         checkpoint: Checkpoint,
     ) -> tuple[Bits, WeightPosterior, int]:
-        found = self._weights(z, widths, checkpoint)
-        return draw_features(self.cells, z, found, widths, alpha, most, rng, checkpoint)
+        posterior = self._weights(z, widths, checkpoint)
+        return draw_features(self.cells, z, posterior, widths, alpha, most, rng, checkpoint)
 
     def _draw_widths(
-        self, state: IbpState, found: WeightPosterior, rng: np.random.Generator
+        self, state: IbpState, posterior: WeightPosterior, rng: np.random.Generator
     ) -> tuple[Bits, Widths]:
         """Draw the weights, the sides of the features, and all variances given them."""
-        z, drawn = flip_features(state.z, draw_weights(found, rng), state.widths.bias, rng)
+        z, drawn = flip_features(state.z, draw_weights(posterior, rng), state.widths.bias, rng)
         cells = self.cells
         error = cells.values - drawn[0] - z.astype(np.float64) @ drawn[1:]
         if cells.observed is not None:
@@ -202,12 +202,12 @@ class IbpGibbs(UnaveragedMethod):
         n_features, widths, alpha = state.z.shape[1], state.widths, state.alpha
         z = np.delete(state.z, rng.integers(n_features), axis=1)
         for _ in range(PRUNE_PASSES):
-            z, found, _ = self._draw(z, widths, alpha, n_features - 1, rng, checkpoint)
+            z, posterior, _ = self._draw(z, widths, alpha, n_features - 1, rng, checkpoint)
         now, new = (
             log_joint(self.cells, each, known, weight_posterior(known, widths, checkpoint), widths, alpha)
             for each, known in ((each, moments(self.cells, each, checkpoint)) for each in (state.z, z))
         )
-        return _state(z, found, widths, alpha, state.sweeps) if new > now else None
+        return _state(z, posterior, widths, alpha, state.sweeps) if new > now else None
 
 
 def _draw_variance(
@@ -218,12 +218,17 @@ def _draw_variance(
     return (rate * scale + 0.5 * squares) / rng.gamma(shape + 0.5 * number)
 
 
-def _state(z: Bits, found: WeightPosterior, widths: Widths, alpha: float, sweeps: int) -> IbpState:
+def _state(z: Bits, posterior: WeightPosterior, widths: Widths, alpha: float, sweeps: int) -> IbpState:
     """Return a sample with its features in the order of their sizes."""
     order = order_by_size(z.sum(axis=0))
     slots = np.concatenate([[0], 1 + order])
     return IbpState(
-        np.ascontiguousarray(z[:, order]), widths, alpha, found.mean[slots], found.variances()[slots], sweeps
+        np.ascontiguousarray(z[:, order]),
+        widths,
+        alpha,
+        posterior.mean[slots],
+        posterior.variances()[slots],
+        sweeps,
     )
 
 

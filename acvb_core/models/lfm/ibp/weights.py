@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.models.lfm.cells import Cells, Floats
 
-#: The prior says of a weight at least this share of what the cells say of any: what keeps features that are held by the
-#: same objects from being singular in columns whose unit is much smaller than that of the others.
+#: Least precision of a weight's prior, as a share of the largest that the cells give any weight. It keeps features of
+#: the same objects from being singular in columns whose unit is much smaller than that of the others.
 LEAST_PRIOR = 1e-11
 
 
@@ -31,9 +31,9 @@ class Widths(NamedTuple):
 
     def prior(self, n_features: int) -> Floats:
         """Return the prior variance of the baseline and of each weight of a column, shape (K + 1,)."""
-        found = np.full(n_features + 1, self.weights)
-        found[0] = self.bias
-        return found
+        variances = np.full(n_features + 1, self.weights)
+        variances[0] = self.bias
+        return variances
 
 
 class WeightPosterior(NamedTuple):
@@ -96,7 +96,7 @@ def weight_posterior(
     return WeightPosterior(cov, np.einsum("kld,ld->kd", cov, xz / widths.noise))
 
 
-def draw_weights(found: WeightPosterior, rng: np.random.Generator) -> Floats:
+def draw_weights(posterior: WeightPosterior, rng: np.random.Generator) -> Floats:
     """Draw the weights of every column, shape (K + 1, D)."""
-    root = np.linalg.cholesky(found.cov.transpose(2, 0, 1))
-    return found.mean + np.einsum("dkl,ld->kd", root, rng.standard_normal(found.mean.shape))
+    root = np.linalg.cholesky(posterior.cov.transpose(2, 0, 1))
+    return posterior.mean + np.einsum("dkl,ld->kd", root, rng.standard_normal(posterior.mean.shape))

@@ -53,7 +53,7 @@ def choose_features(
     """
     n_features = z.shape[1]
     u = np.empty(n_features)
-    found = np.empty(n_features, dtype=np.int8)
+    chosen = np.empty(n_features, dtype=np.int8)
     q = overlap.copy()
     changed = 0
     for n in range(begin, end):
@@ -62,10 +62,10 @@ def choose_features(
         for k in range(n_features):
             others = size[k] - z[n, k]
             u[k] = worth[n, k] + math.log((others + prior) / (len(z) - others))
-        changed += improve_set(u, q, z[n], found)
+        changed += improve_set(u, q, z[n], chosen)
         for k in range(n_features):
-            size[k] += found[k] - z[n, k]
-            z[n, k] = found[k]
+            size[k] += chosen[k] - z[n, k]
+            z[n, k] = chosen[k]
     return changed
 
 
@@ -87,7 +87,7 @@ def overlaps(weights: Floats, known: Floats, precision: Floats, out: Floats) -> 
 
 
 @nb.njit(**OPTIONS)
-def improve_set(u: Floats, q: Floats, now: Bits, found: Bits) -> int:
+def improve_set(u: Floats, q: Floats, now: Bits, chosen: Bits) -> int:
     """Write a set of features that is worth at least as much as `now`; return how many entries differ.
 
     It is the better of two, both improved until no single feature can be added or left out at a profit: the present
@@ -97,13 +97,13 @@ def improve_set(u: Floats, q: Floats, now: Bits, found: Bits) -> int:
     greedy = np.empty_like(now)
     double_greedy(u, q, greedy)
     climb(u, q, greedy)
-    found[:] = now
-    climb(u, q, found)
-    if value(u, q, greedy) > value(u, q, found) + 1e-9:
-        found[:] = greedy
+    chosen[:] = now
+    climb(u, q, chosen)
+    if value(u, q, greedy) > value(u, q, chosen) + 1e-9:
+        chosen[:] = greedy
     differ = 0
     for k in range(len(u)):
-        differ += found[k] != now[k]
+        differ += chosen[k] != now[k]
     return differ
 
 

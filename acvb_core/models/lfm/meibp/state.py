@@ -83,13 +83,8 @@ def log_prior(size: Floats, n: int, alpha: float, most: int) -> float:
 
 
 def residual(cells: Cells, state: Meibp, first: Floats) -> Floats:
-    """Return the known cells less what is expected of them, 0 where a cell is missing, shape (N, D)."""
-    error = state.z.astype(np.float64) @ first
-    error += state.bias
-    np.subtract(cells.values, error, out=error)
-    if cells.observed is not None:
-        error *= cells.observed
-    return error
+    """Return the known cells less their expectation, 0 for a missing cell, shape (N, D)."""
+    return cells.residuals(state.z.astype(np.float64), first, state.bias)
 
 
 def known_counts(cells: Cells, z: Bits) -> Floats:
@@ -106,12 +101,12 @@ def lower_bound(cells: Cells, state: Meibp, most: int) -> float:
     """
     first, second = moments(state.parent, state.spread)
     errors = squared_errors(cells, state, first, second)
-    found = -0.5 * float((cells.per_column * (_LOG_2PI + np.log(state.noise)) + errors / state.noise).sum())
-    found += log_prior(state.z.sum(axis=0, dtype=np.float64), cells.n_objects, state.alpha, most)
+    bound = -0.5 * float((cells.per_column * (_LOG_2PI + np.log(state.noise)) + errors / state.noise).sum())
+    bound += log_prior(state.z.sum(axis=0, dtype=np.float64), cells.n_objects, state.alpha, most)
     # The prior of the noise: as if there were more cells, of the columns' own variances; nothing where it is as they.
     ratio = state.noise / state.scales
-    found -= 0.5 * PSEUDO * float((cells.per_column * (np.log(ratio) + 1.0 / ratio - 1.0)).sum())
-    return found - divergence(state.parent, state.spread, state.prior)
+    bound -= 0.5 * PSEUDO * float((cells.per_column * (np.log(ratio) + 1.0 / ratio - 1.0)).sum())
+    return bound - divergence(state.parent, state.spread, state.prior)
 
 
 def squared_errors(cells: Cells, state: Meibp, first: Floats, second: Floats) -> Floats:
@@ -199,8 +194,8 @@ def best_alpha(size: Floats, n: int, alpha: float, most: int) -> float:
     def loss(log_alpha: float) -> float:
         return -log_prior(size, n, math.exp(log_alpha), most)
 
-    found = minimize_scalar(loss, bounds=tuple(map(math.log, ALPHAS)), method="bounded").x
-    return math.exp(found) if loss(found) < loss(math.log(alpha)) else alpha
+    best = minimize_scalar(loss, bounds=tuple(map(math.log, ALPHAS)), method="bounded").x
+    return math.exp(best) if loss(best) < loss(math.log(alpha)) else alpha
 
 
 def improve_state(

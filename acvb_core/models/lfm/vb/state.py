@@ -109,20 +109,20 @@ def lower_bound(
     """
     n = cells.n_objects
     log_precision = psi(state.shape) - np.log(state.rate)
-    found = 0.5 * float((cells.per_column * (log_precision - _LOG_2PI) - state.precision * errors).sum())
-    found -= _gamma_divergence(state, prior, log_precision)
+    bound = 0.5 * float((cells.per_column * (log_precision - _LOG_2PI) - state.precision * errors).sum())
+    bound -= _gamma_divergence(state, prior, log_precision)
     squares = state.means**2 + state.variances
-    found += 0.5 * float((1.0 + np.log(state.variances / state.variance) - squares / state.variance).sum())
+    bound += 0.5 * float((1.0 + np.log(state.variances / state.variance) - squares / state.variance).sum())
     total = psi(state.tau.sum(axis=1))
     log_pi, log_rest = psi(state.tau[:, 0]) - total, psi(state.tau[:, 1]) - total
     mass, first = state.nu.sum(axis=0), prior.first
-    found += float(((mass + first - state.tau[:, 0]) * log_pi).sum())
-    found += float(((n - mass + 1.0 - state.tau[:, 1]) * log_rest).sum())
-    found += float(betaln(state.tau[:, 0], state.tau[:, 1]).sum()) - len(mass) * betaln(first, 1.0)
+    bound += float(((mass + first - state.tau[:, 0]) * log_pi).sum())
+    bound += float(((n - mass + 1.0 - state.tau[:, 1]) * log_rest).sum())
+    bound += float(betaln(state.tau[:, 0], state.tau[:, 1]).sum()) - len(mass) * betaln(first, 1.0)
     for begin in range(0, n, _PIECE):
         checkpoint()
-        found -= negative_entropy(state.nu[begin : begin + _PIECE])
-    return float(found + (prior.size - len(mass)) * (betaln(first, n + 1.0) - betaln(first, 1.0)))
+        bound -= negative_entropy(state.nu[begin : begin + _PIECE])
+    return float(bound + (prior.size - len(mass)) * (betaln(first, n + 1.0) - betaln(first, 1.0)))
 
 
 def _gamma_divergence(state: VbState, prior: VbPrior, log_precision: Floats) -> float:
