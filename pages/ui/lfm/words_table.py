@@ -97,7 +97,7 @@ has columns (or objects). Those remain that the data pay for.
 After a few plain **warm-up** sweeps the shrinkage is **accelerated**: each feature and its share are brought to their
 common fixed point at once. A feature that all objects have becomes part of the baseline. At convergence, features are
 **merged** or left out where this raises the criterion, and two that tell of the sum and the difference of two others
-are **told apart anew**.
+are **separated**.
 """
 
 _MODES = """

@@ -116,12 +116,6 @@ def feature_weights_figure(
     # Room for the numbers, which stand beyond the ends of the bars.
     pad = 0.14 * (high - low) or 1.0
     ends = [low - pad if low < 0 else 0, high + pad if high > 0 else 0] if shown.any() else [-1, 1]
-    if sd is None:
-        axis = "weight (the table's own units)"
-    elif units == "sd":
-        axis = "weight (standard deviations)"
-    else:
-        axis = "bars: standard deviations · numbers: the column's own units"
     rows = bare_axis(**name_ticks(places, names), range=[len(places) - 0.4, -0.6], automargin=True)
     layout = base_layout(
         height or max(150, _TOP + _BOTTOM + _ROW * len(places)),
@@ -129,10 +123,19 @@ def feature_weights_figure(
         showlegend=False,
         bargap=0.22,
         title=figure_title(heading),
-        xaxis=value_axis(axis, range=ends, zeroline=True, zerolinecolor=LINE, nticks=6),
+        xaxis=value_axis(_axis_text(sd, units), range=ends, zeroline=True, zerolinecolor=LINE, nticks=6),
         yaxis=rows | {"tickfont": {"size": _FONT, "color": TEXT}},
     )
     return {"data": [trace], "layout": layout}
+
+
+def _axis_text(sd: ArrayLike | None, units: Units) -> str:
+    """Return the title of the axis of bars."""
+    if sd is None:
+        return "weight (the table's own units)"
+    if units == "sd":
+        return "weight (standard deviations)"
+    return "bars: standard deviations · numbers: the column's own units"
 
 
 def feature_profile_figure(

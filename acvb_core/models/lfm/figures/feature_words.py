@@ -129,7 +129,7 @@ def hover_texts(texts: Sequence[str]) -> Figure:
 
 
 def nothing_figure(text: str, *, height: int = 160, heading: str = "") -> Figure:
-    """Return a figure with the reason why it is empty; its one trace is empty, for Plotly refuses a figure without any."""
+    """Return a figure with the reason why it is empty; its one trace is empty, as Plotly refuses none."""
     trace = {"type": "scatter", "x": [], "y": [], "showlegend": False, "hoverinfo": "skip", "uid": "nothing"}
     note = {"text": text, "showarrow": False, "font": {"size": 13, "color": MUTED}}
     hidden = {"visible": False, "range": [0, 1]}
