@@ -6,12 +6,14 @@ import ast
 import re
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import metadata
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+
+from tests import rules
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "acvb_core"
@@ -274,3 +276,57 @@ def test_parts_that_refresh_are_drawn_by_one_function() -> None:
     """Without the container around it, a part that refreshes can take the place of what comes after it."""
     users = [path for path in sources(*APP_SOURCES) if "run_every" in path.read_text()]
     assert [path.name for path in users] == ["refresh.py"]
+
+
+@pytest.mark.parametrize("title", rules.TITLES)
+def test_rules_of_size_and_of_names(title: str) -> None:
+    broken, listed = rules.violations()[title], rules.listed_exceptions()[title]
+    assert not broken - listed, f"{title}: mend these (tests/rules.py has the rule)"
+    assert not listed - broken, f"{title}: no exception any more, take these out of {rules.EXCEPTIONS.name}"
+
+
+def lines(count: int, line: str = "x = 1") -> str:
+    return f"{line}\n" * count
+
+
+@pytest.mark.parametrize(
+    ("check", "source", "names"),
+    [
+        (rules.long_module, lines(300), []),
+        (rules.long_module, lines(301), ["module"]),
+        (rules.long_functions, "def short():\n" + lines(79, "    x = 1"), []),
+        (rules.long_functions, "class A:\n  def long(self):\n" + lines(80, "    x = 1"), ["A.long"]),
+        (rules.long_functions, "@nb.njit(**OPTIONS)\ndef kernel():\n" + lines(99, "    x = 1"), []),
+        (rules.many_parameters, "def f(a, b, c, d, e, f, g, h, i, *, j): ...", []),
+        (rules.many_parameters, "def f(a, b, c, d, e, f, g, h, i, *, j, k): ...", ["f"]),
+        (rules.many_parameters, "def _f(a, b, c, d, e, f, g, h, i, j, k): ...", []),
+        (rules.many_parameters, "class A:\n  def f(self, a, b, c, d, e, f, g, h, i, j): ...", []),
+        (rules.bare_participles, "def told(): ...\ndef _joined(): ...\nclass Found: ...", ["told", "_joined", "Found"]),
+        (rules.bare_participles, "def find_topics(): ...\ndef seed(): ...\nclass HeldOut: ...", []),
+        (rules.bare_participles, "class A:\n  @property\n  def closed(self): ...", []),
+        (rules.docstring_starts, "def f():\n  'Whether it is.'", ["f"]),
+        (rules.docstring_starts, "'''What a page shows.'''\ndef f():\n  'Return whether.'", ["module"]),
+        (rules.numpy_imports, "def f():\n  from numpy.linalg import svd", ["numpy"]),
+        (rules.numpy_imports, "import pandas as pd", []),
+        (rules.model_names, "if row.name == 'lda': ...", ["lda"]),
+        (rules.model_names, "def f():\n  '''By default \"irm\".'''", ["irm"]),
+        (rules.model_names, "from acvb_core.models.lda import model", []),
+    ],
+)  # fmt: skip
+def test_a_broken_rule_is_found(check: Callable[[str], list[str]], source: str, names: list[str]) -> None:
+    assert check(source) == names
+
+
+def test_a_model_may_be_named_in_its_own_rooms() -> None:
+    source = "NAMES = ('network', 'lda')"
+    assert rules.foreign_names("acvb_core/engine/run.py", source) == ["lda", "network"]
+    assert rules.foreign_names("pages/ui/shared/format.py", source) == ["lda", "network"]
+    assert rules.foreign_names("acvb_core/data/relation.py", source) == ["lda"]
+    assert rules.foreign_names("acvb_core/models/lda/rows.py", source) == []
+    assert rules.foreign_names("pages/ui/lda/upload_texts.py", source) == []
+
+
+def test_a_large_folder_is_found() -> None:
+    room = [f"acvb_core/engine/part{i}.py" for i in range(20)]
+    assert rules.large_folders([*room, "acvb_core/engine/__init__.py", "acvb_core/one.py"]) == []
+    assert rules.large_folders([*room, "acvb_core/engine/more.py"]) == ["acvb_core/engine"]

@@ -1,0 +1,259 @@
+"""Rules of size and of names, and what breaks them: `python -m tests.rules` prints it.
+
+`exceptions.txt` has what still broke a rule when the rule came. The list may only get shorter.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+
+from acvb_core.registry import MODELS
+
+ROOT = Path(__file__).resolve().parents[1]
+EXCEPTIONS = Path(__file__).with_name("exceptions.txt")
+
+MOST_LINES = 300
+MOST_FUNCTION_LINES = 80
+MOST_PARAMETERS = 10
+MOST_FILES = 20
+
+#: Decorators of compiled functions, which may be longer than a screen.
+COMPILERS = ("njit", "jit", "vectorize", "guvectorize")
+#: Past participles without -ed. As the whole name of a function or a class they say neither verb nor object.
+PARTICIPLES = frozenset(
+    [
+        "begun",
+        "born",
+        "bought",
+        "broken",
+        "brought",
+        "built",
+        "caught",
+        "chosen",
+        "done",
+        "drawn",
+        "driven",
+        "fallen",
+        "felt",
+        "found",
+        "given",
+        "gone",
+        "grown",
+        "heard",
+        "held",
+        "hidden",
+        "kept",
+        "known",
+        "laid",
+        "left",
+        "lent",
+        "living",
+        "lost",
+        "made",
+        "meant",
+        "met",
+        "paid",
+        "said",
+        "seen",
+        "sent",
+        "shown",
+        "shut",
+        "sought",
+        "sold",
+        "spent",
+        "spoken",
+        "standing",
+        "stood",
+        "sunk",
+        "sworn",
+        "taken",
+        "taught",
+        "thought",
+        "thrown",
+        "told",
+        "torn",
+        "understood",
+        "undone",
+        "won",
+        "worn",
+        "written",
+    ]
+)
+#: What a docstring does not begin with: it begins with what the thing is, or with what it does.
+FIRST_WORDS = frozenset({"Of", "What", "Where", "Whether", "Which", "Whose"})
+
+MODEL_NAMES = tuple(row.name for row in MODELS)
+_QUOTED = re.compile(rf"""(["'`])({"|".join(MODEL_NAMES)})\1""")
+#: Where models may be named: their own folders, the registry, and the samples.
+MODEL_ROOMS = (
+    "acvb_core/models",
+    "acvb_core/registry.py",
+    "acvb_core/data/samples.py",
+    *(f"pages/ui/{row.folder}" for row in MODELS),
+)
+#: Where "network" is a kind of relation, and no model.
+DATA_ROOMS = ("acvb_core/data", "acvb_core/store/codecs.py")
+DATA_WORD = "network"
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def _definitions(source: str) -> Iterator[tuple[str, _Function | ast.ClassDef]]:
+    """Yield every function and class with its dotted name inside the module."""
+
+    def walk(node: ast.AST, prefix: str) -> Iterator[tuple[str, _Function | ast.ClassDef]]:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, _Function | ast.ClassDef):
+                yield f"{prefix}{child.name}", child
+                yield from walk(child, f"{prefix}{child.name}.")
+            else:
+                yield from walk(child, prefix)
+
+    return walk(ast.parse(source), "")
+
+
+def _is_compiled(node: ast.AST) -> bool:
+    decorators = getattr(node, "decorator_list", [])
+    return any(part in COMPILERS for d in decorators for part in re.findall(r"\w+", ast.unparse(d)))
+
+
+def long_module(source: str) -> list[str]:
+    lines = len(source.splitlines())
+    return ["module"] if lines > MOST_LINES else []
+
+
+def long_functions(source: str) -> list[str]:
+    return [
+        name
+        for name, node in _definitions(source)
+        if isinstance(node, _Function)
+        and (node.end_lineno or 0) - node.lineno + 1 > MOST_FUNCTION_LINES
+        and not _is_compiled(node)
+    ]
+
+
+def many_parameters(source: str) -> list[str]:
+    """Return the public functions and methods with too many parameters, `self` not counted."""
+    wide = []
+    for name, node in _definitions(source):
+        if isinstance(node, _Function) and not any(p.startswith("_") for p in name.split(".")):
+            names = [a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+            if len(names) - (names[:1] in (["self"], ["cls"])) > MOST_PARAMETERS:
+                wide.append(name)
+    return wide
+
+
+def model_names(source: str) -> list[str]:
+    """Return the names of models that stand in quotes, in code or in prose."""
+    return sorted({name for _, name in _QUOTED.findall(source)})
+
+
+def numpy_imports(source: str) -> list[str]:
+    nodes = list(ast.walk(ast.parse(source)))
+    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    names += [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
+    return ["numpy"] if any(name.split(".")[0] in ("numpy", "scipy") for name in names) else []
+
+
+def bare_participles(source: str) -> list[str]:
+    """Return functions and classes that a past participle alone names; properties say what a thing is."""
+    bare = []
+    for name, node in _definitions(source):
+        word = node.name.strip("_").lower()
+        is_property = any(ast.unparse(d).endswith("property") for d in node.decorator_list)
+        regular = re.fullmatch(r"[a-z]+(?<!e)ed", word) and word not in (
+            "need",
+            "feed",
+            "seed",
+            "embed",
+            "speed",
+        )
+        if not is_property and (regular or word in PARTICIPLES):
+            bare.append(name)
+    return bare
+
+
+def docstring_starts(source: str) -> list[str]:
+    """Return what has a docstring that begins with a word of a clause, `module` for the module's own."""
+    starts = []
+    for name, node in [("module", ast.parse(source)), *_definitions(source)]:
+        first = (ast.get_docstring(node) or " ").split(None, 1)
+        if first and first[0].rstrip(",.:") in FIRST_WORDS:
+            starts.append(name)
+    return starts
+
+
+#: What is looked for in every module of the package and of the app.
+EVERYWHERE: dict[str, Callable[[str], list[str]]] = {
+    f"a module has at most {MOST_LINES} lines": long_module,
+    f"a function has at most {MOST_FUNCTION_LINES} lines": long_functions,
+    f"a public function has at most {MOST_PARAMETERS} parameters": many_parameters,
+    "a function is named by a verb, a class by a noun": bare_participles,
+    "a docstring begins with what the thing is or does": docstring_starts,
+}
+FOLDERS = f"a folder has at most {MOST_FILES} modules"
+MODELS_RULE = "a model is named in its own rooms only"
+PAGES_RULE = "pages do not compute"
+TITLES = (*EVERYWHERE, FOLDERS, MODELS_RULE, PAGES_RULE)
+
+
+def modules(*places: str) -> Iterator[tuple[str, str]]:
+    """Yield the path, relative to the checkout, and the source of every module of some places."""
+    for place in places:
+        path = ROOT / place
+        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+            yield file.relative_to(ROOT).as_posix(), file.read_text()
+
+
+def is_in(path: str, rooms: tuple[str, ...]) -> bool:
+    return any(path == room or path.startswith(f"{room}/") for room in rooms)
+
+
+def large_folders(paths: list[str]) -> list[str]:
+    folders = [path.rpartition("/")[0] for path in paths if not path.endswith("/__init__.py")]
+    return sorted({folder for folder in folders if folders.count(folder) > MOST_FILES})
+
+
+def foreign_names(path: str, source: str) -> list[str]:
+    """Return the names of models in a module that may not name them."""
+    if is_in(path, MODEL_ROOMS):
+        return []
+    return [n for n in model_names(source) if not (n == DATA_WORD and is_in(path, DATA_ROOMS))]
+
+
+@cache
+def violations() -> dict[str, set[str]]:
+    """Return for each rule what breaks it in this checkout: `path: name`."""
+    code = list(modules("app.py", "pages", "acvb_core"))
+    broken = {
+        title: {f"{path}: {name}" for path, source in code for name in rule(source)}
+        for title, rule in EVERYWHERE.items()
+    }
+    broken[FOLDERS] = set(large_folders([path for path, _ in [*code, *modules("tests", "benchmarks")]]))
+    broken[MODELS_RULE] = {f"{path}: {name}" for path, source in code for name in foreign_names(path, source)}
+    broken[PAGES_RULE] = {
+        f"{path}: {name}" for path, source in modules("app.py", "pages") for name in numpy_imports(source)
+    }
+    return broken
+
+
+def listed_exceptions() -> dict[str, set[str]]:
+    """Read the exceptions: a rule after `#`, then what may still break it, one a line."""
+    listed: dict[str, set[str]] = {title: set() for title in TITLES}
+    title = ""
+    for line in EXCEPTIONS.read_text().splitlines():
+        if line.startswith("# "):
+            title = line.removeprefix("# ")
+        elif line:
+            listed[title].add(line)
+    return listed
+
+
+if __name__ == "__main__":
+    for title, names in violations().items():
+        sys.stdout.write("\n".join([f"# {title}", *sorted(names), "", ""]))
