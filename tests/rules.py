@@ -113,14 +113,7 @@ def bare_participles(source: str) -> list[str]:
     for name, node in _definitions(source):
         word = node.name.strip("_").lower()
         is_property = any(ast.unparse(d).endswith("property") for d in node.decorator_list)
-        regular = re.fullmatch(r"[a-z]+(?<!e)ed", word) and word not in (
-            "need",
-            "feed",
-            "seed",
-            "embed",
-            "speed",
-        )
-        if not is_property and (regular or word in PARTICIPLES):
+        if not is_property and PARTICIPLE.fullmatch(word):
             bare.append(name)
     return bare
 
