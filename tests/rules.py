@@ -195,5 +195,5 @@ def listed_exceptions() -> dict[str, set[str]]:
 
 
 if __name__ == "__main__":
-    for title, names in violations().items():
-        sys.stdout.write("\n".join([f"# {title}", *sorted(names), "", ""]))
+    parts = ("\n".join([f"# {title}", *sorted(names)]) for title, names in violations().items())
+    sys.stdout.write("\n\n".join(parts) + "\n")
