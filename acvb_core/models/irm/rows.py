@@ -201,14 +201,14 @@ _AVERAGED_RUN = (max_sweeps(5000), TOLERANCE)
 IRM_METHODS = (
     Method(
         "irm", "acvb0", "ACVB0",
-        "AveragedInference CVB0: goes on like CVB0 and answers with the running mean of its responsibilities, which is "
+        "Averaged CVB0: goes on like CVB0 and answers with the running mean of its responsibilities, which is "
         "certain to converge.",
         "Ishiguro, Sato, Ueda, JMLR 18 (2017), eq. 21",
         (*_IRM, AUTO_BURN_IN, *_AVERAGED_RUN), _build_acvb0, "mean_change", averaged=True,
     ),
     Method(
         "irm", "acvb", "ACVB",
-        "AveragedInference second-order CVB: the running mean of CVB's responsibilities, certain to converge.",
+        "Averaged second-order CVB: the running mean of CVB's responsibilities, certain to converge.",
         "Ishiguro, Sato, Ueda, JMLR 18 (2017), eq. 21",
         (*_IRM, _VARIANCE, AUTO_BURN_IN, *_AVERAGED_RUN), _build_acvb, "mean_change", averaged=True,
     ),
