@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from acvb_core.engine.result import Result
 from acvb_core.models.irm.evaluate.node_layout import why_too_large
+from acvb_core.models.irm.export import responsibilities_frame
 from acvb_core.models.irm.figures.arrangement import Arrangement, Window
 from acvb_core.models.irm.figures.block_png import block_png
 from acvb_core.models.irm.figures.blocks import block_figure
 from acvb_core.store import export
+from acvb_core.store.csv_text import csv_text
 from acvb_core.store.known_labels import add_known_labels, compare_known_labels
 from acvb_core.views.theme import to_html
 from pages.ui.irm.block_clusters import cluster_table
@@ -22,7 +24,7 @@ def list_files(key: Key, result: Result, arrangement: Arrangement, window: Windo
     title = f"{result.problem.data.name}: {result.problem.label}"
 
     def soft(domain: str) -> str:
-        return export.csv_text(export.responsibilities_frame(result, domain))
+        return csv_text(responsibilities_frame(result, domain))
 
     def page() -> str:
         return to_html(block_figure(arrangement, window=window, height=900), title)
@@ -31,12 +33,12 @@ def list_files(key: Key, result: Result, arrangement: Arrangement, window: Windo
         return block_png(arrangement, title=title, window=window)
 
     def rows() -> str:
-        return export.csv_text(add_known_labels(result))
+        return csv_text(add_known_labels(result))
 
     if "cols" in result.posterior.n_clusters():
         found = [
             FileOffer("Row clusters", "rows.csv", CSV, rows),
-            FileOffer("Column clusters", "columns.csv", CSV, lambda: export.csv_text(result.columns)),
+            FileOffer("Column clusters", "columns.csv", CSV, lambda: csv_text(result.columns)),
             FileOffer("Responsibilities of the rows", "responsibilities-rows.csv", CSV, lambda: soft("rows")),
             FileOffer(
                 "Responsibilities of the columns", "responsibilities-columns.csv", CSV, lambda: soft("cols")
@@ -46,18 +48,16 @@ def list_files(key: Key, result: Result, arrangement: Arrangement, window: Windo
         found = [
             FileOffer("Nodes and their clusters", "nodes.csv", CSV, rows),
             FileOffer("Responsibilities", "responsibilities.csv", CSV, lambda: soft("rows")),
-            FileOffer(
-                "Clusters", "clusters.csv", CSV, lambda: export.csv_text(cluster_table(result, arrangement))
-            ),
+            FileOffer("Clusters", "clusters.csv", CSV, lambda: csv_text(cluster_table(result, arrangement))),
         ]
-    found.append(FileOffer("Block strengths", "blocks.csv", CSV, lambda: export.csv_text(result.blocks)))
+    found.append(FileOffer("Block strengths", "blocks.csv", CSV, lambda: csv_text(result.blocks)))
     if result.problem.data.attributes:
         found.append(
             FileOffer(
                 "Agreement with known labels",
                 "agreement.csv",
                 CSV,
-                lambda: export.csv_text(compare_known_labels(result)),
+                lambda: csv_text(compare_known_labels(result)),
             )
         )
     found += [

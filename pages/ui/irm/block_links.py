@@ -8,7 +8,7 @@ import streamlit as st
 from acvb_core.data.relation import Relation
 from acvb_core.engine.result import Result
 from acvb_core.models.irm.evaluate.links import likely_links, surprising_links
-from acvb_core.store import export
+from acvb_core.store.csv_text import csv_text
 from pages.ui.shared import format as say
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import FileOffer, Key, show_download
@@ -126,7 +126,7 @@ def show_pairs(table: pd.DataFrame, result: Result, key: str) -> None:
         },
     )
     label = f"{say.count(len(table), 'pair')} as CSV"
-    show_download(result, FileOffer(label, f"{key}-links.csv", "text/csv", lambda: export.csv_text(table)))
+    show_download(result, FileOffer(label, f"{key}-links.csv", "text/csv", lambda: csv_text(table)))
 
 
 def name_ends(relation: Relation) -> tuple[str, str]:

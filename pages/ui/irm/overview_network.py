@@ -34,7 +34,7 @@ def summarise_network(network: Relation) -> DatasetSummary:
             "First links": lambda: show_first_links(network),
             "Known labels": lambda: show_known_labels(network),
         },
-        said=kind.text.capitalize() + ("" if kind.self_links else ", without self-links"),
+        note=kind.text.capitalize() + ("" if kind.self_links else ", without self-links"),
     )
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import streamlit as st
 
 from acvb_core.engine.result import Result
-from acvb_core.store import export
+from acvb_core.models.lda.export import write_document_topics
+from acvb_core.store.csv_text import csv_text
 from acvb_core.store.trained import MODEL, save_model
 from pages.ui.lda.topic_view import TopicView, describe_shown
 from pages.ui.shared.picking import FileOffer
@@ -23,7 +24,7 @@ def list_document_files(view: TopicView) -> list[FileOffer]:
     result = view.result
 
     def shown() -> str:
-        return export.csv_text(result.documents)
+        return csv_text(result.documents)
 
     if not on_disk(view):
         return [FileOffer("Topics of the documents", "documents.csv", "text/csv", shown)]
@@ -38,7 +39,7 @@ def list_document_files(view: TopicView) -> list[FileOffer]:
 def _write_all(result: Result) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "documents.csv"
-        export.write_document_topics(result, path)
+        write_document_topics(result, path)
         return path.read_bytes()
 
 

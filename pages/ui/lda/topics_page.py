@@ -7,7 +7,9 @@ import io
 import numpy as np
 import streamlit as st
 
+from acvb_core.models.lda.export import pyldavis_json
 from acvb_core.store import export
+from acvb_core.store.csv_text import csv_text
 from pages.ui.lda import topic_files
 from pages.ui.lda.topic_documents import show_documents
 from pages.ui.lda.topic_list import show_all_topics, show_known_labels, show_quality
@@ -73,7 +75,7 @@ def show_topic_files(view: TopicView) -> None:
         table, names = result.topics, read_names(view)
         if any(names):
             table = table.assign(name=[names[topic - 1] or "" for topic in table["topic"]])
-        return export.csv_text(table)
+        return csv_text(table)
 
     def arrays() -> bytes:
         out = io.BytesIO()
@@ -86,7 +88,7 @@ def show_topic_files(view: TopicView) -> None:
         [
             FileOffer("Words of the topics", "topics.csv", table, words),
             *topic_files.list_document_files(view),
-            FileOffer("For pyLDAvis", "pyldavis.json", data, lambda: export.pyldavis_json(result)),
+            FileOffer("For pyLDAvis", "pyldavis.json", data, lambda: pyldavis_json(result)),
             FileOffer("The run", "run.json", data, lambda: export.run_json(result)),
             FileOffer("Arrays", "posterior.npz", "application/octet-stream", arrays),
             topic_files.offer_model(result),

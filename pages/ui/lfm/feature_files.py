@@ -11,6 +11,7 @@ import numpy as np
 
 from acvb_core.engine.result import Result
 from acvb_core.store import export
+from acvb_core.store.csv_text import csv_text
 from pages.ui.shared.picking import FileOffer
 
 
@@ -18,7 +19,7 @@ def list_files(result: Result) -> list[FileOffer]:
     """Return the files of a run: its tables, the run itself, its arrays, and all of them in one archive."""
 
     def table(name: str) -> str:
-        return export.csv_text(result.tables[name])
+        return csv_text(result.tables[name])
 
     def arrays() -> bytes:
         out = io.BytesIO()
