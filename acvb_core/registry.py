@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.rows import Method, ModelRow
-from acvb_core.models.irm.rows import IRM, IRM_METHODS, NETWORK, NETWORK_METHODS
-from acvb_core.models.lda.rows import LDA, LDA_METHODS
-from acvb_core.models.lfm.rows import LFM, LFM_METHODS
 
-MODELS: tuple[ModelRow, ...] = (IRM, NETWORK, LDA, LFM)
-METHODS: tuple[Method, ...] = (*IRM_METHODS, *NETWORK_METHODS, *LDA_METHODS, *LFM_METHODS)
+#: Folders of `acvb_core/models`, in the order in which their models are shown. A new model is one more name.
+FOLDERS = ("irm", "lda", "lfm")
+
+_ROWS = [import_module(f"acvb_core.models.{folder}.rows") for folder in FOLDERS]
+MODELS: tuple[ModelRow, ...] = tuple(row for rows in _ROWS for row in rows.MODELS)
+METHODS: tuple[Method, ...] = tuple(row for rows in _ROWS for row in rows.METHODS)
 
 
 def model_row(name: str) -> ModelRow:

@@ -236,8 +236,8 @@ def tune(
     >>> from acvb_core.core.rows import Range
     >>> corpus = acvb_core.load_sample("bars").corpus
     >>> ranges = (Range("beta", 0.01, 1.0, log=True),)
-    >>> found = tune(corpus, "cvb0", 3, ranges=ranges, heldout=0.1, k=10, max_sweeps=10)
-    >>> len(found.table())
+    >>> tuning = tune(corpus, "cvb0", 3, ranges=ranges, heldout=0.1, k=10, max_sweeps=10)
+    >>> len(tuning.table())
     3
     """
     plan = plan_search(data, method, trials, **options)

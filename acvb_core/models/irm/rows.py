@@ -198,7 +198,7 @@ _IRM = (*_SIZE, *_START, _hyper("tied", "per-block", "fixed"), *_PRIOR, *_VARIAT
 _RUN = (max_sweeps(1000), TOLERANCE)
 _AVERAGED_RUN = (max_sweeps(5000), TOLERANCE)
 
-IRM_METHODS = (
+_RELATION_METHODS = (
     Method(
         "irm", "acvb0", "ACVB0",
         "Averaged CVB0: goes on like CVB0 and answers with the running mean of its responsibilities, which is "
@@ -251,4 +251,6 @@ def _for_networks(row: Method) -> Method:
     return replace(row, model="network", parameters=(_size("k_rows", "Clusters"), *others))
 
 
-NETWORK_METHODS = tuple(_for_networks(row) for row in IRM_METHODS)
+MODELS = (IRM, NETWORK)
+
+METHODS = (*_RELATION_METHODS, *(_for_networks(row) for row in _RELATION_METHODS))

@@ -151,7 +151,9 @@ _RUN = (max_sweeps(1000), TOLERANCE)
 _TOLERANCE = replace(TOLERANCE, default=1e-4)
 _AVERAGED_RUN = (_TRACK, AUTO_BURN_IN, max_sweeps(5000), _TOLERANCE)
 
-LDA_METHODS = (
+MODELS = (LDA,)
+
+METHODS = (
     Method(
         "lda", "acvb0", "ACVB0",
         "Averaged CVB0: goes on like CVB0 and answers with the running mean of its responsibilities, which is "

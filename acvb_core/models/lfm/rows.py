@@ -175,7 +175,9 @@ def _method(
     )
 
 
-LFM_METHODS = (
+MODELS = (LFM,)
+
+METHODS = (
     _method(
         "fab",
         "Factorized asymptotic Bayes: EM with an information criterion in each step, which shrinks superfluous "
