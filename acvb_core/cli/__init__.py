@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from acvb_core.cli.arguments import parser
+from acvb_core.cli.arguments import build_parser
 from acvb_core.cli.corpus_folders import make_rereadable
 from acvb_core.cli.remedies import name_flags
 from acvb_core.core.errors import AcvbError
@@ -32,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             # A terminal that cannot show a character gets its escape, not an error.
             stream.reconfigure(errors="backslashreplace")
     try:
-        arguments = parser().parse_args(argv)
+        arguments = build_parser().parse_args(argv)
         with make_rereadable(arguments):
             return int(arguments.run(arguments))
     except KeyboardInterrupt:

@@ -1,16 +1,20 @@
-"""What can be typed: subcommands and flags. Those of the methods' settings come from the registry."""
+"""Subcommands and flags; those of the methods' settings come from the registry."""
 
 from __future__ import annotations
 
 import argparse
 import re
 from collections.abc import Callable
+from importlib import import_module
 from typing import NoReturn
 
+from acvb_core.cli.reading import find_reading
 from acvb_core.cli.reading_flags import add_documents, add_reading, add_texts
 from acvb_core.cli.settings import add_method_settings, group_adder
 from acvb_core.cli.typed import parse_number
 from acvb_core.core.errors import ParameterError
+from acvb_core.data.corpus import Corpus
+from acvb_core.data.relation import Relation
 from acvb_core.data.split import MAX_ENTRIES
 from acvb_core.registry import METHODS, MODELS
 
@@ -23,7 +27,7 @@ class Parser(argparse.ArgumentParser):
         raise ParameterError(f"{message} (see {self.prog} --help).")
 
 
-def parser() -> Parser:
+def build_parser() -> Parser:
     """Return the parser of the whole command line; the parsed arguments hold the command under `run`."""
     from acvb_core import __version__
 
@@ -36,158 +40,150 @@ def parser() -> Parser:
     top.add_argument("--version", action="version", version=f"acvb {__version__}")
     commands = top.add_subparsers(metavar="COMMAND", required=True)
 
-    def command(name: str, text: str, run: Callable[[argparse.Namespace], int]) -> Parser:
-        added: Parser = commands.add_parser(name, help=text, description=text, allow_abbrev=False)
-        added.set_defaults(run=run)
-        added.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
-        return added
+    def add_command(name: str, text: str, module: str) -> Parser:
+        command: Parser = commands.add_parser(name, help=text, description=text, allow_abbrev=False)
+        command.set_defaults(run=_lazy_command(module, name))
+        command.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+        return command
 
-    methods = command("methods", "List the methods.", _later("listings", "methods"))
+    methods = add_command("methods", "List the methods.", "listings")
     methods.add_argument("--markdown", action="store_true", help="as the table in docs/methods.md")
-    command("samples", "List the sample relations, corpora and tables.", _later("listings", "samples"))
+    add_command("samples", "List the sample relations, corpora and tables.", "listings")
+    _add_fit(add_command("fit", "Fit one method to a relation, a corpus or a table.", "commands"))
+    text = "Fit several methods from several seeds, on the same split."
+    _add_compare(add_command("compare", text, "commands"))
+    text = "Look for the steps with which a method that streams predicts held-out documents best."
+    _add_tune(add_command("tune", text, "tune"))
+    _add_read(add_command("read", "Read a corpus of any size to a folder, for methods that stream.", "read"))
+    text = "Say which topics documents are of, with the topics as a run left them."
+    _add_transform(add_command("transform", text, "transform"))
+    return top
 
-    fit = command("fit", "Fit one method to a relation, a corpus or a table.", _later("commands", "fit"))
+
+def _add_fit(fit: Parser) -> None:
     add_reading(fit)
-    fit.add_argument("--method", help=f"one of {', '.join(_names())} (default: acvb0; of tables fab)")
+    names = ", ".join(dict.fromkeys(row.name for row in METHODS))
+    fit.add_argument("--method", help=f"one of {names} (default: acvb0; of tables fab)")
     fit.add_argument("--seed", type=int, default=0, help="of the inference (default: 0)")
     fit.add_argument(
-        "--restarts", type=_positive, default=1, metavar="N",
+        "--restarts",
+        type=_parse_count,
+        default=1,
+        metavar="N",
         help="runs from N seeds that count up from --seed and race: the half with the worse lower bound (where there "
         "is none, as in streams, the worse leave-one-out likelihood; of latent features, which need --heldout for it, "
         "the worse held-out likelihood) is given up at 20 sweeps, half of the rest at 40, and so on; the winner is "
         "reported (default: 1)",
-    )  # fmt: skip
+    )
     fit.add_argument(
-        "--start", metavar="MODEL",
+        "--start",
+        metavar="MODEL",
         help="topics: go on from those of an earlier run: its folder, or the model.npz in it; words are matched by "
         "name, new ones are added by methods that stream",
-    )  # fmt: skip
+    )
     _add_run(fit)
 
-    compare = command(
-        "compare", "Fit several methods from several seeds, on the same split.", _later("commands", "compare")
-    )
+
+def _add_compare(compare: Parser) -> None:
     add_reading(compare)
-    compare.add_argument(
-        "--methods", type=_list, metavar="A,B,…",
-        help="methods, with commas between (default: acvb0,cvb0,vb; of tables fab,em,vb)",
-    )  # fmt: skip
-    compare.add_argument(
-        "--seeds", type=_seeds, default=[0], metavar="N",
-        help="number of seeds, counted from 0, or the seeds themselves, with commas between (default: 1)",
-    )  # fmt: skip
+    text = "methods, with commas between (default: acvb0,cvb0,vb; of tables fab,em,vb)"
+    compare.add_argument("--methods", type=_parse_names, metavar="A,B,…", help=text)
+    text = "number of seeds, counted from 0, or the seeds themselves, with commas between (default: 1)"
+    compare.add_argument("--seeds", type=_parse_seeds, default=[0], metavar="N", help=text)
     _add_run(compare)
 
-    tune = command(
-        "tune", "Look for the steps with which a method that streams predicts held-out documents best.",
-        _later("tune", "tune"),
-    )  # fmt: skip
+
+def _add_tune(tune: Parser) -> None:
     add_reading(tune)
-    tunable = [row.name for row in METHODS if row.tuned]
-    tune.add_argument("--method", default="scvb0", help=f"one of {', '.join(tunable)} (default: scvb0)")
+    names = ", ".join(row.name for row in METHODS if row.tuned)
+    tune.add_argument("--method", default="scvb0", help=f"one of {names} (default: scvb0)")
+    text = "of the runs and of the choice of trials (default: 0)"
+    tune.add_argument("--seed", type=int, default=0, help=text)
     tune.add_argument(
-        "--seed", type=int, default=0, help="of the runs and of the choice of trials (default: 0)"
-    )
-    tune.add_argument(
-        "--trials", type=_positive, default=30, metavar="N",
+        "--trials",
+        type=_parse_count,
+        default=30,
+        metavar="N",
         help="runs, each of one epoch unless --epochs says otherwise: first the defaults, then settings spread evenly, "
         "then the most promising ones; a setting that is typed is held (default: 30)",
-    )  # fmt: skip
+    )
     _add_run(tune, "0.02, unless --heldout is given")
 
-    read = command(
-        "read", "Read a corpus of any size to a folder, for methods that stream.", _later("read", "read")
-    )
+
+def _add_read(read: Parser) -> None:
     add_texts(read)
-    read.add_argument(
-        "folder", metavar="FOLDER", help="where to keep it; `acvb fit FOLDER` goes on from there"
-    )
+    text = "where to keep it; `acvb fit FOLDER` goes on from there"
+    read.add_argument("folder", metavar="FOLDER", help=text)
     read.add_argument("--quiet", action="store_true", help="no progress on stderr")
 
-    transform = command(
-        "transform", "Say which topics documents are of, with the topics as a run left them.",
-        _later("transform", "transform"),
-    )  # fmt: skip
-    transform.add_argument(
-        "folder",
-        metavar="RUN",
-        help="folder that `acvb fit --model lda … --out` wrote, or the model.npz in it; texts are cut as its were",
-    )
+
+def _add_transform(transform: Parser) -> None:
+    text = f"folder that `acvb fit --model {find_reading(Corpus).model} … --out` wrote, or the model.npz in it; texts "
+    transform.add_argument("folder", metavar="RUN", help=f"{text}are cut as its were")
     add_documents(transform)
-    transform.add_argument(
-        "--completion", action="store_true",
-        help="also score how well four fifths of each document's words predict the rest",
-    )  # fmt: skip
+    text = "also score how well four fifths of each document's words predict the rest"
+    transform.add_argument("--completion", action="store_true", help=text)
     transform.add_argument(
         "--out", metavar="CSV", help="file to write the table to (default: standard output)"
     )
-    return top
 
 
-def _later(module: str, function: str) -> Callable[[argparse.Namespace], int]:
+def _lazy_command(module: str, function: str) -> Callable[[argparse.Namespace], int]:
     """Return a command whose module is imported when it runs: listings need no numerical library."""
 
     def run(arguments: argparse.Namespace) -> int:
-        from importlib import import_module
-
         return int(getattr(import_module(f"acvb_core.cli.{module}"), function)(arguments))
 
     return run
 
 
-def _names() -> list[str]:
-    return list(dict.fromkeys(row.name for row in METHODS))
-
-
 def _add_run(to: Parser, documents: str = "0") -> None:
-    told = "; ".join(f"{row.name} for {row.data}" for row in MODELS)
-    usual = f"a sample's own, else {MODELS[0].name} or network, as --domains says"
-    streams = ", ".join(row.name for row in MODELS if row.streamed is not None)
-    usual += f"; {streams} for a corpus on disk; that of the method, where only one has it"
-    to.add_argument("--model", help=f"{told} (default: {usual})")
-    to.add_argument(
-        "--heldout", type=parse_number, default=0.0, metavar="SHARE",
+    models = "; ".join(f"{row.name} for {row.data}" for row in MODELS)
+    streaming = ", ".join(row.name for row in MODELS if row.streamed is not None)
+    of_relations = " or ".join(row.name for row in MODELS if row.data_type is Relation)
+    default = f"a sample's own, else {of_relations}, as --domains says; {streaming} for a corpus on disk; "
+    add = to.add_argument
+    add("--model", help=f"{models} (default: {default}that of the method, where only one has it)")
+    add(
+        "--heldout",
+        type=parse_number,
+        default=0.0,
+        metavar="SHARE",
         help="share of the observed entries, of each document's words, or of a table's known cells, to hold out and "
         f"score; at most {MAX_ENTRIES:,} entries or cells (default: 0)",
-    )  # fmt: skip
-    to.add_argument(
-        "--heldout-documents", type=parse_number, metavar="SHARE",
+    )
+    add(
+        "--heldout-documents",
+        type=parse_number,
+        metavar="SHARE",
         help="corpus: share of whole documents to hold out instead; four fifths of the words of each are seen, "
         f"the others are to be predicted (default: {documents})",
-    )  # fmt: skip
-    to.add_argument(
-        "--check-memory", action=argparse.BooleanOptionalAction, default=True,
-        help="refuse to start a run that needs more memory than is free (default: yes)",
-    )  # fmt: skip
-    to.add_argument("--heldout-seed", type=int, default=0, help="of the held-out split (default: 0)")
-    to.add_argument(
-        "--out", metavar="DIR",
-        help="folder to write the results to: run.json, history.csv, the tables of the model, posterior.npz; of topics "
-        "also model.npz, to go on from",
-    )  # fmt: skip
-    to.add_argument(
-        "--links", type=int, metavar="N",
-        help="relation: also write the N unknown and the N unlinked pairs that are most likely links (links.csv), and "
-        "the N most surprising links (surprising.csv)",
-    )  # fmt: skip
-    to.add_argument("--quiet", action="store_true", help="no progress on stderr")
+    )
+    text = "refuse to start a run that needs more memory than is free (default: yes)"
+    add("--check-memory", action=argparse.BooleanOptionalAction, default=True, help=text)
+    add("--heldout-seed", type=int, default=0, help="of the held-out split (default: 0)")
+    text = "folder to write the results to: run.json, history.csv, the tables of the model, posterior.npz; "
+    add("--out", metavar="DIR", help=f"{text}of topics also model.npz, to go on from")
+    text = "relation: also write the N unknown and the N unlinked pairs that are most likely links (links.csv), and "
+    add("--links", type=int, metavar="N", help=f"{text}the N most surprising links (surprising.csv)")
+    add("--quiet", action="store_true", help="no progress on stderr")
     add_method_settings(group_adder(to, "settings of the methods"))
 
 
-def _positive(text: str) -> int:
+def _parse_count(text: str) -> int:
     if not re.fullmatch(r"\d{1,9}", text) or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least 1")
     return int(text)
 
 
-def _list(text: str) -> list[str]:
+def _parse_names(text: str) -> list[str]:
     names = list(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
     if not names:
         raise argparse.ArgumentTypeError("name at least one")
     return names
 
 
-def _seeds(text: str) -> list[int]:
+def _parse_seeds(text: str) -> list[int]:
     if not re.fullmatch(r"\d+(,\d+)*,?", text) or text == "0":
         raise argparse.ArgumentTypeError(f"{text!r} is neither a number of seeds nor a list like 0,5,7")
     if "," in text:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from acvb_core import TrainedTopics, load_model
-from acvb_core.cli.interrupt import stoppable
+from acvb_core.cli.interrupt import stop_on_signal
 from acvb_core.cli.output import comparison_json, comparison_text, result_json, result_text
 from acvb_core.cli.progress import Progress
 from acvb_core.cli.settings import typed_settings
@@ -56,9 +56,9 @@ def _fit(arguments: argparse.Namespace, kept: ExitStack) -> int:
         start=start,
         check_memory=arguments.check_memory,
     )
-    lines = [*source.lines, *_added(problem, source)]
+    lines = [*source.lines, *_added_words(problem, source)]
     try:
-        with stoppable() as checkpoint:
+        with stop_on_signal() as checkpoint:
             result = fitting.solve(problem, Progress(sys.stderr, quiet=arguments.quiet), checkpoint)
     except StopRun:
         return report_nothing()
@@ -68,8 +68,8 @@ def _fit(arguments: argparse.Namespace, kept: ExitStack) -> int:
     return INTERRUPTED if result.was_stopped else 0
 
 
-def _added(problem: Problem, source: Source) -> list[str]:
-    """Say how many words the topics that are gone on from bring along."""
+def _added_words(problem: Problem, source: Source) -> list[str]:
+    """Return a line on the words that the topics to go on from add, where they add some."""
     added = 0 if problem.data is source.data else problem.data.n_words - source.data.n_words
     if not added:
         return []
@@ -89,7 +89,7 @@ def _compare(arguments: argparse.Namespace, kept: ExitStack) -> int:
     planned = len(methods) * len(arguments.seeds)
     progress = Progress(sys.stderr, planned, quiet=arguments.quiet)
     try:
-        with stoppable() as checkpoint:
+        with stop_on_signal() as checkpoint:
             comparison = fitting.compare(
                 source.data,
                 methods,
@@ -120,8 +120,8 @@ def _compare(arguments: argparse.Namespace, kept: ExitStack) -> int:
 def _default_methods(arguments: argparse.Namespace) -> list[str]:
     """Return the methods that are compared where none was typed; the first is the one that is fitted."""
     model = choose_models(arguments)[0]
-    known = [row.name for row in methods_of(model.name)]
-    return [name for name in _USUAL if name in known] if known[0] in _USUAL else known[:_FEW]
+    names = [row.name for row in methods_of(model.name)]
+    return [name for name in _USUAL if name in names] if names[0] in _USUAL else names[:_FEW]
 
 
 def report_nothing(first: str = "sweep") -> int:

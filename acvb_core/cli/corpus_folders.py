@@ -26,12 +26,12 @@ Read = Callable[[Path], tuple[DiskCorpus, list[str]]]
 
 
 def holds_corpus(path: str | Path) -> bool:
-    """Whether a path is a folder with a corpus on disk."""
+    """Return whether a path is a folder with a corpus on disk."""
     return (Path(path) / META).is_file()
 
 
 def holds_texts(path: str | Path) -> bool:
-    """Whether a path is a folder of .txt files."""
+    """Return whether a path is a folder of .txt files."""
     return Path(path).is_dir() and any(Path(path).rglob("*.txt"))
 
 
@@ -77,23 +77,23 @@ def read_once(folder: Path, origin: Mapping[str, Any], read: Read) -> tuple[Disk
     """
     if not holds_corpus(folder):
         corpus, lines = read(folder)
-        told = json.dumps({**origin, "report": lines}, ensure_ascii=False, indent=1)
-        (folder / ORIGIN).write_text(told, encoding="utf-8")
+        text = json.dumps({**origin, "report": lines}, ensure_ascii=False, indent=1)
+        (folder / ORIGIN).write_text(text, encoding="utf-8")
         return corpus, lines
     try:
-        found = json.loads((folder / ORIGIN).read_text(encoding="utf-8"))
-        report = [str(line) for line in found.pop("report")]
+        stored = json.loads((folder / ORIGIN).read_text(encoding="utf-8"))
+        report = [str(line) for line in stored.pop("report")]
     except (OSError, ValueError, KeyError, AttributeError, TypeError):
         raise ParameterError(
-            f"{folder} holds a corpus, but does not tell of which file. Give {folder} in place of the file, or "
+            f"{folder} holds a corpus, but does not say of which file. Give {folder} in place of the file, or "
             "another folder."
         ) from None
-    differs = [name for name in origin if found.get(name) != origin[name]]
+    differs = [name for name in origin if stored.get(name) != origin[name]]
     if differs:
-        told = " and ".join(_DIFFERENCES[name] for name in differs[:2])
-        told += " were" if differs[1:] else " was"
+        changes = " and ".join(_DIFFERENCES[name] for name in differs[:2])
+        changes += " were" if differs[1:] else " was"
         raise ParameterError(
-            f"{folder} holds the corpus of {found.get('file')!r}, and {told} other than now. Give another folder, "
+            f"{folder} holds the corpus of {stored.get('file')!r}, and {changes} other than now. Give another folder, "
             f"remove this one to read the file again, or give {folder} in place of the file."
         )
     return DiskCorpus.open(folder), [f"Read before, and kept in {folder}.", *report]
@@ -130,8 +130,8 @@ def _state(file: str) -> dict[str, Any]:
     files = sorted(path.rglob("*.txt")) if path.is_dir() else [path] if path.is_file() else []
     if not files:  # a sample, or what the reader will complain about
         return {"file": file, "bytes": None, "modified": None}
-    seen = [one.stat() for one in files]
-    size, modified = sum(one.st_size for one in seen), max(one.st_mtime_ns for one in seen)
+    stats = [one.stat() for one in files]
+    size, modified = sum(stat.st_size for stat in stats), max(stat.st_mtime_ns for stat in stats)
     return {"file": path.name, "bytes": size, "modified": modified}
 
 

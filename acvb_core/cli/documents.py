@@ -27,7 +27,7 @@ LARGE = 1 << 30
 SHARE = 0.25
 #: Bytes in memory for a (document, word) pair while a corpus is put together, and for a byte of text.
 _PAIR, _TEXT = 40, 3
-_LOOKED_AT = ("format", "encoding", "delimiter", "header", *FrameChoices._fields)
+_INSPECTED = ("format", "encoding", "delimiter", "header", *FrameChoices._fields)
 
 Cutter = Callable[[], Tokeniser]
 
@@ -37,28 +37,19 @@ def load_documents(
 ) -> tuple[Any, list[str]]:
     """Return the documents of FILE, a `Corpus` or a `DiskCorpus`, and what reading them found.
 
-    Parameters
-    ----------
-    arguments : Namespace
-    reading : Reading
-        That of a corpus.
-    cutter : callable, optional
-        Gives the tokeniser of a file of texts where none was typed.
-    streamed : bool
-        Everything that is to be done with them can be done with documents on disk.
-    kept : ExitStack
-        A folder that is needed for as long as the documents are goes with it.
+    `cutter` gives the tokeniser of a file of texts where none was typed; `streamed` says that documents may stay on
+    disk for all that is to be done with them; `kept` removes a folder that is needed for this time only.
 
     Raises
     ------
     DataError, ParameterError
         It cannot be read as asked.
     """
-    file, asked = arguments.file, getattr(arguments, "on_disk", None)
-    _check_streamed(asked, streamed)
+    file, folder_asked = arguments.file, getattr(arguments, "on_disk", None)
+    _check_streamed(folder_asked, streamed)
     # A folder without texts is a corpus that is damaged, or none: opening it says so.
     if holds_corpus(file) or (Path(file).is_dir() and not holds_texts(file)):
-        if asked is not None:
+        if folder_asked is not None:
             raise ParameterError(f"{file} is a folder, which is on disk already; leave --on-disk out.")
         refuse_reader_flags(arguments, reading, "A corpus on disk")
         return DiskCorpus.open(file), []
@@ -66,16 +57,16 @@ def load_documents(
     if cutter is not None and "tokeniser" not in options and _has_texts(file, options):
         options["tokeniser"] = cutter()
     broken = getattr(arguments, "broken", None) or "refuse"
-    if asked is None and not (streamed and _is_large(file, options)):
+    if folder_asked is None and not (streamed and _is_large(file, options)):
         return _in_memory(arguments, options, broken, kept)
     options["broken"] = broken
 
     def read(folder: Path, **more: Any) -> tuple[DiskCorpus, list[str]]:
         return read_file(file, folder, quiet=_quiet(arguments), **options, **more)
 
-    if asked is not None:
-        return read_once(Path(asked), describe_origin(file, options), read)
-    folder = _passing_folder(arguments, kept)
+    if folder_asked is not None:
+        return read_once(Path(folder_asked), describe_origin(file, options), read)
+    folder = _temporary_folder(arguments, kept)
     if not _quiet(arguments):
         sys.stderr.write(
             f"{Path(file).name} is large: its documents stay on disk, in {folder} until the end; --on-disk FOLDER "
@@ -102,12 +93,12 @@ def _in_memory(
         documents = load_corpus(arguments.file, **options)
         return documents.corpus, documents.report.lines()
     # Only the readers to disk can go on behind a broken line.
-    folder = _passing_folder(arguments, kept)
+    folder = _temporary_folder(arguments, kept)
     corpus, lines = read_file(arguments.file, folder, quiet=_quiet(arguments), broken=broken, **options)
     return corpus.in_memory(), lines
 
 
-def _passing_folder(arguments: argparse.Namespace, kept: ExitStack) -> Path:
+def _temporary_folder(arguments: argparse.Namespace, kept: ExitStack) -> Path:
     """Return a folder that goes with the documents: beside the results, where there is room, or where the system likes.
 
     It does not exist yet, but the one around it does.
@@ -123,31 +114,33 @@ def _quiet(arguments: argparse.Namespace) -> bool:
     return bool(getattr(arguments, "quiet", False))
 
 
-def _has_texts(file: str, options: dict[str, Any]) -> bool:
+def _inspect(file: str | Path, options: dict[str, Any]) -> Any:
+    """Return the layout of a file, as far as its head shows it."""
     from acvb_core.data.corpora.readers import inspect_corpus
 
-    seen = {name: options[name] for name in _LOOKED_AT if name in options}
-    return inspect_corpus(file, **seen).has_texts
+    return inspect_corpus(file, **{name: options[name] for name in _INSPECTED if name in options})
+
+
+def _has_texts(file: str, options: dict[str, Any]) -> bool:
+    return _inspect(file, options).has_texts
 
 
 def _is_large(file: str, options: dict[str, Any]) -> bool:
-    """Whether a file is too large to be taken into memory without need."""
+    """Return whether a file is too large to be taken into memory without need."""
     path = Path(file)
     if not path.is_file() or path.stat().st_size < SMALL:
         return False
     from acvb_core.data.corpora.disk_estimate import estimate
-    from acvb_core.data.corpora.readers import inspect_corpus
     from acvb_core.engine.free_memory import available_memory
 
-    seen = {name: options[name] for name in _LOOKED_AT if name in options}
-    layout = inspect_corpus(path, **seen)
+    layout = _inspect(path, options)
     part = {name: options[name] for name in FrameChoices._fields if name in options}
-    found = estimate(
+    size = estimate(
         path, layout, tokeniser=options.get("tokeniser"), encoding=options.get("encoding"), **part
     )
-    needed = _PAIR * found.pairs + (_TEXT * found.text_bytes if layout.has_texts else 0)
+    needed = _PAIR * size.pairs + (_TEXT * size.text_bytes if layout.has_texts else 0)
     free = available_memory()
-    return found.text_bytes > LARGE or (free is not None and needed > SHARE * free)
+    return size.text_bytes > LARGE or (free is not None and needed > SHARE * free)
 
 
 def _check_streamed(asked: str | None, streamed: bool) -> None:

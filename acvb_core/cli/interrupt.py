@@ -1,4 +1,4 @@
-"""What ends a run from outside: Ctrl-C, a request to end, a terminal that is closed. What there is is kept."""
+"""Requests that end a run from outside: Ctrl-C, a signal, a terminal that is closed. Results so far are kept."""
 
 from __future__ import annotations
 
@@ -17,40 +17,42 @@ _ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if 
 
 
 @contextmanager
-def stoppable() -> Iterator[Checkpoint]:
+def stop_on_signal() -> Iterator[Checkpoint]:
     """Give a checkpoint that raises `StopRun` once the program was asked to end inside the block.
 
-    It is asked by Ctrl-C, SIGTERM, or SIGHUP, when the terminal is closed; being asked twice ends it at once. What the
-    program was started to ignore it goes on to ignore (nohup).
+    Ctrl-C, SIGTERM and SIGHUP (a closed terminal) ask for the end; asking twice ends it at once. Signals that the
+    program was started to ignore stay ignored (nohup).
     """
-    asked = threading.Event()
-    silence = lost_terminals()
+    end = threading.Event()
+    silence = terminal_silencer()
 
     def ask(number: int, frame: Any) -> None:
         silence()
-        if asked.is_set():
+        if end.is_set():
             raise KeyboardInterrupt
-        asked.set()
+        end.set()
 
     def checkpoint() -> None:
-        if asked.is_set():
+        if end.is_set():
             raise StopRun
 
     if threading.current_thread() is not threading.main_thread():
         yield checkpoint  # signals reach the main thread only
         return
     before = {number: signal.getsignal(number) for number in _ENDING}
-    taken = {number: handler for number, handler in before.items() if handler not in (signal.SIG_IGN, None)}
-    for number in taken:
+    replaced = {
+        number: handler for number, handler in before.items() if handler not in (signal.SIG_IGN, None)
+    }
+    for number in replaced:
         signal.signal(number, ask)
     try:
         yield checkpoint
     finally:
-        for number, handler in taken.items():
+        for number, handler in replaced.items():
             signal.signal(number, handler)
 
 
-def lost_terminals() -> Callable[[], None]:
+def terminal_silencer() -> Callable[[], None]:
     """Return what keeps writing to a terminal from failing once the terminal is gone: it is written to nowhere."""
     terminals = [number for number in (1, 2) if os.isatty(number)]
 

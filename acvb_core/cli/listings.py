@@ -25,7 +25,7 @@ def methods(arguments: argparse.Namespace) -> int:
                 "summary": row.summary,
                 "reference": row.reference,
                 "streams": row.streams,
-                "tuned": [asdict(found) for found in row.tuned],
+                "tuned": [asdict(range_) for range_ in row.tuned],
                 "parameters": [{**asdict(p), "flag": p.flag} for p in row.parameters],
             }
             for row in METHODS
@@ -37,9 +37,9 @@ def methods(arguments: argparse.Namespace) -> int:
         parts = []
         for model in MODELS:
             lines = [(row.name, row.describe_convergence(), row.summary) for row in methods_of(model.name)]
-            listed = table(("method", "ends by", "summary"), lines)
+            methods_table = table(("method", "ends by", "summary"), lines)
             parts.append(
-                f"{model.label} (--model {model.name}): {model.data}\n\n{listed}{_streaming(model.name)}"
+                f"{model.label} (--model {model.name}): {model.data}\n\n{methods_table}{_streaming(model.name)}"
             )
         sys.stdout.write("\n".join(parts))
     return 0
@@ -71,9 +71,9 @@ def _streaming(model: str, mark: str = "") -> str:
     names = [f"{mark}{row.name}{mark}" for row in methods_of(model) if row.streams]
     if not names:
         return ""
-    told = f"{', '.join(names[:-1])} and {names[-1]}"
+    stream = f"{', '.join(names[:-1])} and {names[-1]}"
     return (
-        f"\n{told} stream: they take the documents window by window, so that these may "
+        f"\n{stream} stream: they take the documents window by window, so that these may "
         "stay on disk, and run for a number of epochs, passes over all documents.\n"
     )
 

@@ -1,4 +1,4 @@
-"""What the commands print: one JSON object, or text for people."""
+"""The output of the commands: one JSON object, or text for people."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ENDED = {
 
 
 def peak_memory_mb() -> float | None:
-    """Return the most memory the process has held so far, in MB (10^6 bytes); None where it cannot be told."""
+    """Return the most memory the process has held so far, in MB (10^6 bytes); None where the system does not say."""
     try:
         import resource
     except ImportError:
@@ -175,13 +175,13 @@ def data_text(data: Any, lines: list[str]) -> str:
 
 
 def _stream(result: Result) -> list[tuple[str, str]]:
-    """Return what a run went on from, and how much of a stream it went through, how fast; nothing where it is none."""
-    settings, told = result.problem.settings, result.summary()
+    """Return the earlier run that a run went on from, and its documents and speed where it streams."""
+    settings, summary = result.problem.settings, result.summary()
     facts = [("went on from", printable(settings.start))] if settings.start else []
-    if "documents_seen" in told:
-        rate = told["documents_per_second"]
+    if "documents_seen" in summary:
+        rate = summary["documents_per_second"]
         speed = "" if rate is None else f", {rate:,.0f} a second"
-        facts.append(("went through", f"{told['documents_seen']:,} documents{speed}"))
+        facts.append(("went through", f"{summary['documents_seen']:,} documents{speed}"))
     return facts
 
 
@@ -194,8 +194,7 @@ def _ending(result: Result) -> str:
         )
     if row.monitored is None and result.verdict is Verdict.MAX_SWEEPS:
         return f"did its {sweeps}"
-    settled = result.snapshot.has_settled
-    motion = "" if settled is None else f", {MOTION[settled]}"
+    motion = "" if result.snapshot.has_settled is None else f", {MOTION[result.snapshot.has_settled]}"
     return f"{_ENDED[result.verdict]} after {sweeps}{motion}; judged by: {row.describe_convergence()}"
 
 
@@ -216,16 +215,12 @@ def _race(result: Result) -> list[tuple[str, str]]:
 
 
 def _clusters(result: Result) -> str:
-    full = result.full_domains
+    full, names = result.full_domains, result.problem.model_row.domains
     return ", ".join(
-        plural(k, _domain(result, domain).removesuffix("s"))
+        plural(k, names[domain].removesuffix("s"))
         + (" (all that were allowed: more may fit better)" if domain in full else "")
         for domain, k in result.snapshot.effective_k.items()
     )
-
-
-def _domain(result: Result, domain: str) -> str:
-    return result.problem.model_row.domains[domain]
 
 
 def _nats(value: float | None) -> str:

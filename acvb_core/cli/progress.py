@@ -1,4 +1,4 @@
-"""How far a run is, on stderr: one line that is rewritten on a terminal, a line now and then elsewhere."""
+"""Progress of a run on stderr: one line that is rewritten on a terminal, a line now and then elsewhere."""
 
 from __future__ import annotations
 
@@ -13,16 +13,7 @@ _BAR = 20
 
 
 class Progress:
-    """Watches runs (a `Watcher`).
-
-    Parameters
-    ----------
-    stream : text stream
-    runs : int
-        How many runs there will be.
-    quiet : bool
-        Write nothing.
-    """
+    """Watcher of a number of runs that shows how far they are; `quiet` writes nothing."""
 
     def __init__(self, stream: TextIO, runs: int = 1, *, quiet: bool = False) -> None:
         self._stream, self._runs, self._quiet = stream, runs, quiet
@@ -75,15 +66,7 @@ class Progress:
 
 
 class ReadingProgress:
-    """Tells how far the reading of a file is: takes the share that is done.
-
-    Parameters
-    ----------
-    stream : text stream
-    what : str
-    quiet : bool
-        Write nothing.
-    """
+    """Shows how far the reading (or `doing`) of something is: takes the share that is done; `quiet` writes nothing."""
 
     def __init__(self, stream: TextIO, what: str, *, doing: str = "reading", quiet: bool = False) -> None:
         self._stream, self._what, self._doing, self._quiet = stream, what, doing, quiet

@@ -30,8 +30,8 @@ def read(arguments: argparse.Namespace) -> int:
     )
     size = corpus.bytes_on_disk
     if arguments.json:
-        told = {"data": corpus.identity(), "folder": str(folder), "bytes": size, "report": lines}
-        sys.stdout.write(json.dumps(to_plain(told), allow_nan=False) + "\n")
+        summary = {"data": corpus.identity(), "folder": str(folder), "bytes": size, "report": lines}
+        sys.stdout.write(json.dumps(to_plain(summary), allow_nan=False) + "\n")
     else:
         sys.stdout.write(f"{printable(corpus.name)}: {corpus.size_text}\n")
         sys.stdout.write("".join(f"  {printable(line)}\n" for line in lines))

@@ -1,4 +1,4 @@
-"""What was typed about reading FILE, by the kind of data that it is to be read as."""
+"""Options that were typed about reading FILE, by the kind of data that it is to be read as."""
 
 from __future__ import annotations
 

@@ -31,10 +31,7 @@ _ARGUMENT = re.compile(
 def name_flags(error: AcvbError) -> str:
     """Return the message of an error in the flags that are typed in place of functions and arguments.
 
-    Parameters
-    ----------
-    error : AcvbError
-        The part that says what is wrong in data, and where, stays as it is.
+    The part that says what is wrong in data, and where, stays as it is.
     """
     own = error.remedy if isinstance(error, DataError) else str(error)
     in_models = _READER.sub(lambda match: f"--model {_MODELS[match[1]]}", own)

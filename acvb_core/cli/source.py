@@ -34,15 +34,9 @@ _BY_DOMAINS = {len(row.domains): row for row in MODELS if row.data_type is Relat
 
 @dataclass(frozen=True)
 class Source:
-    """What was loaded.
+    """Data that were loaded, and their model.
 
-    Attributes
-    ----------
-    data : Relation, Corpus, DiskCorpus or Table
-    model : ModelRow
-        What they are to be fitted with.
-    lines : list of str
-        What reading it found.
+    `lines` are the report of reading them.
     """
 
     data: Any
@@ -103,17 +97,8 @@ def load(
 ) -> Source:
     """Load the file, or the sample, that the arguments name, as the data of a model.
 
-    Parameters
-    ----------
-    arguments : Namespace
-    models : sequence of ModelRow
-        All for the same kind of data; these say which one it is.
-    kept : ExitStack
-        What is on disk for this time only goes with it.
-    cutter : callable, optional
-        Gives the tokeniser of a file of texts; asked only where there are texts and nothing was typed of them.
-    streamed : bool
-        Documents may stay on disk.
+    The models are all for one kind of data, of which the file may have to say which model it is for. The other
+    arguments are those of `load_documents`.
 
     Raises
     ------

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from acvb_core.cli.commands import INTERRUPTED, load_source, make_folder, report_nothing, write
-from acvb_core.cli.interrupt import stoppable
+from acvb_core.cli.interrupt import stop_on_signal
 from acvb_core.cli.output import as_json, data_text, format_facts, output_files, peak_memory_mb
 from acvb_core.cli.progress import Progress
 from acvb_core.cli.source import Source, choose_models
@@ -45,7 +45,7 @@ def _tune(arguments: argparse.Namespace, kept: ExitStack) -> int:
     progress = Progress(sys.stderr, planned.trials, quiet=arguments.quiet)
     tuning: Tuning | None = None
     try:
-        with stoppable() as checkpoint:
+        with stop_on_signal() as checkpoint:
             for latest in run_search(planned, watch=progress, checkpoint=checkpoint):
                 tuning = latest
     except StopRun:

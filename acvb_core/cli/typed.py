@@ -1,4 +1,4 @@
-"""What is typed for a flag, as a value."""
+"""Values of the texts that are typed for flags."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ from acvb_core.store.files import (
 
 @dataclass(frozen=True)
 class Codec:
-    """How data of one kind become the arrays of a file, and back.
+    """The way from data of one kind to the arrays of a file, and back.
 
     Attributes
     ----------

@@ -44,8 +44,8 @@ def run_json(result: Result) -> str:
 def run_dict(result: Result) -> dict[str, Any]:
     """Return what run.json holds; `known_labels` is the agreement with them, where the data have any."""
     known = compare_known_labels(result).set_index("attribute").to_dict("index")
-    told = result.problem.model_row.part("export").facts(result)
-    return result.to_dict() | told | ({"known_labels": known} if known else {})
+    facts = result.problem.model_row.part("export").facts(result)
+    return result.to_dict() | facts | ({"known_labels": known} if known else {})
 
 
 def run_tables(result: Result) -> dict[str, pd.DataFrame]:

@@ -157,9 +157,9 @@ def read_npz(path: Path, names: Sequence[str] | None = None, stored: BinaryIO | 
     try:
         with (
             nullcontext(stored) if stored is not None else path.open("rb") as file,
-            np.load(file, allow_pickle=False) as found,
+            np.load(file, allow_pickle=False) as arrays,
         ):
-            return {name: found[name] for name in (found.files if names is None else names)}
+            return {name: arrays[name] for name in (arrays.files if names is None else names)}
     except FileNotFoundError:
         raise StoreError(f"{path} is not there any more; it was deleted or moved.") from None
     except OSError as error:
@@ -204,19 +204,19 @@ def check_version(path: Path, arrays: Arrays, newest: int, foreign: StoreError |
         There is none, or it is above `newest`.
     """
     try:
-        found = int(arrays.pop("version"))
+        version = int(arrays.pop("version"))
     except DAMAGE as error:
         raise (foreign or damage_error(path)) from error
-    if found > newest:
+    if version > newest:
         raise StoreError(
-            f"{path} was written by a newer version of the program (format {found}, this one reads up to "
+            f"{path} was written by a newer version of the program (format {version}, this one reads up to "
             f"{newest}). Update the program."
         )
-    return found
+    return version
 
 
 def _is_npz(path: Path, stored: BinaryIO | None) -> bool:
-    """Whether a file begins as an npz file does; one that cannot be read is left to `read_npz`."""
+    """Return whether a file begins as an npz file does; one that cannot be read is left to `read_npz`."""
     try:
         if stored is not None:
             head = stored.read(4)

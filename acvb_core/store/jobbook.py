@@ -92,8 +92,8 @@ class JobBook:
 
     def deleted(self, workspace: str) -> list[AbsentRun]:
         """Return the deleted runs of a workspace that can be brought back, the last one last."""
-        found = self._shelf(workspace).deleted.copy().values()
-        return [run for run in found if time.time() - run.since < _DAY]
+        runs = self._shelf(workspace).deleted.copy().values()
+        return [run for run in runs if time.time() - run.since < _DAY]
 
     def unsaved(self, workspace: str) -> dict[str, str]:
         """Return why runs of a workspace could not be saved, by id; they are gone when the process ends."""
@@ -189,7 +189,7 @@ class JobBook:
         try:
             self._save(workspace, job_id)
         except Exception as error:
-            shelf.faults[job_id] = _why(error)
+            shelf.faults[job_id] = _explain(error)
             traceback.print_exc()
         else:
             shelf.faults.pop(job_id, None)
@@ -254,10 +254,10 @@ class JobBook:
         try:
             shelf.jobs[job_id] = self._store.load(job_id, self._saving(workspace, job_id))
         except Exception as error:
-            shelf.unreadable[job_id] = AbsentRun(job_id, settings, _why(error), time.time())
+            shelf.unreadable[job_id] = AbsentRun(job_id, settings, _explain(error), time.time())
 
     def _saving(self, workspace: str, job_id: str) -> Executor:
-        ended = partial(self._ended, workspace, job_id)
+        ended = partial(self._finish, workspace, job_id)
         return SavingExecutor(self._executor, partial(self._count, 1, 1), partial(self._count, 0, -1), ended)
 
     def _count(self, at_work: int, waiting: int) -> None:
@@ -266,7 +266,7 @@ class JobBook:
             self._waiting += waiting
             self._idle.notify_all()
 
-    def _ended(self, workspace: str, job_id: str) -> None:
+    def _finish(self, workspace: str, job_id: str) -> None:
         try:
             self.save_again(workspace, job_id)
         finally:
@@ -288,7 +288,7 @@ def _runs(number: int, kind: str = "") -> str:
     return f"{number:,} {kind}run{'' if number == 1 else 's'}"
 
 
-def _why(error: Exception) -> str:
+def _explain(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.strerror}."
     return str(error) if isinstance(error, AcvbError) else f"{type(error).__name__}: {error}"

@@ -1,4 +1,4 @@
-"""How the clusters of a run agree with what is known of the objects beforehand."""
+"""Agreement of the clusters of a run with labels that are known beforehand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an earlier run left in a folder that another run has been written to since, and would be taken for its own."""
+"""Files that an earlier run left in a folder, and that would be taken for those of the run written there now."""
 
 from __future__ import annotations
 

@@ -57,8 +57,8 @@ def open_list(folder: Path, path: Path) -> list[str]:
     except DamagedListError:
         aside = _rebuild(folder, path)
         mended = _reconcile(folder, path)
-        kept = f" The damaged list is kept as {aside}." if path.parent == folder else ""
-        notices.append(f"The list of runs was damaged. It was made anew from the files of the runs.{kept}")
+        place = f" The damaged list is kept as {aside}." if path.parent == folder else ""
+        notices.append(f"The list of runs was damaged. It was made anew from the files of the runs.{place}")
     if missing and mended:
         notices.append(
             "The list of runs was missing. It was made anew from the files of the runs. Choose your data again."
@@ -73,8 +73,8 @@ def _rebuild(folder: Path, path: Path) -> Path:
         prepare(fresh)
         with open_connection(fresh, write=True) as connection:
             for table, row in _salvage(path):
-                known = table == "datasets" or _is_filed(folder, row[0])
-                if known and all(isinstance(cell, str | float | int) for cell in row):
+                is_whole = table == "datasets" or _is_filed(folder, row[0])
+                if is_whole and all(isinstance(cell, str | float | int) for cell in row):
                     connection.execute(SAVE[table], row)
         name = f"{path.name}.damaged-{time.strftime('%Y-%m-%d-%H%M%S')}"
         aside = next(
@@ -124,11 +124,11 @@ def _salvage(path: Path) -> Iterator[tuple[str, Row]]:
 def _reconcile(folder: Path, path: Path) -> bool:
     """Put into the list what the run files say; return whether anything was missing or wrong."""
     with open_connection(path) as connection:
-        if next(_differences(folder, connection), None) is None:
+        if next(_find_differences(folder, connection), None) is None:
             return False
     with open_connection(path, write=True) as connection:
         # Looked up again: another process may just have been saving a run.
-        for file, run, unnamed in list(_differences(folder, connection)):
+        for file, run, unnamed in list(_find_differences(folder, connection)):
             if unnamed:
                 with suppress(StoreError):  # loading the run will say why
                     write_arrays(file, add_identity(file, run), version=VERSION)
@@ -137,7 +137,9 @@ def _reconcile(folder: Path, path: Path) -> bool:
     return True
 
 
-def _differences(folder: Path, connection: sqlite3.Connection) -> Iterator[tuple[Path, RunIdentity, bool]]:
+def _find_differences(
+    folder: Path, connection: sqlite3.Connection
+) -> Iterator[tuple[Path, RunIdentity, bool]]:
     """Yield what the list should say of the files that it does not agree with, or that say nothing of their run."""
     rows = {row[0]: row for row in connection.execute(SELECT["runs"])}
     for place in (RUNS, TRASH):

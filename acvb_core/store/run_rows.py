@@ -1,4 +1,4 @@
-"""Where the files of runs lie, and how the list of runs tells of them."""
+"""Places of the files of runs, and their rows in the list of runs."""
 
 from __future__ import annotations
 
@@ -62,16 +62,16 @@ def save_dataset_row(connection: sqlite3.Connection, row: Row) -> None:
 
 def find_run(connection: sqlite3.Connection, job_id: str) -> RunIdentity | None:
     """Return what the list says of a run; None where it is not in it."""
-    found = connection.execute(f"{SELECT['runs']} WHERE job_id = ?", (job_id,)).fetchone()
-    return None if found is None else identity_of(found)
+    row = connection.execute(f"{SELECT['runs']} WHERE job_id = ?", (job_id,)).fetchone()
+    return None if row is None else identity_of(row)
 
 
 def find_runs(connection: sqlite3.Connection, workspace: str) -> list[RunIdentity]:
     """Return what the list says of a workspace's runs, oldest first, and of runs that may be any workspace's."""
-    found = connection.execute(
+    rows = connection.execute(
         f"{SELECT['runs']} WHERE workspace IN (?, ?) ORDER BY created, job_id", (workspace, UNKNOWN)
     )
-    return [identity_of(row) for row in found]
+    return [identity_of(row) for row in rows]
 
 
 def row_of(run: RunIdentity) -> Row:

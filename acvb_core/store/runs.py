@@ -6,7 +6,6 @@ import json
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -39,27 +38,6 @@ from acvb_core.store.topic_names import TopicNames
 from acvb_core.store.trash import Trash, is_stale
 
 
-@dataclass(frozen=True)
-class StoredRun:
-    """One line of the list of runs.
-
-    Attributes
-    ----------
-    job_id : str
-    created : float
-        Seconds since the epoch.
-    summary : dict
-        As `Result.summary` gives it.
-    settings : dict
-        As `Settings.to_dict` gives it.
-    """
-
-    job_id: str
-    created: float
-    summary: dict[str, Any]
-    settings: dict[str, Any]
-
-
 class RunStore:
     """A folder of finished runs and loaded data, safe to use from several threads and processes.
 
@@ -89,12 +67,12 @@ class RunStore:
 
     @property
     def notices(self) -> list[str]:
-        """What became of a list of runs that was damaged or missing, in sentences for the user."""
+        """Sentences for the user about a list of runs that was damaged or missing."""
         return list(dict.fromkeys(self._list.notices))
 
     @property
     def unwritable(self) -> str | None:
-        """Why nothing can be kept at the moment, None where it can; what is kept can be read."""
+        """The reason why nothing can be kept at the moment, None where it can; what is kept can be read."""
         return self._list.unwritable
 
     def save(self, workspace: str, job_id: str, created: float, result: Result) -> None:
@@ -134,19 +112,18 @@ class RunStore:
             if before is not None:
                 self._data.drop(connection, before.kind, before.dataset)
 
-    def runs(self, workspace: str) -> list[StoredRun]:
+    def runs(self, workspace: str) -> list[RunIdentity]:
         """Return the runs of a workspace, oldest first; no file of theirs is opened."""
         deleted = self._trash.job_ids()
         return [run for run in self._listed(workspace) if run.job_id not in deleted]
 
-    def trash(self, workspace: str) -> list[StoredRun]:
+    def trash(self, workspace: str) -> list[RunIdentity]:
         """Return the deleted runs of a workspace that can be brought back, oldest first."""
         deleted = self._trash.job_ids()
         return [run for run in self._listed(workspace) if run.job_id in deleted]
 
-    def _listed(self, workspace: str) -> list[StoredRun]:
-        found = self._list.read(lambda connection: find_runs(connection, workspace))
-        return [StoredRun(run.job_id, run.created, dict(run.summary), dict(run.settings)) for run in found]
+    def _listed(self, workspace: str) -> list[RunIdentity]:
+        return self._list.read(lambda connection: find_runs(connection, workspace))
 
     def load(self, job_id: str, executor: Executor) -> Job:
         """Return the handle of a stored run, which is over and cannot be extended.
@@ -206,7 +183,7 @@ class RunStore:
 
     def _purge(self) -> None:
         """Delete for good what was deleted more than a day ago."""
-        for job_id in self._trash.outdated():
+        for job_id in self._trash.outdated_ids():
             self.delete(job_id)
 
     def delete(self, job_id: str) -> None:
@@ -262,14 +239,14 @@ class RunStore:
         StoreError
             The file of the data is gone or damaged, or what the list says of them.
         """
-        found = self._list.read(
+        row = self._list.read(
             lambda connection: connection.execute(
                 "SELECT kind, dataset, report, settings FROM datasets WHERE workspace = ?", (workspace,)
             ).fetchone()
         )
-        if found is None:
+        if row is None:
             return None
-        kind, key, report, settings = found
+        kind, key, report, settings = row
         try:
             lines, how = list(json.loads(report)), dict(json.loads(settings))
         except (ValueError, TypeError) as error:

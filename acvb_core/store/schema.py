@@ -97,11 +97,11 @@ def prepare(path: Path) -> None:
     """
     with open_connection(path) as connection:
         connection.execute("PRAGMA journal_mode = WAL")
-        if _checked_version(connection, path) == len(MIGRATIONS):
+        if _read_version(connection, path) == len(MIGRATIONS):
             return
     with open_connection(path, write=True) as connection:
         # Looked up again: another process may have been faster.
-        for version in range(_checked_version(connection, path), len(MIGRATIONS)):
+        for version in range(_read_version(connection, path), len(MIGRATIONS)):
             for statement in MIGRATIONS[version]:
                 connection.execute(statement)
             # A pragma takes no parameter; the number is our own.
@@ -121,12 +121,12 @@ def check_whole(path: Path) -> None:
     if formats not in (b"\1\1", b"\2\2"):  # SQLite would take it for one that may only be read
         raise DamagedListError(str(damage_error(path, "its format")))
     with open_connection(path) as connection:
-        found = [line for (line,) in connection.execute("PRAGMA integrity_check(1)")]
-    if found != ["ok"]:
-        raise DamagedListError(str(damage_error(path, "; ".join(map(str, found)))))
+        faults = [line for (line,) in connection.execute("PRAGMA integrity_check(1)")]
+    if faults != ["ok"]:
+        raise DamagedListError(str(damage_error(path, "; ".join(map(str, faults)))))
 
 
-def _checked_version(connection: sqlite3.Connection, path: Path) -> int:
+def _read_version(connection: sqlite3.Connection, path: Path) -> int:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if not 0 <= version < 1000:
         raise DamagedListError(str(damage_error(path, f"version {version}")))

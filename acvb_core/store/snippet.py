@@ -35,8 +35,8 @@ def python_snippet(
         Path of the file the data came from, or `sample:NAME`. Without it: the sample of the data's name where
         the data are that sample's, else a file name to fill in.
     reader_options : mapping, optional
-        What the reader (`load_relation`, `load_corpus`, `load_table`) was told, beside the path. How texts were cut is
-        known of a corpus by itself.
+        Arguments of the reader (`load_relation`, `load_corpus`, `load_table`) beside the path. A corpus itself says
+        how its texts were cut.
     """
     problem = result.problem
     data, settings = problem.data, problem.settings
@@ -73,32 +73,32 @@ def _loading(data: Any, kind: DataKind, source: str | None, given: Mapping[str, 
         loading = f"acvb_core.load_sample({source.removeprefix('sample:')!r}).{kind.called}"
         as_they_are = isinstance(data, Table) and not data.standardise
         return f"replace({loading}, standardise=False)" if as_they_are else loading
-    kept = isinstance(data, DiskCorpus)
-    if kept and (source is None or Path(source).is_dir()):
+    on_disk = isinstance(data, DiskCorpus)
+    if on_disk and (source is None or Path(source).is_dir()):
         return f"acvb_core.DiskCorpus.open({str(data.folder)!r})"
     options = _known_options(data, given)
     codes = {name: _code(name, value) for name, value in options.items() if value is not None}
-    told = [repr(source or "FILE.csv"), *(["'FOLDER'"] if kept else [])]
-    told += [f"{name}={code}" for name, code in codes.items() if code]
-    return f"acvb_core.{kind.loader}({', '.join(told)}).{kind.called}"
+    parts = [repr(source or "FILE.csv"), *(["'FOLDER'"] if on_disk else [])]
+    parts += [f"{name}={code}" for name, code in codes.items() if code]
+    return f"acvb_core.{kind.loader}({', '.join(parts)}).{kind.called}"
 
 
 def _known_options(data: Any, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the reader is to be told: what it was told, and what is known of the data, lest it be guessed."""
-    told = {name: value for name, value in given.items() if value is not None}
+    """Return the options of the reader: the given ones, and what the data say, which need not be guessed then."""
+    options = {name: value for name, value in given.items() if value is not None}
     if isinstance(data, Table):
-        return _known_of_table(data) | told
+        return _table_options(data) | options
     if not isinstance(data, Relation):
-        return {"tokeniser": getattr(data, "tokeniser", None), **told}
+        return {"tokeniser": getattr(data, "tokeniser", None), **options}
     if data.network is not None:
-        return {**told, "domains": "one", **asdict(data.network)}
-    if "domains" not in told and not set(data.row_labels).isdisjoint(data.column_labels):
-        return {**told, "domains": "two"}
-    return told
+        return {**options, "domains": "one", **asdict(data.network)}
+    if "domains" not in options and not set(data.row_labels).isdisjoint(data.column_labels):
+        return {**options, "domains": "two"}
+    return options
 
 
-def _known_of_table(table: Table) -> dict[str, Any]:
-    """Return what a table's reader is to be told: only what differs from what it does by itself."""
+def _table_options(table: Table) -> dict[str, Any]:
+    """Return the options of a table's reader that differ from what it does by itself."""
     known: dict[str, Any] = {} if table.standardise else {"standardise": False}
     image = table.image
     if image is not None:
@@ -113,9 +113,9 @@ def _race_note(result: Result) -> str:
     race_report = result.race_report
     if race_report is None:
         return ""
-    told = "won" if race_report.is_decided else "was ahead in"
+    place = "won" if race_report.is_decided else "was ahead in"
     again = f"seed={race_report.first_seed}, restarts={race_report.restarts}"
-    return f"# Seed {race_report.leader} {told} a race of restarts, which {again} repeats.\n"
+    return f"# Seed {race_report.leader} {place} a race of restarts, which {again} repeats.\n"
 
 
 def _code(name: str, value: Any) -> str:
@@ -124,15 +124,17 @@ def _code(name: str, value: Any) -> str:
         return repr(os.fspath(value) if isinstance(value, os.PathLike) else value)
     tokeniser = value if isinstance(value, Tokeniser) else Tokeniser.from_dict(value)
     usual = Tokeniser().to_dict()
-    changed = {key: repr(found) for key, found in tokeniser.to_dict().items() if found != usual.get(key)}
+    changed = {
+        key: repr(setting) for key, setting in tokeniser.to_dict().items() if setting != usual.get(key)
+    }
     if tokeniser.function is not None:
         changed["function"] = name_of(tokeniser.function)  # for the user to import
-    told = ", ".join(f"{key}={code}" for key, code in changed.items())
-    return told and f"acvb_core.Tokeniser({told})"
+    settings = ", ".join(f"{key}={code}" for key, code in changed.items())
+    return settings and f"acvb_core.Tokeniser({settings})"
 
 
 def _is_sample(data: Any, fingerprint: str) -> bool:
-    """Whether the data, as they were loaded, are those of the sample of their name."""
+    """Return whether the data, as they were loaded, are those of the sample of their name."""
     sample = SAMPLES.get(data.name)
     return (
         sample is not None

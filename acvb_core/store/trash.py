@@ -29,7 +29,7 @@ class Trash:
         trash, runs = ({file.stem for file in (self.folder / name).glob("*.npz")} for name in (TRASH, RUNS))
         return trash - runs
 
-    def outdated(self) -> list[str]:
+    def outdated_ids(self) -> list[str]:
         """Return the ids of the runs that were deleted more than a day ago."""
         return [job_id for job_id in self.job_ids() if is_stale(trash_path(self.folder, job_id))]
 
@@ -55,7 +55,7 @@ class Trash:
 
 
 def is_stale(path: Path) -> bool:
-    """Whether a file or folder was last changed more than a day ago; one that is gone is not."""
+    """Return whether a file or folder was last changed more than a day ago; one that is gone is not."""
     try:
         return time.time() - path.stat().st_mtime > DAY
     except FileNotFoundError:

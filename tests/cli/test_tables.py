@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import acvb_core
-from acvb_core.cli.arguments import parser
+from acvb_core.cli.arguments import build_parser
 from acvb_core.data.synthetic_mixtures import block_images
 from acvb_core.models.lfm.text import TOP_FEATURES
 from acvb_core.registry import methods_of
@@ -370,7 +370,7 @@ def test_remedies_are_flags(run: Run, table: Path, tmp_path: Path) -> None:
 
 def test_help_names_what_each_model_is_for(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        parser().parse_args(["fit", "--help"])
+        build_parser().parse_args(["fit", "--help"])
     told = " ".join(capsys.readouterr().out.split())
     assert "with --model lfm, a table of numbers" in told
     assert "lda for a corpus on disk; that of the method, where only one has it" in told

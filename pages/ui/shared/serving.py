@@ -21,7 +21,7 @@ from streamlit.cli_util import print_to_cli
 from streamlit.file_util import get_static_dir
 from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
-from acvb_core.cli.interrupt import lost_terminals
+from acvb_core.cli.interrupt import terminal_silencer
 
 #: The only script that our pages bring themselves; the policy allows it by its hash.
 REMEMBER = "document.cookie=document.currentScript.dataset.cookie+';path=/;max-age=31536000;SameSite=Strict'"
@@ -165,7 +165,7 @@ def stop_on_hangup() -> None:
     """Take SIGHUP, which comes when the terminal is closed, for SIGTERM; leave it where it is ignored (nohup)."""
     if not hasattr(signal, "SIGHUP") or signal.getsignal(signal.SIGHUP) is not signal.SIG_DFL:
         return
-    silence = lost_terminals()
+    silence = terminal_silencer()
 
     def hang_up(*_: object) -> None:
         silence()

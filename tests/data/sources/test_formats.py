@@ -10,7 +10,7 @@ import pytest
 from scipy import io as scipy_io
 from scipy import sparse
 
-from acvb_core.cli.arguments import parser
+from acvb_core.cli.arguments import build_parser
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora.readers import inspect_corpus, load_corpus
 from acvb_core.data.relations.readers import inspect_source, load_relation
@@ -110,7 +110,7 @@ def test_what_a_name_promises_must_be_there() -> None:
 
 def test_help_and_pages_list_every_format(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        parser().parse_args(["fit", "--help"])
+        build_parser().parse_args(["fit", "--help"])
     told = " ".join(capsys.readouterr().out.split())
     for kind in ("relation", "corpus"):
         assert ", ".join(choices_of(kind)) in told
