@@ -29,7 +29,7 @@ from acvb_core.store.leftovers import remove_leftovers
 
 INTERRUPTED = 130
 #: Methods that are compared where none was typed; of models that do not have the first, so many of their own.
-_USUAL, _FEW = ("acvb0", "cvb0", "vb"), 3
+_DEFAULTS, _FEW = ("acvb0", "cvb0", "vb"), 3
 
 
 def fit(arguments: argparse.Namespace) -> int:
@@ -47,14 +47,10 @@ def _fit(arguments: argparse.Namespace, kept: ExitStack) -> int:
         source.data,
         method,
         values,
-        model=source.model.name,
         seed=arguments.seed,
-        heldout=arguments.heldout,
-        heldout_seed=arguments.heldout_seed,
         restarts=arguments.restarts,
-        heldout_documents=arguments.heldout_documents or 0.0,
         start=start,
-        check_memory=arguments.check_memory,
+        **run_options(arguments, source),
     )
     lines = [*source.lines, *_added_words(problem, source)]
     try:
@@ -96,11 +92,7 @@ def _compare(arguments: argparse.Namespace, kept: ExitStack) -> int:
                 seeds=arguments.seeds,
                 watch=progress,
                 checkpoint=checkpoint,
-                model=source.model.name,
-                heldout=arguments.heldout,
-                heldout_seed=arguments.heldout_seed,
-                heldout_documents=arguments.heldout_documents or 0.0,
-                check_memory=arguments.check_memory,
+                **run_options(arguments, source),
                 **values,
             )
     except StopRun:
@@ -121,7 +113,7 @@ def _default_methods(arguments: argparse.Namespace) -> list[str]:
     """Return the methods that are compared where none was typed; the first is the one that is fitted."""
     model = choose_models(arguments)[0]
     names = [row.name for row in methods_of(model.name)]
-    return [name for name in _USUAL if name in names] if names[0] in _USUAL else names[:_FEW]
+    return [name for name in _DEFAULTS if name in names] if names[0] in _DEFAULTS else names[:_FEW]
 
 
 def report_nothing(first: str = "sweep") -> int:
@@ -143,9 +135,7 @@ def load_source(
     meant. Texts for topics to go on from are cut as theirs were, and there are as many topics, unless something else
     was typed.
     """
-    _check_seeds(seeds)
-    _check_links(arguments)
-    _check_heldout(arguments)
+    _check_flags(arguments, seeds)
     models = choose_models(arguments, methods)
     wrong: list[ParameterError] = []
     for model in models:
@@ -182,34 +172,36 @@ def make_folder(name: str | None) -> Path | None:
     return folder
 
 
-def _check_links(arguments: argparse.Namespace) -> None:
-    if not hasattr(arguments, "links"):
-        return
-    if arguments.links is not None and arguments.links < 1:
-        raise ParameterError(f"--links is {arguments.links}; it must be at least 1.")
-    if arguments.links is not None and arguments.out is None:
+def run_options(arguments: argparse.Namespace, source: Source) -> dict[str, Any]:
+    """Return what all runs of a command share."""
+    return {
+        "model": source.model.name,
+        "heldout": arguments.heldout,
+        "heldout_seed": arguments.heldout_seed,
+        "heldout_documents": arguments.heldout_documents or 0.0,
+        "check_memory": arguments.check_memory,
+    }
+
+
+def _check_flags(arguments: argparse.Namespace, seeds: list[int]) -> None:
+    """Raise ParameterError where flags make no sense, alone or together."""
+    links = getattr(arguments, "links", None)
+    if min(seeds) < 0:
+        raise ParameterError(f"--seed is {min(seeds)}; it must be at least 0.")
+    if links is not None and links < 1:
+        raise ParameterError(f"--links is {links}; it must be at least 1.")
+    if links is not None and arguments.out is None:
         raise ParameterError("--links writes files, but there is no folder for them. Give one with --out.")
-
-
-def write(result: Result, arguments: argparse.Namespace, folder: Path) -> list[Path]:
-    """Write a run to a folder, with the files that its model's flags ask for.
-
-    Return what an earlier run had left there and was removed, lest it be taken for this.
-    """
-    further = result.problem.model_row.part("text").write_further_files
-    files = [*write_run(result, folder), *further(result, folder, arguments)]
-    # A file of such a name may be what was read: the table of an earlier run as data, or as known labels.
-    read = [Path(value) for value in vars(arguments).values() if isinstance(value, str)]
-    return remove_leftovers(folder, [*files, *read])
-
-
-def _check_heldout(arguments: argparse.Namespace) -> None:
     if arguments.heldout and arguments.heldout_documents:
         raise ParameterError(
             "--heldout holds out words of each document, --heldout-documents whole documents; give one of the two."
         )
 
 
-def _check_seeds(seeds: list[int]) -> None:
-    if min(seeds) < 0:
-        raise ParameterError(f"--seed is {min(seeds)}; it must be at least 0.")
+def write(result: Result, arguments: argparse.Namespace, folder: Path) -> list[Path]:
+    """Write a run to a folder, with the files that its model asks for; return the leftovers that were removed."""
+    further = result.problem.model_row.part("text").write_further_files
+    files = [*write_run(result, folder), *further(result, folder, arguments)]
+    # A file of such a name may be what was read: the table of an earlier run as data, or as known labels.
+    read = [Path(value) for value in vars(arguments).values() if isinstance(value, str)]
+    return remove_leftovers(folder, [*files, *read])

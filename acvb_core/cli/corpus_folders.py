@@ -62,13 +62,7 @@ def make_rereadable(arguments: argparse.Namespace) -> Iterator[None]:
 def read_once(folder: Path, origin: Mapping[str, Any], read: Read) -> tuple[DiskCorpus, list[str]]:
     """Return the corpus of a folder, and what reading it found; it is read where the folder does not have it yet.
 
-    Parameters
-    ----------
-    folder : Path
-    origin : mapping
-        As `describe_origin` gives it.
-    read : callable
-        folder -> corpus and report; the folder is not there, or empty.
+    `origin` is what `describe_origin` gives; `read` takes the folder, which is not there or empty.
 
     Raises
     ------
@@ -109,15 +103,7 @@ _DIFFERENCES = {
 
 
 def describe_origin(file: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what tells a file, its state and a way to read it from others, as plain values.
-
-    Parameters
-    ----------
-    file : str
-        Path, or `sample:NAME`.
-    options : mapping
-        Arguments of the reader.
-    """
+    """Return plain values that identify a file (or `sample:NAME`), its state and the options of its reader."""
     reading = {
         name: _state(str(value)) if name == "vocabulary" else _plain(value)
         for name, value in sorted(options.items())

@@ -1,4 +1,4 @@
-"""Relations, corpora and tables on disk: each is one npz file, stored once under a key of everything it holds."""
+"""Relations, corpora, tables and posteriors as arrays; a data set is one npz file under a key of all that it holds."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from acvb_core.core.errors import DataError, ParameterError
+from acvb_core.core.protocols import Posterior
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.metadata import kind_of, string_values, typed_values
@@ -242,3 +243,35 @@ TABLES = Codec(
     _encode_table,
     _decode_table,
 )
+
+
+def to_numbers(value: Any) -> Any:
+    """Return NumPy scalars and mappings as what JSON knows (NaN and infinity included, as Python writes them)."""
+    if hasattr(value, "items"):
+        return {str(key): to_numbers(item) for key, item in value.items()}
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def encode_posterior(posterior: Posterior) -> tuple[dict[str, Any], Arrays]:
+    """Return a posterior as plain values and arrays."""
+    about = {
+        "axes": {name: list(axes) for name, axes in posterior.axes.items()},
+        "averaged": list(posterior.averaged),
+        "derived": list(posterior.derived),
+        "hyper": to_numbers(posterior.hyper),
+        "normalised": posterior.normalised,
+    }
+    return about, {f"posterior_{name}": array for name, array in posterior.arrays.items()}
+
+
+def decode_posterior(about: dict[str, Any], arrays: Arrays) -> Posterior:
+    """Return the posterior that `encode_posterior` gave; otherwise one of DAMAGE is raised."""
+    axes = {name: tuple(domains) for name, domains in about["axes"].items()}
+    return Posterior(
+        {name: arrays[f"posterior_{name}"] for name in axes},
+        axes,
+        averaged=tuple(about["averaged"]),
+        derived=tuple(about["derived"]),
+        hyper=about["hyper"],
+        normalised=about.get("normalised", True),
+    )

@@ -140,14 +140,7 @@ def remove_file(path: Path) -> None:
 
 
 def read_npz(path: Path, names: Sequence[str] | None = None, stored: BinaryIO | None = None) -> Arrays:
-    """Return arrays of an npz file: those of some names, or all.
-
-    Parameters
-    ----------
-    path : Path
-    names : sequence of str, optional
-    stored : binary file object, optional
-        What is read in place of the file; `path` is what messages call it.
+    """Return arrays of an npz file: those of some names, or all; from `stored` in place of the file, where given.
 
     Raises
     ------
@@ -171,17 +164,9 @@ def read_npz(path: Path, names: Sequence[str] | None = None, stored: BinaryIO | 
 def read_arrays(
     path: Path, *, version: int, stored: BinaryIO | None = None, foreign: StoreError | None = None
 ) -> Arrays:
-    """Return all arrays of an npz file.
+    """Return all arrays of an npz file, up to a version; from `stored` in place of the file, where given.
 
-    Parameters
-    ----------
-    path : Path
-    version : int
-        The newest version that the caller understands.
-    stored : binary file object, optional
-        What is read in place of the file; `path` is what messages call it.
-    foreign : StoreError, optional
-        What is raised where a file is none of the program's; otherwise it is taken to be damaged.
+    A file that is none of the program's raises `foreign`, where given; otherwise it counts as damaged.
 
     Raises
     ------

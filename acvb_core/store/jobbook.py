@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 from acvb_core.core.errors import AcvbError
+from acvb_core.data.report import plural
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.handle import Status
 from acvb_core.engine.job import Job
@@ -86,16 +87,16 @@ class JobBook:
         """Return the jobs of a workspace, oldest first; stored ones are loaded at the first call."""
         return sorted(self._shelf(workspace).jobs.copy().values(), key=lambda job: (job.created, job.id))
 
-    def unreadable(self, workspace: str) -> list[AbsentRun]:
+    def unreadable_runs(self, workspace: str) -> list[AbsentRun]:
         """Return the stored runs of a workspace that could not be loaded."""
         return list(self._shelf(workspace).unreadable.copy().values())
 
-    def deleted(self, workspace: str) -> list[AbsentRun]:
+    def deleted_runs(self, workspace: str) -> list[AbsentRun]:
         """Return the deleted runs of a workspace that can be brought back, the last one last."""
         runs = self._shelf(workspace).deleted.copy().values()
         return [run for run in runs if time.time() - run.since < _DAY]
 
-    def unsaved(self, workspace: str) -> dict[str, str]:
+    def unsaved_runs(self, workspace: str) -> dict[str, str]:
         """Return why runs of a workspace could not be saved, by id; they are gone when the process ends."""
         shelf = self._shelf(workspace)
         return {job_id: why for job_id, why in shelf.faults.copy().items() if job_id in shelf.jobs}
@@ -162,7 +163,7 @@ class JobBook:
             self.save_again(workspace, job_id)
 
     def delete_for_good(self, workspace: str) -> None:
-        """Delete all that `deleted` returns, so that it takes no room any more.
+        """Delete all that `deleted_runs` returns, so that it takes no room any more.
 
         Raises
         ------
@@ -184,7 +185,7 @@ class JobBook:
                 self._load(workspace, shelf, job_id, absent.settings)
 
     def save_again(self, workspace: str, job_id: str) -> None:
-        """Try to save a run that has ended; `unsaved` says if it failed."""
+        """Try to save a run that has ended; `unsaved_runs` says if it failed."""
         shelf = self._shelf(workspace)
         try:
             self._save(workspace, job_id)
@@ -212,7 +213,7 @@ class JobBook:
         active = {job: status for job in jobs if (status := job.inspect().status).active}
         stopped = [job for job, status in active.items() if status is not Status.QUEUED]
         if stopped:
-            tell(f"Saving {_runs(len(stopped), 'running ')}. Press Ctrl-C to leave without saving.")
+            tell(f"Saving {plural(len(stopped), 'running run')}. Press Ctrl-C to leave without saving.")
         for job in active:
             job.stop()
         with (
@@ -225,11 +226,11 @@ class JobBook:
         faults = {job_id: why for shelf in shelves.values() for job_id, why in shelf.faults.items()}
         if stopped:
             saved = [job for job in stopped if job.inspect().verdict is not None and job.id not in faults]
-            tell(f"Saved {_runs(len(saved), 'running ')}.")
+            tell(f"Saved {plural(len(saved), 'running run')}.")
             if empty := sum(job.inspect().snapshot is None for job in stopped):
-                tell(f"{_runs(empty)} stopped before the first sweep: there was nothing to save.")
+                tell(f"{plural(empty, 'run')} stopped before the first sweep: there was nothing to save.")
         if queued := len(active) - len(stopped):
-            tell(f"{_runs(queued)} had not started.")
+            tell(f"{plural(queued, 'run')} had not started.")
         for job_id, why in faults.items():
             tell(f"Run {job_id} could not be saved: {why}")
         return done
@@ -282,10 +283,6 @@ class JobBook:
             self._store.save(workspace, job_id, job.created, job.result())
             if job_id in shelf.deleted:
                 self._store.move_to_trash(job_id)
-
-
-def _runs(number: int, kind: str = "") -> str:
-    return f"{number:,} {kind}run{'' if number == 1 else 's'}"
 
 
 def _explain(error: Exception) -> str:

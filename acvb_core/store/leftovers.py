@@ -31,19 +31,9 @@ def own_files() -> list[tuple[str, Callable[[Path], bool]]]:
 
 
 def remove_leftovers(folder: Path, kept: Collection[Path]) -> list[Path]:
-    """Remove tables and trained topics of an earlier run from a folder; return what they were.
+    """Remove the files of an earlier run from a folder, and return them.
 
-    Parameters
-    ----------
-    folder : Path
-        Where a run was written to.
-    kept : collection of Path
-        What this run wrote and read; it stays, and so does every file that is not of a run.
-
-    Raises
-    ------
-    OSError
-        A file cannot be read or removed.
+    `kept` is what this run wrote and read: it stays, and so does every file that is not of a run.
     """
     stays = {path.resolve() for path in kept}
     removed = []

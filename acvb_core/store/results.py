@@ -11,12 +11,12 @@ import numpy as np
 import pandas as pd
 
 from acvb_core.core.errors import ParameterError
-from acvb_core.core.protocols import Posterior
 from acvb_core.engine.history import History
 from acvb_core.engine.problem import build_problem
 from acvb_core.engine.race_report import RaceReport
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import Snapshot, Verdict
+from acvb_core.store.codecs import decode_posterior, encode_posterior, to_numbers
 from acvb_core.store.files import (
     DAMAGE,
     Arrays,
@@ -34,7 +34,7 @@ from acvb_core.store.files import (
 VERSION = 2
 
 # Fields of a snapshot that are plain values; the others are put together below.
-_PLAIN = (
+_VALUES = (
     "sweep", "cpu_seconds", "wall_seconds", "diagnostics_seconds", "lower_bound", "pseudo_loo", "change",
     "mean_change", "scaled_change", "samples", "burn_in", "effective_k", "hyper", "extras", "moves",
     "passes",
@@ -72,40 +72,23 @@ class RunIdentity:
 def write_result(path: Path, result: Result, run: RunIdentity | None = None) -> None:
     """Write everything of a result but its data and the state that a run goes on from.
 
-    Parameters
-    ----------
-    path : Path
-    result : Result
-    run : RunIdentity, optional
-        Which run it is; `read_identity` gives it back. Without it the file is of version 1.
-
-    Raises
-    ------
-    StoreError
-        It cannot be written.
+    `read_identity` gives back which run it is; without that the file is of version 1.
     """
-    last, posterior = result.snapshot, result.snapshot.posterior
-    history = result.history
+    last, history = result.snapshot, result.history
+    form, arrays = encode_posterior(last.posterior)
     about = {
         "settings": result.problem.settings.to_dict(),
         "max_sweeps": result.max_sweeps,
-        "snapshot": {name: _plain(getattr(last, name)) for name in _PLAIN},
+        "snapshot": {name: to_numbers(getattr(last, name)) for name in _VALUES},
         "verdict": str(result.verdict),
         "heldout": None if last.heldout is None else last.heldout._asdict(),
         "history": list(history.columns),
         "race": None if result.race_report is None else result.race_report.to_dict(),
-        "posterior": {
-            "axes": {name: list(axes) for name, axes in posterior.axes.items()},
-            "averaged": list(posterior.averaged),
-            "derived": list(posterior.derived),
-            "hyper": _plain(posterior.hyper),
-            "normalised": posterior.normalised,
-        },
+        "posterior": form,
     }
     if run is not None:
         about["run"] = _own_fields(run)
-    arrays: dict[str, Any] = {"about": text_bytes(about), "history": history.to_numpy(dtype=np.float64)}
-    arrays |= {f"posterior_{name}": array for name, array in posterior.arrays.items()}
+    arrays |= {"about": text_bytes(about), "history": history.to_numpy(dtype=np.float64)}
     write_arrays(path, arrays, version=1 if run is None else VERSION)
 
 
@@ -150,8 +133,8 @@ def add_identity(path: Path, run: RunIdentity) -> Arrays:
         about = from_text_bytes(arrays["about"])
         last = about["snapshot"]
         # No two runs took the same time to the last digit.
-        told = [run.summary[name] for name in ("sweeps", "cpu_seconds")]
-        same = about["settings"] == run.settings and [last["sweep"], last["cpu_seconds"]] == told
+        effort = [run.summary[name] for name in ("sweeps", "cpu_seconds")]
+        same = about["settings"] == run.settings and [last["sweep"], last["cpu_seconds"]] == effort
     except DAMAGE as error:
         raise damage_error(path) from error
     if not same:
@@ -165,13 +148,6 @@ def swap_error(path: Path, job_id: str) -> StoreError:
         f"{path} holds another run than {job_id}. If files were renamed, give them their names back; otherwise put a "
         "copy back."
     )
-
-
-def _plain(value: Any) -> Any:
-    """Return NumPy scalars and mappings as what JSON knows (NaN and infinity included, as Python writes them)."""
-    if hasattr(value, "items"):
-        return {str(key): _plain(item) for key, item in value.items()}
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def read_result(path: Path, data: Any) -> Result:
@@ -188,7 +164,7 @@ def read_result(path: Path, data: Any) -> Result:
     try:
         about = from_text_bytes(arrays["about"])
         settings = about["settings"]
-        posterior = _posterior(about["posterior"], arrays)
+        posterior = decode_posterior(about["posterior"], arrays)
         frame = pd.DataFrame(arrays["history"], columns=about["history"])
         max_sweeps = int(about["max_sweeps"])
         problem = build_problem(
@@ -202,7 +178,7 @@ def read_result(path: Path, data: Any) -> Result:
             restarts=settings.get("restarts", 1),
             heldout_documents=settings.get("heldout_documents", 0.0),
         )
-        problem = replace(problem, settings=replace(problem.settings, **_told(settings)))
+        problem = replace(problem, settings=replace(problem.settings, **_start_words(settings)))
         race = about.get("race")
         race_report = None if race is None else RaceReport.from_dict(race)
         score = about["heldout"]
@@ -211,7 +187,7 @@ def read_result(path: Path, data: Any) -> Result:
             frame.insert(frame.columns.get_loc("burn_in") + 1, "passes", frame["sweep"].astype(np.float64))
         unknown: dict[str, Any] = {"extras": {}, "passes": float(sweeps)}
         snapshot = Snapshot(
-            **(unknown | {name: about["snapshot"][name] for name in _PLAIN if name in about["snapshot"]}),
+            **(unknown | {name: about["snapshot"][name] for name in _VALUES if name in about["snapshot"]}),
             heldout=None if score is None else problem.model.score_type(**score),
             verdict=Verdict(about["verdict"]),
             posterior=posterior,
@@ -229,18 +205,6 @@ def read_result(path: Path, data: Any) -> Result:
     return Result(problem, History.from_frame(frame), snapshot, max_sweeps, race_report)
 
 
-def _told(settings: dict[str, Any]) -> dict[str, Any]:
-    """Return what settings say in words of a run that did not begin anew; what it began with is not kept."""
+def _start_words(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return the names of what a run began with, where it did not begin anew; the start itself is not kept."""
     return {name: settings[name] for name in ("start", "of") if settings.get(name)}
-
-
-def _posterior(about: dict[str, Any], arrays: Arrays) -> Posterior:
-    axes = {name: tuple(found) for name, found in about["axes"].items()}
-    return Posterior(
-        {name: arrays[f"posterior_{name}"] for name in axes},
-        axes,
-        averaged=tuple(about["averaged"]),
-        derived=tuple(about["derived"]),
-        hyper=about["hyper"],
-        normalised=about.get("normalised", True),
-    )

@@ -43,7 +43,8 @@ class RunStore:
 
     Every call opens a connection of its own. Files are replaced whole; a data set is stored once however
     many runs were made of it, and goes with the last of them. Run files say whose they are, so that the list of
-    runs can be made anew from them. From a folder that cannot be written to, runs can be read.
+    runs can be made anew from them. From a folder that cannot be written to, runs can be read; what would change it
+    raises a StoreError.
 
     Parameters
     ----------
@@ -76,22 +77,9 @@ class RunStore:
         return self._list.unwritable
 
     def save(self, workspace: str, job_id: str, created: float, result: Result) -> None:
-        """Keep a run; one of the same id is replaced.
+        """Keep a run of a workspace, created so many seconds after the epoch; one of the same id is replaced.
 
-        Parameters
-        ----------
-        workspace : str
-            Whose it is.
-        job_id : str
-            Letters, digits, - and _.
-        created : float
-            Seconds since the epoch.
-        result : Result
-
-        Raises
-        ------
-        StoreError
-            It cannot be written.
+        An id is made of letters, digits, - and _.
         """
         path = run_path(self.folder, job_id)
         data = result.problem.data
@@ -115,14 +103,14 @@ class RunStore:
     def runs(self, workspace: str) -> list[RunIdentity]:
         """Return the runs of a workspace, oldest first; no file of theirs is opened."""
         deleted = self._trash.job_ids()
-        return [run for run in self._listed(workspace) if run.job_id not in deleted]
+        return [run for run in self._read_list(workspace) if run.job_id not in deleted]
 
     def trash(self, workspace: str) -> list[RunIdentity]:
         """Return the deleted runs of a workspace that can be brought back, oldest first."""
         deleted = self._trash.job_ids()
-        return [run for run in self._listed(workspace) if run.job_id in deleted]
+        return [run for run in self._read_list(workspace) if run.job_id in deleted]
 
-    def _listed(self, workspace: str) -> list[RunIdentity]:
+    def _read_list(self, workspace: str) -> list[RunIdentity]:
         return self._list.read(lambda connection: find_runs(connection, workspace))
 
     def load(self, job_id: str, executor: Executor) -> Job:
@@ -155,11 +143,6 @@ class RunStore:
         """Delete a run so that it can be brought back for a day; return whether it can.
 
         One that is not stored is no error, and one whose file is gone is forgotten at once.
-
-        Raises
-        ------
-        StoreError
-            Nothing can be deleted in this folder.
         """
         if self._list.read(lambda connection: find_run(connection, job_id)) is None:
             return False
@@ -171,13 +154,7 @@ class RunStore:
         return there
 
     def take_from_trash(self, job_id: str) -> bool:
-        """Bring a deleted run back, with its topics' names; return whether it is there again.
-
-        Raises
-        ------
-        StoreError
-            The folder cannot be written to.
-        """
+        """Bring a deleted run back, with its topics' names; return whether it is there again."""
         with self._list.writing():
             return self._trash.take(job_id)
 
@@ -204,21 +181,9 @@ class RunStore:
     def save_dataset(
         self, workspace: str, data: Any, report_lines: Sequence[str], settings: Mapping[str, Any]
     ) -> None:
-        """Keep a workspace's data, in place of what it had before.
+        """Keep a workspace's data and the report of reading them, in place of what it had before.
 
-        Parameters
-        ----------
-        workspace : str
-        data : Relation, Corpus, DiskCorpus or Table
-        report_lines : sequence of str
-            What reading it found.
-        settings : mapping
-            JSON-able: how it was read, for instance.
-
-        Raises
-        ------
-        StoreError
-            It cannot be written.
+        The settings are whatever else is to be kept, as JSON allows it: how the data were read, for instance.
         """
         kind, key = kind_of(data), dataset_key(data)
         row = (workspace, kind.name, key, json.dumps(list(report_lines)), json.dumps(dict(settings)))

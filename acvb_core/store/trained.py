@@ -9,10 +9,10 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from acvb_core.core.errors import ParameterError
-from acvb_core.core.protocols import Posterior
 from acvb_core.data.corpora.cutting import WordFunction
 from acvb_core.data.corpora.tokeniser import Tokeniser, with_function
 from acvb_core.models.lda.trained import TrainedTopics, trained_topics
+from acvb_core.store.codecs import decode_posterior, encode_posterior
 from acvb_core.store.files import (
     DAMAGE,
     Arrays,
@@ -62,26 +62,19 @@ def save_model(model: Any, path: str | Path | BinaryIO) -> None:
 def model_arrays(model: Any) -> Arrays:
     """Return what `save_model` writes, but its version."""
     trained = _as_trained(model)
-    posterior = trained.posterior
+    form, arrays = encode_posterior(trained.posterior)
     about = {
         "format": _FORMAT,
         **{name: getattr(trained, name) for name in _PLAIN},
         "tokeniser": None if trained.tokeniser is None else trained.tokeniser.to_dict(),
         "values": None if trained.values is None else dict(trained.values),
-        "posterior": {
-            "axes": {name: list(axes) for name, axes in posterior.axes.items()},
-            "averaged": list(posterior.averaged),
-            "derived": list(posterior.derived),
-            "hyper": {name: float(value) for name, value in posterior.hyper.items()},
-            "normalised": posterior.normalised,
-        },
+        "posterior": form,
     }
-    arrays: Arrays = {
+    return arrays | {
         "about": text_bytes(about),
         "vocabulary": labels_bytes(trained.vocabulary),
         "sizes": np.asarray(trained.sizes),
     }
-    return arrays | {f"posterior_{name}": array for name, array in posterior.arrays.items()}
 
 
 def _as_trained(model: Any) -> TrainedTopics:
@@ -159,18 +152,9 @@ def _decode(path: Path, arrays: Arrays, foreign: StoreError) -> TrainedTopics:
 
 
 def _build_trained(about: dict[str, Any], arrays: Arrays) -> TrainedTopics:
-    form, cut = about["posterior"], about["tokeniser"]
-    axes = {name: tuple(domains) for name, domains in form["axes"].items()}
-    posterior = Posterior(
-        {name: arrays[f"posterior_{name}"] for name in axes},
-        axes,
-        averaged=tuple(form["averaged"]),
-        derived=tuple(form["derived"]),
-        hyper={name: float(value) for name, value in form["hyper"].items()},
-        normalised=bool(form["normalised"]),
-    )
+    cut = about["tokeniser"]
     return TrainedTopics(
-        posterior,
+        decode_posterior(about["posterior"], arrays),
         from_labels_bytes(arrays["vocabulary"]),
         arrays["sizes"],
         tokeniser=None if cut is None else Tokeniser.from_dict(cut),

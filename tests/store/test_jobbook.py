@@ -204,14 +204,14 @@ def test_a_run_that_cannot_be_read_does_not_hide_the_others(relation: Relation, 
     (tmp_path / "runs" / f"{bad.id}.npz").write_bytes(b"no archive")
     again = JobBook(Executor(2), RunStore(tmp_path))
     assert [job.id for job in again.jobs("mine")] == [good.id]
-    (told,) = again.unreadable("mine")
+    (told,) = again.unreadable_runs("mine")
     assert told.job_id == bad.id
     assert told.settings["method"] == "cvb0"
     assert f"{bad.id}.npz is damaged" in told.why
     again.remove("mine", bad.id)
-    assert again.unreadable("mine") == []
+    assert again.unreadable_runs("mine") == []
     again.restore("mine", bad.id)
-    assert again.unreadable("mine")[0].why == told.why
+    assert again.unreadable_runs("mine")[0].why == told.why
 
 
 class FullDisk:
@@ -238,15 +238,15 @@ def test_a_run_that_could_not_be_saved_says_so_until_it_is(
     assert finished(book)
     assert book.jobs("mine") == [job]
     assert job.result().snapshot.sweep
-    ((job_id, why),) = book.unsaved("mine").items()
+    ((job_id, why),) = book.unsaved_runs("mine").items()
     assert job_id == job.id
     assert "No space left on device" in why
     assert "No space left on device" in capsys.readouterr().err
     book.save_again("mine", job.id)
-    assert list(book.unsaved("mine")) == [job.id]
+    assert list(book.unsaved_runs("mine")) == [job.id]
     disk.full = False
     book.save_again("mine", job.id)
-    assert book.unsaved("mine") == {}
+    assert book.unsaved_runs("mine") == {}
     assert [run.job_id for run in RunStore(tmp_path).runs("mine")] == [job.id]
 
 
@@ -273,7 +273,7 @@ def test_any_failure_to_save_is_told(relation: Relation, monkeypatch: pytest.Mon
     book = JobBook(Executor(1), store)
     job = book.add("mine", short(relation))
     assert finished(book)
-    assert book.unsaved("mine") == {job.id: "RuntimeError: odd"}
+    assert book.unsaved_runs("mine") == {job.id: "RuntimeError: odd"}
 
 
 def test_a_deleted_run_comes_back_and_can_go_on(relation: Relation) -> None:
@@ -282,12 +282,12 @@ def test_a_deleted_run_comes_back_and_can_go_on(relation: Relation) -> None:
     job, other = (book.add("mine", short(relation, tol=1e-12)) for _ in range(2))
     assert finished(book)
     book.remove("mine", job.id)
-    (gone,) = book.deleted("mine")
+    (gone,) = book.deleted_runs("mine")
     assert (gone.job_id, gone.settings) == (job.id, job.problem.settings.to_dict())
     assert book.jobs("mine") == [other]
     book.restore("mine", job.id)
     assert book.jobs("mine") == [job, other]
-    assert book.deleted("mine") == []
+    assert book.deleted_runs("mine") == []
     assert job.can_extend
     assert set(store.kept) == {job.id, other.id}
     book.remove("mine", job.id)
@@ -305,17 +305,17 @@ def test_a_deleted_run_comes_back_after_a_restart(relation: Relation, tmp_path: 
     book.remove("mine", job.id)
     again = JobBook(Executor(2), RunStore(tmp_path))
     assert again.jobs("mine") == []
-    assert [run.job_id for run in again.deleted("mine")] == [job.id]
+    assert [run.job_id for run in again.deleted_runs("mine")] == [job.id]
     again.restore("mine", job.id)
     assert [found.id for found in again.jobs("mine")] == [job.id]
     again.remove("mine", job.id)
     last = JobBook(Executor(2), RunStore(tmp_path))
-    assert len(last.deleted("mine")) == 1
+    assert len(last.deleted_runs("mine")) == 1
     again.delete_for_good("mine")
     with pytest.raises(AcvbError, match="It is gone"):
         last.restore("mine", job.id)
     again.delete_for_good("mine")
-    assert again.deleted("mine") == []
+    assert again.deleted_runs("mine") == []
     assert list((tmp_path / "relations").iterdir()) == []
 
 
@@ -342,13 +342,13 @@ def test_a_run_that_was_not_saved_comes_back_too(
     job = book.add("mine", short(relation))
     assert finished(book)
     book.remove("mine", job.id)
-    assert book.unsaved("mine") == {}
+    assert book.unsaved_runs("mine") == {}
     book.restore("mine", job.id)
-    assert list(book.unsaved("mine")) == [job.id]
+    assert list(book.unsaved_runs("mine")) == [job.id]
     book.remove("mine", job.id)
     disk.full = False
     book.restore("mine", job.id)
-    assert book.unsaved("mine") == {}
+    assert book.unsaved_runs("mine") == {}
     assert book.jobs("mine") == [job]
 
 
@@ -367,7 +367,7 @@ def test_a_run_that_the_store_does_not_let_go_stays(
     with pytest.raises(StoreError, match="read only"):
         book.remove("mine", job.id)
     assert book.jobs("mine") == [job]
-    assert book.deleted("mine") == []
+    assert book.deleted_runs("mine") == []
 
 
 def test_a_copy_that_was_put_back_is_loaded(relation: Relation, tmp_path: Path) -> None:
@@ -380,10 +380,10 @@ def test_a_copy_that_was_put_back_is_loaded(relation: Relation, tmp_path: Path) 
     again = JobBook(Executor(1), RunStore(tmp_path))
     assert again.jobs("mine") == []
     again.load_again("mine", job.id)
-    assert len(again.unreadable("mine")) == 1
+    assert len(again.unreadable_runs("mine")) == 1
     path.write_bytes(whole)
     again.load_again("mine", job.id)
-    assert again.unreadable("mine") == []
+    assert again.unreadable_runs("mine") == []
     assert [found.id for found in again.jobs("mine")] == [job.id]
 
 

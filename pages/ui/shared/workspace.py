@@ -145,17 +145,17 @@ class Workspace:
     @property
     def unreadable(self) -> list[AbsentRun]:
         """Stored runs that could not be loaded."""
-        return services.job_book().unreadable(self.id)
+        return services.job_book().unreadable_runs(self.id)
 
     @property
     def deleted(self) -> list[AbsentRun]:
         """Deleted runs that can be brought back, the last one last."""
-        return services.job_book().deleted(self.id)
+        return services.job_book().deleted_runs(self.id)
 
     @property
     def unsaved(self) -> dict[str, str]:
         """The reasons why runs could not be saved, by id."""
-        return services.job_book().unsaved(self.id)
+        return services.job_book().unsaved_runs(self.id)
 
     def add(self, problem: Problem) -> Job:
         """Start a run."""
