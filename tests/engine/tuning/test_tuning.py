@@ -23,7 +23,7 @@ from acvb_core.engine.trials import FAILED, Trial, Tuning
 from acvb_core.engine.tuning import Search, plan_search, run_search, tune
 from acvb_core.registry import method_row
 from tests.engine.fakes import bits
-from tests.engine.tunings import CORPUS, OPTIONS, RANGES, small_search, told
+from tests.engine.tuning.tunings import CORPUS, OPTIONS, RANGES, small_search, told
 
 
 def all_of(what: Search, **options: Any) -> Tuning:

@@ -14,7 +14,7 @@ from acvb_core.engine.handle import Status
 from acvb_core.engine.tuning import Search, run_search
 from acvb_core.engine.tuning_job import TuningInspection, TuningJob
 from tests.engine.jobs import PATIENCE, Gate, until
-from tests.engine.tunings import small_search, told
+from tests.engine.tuning.tunings import small_search, told
 
 
 @pytest.fixture
