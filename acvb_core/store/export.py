@@ -11,7 +11,7 @@ import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import pandas as pd
@@ -114,11 +114,17 @@ def write_run(result: Result, folder: Path) -> list[Path]:
         paths.append(folder / name)
         paths[-1].write_text(text, encoding="utf-8", newline="")
     paths.append(folder / "posterior.npz")
-    np.savez_compressed(paths[-1], allow_pickle=False, **posterior_arrays(result))
+    write_posterior(result, paths[-1])
     written: list[Path] = result.problem.model_row.part("export").files(result, folder)
     return paths + written
 
 
+def write_posterior(result: Result, file: Path | BinaryIO) -> None:
+    """Write posterior.npz (see `write_run`)."""
+    np.savez_compressed(file, allow_pickle=False, **posterior_arrays(result))
+
+
 def posterior_arrays(result: Result) -> dict[str, Any]:
     """Return the arrays of posterior.npz (see `write_run`)."""
-    return result.problem.model_row.part("export").arrays(result)
+    arrays: dict[str, Any] = result.problem.model_row.part("export").arrays(result)
+    return arrays

@@ -84,7 +84,7 @@ def test_same_columns_twice_are_refused_and_the_form_stays(open_app: Open) -> No
     app = upload(open_app("data"), "outings.csv", EDGES)
     box(app, "Row objects").select(1).run()
     press(app, "load")
-    assert "This file cannot be read so" in texts(app)
+    assert "We couldn't read this file with these settings" in texts(app)
     assert "Choose different columns" in texts(app)
     assert box(app, "Row objects").value == 1
 
@@ -104,7 +104,7 @@ def test_what_is_no_relation_is_refused_in_words(
     open_app: Open, name: str, content: bytes, found: str
 ) -> None:
     app = upload(open_app("data"), name, content)
-    assert "This file cannot be read so" in texts(app)
+    assert "We couldn't read this file with these settings" in texts(app)
     assert found in texts(app)
     assert Workspace(WORKSPACE).dataset is None
 

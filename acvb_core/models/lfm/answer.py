@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -137,6 +139,15 @@ class FeatureAnswer:
         """Standard deviation of each column, shape (D,); None for columns that were not standardised."""
         return self.fitted.scale.sd if self.fitted.standardise else None
 
+    @property
+    def n_combinations(self) -> int:
+        """Number of different combinations of features, at a probability of 1/2 or more."""
+        return len(np.unique(np.packbits(self.objects >= 0.5, axis=1), axis=0))
+
+    def hidden_cells(self, row: int) -> NDArray[np.bool_]:
+        """Return which known cells of an object the run did not see, shape (D,)."""
+        return np.isnan(self.fitted.values[row]) & ~np.isnan(self.data.values[row])
+
     def strongest_columns(self, feature: int, n: int) -> NDArray[np.int64]:
         """Return the `n` columns with the largest weights of a feature, largest first."""
         return np.argsort(-np.abs(self.weights[feature - 1]), kind="stable")[:n]
@@ -184,3 +195,12 @@ class FeatureAnswer:
         """Return how the features make up an object; held-out cells are shown, too."""
         parts = reconstruct(self.fitted, self.posterior, int(row))
         return object_steps(parts, self.data.values[row], scale=self.sd, most=most)
+
+
+def are_in_order(columns: Iterable[object]) -> bool:
+    """Return whether the order of columns has a meaning: their names are increasing numbers."""
+    try:
+        numbers = [float(str(name)) for name in columns]
+    except ValueError:
+        return False
+    return len(numbers) > 1 and all(one < other for one, other in pairwise(numbers))

@@ -8,11 +8,11 @@ from acvb_core.models.irm.export import responsibilities_frame
 from acvb_core.models.irm.figures.arrangement import Arrangement, Window
 from acvb_core.models.irm.figures.block_png import block_png
 from acvb_core.models.irm.figures.blocks import block_figure
+from acvb_core.models.irm.figures.cluster_table import cluster_table
 from acvb_core.store import export
 from acvb_core.store.csv_text import csv_text
 from acvb_core.store.known_labels import add_known_labels, compare_known_labels
 from acvb_core.views.theme import to_html
-from pages.ui.irm.block_clusters import cluster_table
 from pages.ui.irm.block_network import draw_groups, draw_nodes
 from pages.ui.shared.picking import FileOffer, Key
 
@@ -48,7 +48,7 @@ def list_files(key: Key, result: Result, arrangement: Arrangement, window: Windo
         found = [
             FileOffer("Nodes and their clusters", "nodes.csv", CSV, rows),
             FileOffer("Responsibilities", "responsibilities.csv", CSV, lambda: soft("rows")),
-            FileOffer("Clusters", "clusters.csv", CSV, lambda: csv_text(cluster_table(result, arrangement))),
+            FileOffer("Clusters", "clusters.csv", CSV, lambda: csv_text(cluster_table(arrangement))),
         ]
     found.append(FileOffer("Block strengths", "blocks.csv", CSV, lambda: csv_text(result.blocks)))
     if result.problem.data.attributes:

@@ -1,4 +1,4 @@
-"""How the clusters of a run agree with labels that are known beforehand."""
+"""The agreement of a run's clusters with labels that are known beforehand."""
 
 from __future__ import annotations
 
@@ -9,30 +9,28 @@ import streamlit as st
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.agreement import LabelAgreement, attribute_agreement
 from acvb_core.models.irm.figures.known_labels import label_figure
-from acvb_core.views.theme import STILL_CONFIG
 from pages.ui.irm.known_labels import upload_labels
+from pages.ui.shared.charts import show_figure
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import choose_one
 from pages.ui.shared.workspace import Workspace
 
-STILL: dict[str, Any] = dict(STILL_CONFIG)
-
 
 @contain_failure("part of the page")
 def show_agreement(workspace: Workspace, result: Result) -> None:
-    """Draw how well the clusters of the row objects go with what is known of them, and where to bring more."""
+    """Draw how well the clusters of the row objects agree with their known labels, and the upload of more."""
     relation = result.problem.data
     st.subheader("Known labels", anchor=False)
     if not relation.attributes:
         of = "nodes" if relation.network is not None else "row objects"
         st.caption(
-            f"Nothing is known of the {of} beforehand. With a table of labels (department, party, species), this page "
-            "shows how well the clusters agree with them. Runs never see them."
+            f"The {of} have no known labels. With a table of labels (department, party, species), this page shows how "
+            "well the clusters agree with them. Runs never see them."
         )
         upload_labels(workspace, relation, "blocks")
         return
     domain = choose_clustering(result)
-    table, found = score_agreements(result, domain)
+    table, details = score_agreements(result, domain)
     st.dataframe(
         table,
         hide_index=True,
@@ -55,27 +53,30 @@ def show_agreement(workspace: Workspace, result: Result) -> None:
             ),
         },
     )
-    names = list(found)
+    names = list(details)
     attribute = names[0]
     if len(names) > 1:
         attribute = choose_one("Attribute", names, str, "label_attribute", width=320)
-    st.plotly_chart(
-        label_figure(found[attribute], attribute), key="label_chart", theme=None, config=STILL,
-        alt="How many objects of each cluster have each label.",
-    )  # fmt: skip
+    alt = "How many objects of each cluster have each label."
+    show_figure(label_figure(details[attribute], attribute), "label_chart", alt)
     with st.expander("More labels from a file", icon=":material/upload:", key="more_labels"):
         upload_labels(workspace, relation, "blocks")
 
 
 def choose_clustering(result: Result) -> str:
-    """Draw the choice of a clustering where the labelled objects have two, and return it."""
+    """Draw the choice of a clustering if the labelled objects have two, and return it."""
     if result.problem.data.network is None or "cols" not in result.posterior.n_clusters():
         return "rows"
     sides = {"rows": "Row clusters", "cols": "Column clusters"}
     return st.segmented_control(
-        "Clusters", list(sides), format_func=sides.get, default="rows", required=True, key="label_domain",
+        "Clusters",
+        list(sides),
+        format_func=sides.get,
+        default="rows",
+        required=True,
+        key="label_domain",
         label_visibility="collapsed",
-    )  # fmt: skip
+    )
 
 
 def score_agreements(result: Result, domain: str = "rows") -> tuple[Any, dict[str, LabelAgreement]]:

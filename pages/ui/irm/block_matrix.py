@@ -11,7 +11,8 @@ from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
 from acvb_core.models.irm.figures.arrangement import Arrangement, Window, arrange_as_read, arrange_result
 from acvb_core.models.irm.figures.blocks import block_figure
-from acvb_core.views.theme import CHART_CONFIG, STILL_CONFIG, Figure
+from acvb_core.views.theme import CHART_CONFIG, Figure
+from pages.ui.shared.charts import show_figure
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import Key
 
@@ -19,7 +20,6 @@ CHART: dict[str, Any] = {
     **CHART_CONFIG,
     "modeBarButtonsToRemove": ["lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],
 }
-STILL: dict[str, Any] = dict(STILL_CONFIG)
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)
@@ -35,7 +35,7 @@ def draw_unsorted(key: str, height: int, _relation: Relation) -> Figure:
 
 
 def current_window(job: Job, arrangement: Arrangement) -> Window | None:
-    """Return the part of the matrix that is enlarged, None where all of it is shown."""
+    """Return the part of the matrix that is enlarged, None if all of it is shown."""
     kept: tuple[str, Window] | None = st.session_state.get("blocks_window")
     window = kept[1] if kept and kept[0] == job.id else None
     if window and (window[1] > arrangement.rows.n or window[3] > arrangement.columns.n):
@@ -76,16 +76,14 @@ def show_matrices(job: Job, arrangement: Arrangement) -> None:
     with st.container(key="matrices"):
         with st.container(key="matrix_sorted"):
             st.subheader("Sorted by cluster", anchor=False)
-            st.plotly_chart(
-                figure, key=key, theme=None, config=CHART, on_select=enlarge, selection_mode="box",
-                alt="The links, with the objects sorted by cluster; lines are the clusters' borders.",
-            )  # fmt: skip
+            alt = "The links, with the objects sorted by cluster; lines are the clusters' borders."
+            box = {"on_select": enlarge, "selection_mode": "box"}
+            st.plotly_chart(figure, key=key, theme=None, config=CHART, alt=alt, **box)
         with st.container(key="matrix_read"):
             st.subheader("As it was read", anchor=False)
             with contain_failure():
                 relation = arrangement.relation
                 height = int(figure["layout"]["height"])
-                st.plotly_chart(
-                    draw_unsorted(relation.fingerprint + relation.name, height, relation), key="blocks_unsorted",
-                    theme=None, config=STILL, alt="The same links, with the objects in the order of the file.",
-                )  # fmt: skip
+                unsorted = draw_unsorted(relation.fingerprint + relation.name, height, relation)
+                alt = "The same links, with the objects in the order of the file."
+                show_figure(unsorted, "blocks_unsorted", alt)

@@ -1,8 +1,6 @@
-"""A network's clusters as a graph: the groups and what links them, or every node by itself."""
+"""A network's clusters as a graph: the groups and their links, or every node."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import streamlit as st
 
@@ -11,17 +9,17 @@ from acvb_core.models.irm.evaluate.group_graph import GroupGraph, group_graph
 from acvb_core.models.irm.evaluate.node_layout import why_too_large
 from acvb_core.models.irm.figures.group_graph import group_graph_figure
 from acvb_core.models.irm.figures.node_link import node_link_figure
-from acvb_core.views.theme import STILL_CONFIG, Figure
+from acvb_core.views.theme import Figure
+from pages.ui.shared.charts import show_figure
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import Key
 
-STILL: dict[str, Any] = dict(STILL_CONFIG)
 VIEWS = {"groups": "Groups", "nodes": "Single nodes"}
 
 
 @contain_failure()
 def show_network(key: Key, result: Result) -> None:
-    """Draw the graph of the groups, or of the nodes where they are not too many."""
+    """Draw the graph of the groups, or of the nodes if they are not too many."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="network_controls"):
         shown = st.segmented_control(
             "Show", list(VIEWS), format_func=VIEWS.get, default="groups", required=True, key="network_shown"
@@ -40,20 +38,16 @@ def show_network(key: Key, result: Result) -> None:
         st.info(reason, icon=":material/hub:")
         return
     with st.container(key=f"network_{shown}"):
-        st.plotly_chart(
-            draw_groups(key, selected, result) if shown == "groups" else draw_nodes(key, selected, result),
-            key=f"network_chart_{shown}", theme=None, config=STILL,
-            alt="The clusters as discs, joined where there are more links than expected."
-            if shown == "groups" else "The nodes as dots in the colours of their clusters, joined by their links.",
-        )  # fmt: skip
-    if shown == "groups":
-        st.caption(
-            "A disc is a cluster, its area the number of its nodes. Point at discs and lines for their numbers."
-        )
-    else:
-        st.caption(
-            "Nodes of a cluster stand together. Point at a node for its name, cluster and number of links."
-        )
+        if shown == "groups":
+            figure = draw_groups(key, selected, result)
+            alt = "The clusters as discs, joined where there are more links than expected."
+            text = "A disc is a cluster, its area the number of its nodes. Point at discs and lines for their numbers."
+        else:
+            figure = draw_nodes(key, selected, result)
+            alt = "The nodes as dots in the colours of their clusters, joined by their links."
+            text = "Nodes of a cluster stand together. Point at a node for its name, cluster and number of links."
+        show_figure(figure, f"network_chart_{shown}", alt)
+    st.caption(text)
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)

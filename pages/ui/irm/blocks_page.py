@@ -1,15 +1,12 @@
-"""Blocks: what a run found, as a sorted matrix or a graph, as strengths, lists, agreement, probable links and files."""
+"""Blocks: the clusters of a run as a sorted matrix or a graph, strengths, lists, agreement, likely links and files."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import streamlit as st
 
 from acvb_core.engine.result import Result
 from acvb_core.models.irm.figures.strengths import size_figure, strength_figure
 from acvb_core.registry import model_row
-from acvb_core.views.theme import STILL_CONFIG
 from pages.ui.irm.block_clusters import show_clusters
 from pages.ui.irm.block_files import list_files
 from pages.ui.irm.block_labels import show_agreement
@@ -19,12 +16,12 @@ from pages.ui.irm.block_members import show_members
 from pages.ui.irm.block_network import show_network
 from pages.ui.irm.known_labels import add_known_labels
 from pages.ui.shared.answer_page import open_answer, show_heading
+from pages.ui.shared.charts import show_figure
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.model_pages import pages_of_model, pages_of_run
 from pages.ui.shared.picking import answer_key, show_files
 from pages.ui.shared.workspace import current_workspace
 
-STILL: dict[str, Any] = dict(STILL_CONFIG)
 # As many panels side by side as there is room for.
 STYLE = """
 <style>
@@ -39,33 +36,30 @@ VIEWS = {"matrix": "Sorted matrix", "network": "Network"}
 
 
 def show_summary(result: Result) -> None:
+    """Draw the strengths of the blocks and the sizes of the clusters."""
     domains = result.posterior.n_clusters()
     height = 500 if len(domains) > 1 else 400
     with st.container(key="summary"):
         with st.container(key="summary_strengths"):
             st.subheader("Strength of the blocks", anchor=False)
             with contain_failure():
-                st.plotly_chart(
-                    strength_figure(result, height=height), key="blocks_strengths", theme=None, config=STILL,
-                    alt="Posterior mean of the link probability of every block.",
-                )  # fmt: skip
+                alt = "Posterior mean of the link probability of every block."
+                show_figure(strength_figure(result, height=height), "blocks_strengths", alt)
         with st.container(key="summary_sizes"):
             st.subheader("Sizes of the clusters", anchor=False)
             for domain in domains:
                 whose = f" of the {SIDES[domain]}" if len(domains) > 1 else ""
                 with contain_failure():
-                    st.plotly_chart(
-                        size_figure(result, domain, height=242 if len(domains) > 1 else height),
-                        key=f"blocks_sizes_{domain}", theme=None, config=STILL,
-                        alt=f"Number of objects in each cluster{whose}.",
-                    )  # fmt: skip
+                    sizes = size_figure(result, domain, height=242 if len(domains) > 1 else height)
+                    alt = f"Number of objects in each cluster{whose}."
+                    show_figure(sizes, f"blocks_sizes_{domain}", alt)
 
 
 def show_blocks() -> None:
     """Draw the page."""
-    job, found = open_answer(pages_of_model("irm").answer, STYLE)
-    workspace, key = current_workspace(), answer_key(job, found)
-    result = add_known_labels(workspace, key, found)
+    job, answer = open_answer(pages_of_model("irm").answer, STYLE)
+    workspace, key = current_workspace(), answer_key(job, answer)
+    result = add_known_labels(workspace, key, answer)
     sizes = result.posterior.n_clusters()
     show_heading(job, result, pages_of_run(job).write_parts(sizes))
     _advise_more_clusters(result)
@@ -73,9 +67,15 @@ def show_blocks() -> None:
     view = "matrix"
     if single:
         view = st.segmented_control(
-            "View", list(VIEWS), format_func=VIEWS.get, default="matrix", required=True, key="blocks_view",
-            label_visibility="collapsed", persist_state="session",
-        )  # fmt: skip
+            "View",
+            list(VIEWS),
+            format_func=VIEWS.get,
+            default="matrix",
+            required=True,
+            key="blocks_view",
+            label_visibility="collapsed",
+            persist_state="session",
+        )
     if view == "matrix":
         with contain_failure():
             show_matrices(job, sort_relation(key, result))

@@ -1,21 +1,20 @@
-"""What runs on relations are compared by: their blocks on one scale."""
+"""The comparison of runs on relations: their blocks on one scale."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import streamlit as st
 
 from acvb_core.engine.result import Result
 from acvb_core.models.irm.figures.arrangement import arrange_result
 from acvb_core.models.irm.figures.blocks import block_figures
-from acvb_core.views.theme import STILL_CONFIG, Figure
+from acvb_core.views.theme import Figure
+from pages.ui.shared.charts import show_figure
 from pages.ui.shared.compared_runs import ComparedRuns
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import Key
 
-STILL: dict[str, Any] = dict(STILL_CONFIG)
 # As many panels side by side as there is room for.
 _STYLE = """
 <style>
@@ -43,13 +42,8 @@ def compare_blocks(runs: ComparedRuns) -> None:
         ):
             with st.container(gap="xsmall", key=f"compare_matrix_{number}"):
                 st.text(label)
-                st.plotly_chart(
-                    figure,
-                    key=f"compare_matrix_chart_{number}",
-                    theme=None,
-                    config=STILL,
-                    alt=f"The relation sorted by the clusters of {label}.",
-                )
+                alt = f"The relation sorted by the clusters of {label}."
+                show_figure(figure, f"compare_matrix_chart_{number}", alt)
     st.caption(
         "Clusters are numbered by size in each run: cluster 1 of one run need not be cluster 1 of another."
     )

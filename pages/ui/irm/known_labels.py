@@ -1,4 +1,4 @@
-"""What is known of the objects beforehand: the labels a data set has, and more of them from a file."""
+"""Labels of objects that are known beforehand: those of a data set, and more of them from a file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -24,14 +23,14 @@ _KEPT = "labels_kept"
 
 
 def show_known_labels(relation: Relation) -> None:
-    """Draw the known labels of the data in use, and where to bring more."""
+    """Draw the known labels of the data in use, and the upload of more."""
     if relation.attributes:
         st.dataframe(list_attributes(relation), hide_index=True, key="attributes")
-        st.caption("Runs never see them. The Blocks page holds the clusters against them.")
+        st.caption("Runs never see them. The Blocks page compares the clusters with them.")
     else:
         st.caption(
-            "Is it known beforehand which objects belong together, by department, party or species, say? Runs never "
-            "see such labels; the Blocks page then tells how well the clusters agree with them."
+            "Do you know which objects belong together, by department, party or species, say? Runs never see such "
+            "labels. The Blocks page shows how well the clusters agree with them."
         )
     upload_labels(current_workspace(), relation, "data")
 
@@ -47,43 +46,43 @@ def list_attributes(relation: Relation) -> pd.DataFrame:
 
 
 def upload_labels(workspace: Workspace, relation: Relation, key: str) -> None:
-    """Draw the uploader of a table of labels; what it holds is put beside the relation at once.
+    """Draw the upload of a table of labels, and add them to the relation at once.
 
     Parameters
     ----------
     workspace : Workspace
     relation : Relation
     key : str
-        Of the page; keys of the widgets begin with it.
+        Beginning of the widgets' keys.
     """
-    given = st.file_uploader(
+    file = st.file_uploader(
         "Upload known labels",
         key=f"{key}_labels",
         help="Delimited text, gzipped or not: in each line the name of an object, then one label or more. Names of "
         "the columns in the first line.",
     )
-    if given is None:
+    if file is None:
         return
     done = f"{key}_labels_done"
-    mark = (getattr(given, "file_id", given.name), relation.fingerprint)
+    mark = (getattr(file, "file_id", file.name), relation.fingerprint)
     read: tuple[Any, ReadReport] | None = st.session_state.get(done)
     if read is not None and read[0] == mark:
         for line in read[1].lines():
             st.text(f"• {line}")
         return
     try:
-        given.seek(0)
-        found = load_labels(given, relation, filename=given.name)
+        file.seek(0)
+        labels = load_labels(file, relation, filename=file.name)
     except AcvbError as error:
         show_error(error, key=f"{key}_labels_problem")
         return
-    keep_labels(workspace, relation, found)
-    st.session_state[done] = (mark, found.report)
+    keep_labels(workspace, relation, labels)
+    st.session_state[done] = (mark, labels.report)
     st.rerun()
 
 
 def keep_labels(workspace: Workspace, relation: Relation, labels: Mapping[str, Any]) -> None:
-    """Put labels beside the data in use, where they are these data; otherwise remember them in the session."""
+    """Add labels to the data in use if they are of these data; otherwise keep them in the session."""
     dataset = workspace.dataset
     if (
         dataset is not None
@@ -97,7 +96,7 @@ def keep_labels(workspace: Workspace, relation: Relation, labels: Mapping[str, A
 
 
 def carry_attributes(before: Relation, after: Relation) -> Relation:
-    """Return the second relation with what was known of the first one's objects, by their names."""
+    """Return the second relation with the attributes of the first one's objects, by their names."""
     place = {name: i for i, name in enumerate(before.row_labels)}
     at = [place.get(name) for name in after.row_labels]
     more = {
@@ -109,16 +108,7 @@ def carry_attributes(before: Relation, after: Relation) -> Relation:
 
 
 def add_known_labels(workspace: Workspace, key: tuple[Any, ...], result: Result) -> Result:
-    """Return a run's result with all that is known of its objects, also since it was started.
-
-    Parameters
-    ----------
-    workspace : Workspace
-    key : tuple
-        What tells the answer from others.
-    result : Result
-        Of a relation.
-    """
+    """Return a run's result with all known labels of its objects, also those uploaded since; `key` identifies it."""
     relation, dataset = result.problem.data, workspace.dataset
     more: dict[str, Any] = dict(st.session_state.get(_KEPT, {}).get(relation.fingerprint, {}))
     if (
@@ -142,9 +132,9 @@ def _extend_result(key: Any, _result: Result, _labels: Mapping[str, Any]) -> Res
 
 
 def _has_same_objects(one: Relation, other: Relation) -> bool:
-    """Whether two relations are of the same objects in the same order."""
+    """Return whether two relations have the same objects in the same order."""
     return one is other or (one.fingerprint == other.fingerprint and _equal(one.row_labels, other.row_labels))
 
 
 def _equal(one: Any, other: Any) -> bool:
-    return one is not None and np.array_equal(one, other)
+    return one is not None and pd.Index(one).equals(pd.Index(other))

@@ -1,4 +1,4 @@
-"""A network at a glance: its size, whether it hangs together, its picture, degrees and first links."""
+"""The summary of a network: its size, components, picture, degrees and first links."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pages.ui.shared.model_pages import DatasetSummary
 
 
 def summarise_network(network: Relation) -> DatasetSummary:
-    """Return what the Data page shows of a network."""
+    """Return the summary of a network that the Data page shows."""
     n_nodes = network.shape[0]
     kind = network.network
     assert kind is not None
@@ -39,15 +39,15 @@ def summarise_network(network: Relation) -> DatasetSummary:
 
 
 def _count_pairs(network: Relation) -> int:
-    """Return how many pairs a network of so many nodes has."""
+    """Return the number of pairs of a network's nodes."""
     n, kind = network.shape[0], network.network
     assert kind is not None
-    apart = n * (n - 1) if kind.directed else n * (n - 1) // 2
-    return apart + (n if kind.self_links else 0)
+    different = n * (n - 1) if kind.directed else n * (n - 1) // 2
+    return different + (n if kind.self_links else 0)
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
 def count_components(fingerprint: str, _network: Relation) -> int:
-    """Return into how many parts a network falls, whatever the direction of its links."""
-    found: int = connected_components(_network.ones, directed=False, return_labels=False)
-    return found
+    """Return the number of a network's components, without regard to the direction of links."""
+    number: int = connected_components(_network.ones, directed=False, return_labels=False)
+    return number

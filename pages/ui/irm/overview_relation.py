@@ -1,4 +1,4 @@
-"""A relation at a glance: its size, its picture, degrees and first links."""
+"""The summary of a relation: its size, picture, degrees and first links."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import streamlit as st
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.evaluate.sides import links_of
 from acvb_core.models.irm.figures.overview import degree_histograms, thumbnail
-from acvb_core.views.theme import STILL_CONFIG, Figure
+from acvb_core.views.theme import Figure
 from pages.ui.irm.known_labels import show_known_labels
 from pages.ui.shared import format as say
+from pages.ui.shared.charts import show_figure
 from pages.ui.shared.model_pages import DatasetSummary
 
 FIRST_LINKS = 50
-_PLAIN = dict(STILL_CONFIG)
 
 
 def summarise_relation(relation: Relation) -> DatasetSummary:
-    """Return what the Data page shows of a relation."""
+    """Return the summary of a relation that the Data page shows."""
     rows, columns = relation.shape
     return DatasetSummary(
         (
@@ -39,15 +39,13 @@ def summarise_relation(relation: Relation) -> DatasetSummary:
 
 def show_picture(relation: Relation) -> None:
     """Draw the relation as it was read."""
-    st.plotly_chart(
-        _draw_thumbnail(relation.fingerprint, relation), config=_PLAIN, key="thumbnail", theme=None
-    )
+    show_figure(_draw_thumbnail(relation.fingerprint, relation), "thumbnail")
     st.caption("Dark: links. Grey: unknown. Objects stand in the order they were read.")
 
 
 def show_degrees(relation: Relation) -> None:
     """Draw how many objects have how many links."""
-    st.plotly_chart(_draw_degrees(relation.fingerprint, relation), config=_PLAIN, key="degrees", theme=None)
+    show_figure(_draw_degrees(relation.fingerprint, relation), "degrees")
     st.caption("How many objects have how many links; each range is twice as wide as the one before.")
 
 

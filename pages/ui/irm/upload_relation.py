@@ -11,6 +11,7 @@ from acvb_core.data.relation import Relation
 from acvb_core.data.relations.layout import COLUMN_FORMATS, GRAPH_FORMATS, Layout
 from acvb_core.data.relations.readers import inspect_source, load_relation
 from acvb_core.data.report import ReadReport
+from pages.ui.irm.known_labels import carry_attributes
 from pages.ui.irm.sides import SIDES, choose_sides, keep_guess
 from pages.ui.upload.files import DataFile
 from pages.ui.upload.reader import Reader, column_choice, column_places, guess_prefix
@@ -20,7 +21,7 @@ class RelationReader(Reader):
     """Edge lists, matrices, sparse files and graph files."""
 
     model = "irm"
-    brought = "A relation or network"
+    label = "A relation or network"
     kind = "relation"
     delimiters: ClassVar[dict[str, str]] = {
         ",": "comma",
@@ -30,15 +31,15 @@ class RelationReader(Reader):
         " ": "space",
     }
     unit = "line"
-    at_once = SIDES
+    read_at_once = SIDES
     column_formats = COLUMN_FORMATS
 
     def inspect(self, file: DataFile, looking: dict[str, Any]) -> Layout:
         """Propose how to read a file."""
         return inspect_source(file, file.name, **looking)
 
-    def columns(self, layout: Layout, prefix: str) -> dict[str, Any]:
-        """Draw which column means what, and the threshold."""
+    def choose_columns(self, layout: Layout, prefix: str) -> dict[str, Any]:
+        """Draw the meanings of the columns, and the threshold."""
         choice = partial(column_choice, layout, guess_prefix(prefix, layout))
         places = column_places(layout)
         loading: dict[str, Any] = {}
@@ -70,8 +71,8 @@ class RelationReader(Reader):
             loading["threshold"] = 0.0 if threshold is None and layout.container != "text" else threshold
         return loading | choose_sides(prefix)
 
-    def options(self, layout: Layout, prefix: str) -> dict[str, Any]:
-        """Draw what the file cannot show by itself: objects without links, and what silence means."""
+    def choose_options(self, layout: Layout, prefix: str) -> dict[str, Any]:
+        """Draw what the file cannot show: objects without links, and the meaning of pairs that are not listed."""
         loading: dict[str, Any] = {}
         if layout.format == "edges":
             missing = st.toggle(
@@ -102,7 +103,7 @@ class RelationReader(Reader):
                 key=f"{prefix}_weight",
                 placeholder="weight or value, where there is one",
                 persist_state="session",
-                help="Name of the attribute that is held against the threshold.",
+                help="Name of the attribute that is compared with the threshold.",
             )
             return loading | ({"value_column": weight.strip()} if weight.strip() else {})
         for side in ("row", "column"):
@@ -122,6 +123,10 @@ class RelationReader(Reader):
         loaded = load_relation(file, filename=file.name, name=name, **looking, **loading)
         return loaded.relation, loaded.report
 
-    def after(self, data: Relation, report: ReadReport, loading: dict[str, Any], prefix: str) -> None:
-        """Keep what was recognised of the two sides, to show it beside what is chosen."""
+    def note_loaded(self, data: Relation, report: ReadReport, loading: dict[str, Any], prefix: str) -> None:
+        """Keep what was recognised of the two sides, to show it beside the choices."""
         keep_guess(data, report, loading, prefix)
+
+    def carry_over(self, before: Any, data: Relation) -> Relation:
+        """Return a relation that was read again, with the labels that were uploaded for the one before."""
+        return carry_attributes(before, data) if isinstance(before, Relation) else data

@@ -1,35 +1,34 @@
-"""What runs on texts are compared by: which topic of one is which of the other, and which come back everywhere."""
+"""The comparison of runs on texts: pairs of the same topic in two runs, and topics that come back in all of them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
 from acvb_core.evaluate.alignment import Alignment, align_topics
-from acvb_core.evaluate.ranking import top_words
 from acvb_core.evaluate.stability import Stability, stability
-from acvb_core.models.lda.figures.topic_pairs import pair_distance_figure, similarity_figure
+from acvb_core.models.lda.answer import share_vocabulary
+from acvb_core.models.lda.figures.topic_pairs import pair_distance_figure
 from acvb_core.views.labels import plain_name
-from acvb_core.views.theme import STILL_CONFIG
+from acvb_core.views.similarity import similarity_figure
 from pages.ui.lda.topic_view import TopicView, build_view, read_names
 from pages.ui.shared import format as say
+from pages.ui.shared.charts import show_figure
 from pages.ui.shared.compared_runs import ComparedRuns, choose_pair
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import Key
 
-STILL: dict[str, Any] = dict(STILL_CONFIG)
-#: From here on topics count as the same: about half of their top words are, and more of the frequent ones.
+#: Similarity of topics that count as the same: about half of their top words are, and more of the frequent ones.
 ALIKE = 0.6
 _WORDS = 8
 
 
 @contain_failure("part of the page")
 def compare_topics(runs: ComparedRuns) -> None:
-    """Draw which topics of runs are the same."""
+    """Draw the topics that runs share."""
     views = [build_view(job, result) for job, result in zip(runs.jobs, runs.results, strict=True)]
     if not share_vocabulary(views):
         return
@@ -54,61 +53,59 @@ def align_views(keys: tuple[Key, Key], _one: TopicView, _other: TopicView) -> Al
 
 @st.cache_resource(show_spinner=False, max_entries=8)
 def measure_stability(keys: tuple[Key, ...], reference: int, _views: Sequence[TopicView]) -> Stability:
-    """Return how alike one run's topics are to their partners in the others."""
+    """Return how similar one run's topics are to their partners in the others."""
     return stability([view.topics.word_probability for view in _views], reference)
-
-
-def share_vocabulary(views: Sequence[TopicView]) -> bool:
-    """Whether topics of these runs are distributions over one vocabulary."""
-    first = views[0].corpus.vocabulary
-    return all(np.array_equal(view.corpus.vocabulary, first) for view in views[1:])
 
 
 @contain_failure()
 def show_alignment(keys: tuple[Key, Key], pair: tuple[TopicView, TopicView], runs: tuple[str, str]) -> None:
-    """Draw the topics of two runs in pairs: how alike they are, and which moved."""
-    found = align_views(keys, *pair)
+    """Draw the topics of two runs in pairs: their similarity, and those that moved."""
+    pairs = align_views(keys, *pair)
     names = [read_names(view) for view in pair]
-    moved = int((found.distance > 1 - ALIKE).sum())
+    moved = int((pairs.distance > 1 - ALIKE).sum())
     lone = [
         f"{len(topics)} of {run}"
-        for topics, run in zip((found.unmatched_one, found.unmatched_other), runs, strict=True)
+        for topics, run in zip((pairs.unmatched_one, pairs.unmatched_other), runs, strict=True)
         if len(topics)
     ]
     without = f" Without a partner: {' and '.join(lone)}." if lone else ""
     st.caption(
         f"Each topic of {runs[0]} is paired with one of {runs[1]}, so that the pairs lie closest in all. "
-        f"{len(found.one) - moved} of {say.count(len(found.one), 'pair')} are the same topic, with a similarity of "
+        f"{len(pairs.one) - moved} of {say.count(len(pairs.one), 'pair')} are the same topic, with a similarity of "
         f"{ALIKE:g} or more; {moved} moved.{without}"
     )
     alike, far, words = st.tabs(["Similarity", "Which moved", "Pairs in words"])
     with alike:
-        st.plotly_chart(
-            similarity_figure(
-                found.distances, found.one, found.other, runs, labels=names[0], other_labels=names[1]
-            ),
-            key="topic_similarity", theme=None, config=STILL,
-        )  # fmt: skip
+        figure = similarity_figure(
+            1.0 - pairs.distances,
+            pairs.one,
+            pairs.other,
+            runs,
+            part="topic",
+            measure="similarity",
+            scale="1 - Jensen-Shannon distance",
+            labels=names[0],
+            other_labels=names[1],
+        )
+        show_figure(figure, "topic_similarity")
         st.caption("Framed: the pairs. Dark outside the frames: a topic that was split or merged.")
     with far:
-        st.plotly_chart(
-            pair_distance_figure(found.table(), *names), key="topic_moved", theme=None, config=STILL
-        )
+        show_figure(pair_distance_figure(pairs.table(), *names), "topic_moved")
         st.caption(
             "Jensen-Shannon distance: 0 the same words, 1 none in common. Those that moved most come first."
         )
     with words:
         st.dataframe(
-            list_pairs(found, pair),
+            list_pairs(pairs, pair),
             hide_index=True,
             key="topic_pairs",
             column_config={"Similarity": _bar(), "Share": _percent(), "Its share": _percent()},
         )
 
 
-def list_pairs(found: Alignment, pair: tuple[TopicView, TopicView]) -> pd.DataFrame:
+def list_pairs(pairs: Alignment, pair: tuple[TopicView, TopicView]) -> pd.DataFrame:
     """Return the pairs with their words, those that moved most first."""
-    table = found.table()
+    table = pairs.table()
     names, words = [_name_topics(view) for view in pair], [_join_words(view) for view in pair]
     one, other = table["topic"] - 1, table["other_topic"] - 1
     return pd.DataFrame(
@@ -125,10 +122,10 @@ def list_pairs(found: Alignment, pair: tuple[TopicView, TopicView]) -> pd.DataFr
 
 
 def choose_similar_runs(views: Sequence[TopicView], reference: int) -> list[int]:
-    """Return the runs that a run's topics are looked for in, itself among them.
+    """Return the runs in which a run's topics are searched, itself among them.
 
-    Those of its method from other seeds, where there are any: what comes back there does not hang on the start alone.
-    Otherwise all.
+    They are those of its method from other seeds, so that topics which come back do not depend on the start; without
+    such runs, all of them.
     """
     settings = [view.result.problem.settings for view in views]
     mine = settings[reference]
@@ -144,34 +141,34 @@ def choose_similar_runs(views: Sequence[TopicView], reference: int) -> list[int]
 def show_returning_topics(
     keys: Sequence[Key], views: Sequence[TopicView], runs: Sequence[str], reference: int
 ) -> None:
-    """Draw which topics of one run come back in others."""
+    """Draw the topics of one run that come back in others."""
     st.subheader("Which topics come back", anchor=False)
     chosen = choose_similar_runs(views, reference)
     some = [views[number] for number in chosen]
-    found = measure_stability(tuple(keys[number] for number in chosen), chosen.index(reference), some)
+    stable = measure_stability(tuple(keys[number] for number in chosen), chosen.index(reference), some)
     others = ", ".join(runs[number] for number in chosen if number != reference)
-    back = int((found.minimum >= ALIKE).sum())
+    back = int((stable.minimum >= ALIKE).sum())
     st.caption(
-        f"The topics of {runs[reference]}, looked for in {others}: {back} of {say.count(len(found.mean), 'topic')} "
-        f"come back everywhere with a similarity of {ALIKE:g} or more; {found.overall:.2f} on average. Rely less on "
+        f"The topics of {runs[reference]}, searched in {others}: {back} of {say.count(len(stable.mean), 'topic')} "
+        f"come back everywhere with a similarity of {ALIKE:g} or more; {stable.overall:.2f} on average. Rely less on "
         "those that do not: they depend on where a run starts, or on the method."
     )
     st.dataframe(
-        list_returning_topics(found, views[reference]),
+        list_returning_topics(stable, views[reference]),
         hide_index=True,
         key="topic_stability",
-        height=min(420, 38 + 35 * len(found.mean)),
+        height=min(420, 38 + 35 * len(stable.mean)),
         column_config={"Least similar": _bar(), "On average": _bar(), "Share": _percent()},
     )
 
 
-def list_returning_topics(found: Stability, view: TopicView) -> pd.DataFrame:
+def list_returning_topics(stable: Stability, view: TopicView) -> pd.DataFrame:
     """Return the topics of a run with how well they come back, largest first."""
     return pd.DataFrame(
         {
             "Topic": _name_topics(view),
-            "Least similar": found.minimum,
-            "On average": found.mean,
+            "Least similar": stable.minimum,
+            "On average": stable.mean,
             "Share": view.topics.share,
             "Words": _join_words(view),
         }
@@ -185,8 +182,7 @@ def _name_topics(view: TopicView) -> list[str]:
 
 def _join_words(view: TopicView) -> list[str]:
     """Return the most probable words of each topic, in one line."""
-    tops = top_words(view.topics.word_probability, _WORDS)
-    return [", ".join(view.corpus.vocabulary[top].tolist()) for top in tops]
+    return [", ".join(words) for words in view.list_top_words(_WORDS)]
 
 
 def _bar() -> Any:

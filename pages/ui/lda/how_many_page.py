@@ -1,4 +1,4 @@
-"""How many topics: the same runs with several numbers of topics, and what each measure says of them."""
+"""How many topics: the same runs with several numbers of topics, and their measures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.engine.job import Job
 from acvb_core.models.lda.figures.topic_choice import MEASURES, best_k, choose_k_figure
-from acvb_core.views.theme import STILL_CONFIG
 from pages.ui.lda.how_many_form import show_form
 from pages.ui.lda.how_many_runs import (
     build_table,
@@ -23,19 +22,20 @@ from pages.ui.lda.how_many_runs import (
     topic_number,
 )
 from pages.ui.shared import format as say
+from pages.ui.shared.charts import show_figure
 from pages.ui.shared.empty import describe_answer_page, show_comparison_button, show_empty_state
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import choose_one, open_run
 from pages.ui.shared.refresh import refresh
 from pages.ui.shared.workspace import Workspace, current_workspace
 
+REFRESH_SECONDS = 1.0
 INTRODUCTION = """
-You choose the number of topics before a run. Try several numbers, each from more than one seed, and look where the
-measures stop getting better: a number they agree on is a good one, and where they disagree the topics' words decide.
+You choose the number of topics. Try several numbers, each from more than one seed, and look where the measures stop
+getting better. A number they agree on is a good one; where they disagree, the topics' words decide.
 """
 
-#: Whether leave-one-out perplexity may choose the number of topics: measured by benchmarks/topic_choice.py
-#: (docs/measured.md).
+# benchmarks/topic_choice.py measures whether leave-one-out perplexity may choose the number (docs/measured.md).
 LOO_TEXT = (
     "**Leave-one-out perplexity**: how well each word is predicted from all others. It comes with the run and needs "
     "nothing held out, but is no judge of the number of topics: it goes on falling where the held-out perplexity has "
@@ -60,8 +60,7 @@ MEASURE_TEXTS: dict[str, str] = {
     "npmi": NPMI_TEXT,
 }
 
-REFRESH_SECONDS = 1.0
-#: Columns of the table: heading, how a value is written, and 1 where more is better, -1 where less is.
+#: Columns of the table: heading, format, and 1 if higher is better, -1 if lower, else 0.
 COLUMNS: dict[str, tuple[str, str, int]] = {
     "k": ("Topics", "{:,.0f}", 0),
     "seed": ("Seed", "{:.0f}", 0),
@@ -78,7 +77,7 @@ COLUMNS: dict[str, tuple[str, str, int]] = {
 
 
 def show_nothing_to_try(workspace: Workspace) -> None:
-    """Say that the question is for texts."""
+    """Draw the page without texts."""
     dataset = workspace.dataset
 
     def actions() -> None:
@@ -95,7 +94,7 @@ def show_nothing_to_try(workspace: Workspace) -> None:
 
 
 def show_measures(group: list[Job]) -> None:
-    """Draw how far the runs are and what they say, again and again while they go on."""
+    """Draw the progress and the measures of the runs, again and again while they go on."""
     busy = any(job.inspect().status.active for job in group)
 
     def panel() -> None:
@@ -108,10 +107,7 @@ def show_measures(group: list[Job]) -> None:
         if len(table):
             with contain_failure():
                 figure = choose_k_figure(table, height=330)
-                st.plotly_chart(
-                    figure, key="grid_figure", theme=None, config=dict(STILL_CONFIG),
-                    alt="Measures over the number of topics.",
-                )  # fmt: skip
+                show_figure(figure, "grid_figure", "Measures over the number of topics.")
             warn_at_edge(table)
             explain_measures(group)
         show_runs(group)
@@ -120,7 +116,7 @@ def show_measures(group: list[Job]) -> None:
 
 
 def show_progress(group: list[Job], active: list[Job]) -> None:
-    """Draw how many runs have ended."""
+    """Draw the number of runs that have ended."""
     done = len(group) - len(active)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         st.progress(done / len(group), text=f"{done:,} of {say.count(len(group), 'run')} done", width=420)
@@ -129,27 +125,22 @@ def show_progress(group: list[Job], active: list[Job]) -> None:
                 job.stop()
 
 
-def in_a_sentence(title: str) -> str:
-    """Return a title as it stands inside a sentence: abbreviations keep their capitals."""
-    return title[:1].lower() + title[1:]
-
-
 def warn_at_edge(table: pd.DataFrame) -> None:
-    """Say where the best number is the largest that was tried, so that it need not be the best there is."""
+    """Say which measures are best at the largest number that was tried, as a larger one may be better."""
     largest = int(table["k"].max())
     titles = [
-        in_a_sentence(title)
+        say.uncapitalise(title)
         for name, (title, _, _) in MEASURES.items()
         if table[name].notna().any() and best_k(table, name) == largest
     ]
     if titles:
         st.caption(
-            f"Best at the largest number tried, so that a larger one may be better still: {', '.join(titles)}."
+            f"Best at the largest number tried, so a larger one may be better still: {', '.join(titles)}."
         )
 
 
 def explain_measures(group: list[Job]) -> None:
-    """Draw what each measure is good for."""
+    """Draw an explanation of each measure."""
     held_out = group[0].problem.heldout is not None
     with st.container(key="grid_words"):
         for name, text in MEASURE_TEXTS.items():
@@ -160,18 +151,12 @@ def explain_measures(group: list[Job]) -> None:
     if problem.model_row.on_disk(problem.data):
         st.caption("The documents are on disk: coherence is measured over some that are drawn at random.")
     if not held_out:
-        st.caption("Nothing was held out of these runs, so that there is no held-out perplexity.")
-
-
-def list_columns(group: list[Job]) -> dict[str, tuple[str, str, int]]:
-    """Return the columns of the table of some runs: a sweep of a stream is a window."""
-    streams = group[0].problem.row.streams
-    return COLUMNS | ({"sweeps": ("Windows", *COLUMNS["sweeps"][1:])} if streams else {})
+        st.caption("Nothing was held out of these runs, so there is no held-out perplexity.")
 
 
 @contain_failure("table")
 def show_runs(group: list[Job]) -> None:
-    """Draw one line a run: what it says where it has ended, how far it is where not."""
+    """Draw one line for each run: its measures once it has ended, its progress before."""
     ended, lines = collect_rows(group), []
     for job in group:
         seen = job.inspect()
@@ -182,30 +167,31 @@ def show_runs(group: list[Job]) -> None:
             "cpu_seconds": 0.0 if seen.snapshot is None else seen.snapshot.cpu_seconds,
         }
         lines.append(line | {"state": say.describe_state(job, seen).text})
-    whole = pd.DataFrame(lines, columns=list(COLUMNS)).sort_values(
-        ["k", "seed"], kind="stable", ignore_index=True
-    )
-    columns = list_columns(group)
+    table = pd.DataFrame(lines, columns=list(COLUMNS))
+    table = table.sort_values(["k", "seed"], kind="stable", ignore_index=True)
+    columns = dict(COLUMNS)
+    if group[0].problem.row.streams:  # a sweep of a stream is a window
+        columns["sweeps"] = ("Windows", *COLUMNS["sweeps"][1:])
     best = {
-        heading: (sign * whole[name].astype(float)).max() * sign
+        heading: (sign * table[name].astype(float)).max() * sign
         for name, (heading, _, sign) in columns.items()
-        if sign and whole[name].notna().sum() > 1
+        if sign and table[name].notna().sum() > 1
     }
     forms = {heading: form for heading, form, _ in columns.values()}
-    whole.columns = list(forms)
+    table.columns = list(forms)
 
     def shade(column: pd.Series) -> list[str]:
         wanted = best.get(str(column.name))
         mark = "background-color: #D7EAF6; font-weight: 600"
         return [mark if wanted is not None and value == wanted else "" for value in column]
 
-    shown = whole.style.format(forms).apply(shade)
-    st.dataframe(shown, hide_index=True, key="grid_table", height=38 + 35 * len(whole), placeholder="–")
+    shown = table.style.format(forms).apply(shade)
+    st.dataframe(shown, hide_index=True, key="grid_table", height=38 + 35 * len(table), placeholder="–")
     st.caption("Shaded: the best run by each measure. Rings in the figures: the best mean over the seeds.")
 
 
 def choose_topics(group: list[Job]) -> None:
-    """Draw the way to the topics of one number, once it is known which is best."""
+    """Draw the choice of a number whose topics are shown, once all runs have ended."""
     numbers = sorted({topic_number(job) for job, _ in collect_finished(group)})
     if not numbers or any(job.inspect().status.active for job in group):
         return
@@ -214,7 +200,7 @@ def choose_topics(group: list[Job]) -> None:
     first = best.get("heldout_perplexity") or best.get("loo_perplexity") or numbers[0]
 
     def label(k: int) -> str:
-        by = [in_a_sentence(MEASURES[name][0]) for name, number in best.items() if number == k]
+        by = [say.uncapitalise(MEASURES[name][0]) for name, number in best.items() if number == k]
         return f"{k:,} topics" + (f" (best {', '.join(by)})" if by else "")
 
     key = f"grid_k_{group[0].id}"

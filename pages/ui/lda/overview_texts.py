@@ -1,35 +1,35 @@
-"""A corpus at a glance: its size, lengths of documents, frequent words, first documents."""
+"""The summary of a corpus: its size, lengths of documents, frequent words, first documents."""
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.engine.free_memory import available_memory
+from acvb_core.models.lda.answer import frequent_words
 from acvb_core.models.lda.figures.corpus_figures import (
     document_lengths_figure,
     frequent_words_figure,
     zipf_figure,
 )
-from acvb_core.views.theme import STILL_CONFIG, Figure
+from acvb_core.views.theme import Figure
 from pages.ui.lda.storage_choice import batch_memory, describe_need
 from pages.ui.shared import format as say
+from pages.ui.shared.charts import show_figure
 from pages.ui.shared.model_pages import DatasetSummary
 
 FIRST_DOCUMENTS = 50
 FREQUENT = 25
-#: Documents of a corpus on disk that are looked at.
+#: Documents of a corpus on disk that are shown.
 SAMPLED = 2_000
 _CHARACTERS = 500
 _WORDS = 12
-_PLAIN = dict(STILL_CONFIG)
 
 
 def summarise_corpus(corpus: Corpus | DiskCorpus) -> DatasetSummary:
-    """Return what the Data page shows of a corpus."""
+    """Return the summary of a corpus that the Data page shows."""
     if isinstance(corpus, DiskCorpus):
         return _summarise_disk_corpus(corpus)
     lengths = corpus.lengths
@@ -39,7 +39,7 @@ def summarise_corpus(corpus: Corpus | DiskCorpus) -> DatasetSummary:
             ("Documents", f"{corpus.n_documents:,}"),
             ("Different words", f"{corpus.n_words:,}"),
             ("Tokens", f"{corpus.n_tokens:,}"),
-            ("Median length", f"{np.median(used):,.0f}"),
+            ("Median length", f"{pd.Series(used).median():,.0f}"),
             ("Empty documents", f"{len(lengths) - len(used):,}"),
         ),
         {
@@ -53,7 +53,7 @@ def summarise_corpus(corpus: Corpus | DiskCorpus) -> DatasetSummary:
 
 
 def _memory_advice(corpus: Corpus) -> str:
-    """Return what to do where methods that need all words in memory will hardly fit; empty where they will."""
+    """Return an advice if methods that need all words in memory will hardly fit, else an empty text."""
     free = available_memory()
     needed = batch_memory(corpus.n_documents, corpus.n_words, corpus.n_pairs, corpus.n_tokens)
     if free is None or needed <= free:
@@ -65,9 +65,9 @@ def _memory_advice(corpus: Corpus) -> str:
 
 
 def _summarise_disk_corpus(corpus: DiskCorpus) -> DatasetSummary:
-    """Return what is shown of a corpus on disk: its sizes and words, and some of its documents."""
+    """Return the summary of a corpus on disk: its sizes and words, and some of its documents."""
     some = _sample(corpus.fingerprint, str(corpus.folder), corpus)
-    median = np.median(some.lengths) if some.n_documents else 0
+    median = pd.Series(some.lengths).median() if some.n_documents else 0
     about = "" if some.n_documents == corpus.n_documents else "about "
     return DatasetSummary(
         (
@@ -84,7 +84,7 @@ def _summarise_disk_corpus(corpus: DiskCorpus) -> DatasetSummary:
             "Some documents": lambda: _show_documents(some, corpus.n_documents),
         },
         f"Kept on disk, for methods that stream. Lengths and documents are those of {some.n_documents:,} drawn at "
-        f"random."
+        "random."
         if about
         else "Kept on disk, for methods that stream.",
     )
@@ -97,7 +97,7 @@ def _sample(fingerprint: str, folder: str, _corpus: DiskCorpus) -> Corpus:
 
 def _show_chart(name: str, corpus: Corpus | DiskCorpus) -> None:
     figure = _draw(name, corpus.fingerprint, corpus.vocabulary[:FREQUENT].tolist(), corpus)
-    st.plotly_chart(figure, config=_PLAIN, key=f"corpus_{name}", theme=None)
+    show_figure(figure, f"corpus_{name}")
 
 
 def _show_documents(corpus: Corpus, n_all: int | None = None) -> None:
@@ -125,15 +125,10 @@ def list_first_documents(corpus: Corpus) -> pd.DataFrame:
     if corpus.texts is not None:
         frame["Text"] = [" ".join(text[:_CHARACTERS].split()) for text in corpus.texts[:n]]
     else:
-        frame["Most frequent words"] = [_join_frequent_words(corpus, at) for at in range(n)]
+        frame["Most frequent words"] = [
+            ", ".join(corpus.vocabulary[frequent_words(corpus, at)[0][:_WORDS]].tolist()) for at in range(n)
+        ]
     return pd.DataFrame(frame)
-
-
-def _join_frequent_words(corpus: Corpus, document: int) -> str:
-    counts = corpus.counts
-    begin, end = int(counts.indptr[document]), int(counts.indptr[document + 1])
-    order = np.argsort(-counts.data[begin:end], kind="stable")[:_WORDS]
-    return ", ".join(corpus.vocabulary[counts.indices[begin:end][order]].tolist())
 
 
 # The corpus itself is left out of the key; counts are known by their fingerprint, words by a few of them.

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import html
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
-from acvb_core.models.lda.evaluate.topic_documents import DocumentOrder, top_documents
+from acvb_core.models.lda.evaluate.topic_documents import DocumentOrder
 from acvb_core.store.topic_names import Names
-from pages.ui.lda.topic_overview import choose
 from pages.ui.lda.topic_text import Spans, show_share_bars, show_tinted_text
-from pages.ui.lda.topic_view import TopicView, describe_shown
+from pages.ui.lda.topic_view import TOPIC, TopicView
 from pages.ui.shared import format as say
 from pages.ui.shared.failures import contain_failure
 
@@ -24,18 +22,23 @@ _BY: dict[DocumentOrder, str] = {"share": "Share of the topic", "tokens": "Words
 @contain_failure("part of the page")
 def show_documents(view: TopicView, names: Names, topic: int) -> None:
     """Draw the documents of the chosen topic, or those whose names were searched for, and the one that is open."""
-    about = _describe_documents(view)
-    if about:
-        st.caption(about)
+    note = _describe_documents(view)
+    if note:
+        st.caption(note)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="document_filters"):
         by = st.segmented_control(
-            "Order by", list(_BY), format_func=_BY.get, default="share", required=True, key="documents_by",
-            help="Short documents are quickly of one topic alone; long ones lead by words.",
-        )  # fmt: skip
+            "Order by",
+            list(_BY),
+            format_func=_BY.get,
+            default="share",
+            required=True,
+            key="documents_by",
+            help="By share, short documents come first, as they often have one topic only; by words, long ones.",
+        )
         wanted = st.text_input(
             "Any document", key="documents_search", placeholder="part of its name", width=240
         )
-    listed = list_documents(view, topic, by, wanted.strip())
+    listed = view.find_documents(topic, MOST_LISTED, by, wanted.strip())
     with st.container(key="document_panels"):
         with st.container(key="document_list", gap="xsmall"):
             _show_table(view, listed, topic, f"{topic}_{by}_{wanted}")
@@ -47,42 +50,19 @@ def show_documents(view: TopicView, names: Names, topic: int) -> None:
 
 
 def _describe_documents(view: TopicView) -> str:
-    """Return which documents these are, and where their topics are from, as far as that is not plain."""
+    """Return which documents are shown, and how their topics were inferred, if a reader cannot know that."""
     said = []
-    if view.partly:
+    if view.is_partial:
         problem = view.result.problem
         on_disk = problem.model_row.on_disk(problem.data)
         why = "drawn at random" if on_disk else "those that no run had held out"
-        said.append(f"Shown are {describe_shown(view)}, {why}.")
-    if view.inferred:
+        said.append(f"Shown are {view.describe_shown()}, {why}.")
+    if view.is_inferred:
         said.append(
-            "The run kept the topics of words only: those of the documents here are inferred from them, as they would "
-            "be for new documents."
+            "The run kept the topics of words only. Those of the documents here are inferred from them, as for new "
+            "documents."
         )
     return " ".join(said)
-
-
-def list_documents(view: TopicView, topic: int, by: DocumentOrder, wanted: str) -> pd.DataFrame:
-    """Return the documents to list: document (0-based), share and tokens of the topic (from 1), length.
-
-    The ones with most of the topic, among those whose name has the text that is wanted.
-    """
-    lengths = view.corpus.lengths
-    if not wanted:
-        return top_documents(view.topics.document_share, lengths, topic - 1, MOST_LISTED, by=by)
-    low = wanted.lower()
-    found = np.array(
-        [i for i, name in enumerate(view.corpus.documents) if low in name.lower()], dtype=np.int64
-    )
-    if not len(found):
-        return pd.DataFrame({"document": found, "share": [], "tokens": [], "length": found})
-    best = top_documents(
-        view.topics.document_share[found], lengths[found], topic - 1, MOST_LISTED, by=by, min_length=0
-    )
-    best = best.assign(document=found[best["document"]])
-    # The one of that very name first.
-    other = [str(view.corpus.documents[number]).lower() != low for number in best["document"]]
-    return best.iloc[np.argsort(other, kind="stable")].reset_index(drop=True)
 
 
 def _show_table(view: TopicView, listed: pd.DataFrame, topic: int, state: str) -> None:
@@ -90,14 +70,14 @@ def _show_table(view: TopicView, listed: pd.DataFrame, topic: int, state: str) -
     shown = pd.DataFrame(
         {
             "name": view.corpus.documents[numbers],
-            "share": listed["share"].to_numpy(),
-            "tokens": listed["tokens"].to_numpy(dtype=np.float64),
-            "length": listed["length"].to_numpy(),
+            "share": listed["share"].tolist(),
+            "tokens": listed["tokens"].astype(float).tolist(),
+            "length": listed["length"].tolist(),
             "label": "" if view.corpus.labels is None else view.corpus.labels[numbers],
-            "beginning": [view.beginning(number) for number in numbers],
+            "beginning": [view.document_start(number) for number in numbers],
         }
     )
-    # Another list is another table: what was clicked in the old one is not clicked in it.
+    # Another list needs another key: a click in the old table does not count for the new one.
     key = f"documents_{view.run}_{state}"
 
     def clicked() -> None:
@@ -127,7 +107,7 @@ def _show_table(view: TopicView, listed: pd.DataFrame, topic: int, state: str) -
 
 def _show_caption(view: TopicView, listed: pd.DataFrame, topic: int, wanted: str, names: Names) -> None:
     if not len(listed):
-        among = " among those shown" if view.partly else ""
+        among = " among those shown" if view.is_partial else ""
         st.caption(f"No document{among} has that in its name.")
         return
     more = f" The first {MOST_LISTED} are listed." if len(listed) == MOST_LISTED else ""
@@ -137,9 +117,8 @@ def _show_caption(view: TopicView, listed: pd.DataFrame, topic: int, wanted: str
 def _find_open(view: TopicView, listed: pd.DataFrame, topic: int, wanted: str) -> int | None:
     """Return the document (0-based) to show: the one clicked while this topic was chosen, else the first listed."""
     run, for_topic, document = st.session_state.get(OPENED, (None, None, None))
-    if run == view.run and for_topic == topic and document is not None and (
-        not wanted or document in listed["document"].to_numpy()
-    ):  # fmt: skip
+    same = run == view.run and for_topic == topic and document is not None
+    if same and (not wanted or document in listed["document"].tolist()):
         return int(document)
     return int(listed["document"].iloc[0]) if len(listed) else None
 
@@ -156,15 +135,15 @@ def show_document(view: TopicView, names: Names, topic: int, number: int) -> Non
 
     def go_to(chosen: int) -> None:
         st.session_state[OPENED] = (view.run, chosen, number)
-        choose(chosen)
+        TOPIC.choose(chosen)
 
     shares, (text, spans) = view.topics.document_share[number], _read_text(view, number)
     show_share_bars(view, names, shares, key=f"document_topics_{view.run}_{number}_{topic}", choose=go_to)
     show_tinted_text(view, names, topic, text, spans, shares)
     if corpus.texts is None:
-        st.caption("The text is not known: the document's words, the most frequent first.")
+        st.caption("The text is not known. These are the document's words, the most frequent first.")
     elif corpus.tokeniser is None or not corpus.tokeniser.cuts_texts:
-        st.caption("How the text was cut into words is not known, so that they cannot be tinted.")
+        st.caption("The words cannot be tinted, as it is not known how the text was cut into words.")
     else:
         st.caption("The stronger the colour, the more probable the topic. Point at a word for its topic.")
 
@@ -182,7 +161,7 @@ def _read_text(view: TopicView, number: int) -> tuple[str, Spans]:
 def _list_words(view: TopicView, number: int) -> tuple[str, list[tuple[int, int, int]]]:
     """Return a document's words as a text, the most frequent first, and where each stands in it."""
     parts, spans, at = [], [], 0
-    for word, times in zip(*view.words_of(number), strict=True):
+    for word, times in zip(*view.document_words(number), strict=True):
         name = str(view.corpus.vocabulary[word])
         part = name if times == 1 else f"{name} ({times:,})"
         spans.append((at, at + len(name), int(word)))

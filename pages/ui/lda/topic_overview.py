@@ -1,9 +1,9 @@
-"""The upper part of the Topics page: how words are put in order, the map, and the words of the chosen topic."""
+"""The upper part of the Topics page: the order of words, the map, and the words of the chosen topic."""
 
 from __future__ import annotations
 
 import html
-from typing import Any, get_args
+from typing import get_args
 
 import streamlit as st
 
@@ -12,22 +12,13 @@ from acvb_core.evaluate.ranking import Ranking
 from acvb_core.models.lda.figures.topic_bars import topic_bars
 from acvb_core.models.lda.figures.topic_map import topic_map_figure
 from acvb_core.store.topic_names import MOST_CHARACTERS, Names
-from acvb_core.views.labels import ink_on, plain_name, user_name
-from acvb_core.views.theme import CHART_CONFIG, STILL_CONFIG, cluster_colour
-from pages.ui.lda.topic_view import TopicView, WordOrder, format_measure, open_topic_names
+from acvb_core.views.labels import plain_name, user_name
+from pages.ui.lda.topic_view import TOPIC, TopicView, WordOrder, open_topic_names
 from pages.ui.shared import format as say
+from pages.ui.shared.charts import show_clickable_figure, show_figure
 from pages.ui.shared.failures import contain_failure
-from pages.ui.shared.picking import choose_one
 
-CHOSEN = "topics_topic"
 MOST_WORDS, USUAL_WORDS = 50, 20
-_TURN = "topics_turn"
-_MAP: dict[str, Any] = {
-    **CHART_CONFIG,
-    "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d"],
-    "scrollZoom": False,
-}
-_STILL: dict[str, Any] = dict(STILL_CONFIG)
 _ORDERS: dict[Ranking, str] = {"probability": "Probability", "relevance": "Relevance", "frex": "FREX"}
 _ORDER_HELP = """
 **Probability**: the words the topic uses most; frequent words of the whole corpus are among them. **Relevance**: λ = 1
@@ -37,34 +28,10 @@ and Shirley 2014). **FREX**: words that are both frequent in the topic and rare 
 """
 
 
-def choose(topic: int) -> None:
-    """Make a topic (from 1) the chosen one, from a callback."""
-    st.session_state[CHOSEN] = topic
-    forget_clicks()
-
-
-def forget_clicks() -> None:
-    """Have the map drawn anew: what was clicked there is not what is chosen any more."""
-    st.session_state[_TURN] = st.session_state.get(_TURN, 0) + 1
-
-
 def choose_settings(view: TopicView, names: Names) -> tuple[int, WordOrder]:
     """Draw what is chosen for the whole page; return the topic (from 1) and the order of words."""
-    n = view.n_topics
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="topic_settings"):
-        topic = choose_one(
-            "Topic",
-            range(1, n + 1),
-            lambda number: plain_name(number, names, long=True),
-            CHOSEN,
-            width=230,
-            on_change=forget_clicks,
-        )
-        for step, icon, text in ((-1, "chevron_left", "Topic before"), (1, "chevron_right", "Next topic")):
-            st.button(
-                text, icon=f":material/{icon}:", help=text, key=f"topic_step_{step}", on_click=choose,
-                args=((topic - 1 + step) % n + 1,), disabled=n == 1,
-            )  # fmt: skip
+        topic = TOPIC.show(view.n_topics, lambda number: plain_name(number, names, long=True), width=230)
         by = st.segmented_control(
             "Words by",
             list(get_args(Ranking)),
@@ -77,14 +44,14 @@ def choose_settings(view: TopicView, names: Names) -> tuple[int, WordOrder]:
         )
         lambda_ = 0.6
         if by == "relevance":
+            label = "λ, distinctive to frequent"
             lambda_ = st.slider(
-                "λ, distinctive to frequent", 0.0, 1.0, 0.6, 0.05, key="topics_lambda", width=210,
-                persist_state="session",
-            )  # fmt: skip
+                label, 0.0, 1.0, 0.6, 0.05, key="topics_lambda", width=210, persist_state="session"
+            )
         shown = st.number_input(
             "Words", 5, MOST_WORDS, USUAL_WORDS, 5, key="topics_words", width=125, persist_state="session"
         )
-    return int(topic), WordOrder(by, float(lambda_), int(shown))
+    return topic, WordOrder(by, float(lambda_), int(shown))
 
 
 def show_overview(view: TopicView, names: Names, topic: int, order: WordOrder) -> None:
@@ -94,69 +61,48 @@ def show_overview(view: TopicView, names: Names, topic: int, order: WordOrder) -
         with st.container(key="topic_map", gap="xsmall"), contain_failure():
             st.subheader("Map of the topics", anchor=False)
             st.caption(
-                "Close together: alike in their words, as far as a plane can show it "
+                "Topics close together use similar words, as far as a plane can show it "
                 f"({say.percent(round(view.map.shown, 2))} of the squared distances). Click one to read it."
             )
             _show_map(view, names, topic, min(height, 560))
         with st.container(key="topic_words", gap="xsmall"):
             _show_heading(view, names, topic)
             with contain_failure():
-                st.plotly_chart(
-                    topic_bars(
-                        view.words(order, [topic - 1]), topic, tokens=float(view.tokens[topic - 1]), labels=names,
-                        n=order.n, title=False, height=height,
-                    ),
-                    key="topic_bars", theme=None, config=_STILL,
-                    alt=f"The words of topic {topic}, the most telling first.",
-                )  # fmt: skip
+                words, tokens = view.rank_words(order, [topic]), float(view.tokens[topic - 1])
+                bars = topic_bars(
+                    words, topic, tokens=tokens, labels=names, n=order.n, title=False, height=height
+                )
+                show_figure(bars, "topic_bars", f"The words of topic {topic}, the most telling first.")
 
 
 def _show_map(view: TopicView, names: Names, topic: int, height: int) -> None:
-    key = f"topics_map_{view.run}_{st.session_state.get(_TURN, 0)}"
-
-    def clicked() -> None:
-        points = st.session_state[key].selection.points
-        number = clicked_topic(points[0]) if points else None
-        if number is not None and number <= view.n_topics:
-            st.session_state[CHOSEN] = number
-
-    placed = view.map
-    figure = topic_map_figure(placed.positions, view.topics.share, names, selected=topic, height=height)
+    """Draw the topics on a plane."""
+    positions, shares = view.map.positions, view.topics.share
+    figure = topic_map_figure(positions, shares, names, selected=topic, height=height)
     # A unit is as long across as up. Where ranges give way to that, a chart that is drawn while its place is still
     # narrow keeps the wide ranges it then needed; where the frame gives way, it is right as soon as there is room.
     figure["layout"]["xaxis"] |= {"constrain": "domain", "constraintoward": "left"}
     figure["layout"]["yaxis"] |= {"constrain": "domain", "constraintoward": "top"}
-    st.plotly_chart(
-        figure, key=key, theme=None, config=_MAP, on_select=clicked, selection_mode="points",
-        alt="Topics as bubbles on a plane; those that use the same words lie close together.",
-    )  # fmt: skip
-
-
-def clicked_topic(point: Any) -> int | None:
-    """Return the number of the topic that a click on a figure tells; None where it tells none."""
-    told = point.get("customdata")
-    number = told[0] if isinstance(told, list | tuple) and told else told
-    return int(number) if isinstance(number, int | float) and number >= 1 else None
+    show_clickable_figure(
+        figure,
+        f"topics_map_{view.run}_{TOPIC.turn}",
+        "Topics as bubbles on a plane; those that use the same words lie close together.",
+        TOPIC.keep_click,
+        view.n_topics,
+        hidden=("select2d", "lasso2d", "autoScale2d"),
+    )
 
 
 @contain_failure("part of the page")
 def _show_heading(view: TopicView, names: Names, topic: int) -> None:
-    """Draw the topic's number, name and figures, and what renames it."""
-    colour, quality = cluster_colour(topic), view.quality
+    """Draw the topic's number, name and measures, and the field that renames it."""
     name = user_name(topic, names) or f"Topic {topic}"
-    facts = (
-        f"{say.percent(float(view.topics.share[topic - 1]))} of all words · coherence (NPMI) "
-        f"{format_measure(quality.npmi[topic - 1])} · exclusivity {format_measure(quality.exclusivity[topic - 1])}"
-    )
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        st.html(
-            f"<div class='topic-head'><span style='background:{colour};color:{ink_on(colour)}'>{topic}</span>"
-            f"<strong>{html.escape(name)}</strong></div>",
-            width="content",
-        )
+        st.html(TOPIC.head_html(topic, html.escape(name)), width="content")
         with st.popover("Rename", icon=":material/edit:", key=f"rename_popover_{topic}"):
             _edit_name(view, names, topic)
-    st.caption(facts)
+    share = say.percent(float(view.topics.share[topic - 1]))
+    st.caption(f"{share} of all words · coherence (NPMI) {view.describe_quality(topic)}")
 
 
 def _edit_name(view: TopicView, names: Names, topic: int) -> None:
@@ -164,7 +110,7 @@ def _edit_name(view: TopicView, names: Names, topic: int) -> None:
 
     def save() -> None:
         try:
-            open_topic_names().rename(view.run, view.known_by, topic, st.session_state[key])
+            open_topic_names().rename(view.run, view.identifying_words, topic, st.session_state[key])
             st.session_state.pop("topics_trouble", None)
         except AcvbError as error:
             st.session_state["topics_trouble"] = str(error)
@@ -176,7 +122,7 @@ def _edit_name(view: TopicView, names: Names, topic: int) -> None:
         key=key,
         placeholder="what it is about",
         on_change=save,
-        help="Press Enter. It is kept with the run, on every page; an empty name takes it away.",
+        help="Press Enter. Every page shows the name; an empty one removes it.",
     )
     if "topics_trouble" in st.session_state:
         st.text(st.session_state["topics_trouble"])

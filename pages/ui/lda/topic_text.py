@@ -1,62 +1,42 @@
-"""A text with its topics: their shares as bars, and the text with its words tinted by topic."""
+"""A text with its topics: their shares as bars, its words tinted by topic, and a text that the user writes."""
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import streamlit as st
-from numpy.typing import ArrayLike
 
-from acvb_core.models.lda.figures.tinted import tint_text, word_topics
+from acvb_core.core.errors import DataError, ParameterError
+from acvb_core.data.corpora.tokeniser import Tokeniser
+from acvb_core.models.lda.figures.tinted import Floats, tint_text, word_topics
 from acvb_core.models.lda.figures.topic_bars import document_topics_figure
 from acvb_core.store.topic_names import Names
 from acvb_core.views.labels import plain_name
-from acvb_core.views.theme import CHART_CONFIG
-from pages.ui.lda.topic_overview import clicked_topic
-from pages.ui.lda.topic_view import TopicView
+from pages.ui.lda.topic_view import TOPIC, TopicView
+from pages.ui.shared import format as say
+from pages.ui.shared.charts import show_clickable_figure
+from pages.ui.shared.failures import contain_failure
 
-#: Where words of a vocabulary stand in a text, as `Tokeniser.spans` gives them.
+TEXT = "topics_text"
+MOST_CHARACTERS = 50_000
+#: Places of the words of a vocabulary in a text, as `Tokeniser.spans` gives them.
 Spans = Sequence[tuple[int, int, int]]
-_BARS: dict[str, Any] = {**CHART_CONFIG, "displayModeBar": False}
 
 
 def show_share_bars(
-    view: TopicView, names: Names, shares: ArrayLike, *, key: str, choose: Callable[[int], None]
+    view: TopicView, names: Names, shares: Floats, *, key: str, choose: Callable[[int], None]
 ) -> None:
-    """Draw the topics of a text as bars.
-
-    Parameters
-    ----------
-    view : TopicView
-    names : sequence of str or None
-    shares : array, shape (K,)
-        Of each topic in the text.
-    key : str
-        Another one for another text: what was clicked in the old one's bars is not clicked in the new one's.
-    choose : callable
-        Called with the topic (from 1) whose bar is clicked.
-    """
-
-    def clicked() -> None:
-        points = st.session_state[key].selection.points
-        chosen = clicked_topic(points[0]) if points else None
-        if chosen is not None and chosen <= view.n_topics:
-            choose(chosen)
-
+    """Draw the share of each topic in a text as bars; `choose` is called with the topic (from 1) that is clicked."""
     figure = document_topics_figure(shares, names, n=6)
-    figure["layout"]["clickmode"] = "event+select"
-    figure["layout"]["dragmode"] = False
-    st.plotly_chart(
-        figure, key=key, theme=None, config=_BARS, on_select=clicked, selection_mode="points",
-        alt="Share of each topic in the document.",
-    )  # fmt: skip
+    figure["layout"] |= {"clickmode": "event+select", "dragmode": False}
+    show_clickable_figure(figure, key, "Share of each topic in the document.", choose, view.n_topics)
 
 
 def show_tinted_text(
-    view: TopicView, names: Names, topic: int, text: str, spans: Spans, shares: ArrayLike
+    view: TopicView, names: Names, topic: int, text: str, spans: Spans, shares: Floats
 ) -> None:
-    """Draw a text, its words on the colours of their topics, and the switch to the chosen topic (from 1) alone."""
+    """Draw a text, its words on the colours of their topics, and the switch to one topic (from 1) only."""
     alone = st.toggle(
         "Tint one topic alone",
         key="tint_alone",
@@ -68,3 +48,60 @@ def show_tinted_text(
         # Everything of the user's is escaped.
         chances = word_topics((word for _, _, word in spans), shares, view.topics.word_probability)
         st.html(tint_text(text, spans, chances, labels=names, topic=topic if alone else None))
+
+
+def show_try_text(view: TopicView, names: Names, topic: int) -> None:
+    """Draw the field for a text, and its topics."""
+    tokeniser = view.corpus.tokeniser
+    if tokeniser is None or not tokeniser.cuts_texts:
+        st.info(
+            "These topics were found in counts or lists of words. No text can be tried here, as it is not known how to "
+            "cut one into such words. On the command line, `acvb transform` reads new documents as counts.",
+            icon=":material/info:",
+        )
+        return
+    with st.container(key="try_panels"):
+        with st.container(key="try_given", gap="xsmall"):
+            text = st.text_area(
+                "A text that was not in the corpus",
+                key=TEXT,
+                height=300,
+                max_chars=MOST_CHARACTERS,
+                placeholder="Write or paste a text in the language of the corpus.",
+                persist_state="session",
+            )
+            st.caption(
+                "Ctrl+Enter, or a click elsewhere, reads it. The topics stay as they are; the text is not kept."
+            )
+        with st.container(key="try_found", gap="xsmall"):
+            _show_topics_of(view, names, topic, text or "", tokeniser)
+
+
+@contain_failure("part of the page")
+def _show_topics_of(view: TopicView, names: Names, topic: int, text: str, tokeniser: Tokeniser) -> None:
+    if not text.strip():
+        st.caption("There is no text yet.")
+        return
+    try:
+        table = view.result.transform([text])
+    except DataError:
+        st.caption("There is no word in this text, once it is cut as the corpus was (stop words, numbers).")
+        return
+    except ParameterError as error:  # the pattern of a word takes too long
+        st.text(str(error))
+        return
+    known, unknown = (int(table[name].iloc[0]) for name in ("tokens", "unknown"))
+    one, many = ("word", "words") if tokeniser.ngrams == 1 else ("word or phrase", "words and phrases")
+    if not known:
+        st.caption(f"The topics know none of its {many} ({unknown:,}), so they say nothing of this text.")
+        return
+    shares = table.filter(like="topic_").iloc[0].to_numpy()
+    st.text(f"{say.count(known, one, many)} that the topics know, {unknown:,} that they do not")
+    # Another text needs another key: a click on the old bars does not count for the new ones.
+    key = f"try_topics_{view.run}_{zlib.crc32(text.encode())}_{topic}"
+    show_share_bars(view, names, shares, key=key, choose=TOPIC.choose)
+    show_tinted_text(view, names, topic, text, tokeniser.spans(text, view.index), shares)
+    st.caption(
+        "The stronger the colour, the more probable the topic. A word that is not known stood in too few or too many "
+        "of the corpus's documents, or in none."
+    )

@@ -1,26 +1,18 @@
-"""Topics: what a run found in a corpus, as a map and words, in its documents and new texts, by measures, as files."""
+"""Topics: the topics of a run as a map and words, in its documents and new texts, by measures, as files."""
 
 from __future__ import annotations
 
-import io
-
-import numpy as np
 import streamlit as st
 
-from acvb_core.models.lda.export import pyldavis_json
-from acvb_core.store import export
-from acvb_core.store.csv_text import csv_text
-from pages.ui.lda import topic_files
 from pages.ui.lda.topic_documents import show_documents
+from pages.ui.lda.topic_files import show_topic_files
 from pages.ui.lda.topic_list import show_all_topics, show_known_labels, show_quality
-from pages.ui.lda.topic_overview import CHOSEN, choose_settings, show_overview
-from pages.ui.lda.topic_try import show_try_text
-from pages.ui.lda.topic_view import TopicView, build_view, read_names
+from pages.ui.lda.topic_overview import choose_settings, show_overview
+from pages.ui.lda.topic_text import show_try_text
+from pages.ui.lda.topic_view import TOPIC, TopicView, build_view, read_names
 from pages.ui.shared import format as say
 from pages.ui.shared.answer_page import open_answer, show_heading, show_parts
-from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.model_pages import pages_of_model
-from pages.ui.shared.picking import FileOffer, show_files
 
 # As many panels side by side as there is room for.
 STYLE = """
@@ -43,7 +35,7 @@ STYLE = """
 
 def show_topics() -> None:
     """Draw the page."""
-    job, result = open_answer(pages_of_model("lda").answer, STYLE, {CHOSEN: 1})
+    job, result = open_answer(pages_of_model("lda").answer, STYLE, {TOPIC.key: 1})
     view = build_view(job, result)
     show_heading(job, result, say.count(view.n_topics, "topic"))
     show_body(view)
@@ -65,33 +57,3 @@ def show_body(view: TopicView) -> None:
         parts["Known labels"] = lambda: show_known_labels(view, names)
     parts["Try a text"] = lambda: show_try_text(view, names, topic)
     show_parts("topics_part", parts)
-
-
-@contain_failure("list of files")
-def show_topic_files(view: TopicView) -> None:
-    result = view.result
-
-    def words() -> str:
-        table, names = result.topics, read_names(view)
-        if any(names):
-            table = table.assign(name=[names[topic - 1] or "" for topic in table["topic"]])
-        return csv_text(table)
-
-    def arrays() -> bytes:
-        out = io.BytesIO()
-        np.savez_compressed(out, allow_pickle=False, **export.posterior_arrays(result))
-        return out.getvalue()
-
-    table, data = "text/csv", "application/json"
-    show_files(
-        result,
-        [
-            FileOffer("Words of the topics", "topics.csv", table, words),
-            *topic_files.list_document_files(view),
-            FileOffer("For pyLDAvis", "pyldavis.json", data, lambda: pyldavis_json(result)),
-            FileOffer("The run", "run.json", data, lambda: export.run_json(result)),
-            FileOffer("Arrays", "posterior.npz", "application/octet-stream", arrays),
-            topic_files.offer_model(result),
-        ],
-    )
-    topic_files.explain_files(view)

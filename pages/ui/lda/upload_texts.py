@@ -47,7 +47,7 @@ class TextReader(Reader):
     """Tables, lines and archives of texts; word counts in three forms; either in files of columns."""
 
     model = "lda"
-    brought = "Texts"
+    label = "Texts"
     kind = "corpus"
     delimiters: ClassVar[dict[str, str]] = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar |"}
     unit = "record"
@@ -57,11 +57,11 @@ class TextReader(Reader):
         """Propose how to read a file."""
         return inspect_corpus(file, file.name, **looking)
 
-    def options(self, layout: CorpusLayout, prefix: str) -> dict[str, Any]:
+    def choose_options(self, layout: CorpusLayout, prefix: str) -> dict[str, Any]:
         """Return nothing: there is no more to choose."""
         return {}
 
-    def columns(self, layout: CorpusLayout, prefix: str) -> dict[str, Any]:
+    def choose_columns(self, layout: CorpusLayout, prefix: str) -> dict[str, Any]:
         """Draw which column means what, and the list of words that counts may need."""
         choice = partial(column_choice, layout, guess_prefix(prefix, layout))
         places = column_places(layout)
@@ -93,7 +93,7 @@ class TextReader(Reader):
             loading["vocabulary"] = words.getvalue()
         return loading
 
-    def place(
+    def choose_place(
         self,
         file: DataFile,
         layout: CorpusLayout,
@@ -104,21 +104,21 @@ class TextReader(Reader):
         """Draw the choice between memory and disk."""
         return {"where": choose_storage(file, layout, looking, loading, prefix)}
 
-    def can_skip(self, loading: dict[str, Any]) -> bool:
+    def can_skip_lines(self, loading: dict[str, Any]) -> bool:
         """Whether broken lines can be left out: where texts are read to disk."""
         return loading["where"] == "disk"
 
-    def way_round(self, loading: dict[str, Any], error: AcvbError) -> str:
+    def suggest_other_way(self, loading: dict[str, Any], error: AcvbError) -> str:
         """Say that lines which stop the reading into memory can be left out on disk."""
         if loading.get("where") == "memory" and isinstance(error, DataError) and error.line is not None:
             return "Where the texts are kept on disk, you can go on without such lines."
         return ""
 
     @contextmanager
-    def reading(self, loading: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    def show_reading(self, loading: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """Draw how far the reading to disk is."""
         if loading["where"] == "memory":
-            with super().reading(loading) as nothing:
+            with super().show_reading(loading) as nothing:
                 yield nothing
             return
         bar = st.progress(0.0, text="Reading to disk")
@@ -131,7 +131,7 @@ class TextReader(Reader):
         finally:
             bar.empty()
 
-    def draft(
+    def make_draft(
         self,
         file: DataFile,
         layout: CorpusLayout,
@@ -145,7 +145,7 @@ class TextReader(Reader):
         key = repr((prefix, looking, loading))
         known = st.session_state.get(_READ)
         if known is None or known[0] != key:
-            self.forget()  # two large ones need not be held at once
+            self.forget_draft()  # two large ones need not be held at once
             with st.spinner("Reading"):
                 known = key, _read_texts(file, layout, looking, loading)
             st.session_state[_READ] = known
@@ -154,7 +154,7 @@ class TextReader(Reader):
             draft.texts.cut.select(draft.tokeniser)  # a pattern that takes too long is a fault of the draft
         return draft
 
-    def preview(self, draft: TextDraft | None) -> None:
+    def show_draft(self, draft: TextDraft | None) -> None:
         """Draw what the tokeniser keeps and drops."""
         if draft is None:
             return
@@ -171,7 +171,7 @@ class TextReader(Reader):
         if draft.texts is not None:
             show_tokeniser_preview(draft.texts.cut.select(draft.tokeniser).preview)
 
-    def forget(self) -> None:
+    def forget_draft(self) -> None:
         """Let go of the texts."""
         st.session_state.pop(_READ, None)
 

@@ -1,31 +1,28 @@
-"""What runs on tables are compared by: which feature of one is which of the other, and what they mean."""
+"""The comparison of runs on tables: pairs of the same feature in two runs, and what they mean."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
-from acvb_core.models.lda.figures.topic_pairs import similarity_figure
 from acvb_core.models.lfm.feature_match import FeatureMatch, match_features
-from acvb_core.views.theme import STILL_CONFIG
+from acvb_core.views.similarity import similarity_figure
 from pages.ui.lfm.feature_view import FeatureView, build_view
 from pages.ui.shared import format as say
+from pages.ui.shared.charts import show_figure
 from pages.ui.shared.compared_runs import ComparedRuns, choose_pair
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import Key
 
-#: From here on features count as the same.
+#: Correlation of features that count as the same.
 ALIKE = 0.8
-_STILL: dict[str, Any] = dict(STILL_CONFIG)
 
 
 @contain_failure("part of the page")
 def compare_features(runs: ComparedRuns) -> None:
-    """Draw which features of two runs are the same."""
+    """Draw the features that two runs share."""
     views = [build_view(job, result) for job, result in zip(runs.jobs, runs.results, strict=True)]
     if not have_same_objects(views):
         return
@@ -45,38 +42,47 @@ def match_views(keys: tuple[Key, Key], _one: FeatureView, _other: FeatureView) -
 
 
 def have_same_objects(views: Sequence[FeatureView]) -> bool:
-    """Whether the features of these runs are had by the same objects."""
-    first = views[0].data.rows
-    return all(np.array_equal(view.data.rows, first) for view in views[1:])
+    """Return whether these runs are on the same objects."""
+    first = views[0].data.rows.tolist()
+    return all(view.data.rows.tolist() == first for view in views[1:])
 
 
 @contain_failure()
 def show_pairs(keys: tuple[Key, Key], both: tuple[FeatureView, FeatureView], runs: tuple[str, str]) -> None:
-    """Draw the features of two runs in pairs: how alike they are, and what they mean."""
+    """Draw the features of two runs in pairs: their similarity, and what they mean."""
     without = [run for run, view in zip(runs, both, strict=True) if not view.n_features]
     if without:
         st.caption(f"{say.join_names(without)} found no feature: there is nothing to pair.")
         return
-    found = match_views(keys, *both)
-    back = int((found.alike >= ALIKE).sum())
+    match = match_views(keys, *both)
+    back = int((match.alike >= ALIKE).sum())
     lone = [
         f"{len(features)} of {run}"
-        for features, run in zip((found.unmatched_one, found.unmatched_other), runs, strict=True)
+        for features, run in zip((match.unmatched_one, match.unmatched_other), runs, strict=True)
         if len(features)
     ]
     rest = f" Without a partner: {' and '.join(lone)}." if lone else ""
     st.caption(
         f"Each feature of {runs[0]} is paired with one of {runs[1]}, so that the objects that have them go together "
-        f"most. {back} of {say.count(len(found.one), 'pair')} are the same feature, with a correlation of {ALIKE:g} or "
-        f"more, or of -{ALIKE:g} or less, where one is the contrary of the other.{rest}"
+        f"most. {back} of {say.count(len(match.one), 'pair')} are the same feature: their correlation is {ALIKE:g} or "
+        f"more, or -{ALIKE:g} or less if one is the contrary of the other.{rest}"
     )
     alike, listed = st.tabs(["How alike", "Pairs"])
     with alike:
-        st.plotly_chart(_draw_similarity(found, runs), key="feature_similarity", theme=None, config=_STILL)
+        figure = similarity_figure(
+            abs(match.correlations),
+            match.one,
+            match.other,
+            runs,
+            part="feature",
+            measure="correlation, without its sign,",
+            scale="size of the correlation",
+        )
+        show_figure(figure, "feature_similarity")
         st.caption("Framed: the pairs. Dark outside the frames: a feature that was split or merged.")
     with listed:
         st.dataframe(
-            list_pairs(found, both),
+            list_pairs(match, both),
             hide_index=True,
             key="feature_pairs",
             column_config={
@@ -88,26 +94,9 @@ def show_pairs(keys: tuple[Key, Key], both: tuple[FeatureView, FeatureView], run
         )  # fmt: skip
 
 
-def _draw_similarity(found: FeatureMatch, runs: tuple[str, str]) -> dict[str, Any]:
-    """Return the heat map of topics, told of features."""
-    figure = similarity_figure(1.0 - np.abs(found.correlations), found.one, found.other, runs)
-    (trace,) = figure["data"]
-    trace["hovertemplate"] = (
-        trace["hovertemplate"]
-        .replace("topic %{", "feature %{")
-        .replace("similarity %{z:.3f}", "correlation, without its sign, %{z:.3f}")
-    )
-    trace["colorbar"]["title"]["text"] = "size of the correlation"
-    trace["uid"] = "feature-similarity"
-    for axis in ("xaxis", "yaxis"):
-        title = figure["layout"][axis]["title"]
-        title["text"] = title["text"].replace("topics of", "features of", 1)
-    return figure
-
-
-def list_pairs(found: FeatureMatch, both: tuple[FeatureView, FeatureView]) -> pd.DataFrame:
+def list_pairs(match: FeatureMatch, both: tuple[FeatureView, FeatureView]) -> pd.DataFrame:
     """Return the pairs with the columns in which they weigh most, those least alike first."""
-    table = found.table()
+    table = match.table()
     one, other = both
     return pd.DataFrame(
         {

@@ -1,4 +1,4 @@
-"""The upper part of the Features page: the list of features, and one of them: what it weighs, and who has it."""
+"""The upper part of the Features page: the list of features, and one of them: its weights, and its objects."""
 
 from __future__ import annotations
 
@@ -11,63 +11,36 @@ from acvb_core.models.lfm.figures.feature_images import feature_image_figure
 from acvb_core.models.lfm.figures.feature_weights import feature_profile_figure, feature_weights_figure
 from acvb_core.models.lfm.figures.feature_words import Units
 from acvb_core.models.lfm.figures.pictures import diverging_colours, image_uri, largest
-from acvb_core.views.labels import ink_on
-from acvb_core.views.theme import STILL_CONFIG, Figure, cluster_colour
-from pages.ui.lfm.feature_view import FeatureView
+from acvb_core.views.theme import Figure
+from pages.ui.lfm.feature_view import FEATURE, FeatureView
 from pages.ui.lfm.picture_row import show_picture_row
 from pages.ui.shared import format as say
+from pages.ui.shared.charts import show_figure
 from pages.ui.shared.failures import contain_failure
-from pages.ui.shared.picking import choose_one
 
-CHOSEN = "features_feature"
-#: Objects listed, and shown as pictures; columns that have a bar, and up to which all of them are drawn below.
+#: Objects that are listed, and shown as pictures; columns with a bar, and most columns that are all drawn below.
 MOST_LISTED, PICTURES, USUAL_BARS, MOST_PROFILE = 50, 12, 20, 5_000
-_TURN = "features_turn"
-_STILL: dict[str, Any] = dict(STILL_CONFIG)
 _UNITS: dict[Units, str] = {"table": "the columns' units", "sd": "standard deviations"}
-
-
-def choose(feature: int) -> None:
-    """Make a feature (from 1) the chosen one, from a callback."""
-    st.session_state[CHOSEN] = feature
-    forget_clicks()
-
-
-def forget_clicks() -> None:
-    """Have what can be clicked drawn anew: what was clicked there is not what is chosen any more."""
-    st.session_state[_TURN] = st.session_state.get(_TURN, 0) + 1
-
-
-def turn() -> int:
-    """Return how often clicks were forgotten: part of the key of what can be clicked."""
-    return int(st.session_state.get(_TURN, 0))
 
 
 def choose_settings(view: FeatureView) -> tuple[int, Units]:
     """Draw what is chosen for the whole page; return the feature (from 1) and the units of weights."""
-    n = view.n_features
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="feature_settings"):
-        feature = choose_one(
-            "Feature", range(1, n + 1), lambda number: f"feature {number}", CHOSEN, width=160,
-            on_change=forget_clicks,
-        )  # fmt: skip
-        for step, icon, text in (
-            (-1, "chevron_left", "Feature before"),
-            (1, "chevron_right", "Next feature"),
-        ):
-            st.button(
-                text, icon=f":material/{icon}:", help=text, key=f"feature_step_{step}", on_click=choose,
-                args=((feature - 1 + step) % n + 1,), disabled=n == 1,
-            )  # fmt: skip
+        feature = FEATURE.show(view.n_features, lambda number: f"feature {number}", width=160)
         units: Units = "table"
         if view.sd is not None:
             units = st.segmented_control(
-                "Weights in", list(_UNITS), format_func=_UNITS.get, default="table", required=True,
-                key="features_units", persist_state="session",
-                help="A weight is what a feature adds to a column. In standard deviations of the column, weights of "
-                "columns in different units can be held against each other.",
-            )  # fmt: skip
-    return int(feature), units
+                "Weights in",
+                list(_UNITS),
+                format_func=_UNITS.get,
+                default="table",
+                required=True,
+                key="features_units",
+                persist_state="session",
+                help="A weight is what a feature adds to a column. Weights of columns in different units are "
+                "comparable in standard deviations of the column.",
+            )
+    return feature, units
 
 
 def show_overview(view: FeatureView, feature: int, units: Units) -> None:
@@ -84,7 +57,7 @@ def show_overview(view: FeatureView, feature: int, units: Units) -> None:
 
 
 def list_features(view: FeatureView, units: Units) -> pd.DataFrame:
-    """Return a line for each feature: number, picture where there are some, share, objects, strongest columns."""
+    """Return a line for each feature: number, picture of a table of pixels, share, objects, strongest columns."""
     numbers = range(1, view.n_features + 1)
     frame = pd.DataFrame({"feature": list(numbers), "share": view.shares, "objects": view.counts})
     image = view.data.image
@@ -101,12 +74,12 @@ def list_features(view: FeatureView, units: Units) -> pd.DataFrame:
 @contain_failure("table")
 def _show_list(view: FeatureView, units: Units) -> None:
     frame = list_features(view, units)
-    key = f"feature_table_{view.run}_{turn()}"
+    key = f"feature_table_{view.run}_{FEATURE.turn}"
 
     def clicked() -> None:
         cells = st.session_state[key].selection.cells
         if cells and cells[0][0] < len(frame):
-            st.session_state[CHOSEN] = cells[0][0] + 1
+            FEATURE.keep_click(cells[0][0] + 1)
 
     pictures = "picture" in frame
     high = 56 if pictures else 35
@@ -121,25 +94,24 @@ def _show_list(view: FeatureView, units: Units) -> None:
         column_config={
             "feature": st.column_config.NumberColumn("Feature", width=62),
             "picture": st.column_config.ImageColumn("Weights", width=64),
-            "share": st.column_config.ProgressColumn(
-                "Share", min_value=0.0, max_value=1.0, format="percent", width=95,
-                help="Of the objects that have the feature.",
-            ),
+            "share": _progress("Share", "percent", 95, "Of the objects that have the feature."),
             "objects": st.column_config.NumberColumn("Objects", format="localized", width=70),
             "columns": st.column_config.TextColumn("Strongest columns", width="large"),
         },
-    )  # fmt: skip
+    )
+
+
+def _progress(label: str, form: str, width: Any, help: str | None = None) -> Any:
+    """Return a column of bars from 0 to 1."""
+    return st.column_config.ProgressColumn(
+        label, min_value=0.0, max_value=1.0, format=form, width=width, help=help
+    )
 
 
 @contain_failure("part of the page")
 def _show_heading(view: FeatureView, feature: int) -> None:
     """Draw the feature's number and figures."""
-    colour = cluster_colour(feature)
-    st.html(
-        f"<div class='feature-head'><span style='background:{colour};color:{ink_on(colour)}'>{feature}</span>"
-        f"<strong>Feature {feature}</strong></div>",
-        width="content",
-    )
+    st.html(FEATURE.head_html(feature, f"Feature {feature}"), width="content")
     share, n = float(view.shares[feature - 1]), float(view.counts[feature - 1])
     st.caption(
         f"{say.percent(share)} of the objects have it: {n:,.0f} of {view.data.n_rows:,}, expected. Having it adds the "
@@ -149,21 +121,17 @@ def _show_heading(view: FeatureView, feature: int) -> None:
 
 @contain_failure()
 def _show_weights(view: FeatureView, feature: int, units: Units) -> None:
-    st.plotly_chart(
-        draw_weights(view, feature, units), key="feature_weights", theme=None, config=_STILL,
-        alt=f"What feature {feature} adds to the columns.",
-    )  # fmt: skip
+    alt = f"What feature {feature} adds to the columns."
+    show_figure(draw_weights(view, feature, units), "feature_weights", alt)
     if view.data.image is None and USUAL_BARS < view.data.n_columns <= MOST_PROFILE:
         figure = feature_profile_figure(
             view.weights[feature - 1], view.data.columns, feature, sd=view.sd, units=units
         )
-        st.plotly_chart(
-            _replace_title(figure, feature, "All columns"), key="feature_profile", theme=None, config=_STILL
-        )
+        show_figure(_replace_title(figure, feature, "All columns"), "feature_profile")
 
 
 def draw_weights(view: FeatureView, feature: int, units: Units) -> Figure:
-    """Return the weights of a feature (from 1) as a picture where the columns are pixels, else as bars."""
+    """Return the weights of a feature (from 1) as a picture if the columns are pixels, else as bars."""
     at, table = feature - 1, view.data
     if table.image is None:
         bars = feature_weights_figure(
@@ -178,19 +146,19 @@ def draw_weights(view: FeatureView, feature: int, units: Units) -> Figure:
 
 
 def _replace_title(figure: Figure, feature: int, title: str) -> Figure:
-    """Return a figure with another title, for the feature's number stands above it already."""
-    told = figure["layout"]["title"]
-    told["text"] = told["text"].replace(f"<b>Feature {feature}</b>", f"<b>{title}</b>")
+    """Return a figure with another title, as the feature's number stands above it already."""
+    heading = figure["layout"]["title"]
+    heading["text"] = heading["text"].replace(f"<b>Feature {feature}</b>", f"<b>{title}</b>")
     return figure
 
 
 def list_carriers(view: FeatureView, feature: int) -> pd.DataFrame:
-    """Return the objects that carry a feature most, by name, with their known group where there are any."""
-    found = view.carriers(feature, MOST_LISTED)
-    numbers = found["object"].tolist()
-    frame = pd.DataFrame({"object": view.data.rows[numbers], "probability": found["probability"]})
-    if found["strength"].notna().any():
-        frame["strength"] = found["strength"]
+    """Return the objects that carry a feature most, by name, with their known group if there is one."""
+    carriers = view.carriers(feature, MOST_LISTED)
+    numbers = carriers["object"].tolist()
+    frame = pd.DataFrame({"object": view.data.rows[numbers], "probability": carriers["probability"]})
+    if carriers["strength"].notna().any():
+        frame["strength"] = carriers["strength"]
     if view.data.labels is not None:
         frame["group"] = view.data.labels[numbers]
     return frame
@@ -201,16 +169,21 @@ def _show_carriers(view: FeatureView, feature: int) -> None:
     """Draw the objects that carry the feature most, and how frequent it is in each known group."""
     st.subheader("Who has it", anchor=False)
     if view.data.image is not None:
-        found = view.carriers(feature, PICTURES)
-        groups = [""] * len(found) if view.data.labels is None else view.data.labels[found["object"].tolist()]
+        carriers = view.carriers(feature, PICTURES)
+        groups = (
+            [""] * len(carriers)
+            if view.data.labels is None
+            else view.data.labels[carriers["object"].tolist()]
+        )
         texts = [
             f"{p:.2f}{f' · {group}' if group else ''}"
-            for p, group in zip(found["probability"], groups, strict=True)
+            for p, group in zip(carriers["probability"], groups, strict=True)
         ]
-        show_picture_row(view.data, found["object"].tolist(), texts)
+        show_picture_row(view.data, carriers["object"].tolist(), texts)
     with st.container(key="carrier_panels"):
         with st.container(gap="xsmall"):
             listed = list_carriers(view, feature)
+            strength = "Strength in the object's known cells: 1 as much as the weights say, 0 not at all."
             st.dataframe(
                 listed,
                 hide_index=True,
@@ -218,17 +191,13 @@ def _show_carriers(view: FeatureView, feature: int) -> None:
                 height=min(320, 38 + 35 * len(listed)),
                 column_config={
                     "object": st.column_config.TextColumn("Object", width="medium"),
-                    "probability": st.column_config.ProgressColumn(
-                        "Probability", min_value=0.0, max_value=1.0, format="%.2f", width="small"
-                    ),
+                    "probability": _progress("Probability", "%.2f", "small"),
                     "strength": st.column_config.NumberColumn(
-                        "Shows", format="%.2f", width="small",
-                        help="How strongly it shows in the object's known cells: 1 as much as its weights say, 0 not "
-                        "at all.",
+                        "Shows", format="%.2f", width="small", help=strength
                     ),
                     "group": st.column_config.TextColumn("Known group", width="small"),
                 },
-            )  # fmt: skip
+            )
             st.caption(f"Those that carry feature {feature} most; at most {MOST_LISTED}.")
         if view.data.labels is not None:
             with st.container(gap="xsmall"):
@@ -240,13 +209,12 @@ def _show_carriers(view: FeatureView, feature: int) -> None:
                     height=min(320, 38 + 35 * len(groups)),
                     column_config={
                         "group": st.column_config.TextColumn("Known group", width="medium"),
-                        "share": st.column_config.ProgressColumn(
-                            f"Have feature {feature}", min_value=0.0, max_value=1.0, format="percent",
-                            width="medium",
+                        "share": _progress(f"Have feature {feature}", "percent", "medium"),
+                        "objects": st.column_config.NumberColumn(
+                            "Objects", format="localized", width="small"
                         ),
-                        "objects": st.column_config.NumberColumn("Objects", format="localized", width="small"),
                     },
-                )  # fmt: skip
+                )
                 st.caption(
                     "Share of each known group's objects that have it. The run did not see the groups."
                 )

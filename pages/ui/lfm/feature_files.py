@@ -1,4 +1,4 @@
-"""What is taken away of a run on a table."""
+"""The files of a run on a table."""
 
 from __future__ import annotations
 
@@ -7,32 +7,25 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-import numpy as np
-
 from acvb_core.engine.result import Result
 from acvb_core.store import export
 from acvb_core.store.csv_text import csv_text
 from pages.ui.shared.picking import FileOffer
+from pages.ui.shared.run_files import offer_arrays, offer_run
 
 
 def list_files(result: Result) -> list[FileOffer]:
     """Return the files of a run: its tables, the run itself, its arrays, and all of them in one archive."""
 
-    def table(name: str) -> str:
-        return csv_text(result.tables[name])
+    def table(label: str, name: str) -> FileOffer:
+        return FileOffer(label, f"{name}.csv", "text/csv", lambda: csv_text(result.tables[name]))
 
-    def arrays() -> bytes:
-        out = io.BytesIO()
-        np.savez_compressed(out, allow_pickle=False, **export.posterior_arrays(result))
-        return out.getvalue()
-
-    text = "text/csv"
     return [
-        FileOffer("Weights of the features", "features.csv", text, lambda: table("features")),
-        FileOffer("Features of the objects", "objects.csv", text, lambda: table("objects")),
-        FileOffer("Baseline and noise of the columns", "columns.csv", text, lambda: table("columns")),
-        FileOffer("The run", "run.json", "application/json", lambda: export.run_json(result)),
-        FileOffer("Arrays", "posterior.npz", "application/octet-stream", arrays),
+        table("Weights of the features", "features"),
+        table("Features of the objects", "objects"),
+        table("Baseline and noise of the columns", "columns"),
+        offer_run(result),
+        offer_arrays(result),
         FileOffer("Everything", "everything.zip", "application/zip", lambda: pack_everything(result)),
     ]
 

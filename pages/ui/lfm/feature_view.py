@@ -10,8 +10,11 @@ from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
 from acvb_core.models.lfm.answer import FeatureAnswer
 from acvb_core.models.lfm.figures.feature_words import signed_text
+from pages.ui.shared.part_choice import PartChoice
 from pages.ui.shared.picking import Key, answer_key
 
+#: The chosen feature.
+FEATURE = PartChoice("features", "feature")
 #: Columns that describe a feature in a list.
 STRONGEST = 3
 

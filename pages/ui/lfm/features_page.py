@@ -1,4 +1,4 @@
-"""Features: what a run found in a table of numbers, each feature's meaning, who has it, objects step by step, files."""
+"""Features: the features of a run on a table, with their weights, their objects step by step, and files."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import streamlit as st
 
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
-from pages.ui.lfm.feature_detail import CHOSEN, choose_settings, show_overview
+from pages.ui.lfm.feature_detail import choose_settings, show_overview
 from pages.ui.lfm.feature_files import list_files
 from pages.ui.lfm.feature_parts import OBJECT, show_all_features, show_all_objects, show_course, show_object
-from pages.ui.lfm.feature_view import FeatureView, build_view
+from pages.ui.lfm.feature_view import FEATURE, FeatureView, build_view
 from pages.ui.shared import format as say
 from pages.ui.shared.answer_page import open_answer, show_heading, show_parts
 from pages.ui.shared.empty import show_empty_state
@@ -36,7 +36,7 @@ STYLE = """
 
 def show_features() -> None:
     """Draw the page."""
-    job, result = open_answer(pages_of_model("lfm").answer, STYLE, {CHOSEN: 1, OBJECT: 0})
+    job, result = open_answer(pages_of_model("lfm").answer, STYLE, {FEATURE.key: 1, OBJECT: 0})
     view = build_view(job, result)
     show_heading(job, result, say.count(view.n_features, "feature"))
     follow_run(job, result)

@@ -1,4 +1,4 @@
-"""A table of numbers at a glance: its size, first rows, distributions, correlations, and what is missing."""
+"""The summary of a table of numbers: its size, first rows, distributions, correlations, and missing cells."""
 
 from __future__ import annotations
 
@@ -9,26 +9,27 @@ import streamlit as st
 
 from acvb_core.data.table import Table
 from acvb_core.models.lfm.figures.heat_maps import correlation_figure
+from acvb_core.models.lfm.figures.pictures import tone_range
 from acvb_core.models.lfm.figures.table_figures import (
     distributions_figure,
     missing_map_figure,
     missing_share_figure,
 )
-from acvb_core.views.theme import STILL_CONFIG, Figure
-from pages.ui.lfm.picture_row import show_picture_row, value_range
+from acvb_core.views.theme import Figure
+from pages.ui.lfm.picture_row import show_picture_row
 from pages.ui.shared import format as say
+from pages.ui.shared.charts import show_figure
 from pages.ui.shared.model_pages import DatasetSummary
 
 FIRST_ROWS, FIRST_COLUMNS, FIRST_PICTURES = 50, 100, 40
-#: Rows up to which all are looked at for correlations; of more, as many evenly spaced ones.
+#: Most rows that correlations are computed from; of more, as many evenly spaced ones.
 MOST_ROWS = 20_000
-#: Characters of a name up to which its column is as wide as it.
+#: Characters of the longest name whose column is as wide as the name.
 LONG_NAME = 24
-_PLAIN: dict[str, Any] = dict(STILL_CONFIG)
 
 
 def summarise_table(table: Table) -> DatasetSummary:
-    """Return what the Data page shows of a table."""
+    """Return the summary of a table that the Data page shows."""
     rows, columns = table.shape
     figures = [
         ("Rows", f"{rows:,}"),
@@ -48,9 +49,9 @@ def summarise_table(table: Table) -> DatasetSummary:
         "Correlations": lambda: show_correlations(table),
     }
     said = (
-        "Columns are standardised for the runs; what they find is shown in the columns' own units."
+        "Columns are standardised for the runs; results are shown in the columns' own units."
         if table.standardise
-        else "Columns are taken as they are, not standardised."
+        else "Columns are not standardised."
     )
     return DatasetSummary(tuple(figures), tabs, said)
 
@@ -81,7 +82,7 @@ def show_first_rows(table: Table) -> None:
 
 
 def list_first_rows(table: Table) -> pd.DataFrame:
-    """Return the first rows and columns, by name; known groups first where there are some."""
+    """Return the first rows and columns, by name, after the known groups if there are any."""
     names = [str(name) for name in table.columns[:FIRST_COLUMNS]]
     frame = pd.DataFrame(
         table.values[:FIRST_ROWS, :FIRST_COLUMNS],
@@ -98,10 +99,10 @@ def list_first_rows(table: Table) -> pd.DataFrame:
 
 def _narrow_columns(frame: pd.DataFrame) -> dict[str, Any]:
     """Return the widths of columns with long names, which leave no room for the others."""
-    found = {name: 160 for name in frame.columns if len(name) > LONG_NAME}
+    widths = {name: 160 for name in frame.columns if len(name) > LONG_NAME}
     if any(len(str(name)) > LONG_NAME for name in frame.index):
-        found["_index"] = 160
-    return {name: st.column_config.Column(width=width) for name, width in found.items()}
+        widths["_index"] = 160
+    return {name: st.column_config.Column(width=width) for name, width in widths.items()}
 
 
 def show_pictures(table: Table) -> None:
@@ -110,7 +111,7 @@ def show_pictures(table: Table) -> None:
     assert image is not None
     shown = min(FIRST_PICTURES, table.n_rows)
     show_picture_row(table, range(shown))
-    low, high = value_range(table)
+    low, high = tone_range(table)
     st.caption(
         f"The first {shown} of {table.n_rows:,} rows as pictures of {image.height} × {image.width} pixels, white for "
         f"{low:.3g} to dark for {high:.3g}."
@@ -118,7 +119,7 @@ def show_pictures(table: Table) -> None:
 
 
 def show_missing(table: Table) -> None:
-    """Draw where cells are missing, and how many by column and row."""
+    """Draw the places of missing cells, and their number by column and row."""
     if not table.n_missing:
         st.caption("No cell is missing.")
         return
@@ -136,7 +137,7 @@ def show_correlations(table: Table) -> None:
 def show_chart(name: str, table: Table) -> None:
     """Draw one figure of a table, made once."""
     figure = _draw(name, table.fingerprint, [str(column) for column in table.columns[:200]], table)
-    st.plotly_chart(figure, config=_PLAIN, key=f"table_{name}", theme=None)
+    show_figure(figure, f"table_{name}")
 
 
 # The table itself is left out of the key; values are known by their fingerprint, columns by their names.

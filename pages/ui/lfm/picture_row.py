@@ -5,18 +5,10 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 
-import numpy as np
 import streamlit as st
 
 from acvb_core.data.table import Table
-from acvb_core.models.lfm.figures.pictures import image_uri, tones
-
-
-def value_range(table: Table) -> tuple[float, float]:
-    """Return the smallest and largest value of a table of pixels and its background: the ends of its tones."""
-    background = [] if table.image is None else table.image.background.tolist()
-    values = [float(np.nanmin(table.values)), float(np.nanmax(table.values)), *background]
-    return float(np.nanmin(values)), float(np.nanmax(values))
+from acvb_core.models.lfm.figures.pictures import image_uri, tone_range, tones
 
 
 def show_picture_row(table: Table, rows: Sequence[int], captions: Sequence[str] | None = None) -> None:
@@ -32,12 +24,12 @@ def show_picture_row(table: Table, rows: Sequence[int], captions: Sequence[str] 
     """
     image = table.image
     assert image is not None
-    low, high = value_range(table)
-    told = [""] * len(rows) if captions is None else captions
+    low, high = tone_range(table)
+    texts = [""] * len(rows) if captions is None else captions
     pieces = []
-    for row, text in zip(rows, told, strict=True):
+    for row, text in zip(rows, texts, strict=True):
         uri = image_uri(tones(image.picture(table.values[row]), low, high), 90)
-        # The pictures are the program's own PNGs; what a user calls them is escaped.
+        # The pictures are the program's own PNGs; the user's names for them are escaped.
         name = html.escape(str(table.rows[row]), quote=True)
         below = f"<div style='font-size:0.75rem;color:#52606D'>{html.escape(text)}</div>" if text else ""
         pieces.append(

@@ -46,7 +46,7 @@ class TableReader(Reader):
     """Delimited text, files of columns, and those of NumPy and SciPy."""
 
     model = "lfm"
-    brought = "A table of numbers"
+    label = "A table of numbers"
     kind = "table"
     asks_format = False
     delimiters: ClassVar[dict[str, str]] = {
@@ -57,13 +57,13 @@ class TableReader(Reader):
         " ": "space",
     }
     unit = "line"
-    looks_at: ClassVar[dict[str, Any]] = {"decimal": None, "missing": ""}
+    inspect_options: ClassVar[dict[str, Any]] = {"decimal": None, "missing": ""}
 
     def inspect(self, file: DataFile, looking: dict[str, Any]) -> TableLayout:
         """Propose how to read a file."""
         return inspect_table(file, file.name, **_reader_arguments(looking))
 
-    def look(self, prefix: str) -> None:
+    def ask_how_to_inspect(self, prefix: str) -> None:
         """Draw the decimal sign and the signs for missing cells."""
         st.selectbox(
             "Decimal sign",
@@ -80,7 +80,7 @@ class TableReader(Reader):
             help="Blank, NA, N/A, NaN, null, none, ?, - and a point are known. Put a semicolon between several.",
         )
 
-    def options(self, layout: TableLayout, prefix: str) -> dict[str, Any]:
+    def choose_options(self, layout: TableLayout, prefix: str) -> dict[str, Any]:
         """Draw which columns are not to be read, and which numbers are categories."""
         if not layout.column_names:
             return {}
@@ -93,7 +93,7 @@ class TableReader(Reader):
             ),
         }
 
-    def columns(self, layout: TableLayout, prefix: str) -> dict[str, Any]:
+    def choose_columns(self, layout: TableLayout, prefix: str) -> dict[str, Any]:
         """Draw what names and groups the rows, and what becomes of the columns."""
         own = guess_prefix(prefix, layout)
         loading: dict[str, Any] = {}
@@ -126,7 +126,7 @@ class TableReader(Reader):
         )
         return loading
 
-    def draft(
+    def make_draft(
         self,
         file: DataFile,
         layout: TableLayout,
@@ -138,7 +138,7 @@ class TableReader(Reader):
         key = repr((prefix, looking, loading))
         known = st.session_state.get(_READ)
         if known is None or known[0] != key:
-            self.forget()  # two large ones need not be held at once
+            self.forget_draft()  # two large ones need not be held at once
             with st.spinner("Reading"):
                 known = key, _read(file, looking, loading)
             st.session_state[_READ] = known
@@ -147,7 +147,7 @@ class TableReader(Reader):
             raise found
         return found
 
-    def preview(self, draft: TableDraft | None) -> None:
+    def show_draft(self, draft: TableDraft | None) -> None:
         """Draw the report and the first rows of the table as it would be loaded."""
         if draft is None:
             return
@@ -157,7 +157,7 @@ class TableReader(Reader):
                 st.text(f"• {line}")
         show_first_rows(draft.table)
 
-    def forget(self) -> None:
+    def forget_draft(self) -> None:
         """Let go of the table."""
         st.session_state.pop(_READ, None)
 

@@ -1,4 +1,4 @@
-"""Data: choose a sample or upload data of one's own, see what was read, and say what runs hold out."""
+"""Data: choose a sample or upload a file, see what was read, and choose what runs hold out."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from pages.ui.upload.problem import show_error
 
 
 def choose_sample(workspace: Workspace) -> None:
+    """Draw the choice of a sample."""
     models = list(all_model_pages())
     key = st.selectbox(
         "Sample",
@@ -41,11 +42,12 @@ def choose_sample(workspace: Workspace) -> None:
 
 
 def show_upload(workspace: Workspace) -> UploadState | None:
+    """Draw the upload; return how far the file is understood."""
     readers = all_readers()
     model = st.segmented_control(
         "What kind of data do you have?",
         list(readers),
-        format_func=lambda name: readers[name].brought,
+        format_func=lambda name: readers[name].label,
         default=next(iter(readers)),
         required=True,
         key="upload_kind",
@@ -59,6 +61,7 @@ def show_upload(workspace: Workspace) -> UploadState | None:
 
 
 def show_nothing_yet() -> None:
+    """Draw the files that can be uploaded."""
     with st.container(border=True, key="empty"):
         st.subheader("No data yet", icon=":material/dataset:", anchor=False)
         st.markdown(
@@ -94,20 +97,20 @@ def show_data() -> None:
         error = None if reading is None else reading.error
         if error is not None:
             show_error(error)
-            if reading is not None and reading.go_on is not None:
+            if reading is not None and reading.skip_lines is not None:
                 st.button(
                     "Go on without such lines",
                     icon=":material/skip_next:",
                     key="go_on_without",
-                    on_click=reading.go_on,
+                    on_click=reading.skip_lines,
                     help="They are left out and counted in the read report.",
                 )
-            if reading is not None and reading.way_round:
-                st.caption(reading.way_round)
+            if reading is not None and reading.other_way:
+                st.caption(reading.other_way)
         if reading is not None and reading.layout is not None and not reading.loaded:
             show_layout(reading.reader, reading.layout)
             if error is None:
-                reading.reader.preview(reading.draft)
+                reading.reader.show_draft(reading.draft)
                 st.caption("Press Load when this looks right.")
         elif error is None and dataset is None:
             show_nothing_yet()

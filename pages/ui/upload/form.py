@@ -1,4 +1,4 @@
-"""Reading what people bring: a file, how it is understood, and what to say when it cannot be read."""
+"""The upload form: a file, how it is understood, and why it cannot be read."""
 
 from __future__ import annotations
 
@@ -12,10 +12,8 @@ import pandas as pd
 import streamlit as st
 
 from acvb_core.core.errors import AcvbError, DataError
-from acvb_core.data.relation import Relation
 from acvb_core.data.sources import formats
 from acvb_core.data.sources.columnar import FileChoices
-from pages.ui.irm.known_labels import carry_attributes
 from pages.ui.shared.model_pages import all_model_pages
 from pages.ui.shared.overview import forget_held_out
 from pages.ui.shared.workspace import Dataset, Workspace
@@ -28,8 +26,8 @@ LONGEST_NAME = 80
 #: Pixels of a row of a table.
 _ROW_HEIGHT = 35
 _SKIP = "upload_skip"
-# Below a form that is long; what is wrong is said beside its top.
-_WHY_NOT = "This file cannot be read so: the reason is at the top of the page."
+# Below the form, which is long; the error is shown beside its top.
+_WHY_NOT = "We couldn't read this file with these settings: the reason is at the top of the page."
 
 
 @dataclass(frozen=True)
@@ -40,17 +38,17 @@ class UploadState:
     ----------
     reader : Reader
     layout : Layout, CorpusLayout, TableLayout or None
-        How it is read, where that much is known.
+        How it is read, if that is known.
     error : AcvbError or None
         Why it cannot be read.
-    go_on : callable or None
-        Has it read without the lines that cannot be, where that is possible.
+    skip_lines : callable or None
+        Reads it without the lines that cannot be read, if that is possible.
     draft : Any
-        What the reader shows the effect of before the file is loaded.
+        Settings whose effect the reader shows before the file is loaded.
     loaded : bool
-        This file, read just so, was loaded last.
-    way_round : str
-        How else it can be read, where it cannot be read so.
+        This file was loaded last, with these settings.
+    other_way : str
+        Another way to read it, if it cannot be read with these settings.
     """
 
     reader: Reader
@@ -58,8 +56,8 @@ class UploadState:
     error: AcvbError | None = None
     draft: Any = None
     loaded: bool = False
-    go_on: Callable[[], None] | None = None
-    way_round: str = ""
+    skip_lines: Callable[[], None] | None = None
+    other_way: str = ""
 
 
 def all_readers() -> dict[str, Reader]:
@@ -68,22 +66,22 @@ def all_readers() -> dict[str, Reader]:
 
 
 def choose_upload(reader: Reader) -> DataFile | None:
-    """Draw what a file is brought by; it stays chosen when the page is left."""
+    """Draw the upload of a file; it stays chosen when the page is left."""
     file = choose_file(describe_files(reader))
     if file is None:
         for known in all_readers().values():
-            known.forget()
+            known.forget_draft()
     return file
 
 
 def describe_files(reader: Reader) -> str:
-    """Return what may be uploaded, in a sentence."""
+    """Return the files that can be uploaded, in a sentence."""
     listed = formats.files_of(reader.kind)
     return f"{listed[0].upper()}{listed[1:]}; any of them gzipped."
 
 
 def show_upload_form(workspace: Workspace, reader: Reader, file: DataFile) -> UploadState:
-    """Draw how a file is understood, with every choice open; load it when asked to."""
+    """Draw how a file is understood, with every choice open; load it when the user asks for it."""
     prefix = _prefix(reader, file)
     layout = problem = draft = None
     try:
@@ -102,10 +100,10 @@ def show_upload_form(workspace: Workspace, reader: Reader, file: DataFile) -> Up
         "Reading options", expanded=layout is None, icon=":material/tune:", key=f"{prefix}_options"
     ):
         _show_options(reader, choices, prefix)
-        objects = {} if layout is None else reader.options(layout, prefix)
+        objects = {} if layout is None else reader.choose_options(layout, prefix)
     if layout is None:
         return UploadState(reader, error=problem)
-    loading = reader.columns(layout, prefix) | objects
+    loading = reader.choose_columns(layout, prefix) | objects
     name = st.text_input(
         "Name",
         _name_from_file(reader, file.name),
@@ -113,14 +111,16 @@ def show_upload_form(workspace: Workspace, reader: Reader, file: DataFile) -> Up
         key=f"{prefix}_name",
         persist_state="session",
     )
-    loading |= reader.place(file, layout, looking, loading, prefix)
+    loading |= reader.choose_place(file, layout, looking, loading, prefix)
     try:
-        draft = reader.draft(file, layout, looking, loading, prefix)
+        draft = reader.make_draft(file, layout, looking, loading, prefix)
     except AcvbError as error:
         problem = error
     signature = _signature(prefix, looking, loading, draft)
     loaded = st.session_state.get("upload_loaded") == signature
-    rest = _signature(prefix, looking, {k: v for k, v in loading.items() if k not in reader.at_once}, draft)
+    rest = _signature(
+        prefix, looking, {k: v for k, v in loading.items() if k not in reader.read_at_once}, draft
+    )
     pressed = st.button(
         "Load",
         type="primary",
@@ -135,43 +135,45 @@ def show_upload_form(workspace: Workspace, reader: Reader, file: DataFile) -> Up
     if problem is not None:
         st.caption(_WHY_NOT)
         return UploadState(
-            reader, layout, problem, draft, loaded, way_round=reader.way_round(loading, problem)
+            reader, layout, problem, draft, loaded, other_way=reader.suggest_other_way(loading, problem)
         )
     if not (pressed or again):
         return UploadState(reader, layout, None, draft, loaded)
     try:
-        with reader.reading(loading) as told:
+        with reader.show_reading(loading) as further:
             how = loading | ({"broken": "skip"} if skip else {})
-            data, report = reader.load(rewind(file), name or None, looking, how | told, draft)
+            data, report = reader.load(rewind(file), name or None, looking, how | further, draft)
     except AcvbError as error:
         st.caption(_WHY_NOT)
-        offered = reader.can_skip(loading) and isinstance(error, DataError) and "broken=" in error.remedy
-        go_on = partial(_skip_lines, prefix) if offered and not skip else None
-        way_round = reader.way_round(loading, error)
-        return UploadState(reader, layout, error, draft, go_on=go_on, way_round=way_round)
+        offered = (
+            reader.can_skip_lines(loading) and isinstance(error, DataError) and "broken=" in error.remedy
+        )
+        skip_lines = partial(_skip_lines, prefix) if offered and not skip else None
+        other_way = reader.suggest_other_way(loading, error)
+        return UploadState(reader, layout, error, draft, skip_lines=skip_lines, other_way=other_way)
     before = workspace.dataset
-    if again and before is not None and isinstance(before.data, Relation) and isinstance(data, Relation):
-        data = carry_attributes(before.data, data)  # labels that were brought since
+    if again and before is not None:
+        data = reader.carry_over(before.data, data)
     workspace.set_dataset(Dataset.fresh(data, report, name or data.name).like(before))
     forget_held_out()
     st.session_state["upload_loaded"] = signature
     st.session_state["upload_rest"] = rest
-    reader.after(data, report, loading, prefix)
+    reader.note_loaded(data, report, loading, prefix)
     st.rerun()
 
 
 def _skip_lines(prefix: str) -> None:
-    """Read the file without its broken lines."""
+    """Read the file without its broken lines, from a callback."""
     st.session_state[_SKIP] = prefix
 
 
 def _prefix(reader: Reader, file: DataFile) -> str:
-    """Return what the keys of a file's widgets begin with: input made for one file is not taken for another."""
+    """Return the beginning of a file's keys of widgets, so that input for one file does not count for another."""
     return f"up_{reader.model}_{file_identity(file)}"
 
 
 def _signature(prefix: str, looking: dict[str, Any], loading: dict[str, Any], draft: Any) -> str:
-    """Return what tells one way to read a file from another."""
+    """Return a text that identifies one way to read a file."""
     short = {
         name: hashlib.sha256(value).hexdigest() if isinstance(value, bytes) else value
         for name, value in loading.items()
@@ -180,12 +182,15 @@ def _signature(prefix: str, looking: dict[str, Any], loading: dict[str, Any], dr
 
 
 def _recall_options(reader: Reader, prefix: str) -> dict[str, Any]:
-    """Return what the options hold before they are drawn."""
-    usual = {"format": "auto", "encoding": None, "delimiter": None, "header": "auto"} | dict(reader.looks_at)
+    """Return the values of the options before they are drawn."""
+    usual = {"format": "auto", "encoding": None, "delimiter": None, "header": "auto"} | dict(
+        reader.inspect_options
+    )
     return {name: st.session_state.get(f"{prefix}_{name}", value) for name, value in usual.items()}
 
 
 def _show_options(reader: Reader, choices: FileChoices, prefix: str) -> None:
+    """Draw how the file is inspected."""
     if "encoding" in choices.options:
         st.selectbox(
             "Encoding",
@@ -222,11 +227,11 @@ def _show_options(reader: Reader, choices: FileChoices, prefix: str) -> None:
             key=f"{prefix}_header",
             persist_state="session",
         )
-    reader.look(prefix)
+    reader.ask_how_to_inspect(prefix)
 
 
 def show_layout(reader: Reader, layout: Any) -> None:
-    """Draw what was recognised, and the first lines of the file."""
+    """Draw the recognised format, and the first lines of the file."""
     container = _container(layout)
     facts = [row.title for row in formats.formats_of(reader.kind) if row.name == layout.format]
     if container is not None:
@@ -251,12 +256,13 @@ def show_layout(reader: Reader, layout: Any) -> None:
 
 
 def _container(layout: Any) -> formats.Format | None:
-    """Return the format of a file of columns, which is no text."""
+    """Return the format of a file of columns, None for text."""
     name = layout.container
     return next((row for row in formats.FORMATS if row.family == "columns" and row.name == name), None)
 
 
 def _preview_rows(reader: Reader, layout: Any) -> pd.DataFrame:
+    """Return the first lines of a file as a table."""
     names: list[str] = []
     for name in layout.column_names[: len(layout.rows[0])]:
         names.append(name if name not in names else f"{name} ({len(names) + 1})")
@@ -274,6 +280,7 @@ def _preview_rows(reader: Reader, layout: Any) -> pd.DataFrame:
 
 
 def _name_from_file(reader: Reader, filename: str) -> str:
+    """Return a file's name without its endings."""
     stem = filename
     for ending in (".gz", *formats.endings_of(reader.kind)):
         stem = stem.removesuffix(ending)

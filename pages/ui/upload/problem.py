@@ -24,7 +24,7 @@ def show_error(error: AcvbError, key: str = "problem") -> None:
         Of the box, where a page may have several.
     """
     with st.container(border=True, gap="xsmall", key=key):
-        st.badge("This file cannot be read so", icon=":material/error:", color="red")
+        st.badge("We couldn't read this file with these settings", icon=":material/error:", color="red")
         if not isinstance(error, DataError):
             st.text(str(error))
             return

@@ -1,4 +1,4 @@
-"""How files of one kind of data are read: what the upload form asks of each, and choices that they share."""
+"""The reader of one kind of data: what the upload form asks of each, and choices that they share."""
 
 from __future__ import annotations
 
@@ -24,97 +24,101 @@ class Reader(ABC):
     Attributes
     ----------
     model : str
-        The model that is for such data, or one of them.
-    brought : str
-        What a user brings.
+        The model for such data, or one of them.
+    label : str
+        The kind of data, for people.
     kind : "relation", "corpus" or "table"
-        What the table of formats calls such data.
+        The kind of data in the table of formats.
     asks_format : bool
-        Whether `inspect` takes a format.
+        `inspect` takes a format.
     delimiters : mapping of str to str
     unit : str
-        What a line of the preview is.
-    at_once : tuple of str
-        Arguments of `load` that are asked for after a file was read, too: a change of them reads it again at once.
+        Word for a line of the preview.
+    read_at_once : tuple of str
+        Arguments of `load` that can be changed after a file was read: a change reads it again at once.
     column_formats : tuple of str
         Formats that a file of columns, such as Parquet, can have.
-    looks_at : mapping
-        What `inspect` is told beside encoding, format, delimiter and header, and what it is unless chosen otherwise.
+    inspect_options : mapping
+        Further arguments of `inspect` beside encoding, format, delimiter and header, and their defaults.
     """
 
     model: str
-    brought: str
+    label: str
     kind: Kind
     asks_format: bool = True
     delimiters: ClassVar[Mapping[str, str]]
     unit: str
-    at_once: tuple[str, ...] = ()
+    read_at_once: tuple[str, ...] = ()
     column_formats: tuple[str, ...] = ()
-    looks_at: ClassVar[Mapping[str, Any]] = {}
+    inspect_options: ClassVar[Mapping[str, Any]] = {}
 
     @abstractmethod
     def inspect(self, file: DataFile, looking: dict[str, Any]) -> Any:
         """Propose how to read a file; a layout."""
 
-    def look(self, prefix: str) -> None:
-        """Draw the widgets of `looks_at`, the key of each the prefix and its name; there are none as a rule."""
+    def ask_how_to_inspect(self, prefix: str) -> None:
+        """Draw the widgets of `inspect_options`, the key of each the prefix and its name; by default nothing."""
         return
 
     @abstractmethod
-    def options(self, layout: Any, prefix: str) -> dict[str, Any]:
-        """Draw what is seldom needed and return the arguments of `load` it makes."""
+    def choose_options(self, layout: Any, prefix: str) -> dict[str, Any]:
+        """Draw the choices that are seldom needed and return the arguments of `load` that they make."""
 
     @abstractmethod
-    def columns(self, layout: Any, prefix: str) -> dict[str, Any]:
-        """Draw which column means what and return the arguments of `load` it makes."""
+    def choose_columns(self, layout: Any, prefix: str) -> dict[str, Any]:
+        """Draw the meanings of the columns and return the arguments of `load` that they make."""
 
-    def place(
+    def choose_place(
         self, file: DataFile, layout: Any, looking: dict[str, Any], loading: dict[str, Any], prefix: str
     ) -> dict[str, Any]:
-        """Draw where the data are to be kept and return the arguments of `load` it makes; nothing as a rule."""
+        """Draw the choice of a place for the data and return the arguments of `load` that it makes; by default none."""
         return {}
 
-    def can_skip(self, loading: dict[str, Any]) -> bool:
-        """Whether `load` takes broken="skip", to go on without lines that cannot be read."""
+    def can_skip_lines(self, loading: dict[str, Any]) -> bool:
+        """Return whether `load` takes broken="skip", which leaves out lines that cannot be read."""
         return False
 
-    def way_round(self, loading: dict[str, Any], error: AcvbError) -> str:
-        """Say how else a file can be read that stops `load` with such an error; "" as a rule."""
+    def suggest_other_way(self, loading: dict[str, Any], error: AcvbError) -> str:
+        """Return another way to read a file that stops `load` with such an error; by default ""."""
         return ""
 
     @contextmanager
-    def reading(self, loading: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """Draw that the file is being read, as long as it is; give further arguments of `load`."""
+    def show_reading(self, loading: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """Draw the progress of the reading, and give further arguments of `load`."""
         with st.spinner("Reading"):
             yield {}
 
-    def draft(
+    def make_draft(
         self, file: DataFile, layout: Any, looking: dict[str, Any], loading: dict[str, Any], prefix: str
     ) -> Any:
-        """Draw settings whose effect is shown before the file is loaded; None where there are none."""
+        """Draw settings whose effect is shown before the file is loaded; by default None."""
         return None
 
-    def preview(self, draft: Any) -> None:
-        """Draw the effect of a draft's settings; there are none unless a reader says otherwise."""
+    def show_draft(self, draft: Any) -> None:
+        """Draw the effect of a draft's settings; by default nothing."""
         return
 
-    def forget(self) -> None:
-        """Let go of what is kept of a file between its drafts; nothing unless a reader says otherwise."""
+    def forget_draft(self) -> None:
+        """Release what is kept of a file between its drafts; by default nothing."""
         return
 
     @abstractmethod
     def load(
         self, file: DataFile, name: str | None, looking: dict[str, Any], loading: dict[str, Any], draft: Any
     ) -> tuple[Any, ReadReport]:
-        """Return the data and what reading them found."""
+        """Return the data and the report of the reading."""
 
-    def after(self, data: Any, report: ReadReport, loading: dict[str, Any], prefix: str) -> None:
-        """Note what a file was read as; nothing unless a reader says otherwise."""
+    def note_loaded(self, data: Any, report: ReadReport, loading: dict[str, Any], prefix: str) -> None:
+        """Keep what was recognised of a file; by default nothing."""
         return
+
+    def carry_over(self, before: Any, data: Any) -> Any:
+        """Return data that were read again, with what the user added to the ones before; by default as they are."""
+        return data
 
 
 def guess_prefix(prefix: str, layout: Any) -> str:
-    """Return a prefix of keys: a new guess, after another delimiter or format was chosen, is a new question."""
+    """Return a prefix of keys that changes with the delimiter or format, as the guesses are then others."""
     return f"{prefix}_{layout.format}_{layout.n_fields}_{layout.header}"
 
 
@@ -132,7 +136,7 @@ def column_choice(
     none: str | None = None,
     help: str | None = None,
 ) -> Any:
-    """Draw the choice of one column and return its position, False for none.
+    """Draw the choice of one column and return its position, False for no column.
 
     Parameters
     ----------
@@ -142,7 +146,7 @@ def column_choice(
         Columns to choose among.
     default : int or None
     none : str, optional
-        What no column at all is called, where there need not be one.
+        Label of the choice of no column, if there need not be one.
     help : str, optional
     """
     options = list(places) if none is None else [_NONE, *places]

@@ -12,8 +12,8 @@ from streamlit.testing.v1 import AppTest
 from acvb_core.data.relation import Network, Relation
 from acvb_core.engine.result import Result
 from acvb_core.models.irm.figures.arrangement import arrange_result
+from acvb_core.models.irm.figures.cluster_table import cluster_table
 from pages.ui.irm import block_links
-from pages.ui.irm.block_clusters import cluster_table
 from pages.ui.irm.block_files import list_files
 from pages.ui.irm.block_links import name_ends
 from pages.ui.shared.workspace import Workspace
@@ -119,7 +119,7 @@ def test_two_clusterings_of_a_network_have_no_graph(open_app: Open) -> None:
 
 
 def test_clusters_are_told_one_by_one(found: Result) -> None:
-    table = cluster_table(found, arrange_result(found))
+    table = cluster_table(arrange_result(found))
     assert table["cluster"].tolist() == [1, 2]
     assert table["nodes"].tolist() == [4, 4]
     assert table["most_linked_to"].tolist() == [2, 1]
@@ -131,7 +131,7 @@ def test_clusters_are_told_one_by_one(found: Result) -> None:
 
 def test_one_cluster_has_no_other() -> None:
     alone = fitted(friends(), "vb", k_rows=1, split=False)
-    table = cluster_table(alone, arrange_result(alone))
+    table = cluster_table(arrange_result(alone))
     assert table["most_linked_to"].isna().all()
 
 
@@ -147,7 +147,7 @@ def test_known_labels_are_held_against_the_clusters(open_app: Open, labelled: Re
 def test_labels_can_be_brought_for_the_data_in_use(open_app: Open, found: Result) -> None:
     in_use(friends())
     app = opened(open_app, found)
-    assert "Nothing is known of the nodes beforehand" in texts(app)
+    assert "The nodes have no known labels" in texts(app)
     app.file_uploader(key="blocks_labels").upload("houses.csv", HOUSES).run()
     assert not app.exception
     assert frame(app, "ari")["ari"].tolist() == pytest.approx([1.0])
@@ -168,7 +168,7 @@ def test_labels_of_nobody_are_refused_in_words(open_app: Open, found: Result) ->
     app = opened(open_app, found)
     app.file_uploader(key="blocks_labels").upload("no.csv", b"name,house\nZoe,west\n").run()
     assert not app.exception
-    assert "This file cannot be read so" in texts(app)
+    assert "We couldn't read this file with these settings" in texts(app)
 
 
 def test_links_that_stand_out_are_listed(open_app: Open, found: Result) -> None:

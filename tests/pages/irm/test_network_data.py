@@ -101,11 +101,11 @@ def test_a_reading_that_cannot_be_is_refused_and_the_data_stay(open_app: Open) -
     app = upload(open_app("data"), "table.csv", b"1,0,1,0,1\n0,1,0,1,0\n1,1,1,0,0\n")
     before = data().fingerprint
     choose(app, "The two sides", "one")
-    assert "This file cannot be read so" in texts(app)
+    assert "We couldn't read this file with these settings" in texts(app)
     assert "3 x 5" in texts(app)
     assert data().fingerprint == before
     choose(app, "The two sides", "auto")
-    assert "This file cannot be read so" not in texts(app)
+    assert "We couldn't read this file with these settings" not in texts(app)
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_labels_of_nobody_are_refused_in_words(open_app: Open) -> None:
     app = upload(open_app("data"), "friends.csv", FRIENDS)
     app.file_uploader(key="data_labels").upload("no.csv", b"name,house\nZoe,west\n").run()
     assert not app.exception
-    assert "This file cannot be read so" in texts(app)
+    assert "We couldn't read this file with these settings" in texts(app)
     place = next(frame.value for frame in app.dataframe if "Found" in frame.value)
     assert place["Found"].tolist() == ["Zoe"]
     assert not data().attributes

@@ -258,7 +258,7 @@ def test_topics_of_data_on_disk(open_app: Open, streamed: Result) -> None:
     assert view.corpus.n_documents == 2000
     assert view.topics.document_share.shape == (2000, 5)
     assert view.tokens.sum() == pytest.approx(streamed.problem.data.n_tokens)
-    assert (view.frequencies == streamed.problem.data.frequencies).all()
+    assert (view.data.frequencies == streamed.problem.data.frequencies).all()
     group(app, "topics_part").set_value("Documents").run()
     assert (
         "Shown are 2,000 of the 3,000 documents, drawn at random. The run kept the topics of words only"

@@ -16,10 +16,11 @@ from acvb_core.engine.fitting import fit
 from acvb_core.engine.problem import build_problem
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.ranking import top_words
+from acvb_core.models.lda.answer import IDENTIFYING
 from acvb_core.models.lda.topics import Topics
 from pages.ui.lda.topic_documents import OPENED
 from pages.ui.lda.topic_list import describe_word
-from pages.ui.lda.topic_view import KNOWN_BY, TopicView, open_topic_names
+from pages.ui.lda.topic_view import TopicView, open_topic_names
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace
 from tests.pages.lda.topics import EVIL, fitted, opened, part, small_corpus
@@ -125,7 +126,7 @@ def test_a_topic_that_is_renamed_elsewhere_stays_chosen(open_app: Open, found: R
     app = opened(open_app, found)
     app.selectbox(key="topics_topic").set_value(2).run()
     probability = found.problem.model.topics(found.posterior).word_probability  # type: ignore[attr-defined]
-    open_topic_names().rename(f"{0:012x}", top_words(probability, KNOWN_BY), 2, "sky")
+    open_topic_names().rename(f"{0:012x}", top_words(probability, IDENTIFYING), 2, "sky")
     app.run()
     send_stale(app, "topics_topic", "topic 2")
     assert cards(app)["selected"] == 2
@@ -158,7 +159,7 @@ def test_a_words_tokens_are_divided_by_the_sizes_of_the_topics(three: Result) ->
     topics = Topics(
         np.array([[0.1, 0.9], [0.5, 0.5], [1e-4, 1.0]]), np.ones((1, 3)) / 3, np.array([0.8, 0.1, 0.1])
     )
-    view = TopicView("run", three, three.problem.data, topics)
+    view = TopicView(topics, three.problem.data, three.problem.data, "run", three)
     # 0.08 and 0.05 of 0.13001; the third has less than one in a hundred.
     assert describe_word(view, 0) == {
         1: "61.5 % of the word's tokens; 10 % of the topic",

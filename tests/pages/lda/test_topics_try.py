@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
-from pages.ui.lda.topic_try import TEXT
+from pages.ui.lda.topic_text import TEXT
 from tests.pages.lda.topics import EVIL, fitted, opened, part, small_corpus
 from tests.pages.session import Open, texts
 
@@ -102,7 +102,7 @@ def test_the_text_stays_while_other_parts_are_looked_at(open_app: Open, found: R
 def test_counts_do_not_say_how_to_cut_a_text(open_app: Open) -> None:
     counted = fit(small_corpus(), "vb", k=3, hyper="fixed")
     app = part(opened(open_app, counted), TRY)
-    assert "How a text is to be cut into such words is not known" in texts(app)
+    assert "it is not known how to cut one into such words" in texts(app)
     assert not app.text_area
     assert part(app, "Quality")
 

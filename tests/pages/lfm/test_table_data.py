@@ -41,7 +41,7 @@ def test_a_sparse_file_whose_index_points_outside_is_refused(open_app: Open, ind
     parts = {"shape": [2, 2], "data": [1.0, 1.0], "indices": [0, index], "indptr": [0, 1, 2]}
     np.savez(out, format=np.array("csr"), **{name: np.array(part) for name, part in parts.items()})
     app = upload(open_app("data"), "broken.npz", out.getvalue())
-    assert "This file cannot be read so" in texts(app)
+    assert "We couldn't read this file with these settings" in texts(app)
     assert said in texts(app)
 
 
@@ -74,7 +74,7 @@ def code_and_leave_out(app: AppTest) -> AppTest:
 def test_text_is_refused_with_its_place_and_what_to_do(open_app: Open) -> None:
     app = upload(open_app("data"), "pets.csv", PETS)
     said = texts(app)
-    assert "This file cannot be read so" in said
+    assert "We couldn't read this file with these settings" in said
     assert "'kind'" in said
     assert "Code them as 0 and 1, leave them out, or take one as the rows' names or groups." in said
     assert "Columns that hold text: kind, tail." in said
@@ -156,7 +156,7 @@ def test_decimal_commas(open_app: Open) -> None:
 def test_a_wrong_decimal_sign_names_line_and_column(open_app: Open) -> None:
     app = upload(open_app("data"), "n.csv", NUMBERS)
     box(app, "Decimal sign").select(".").run()
-    assert "cannot be read so" in texts(app)
+    assert "couldn't read this file" in texts(app)
     place = next(frame.value for frame in app.dataframe if "File" in frame.value)
     assert {"File", "Line", "Column"} <= set(place.columns)
 

@@ -1,116 +1,22 @@
-"""The topics of two runs beside each other: which is which, and which moved."""
+"""The topics of two runs in pairs, and how far the two of each pair are from each other."""
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 
 from acvb_core.models.lda.figures.bars import vertical_bars, vertical_layout
 from acvb_core.views.axes import axis_title
-from acvb_core.views.labels import Labels, plain_name, text_room, topic_name
+from acvb_core.views.labels import Labels, topic_name
 from acvb_core.views.theme import (
-    BORDER,
-    GRID,
-    LINE,
-    MUTED,
     Figure,
-    b64,
-    base_layout,
     cluster_colour,
-    escape,
     percent,
 )
 
-_FEW = 14  # topics a side up to which the values are written into the cells
-_NAMED = 30  # topics a side up to which every one has its number, and its name
 _UPRIGHT = 14  # pairs from which their numbers stand upright
 _LONGEST = 22  # characters of a name
 #: Pairs that `pair_distance_figure` shows, those that moved most.
 MOST_PAIRS = 40
-
-
-def similarity_figure(
-    distances: ArrayLike,
-    one: ArrayLike,
-    other: ArrayLike,
-    names: tuple[str, str],
-    *,
-    labels: Labels = None,
-    other_labels: Labels = None,
-    height: int | None = None,
-) -> Figure:
-    """Return how alike the topics of two runs are, as a heat map with the pairs framed along its diagonal.
-
-    Parameters
-    ----------
-    distances : array, shape (K, L)
-        Jensen-Shannon distances (base 2) of the first run's topics from the other's; one less it is the similarity.
-    one, other : int arrays, shape (n_pairs,)
-        The pairs (0-based), as `evaluate.alignment.align_topics` gives them.
-    names : (str, str)
-        Of the two runs.
-    labels, other_labels : sequence of str or None, optional
-        Names of the topics of each run.
-    height : int, optional
-    """
-    similarity = 1.0 - np.asarray(distances, dtype=np.float64)
-    n_rows, n_columns = similarity.shape
-    pairs = list(zip(np.asarray(one).tolist(), np.asarray(other).tolist(), strict=True))
-    rows = [i for i, _ in pairs] + sorted(set(range(n_rows)) - {i for i, _ in pairs})
-    columns = [j for _, j in pairs] + sorted(set(range(n_columns)) - {j for _, j in pairs})
-    shown = similarity[np.ix_(rows, columns)]
-    left = [plain_name(i + 1, labels) for i in rows]
-    above = [plain_name(j + 1, other_labels) for j in columns]
-    beside, over = (text_room(called, 11, limit=_LONGEST) for called in (left, above))
-    few = max(n_rows, n_columns) <= _FEW
-    trace = {
-        "type": "heatmap",
-        "x": [escape(name, _LONGEST) for name in above],
-        "y": [escape(name, _LONGEST) for name in left],
-        "z": b64(shown.astype(np.float32)),
-        "zmin": 0,
-        "zmax": 1,
-        "colorscale": [[0, "#FFFFFF"], [0.5, "#8DBBDA"], [1, "#0072B2"]],
-        "xgap": 1 if few else 0,
-        "ygap": 1 if few else 0,
-        "texttemplate": "%{z:.2f}" if few else "",
-        "hovertemplate": f"topic %{{y}} of {escape(names[0], 40)}<br>topic %{{x}} of {escape(names[1], 40)}"
-        "<br>similarity %{z:.3f}<extra></extra>",
-        "colorbar": {"thickness": 12, "tickfont": {"size": 11}, "outlinewidth": 1, "outlinecolor": LINE,
-                     "title": {"text": "1 - Jensen-Shannon distance", "side": "right", "font": {"size": 12}}},
-        "uid": "topic-similarity",
-    }  # fmt: skip
-    frames = [
-        {
-            "type": "rect", "x0": at - 0.5, "x1": at + 0.5, "y0": at - 0.5, "y1": at + 0.5, "layer": "above",
-            "line": {"color": BORDER, "width": 2 if few else 1},
-        }
-        for at in range(len(pairs))
-    ]  # fmt: skip
-    axis = {
-        "type": "category",
-        "showgrid": False,
-        "ticks": "",
-        "ticklabelstandoff": 4,
-        "tickfont": {"size": 11},
-    }
-    if max(n_rows, n_columns) > _NAMED:
-        axis |= {"nticks": 24}
-    title = {"font": {"size": 12, "color": MUTED}, "standoff": 6}
-    upright = over > 30
-    layout = base_layout(
-        height or max(360, min(660, 26 * n_rows + (over if upright else 16) + 80)),
-        margin={"l": beside + 42, "r": 8, "t": (over if upright else 16) + 42, "b": 8},
-        plot_bgcolor=GRID,
-        shapes=frames,
-        xaxis=axis
-        | {"side": "top", "tickangle": -90 if upright else 0,
-           "title": title | {"text": f"topics of {escape(names[1], 40)}"}},
-        yaxis=axis
-        | {"autorange": "reversed", "title": title | {"text": f"topics of {escape(names[0], 40)}"}},
-    )  # fmt: skip
-    return {"data": [trace], "layout": layout}
 
 
 def pair_distance_figure(

@@ -17,6 +17,7 @@ from acvb_core.models.lfm.figures.feature_words import figure_title, hover_texts
 from acvb_core.views.theme import INK, LINE, TEXT, Figure, base_layout, colour_bar
 
 if TYPE_CHECKING:
+    from acvb_core.data.table import Table
     from acvb_core.data.tables.image import Image
 
 Floats = NDArray[np.float64]
@@ -74,6 +75,13 @@ def _fill_unknown(colours: Floats, nothing: tuple[int, int, int]) -> Colours:
     unknown = np.isnan(colours).any(axis=-1)
     colours[unknown] = nothing
     return np.rint(colours).astype(np.uint8)
+
+
+def tone_range(table: Table) -> tuple[float, float]:
+    """Return the smallest and largest value of a table of pixels and its background: the ends of its tones."""
+    background = [] if table.image is None else table.image.background.tolist()
+    values = [np.nanmin(table.values), np.nanmax(table.values), *background]
+    return float(np.nanmin(values)), float(np.nanmax(values))
 
 
 def image_uri(colours: Colours, least: int = _CRISP) -> str:

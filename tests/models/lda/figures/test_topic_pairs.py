@@ -12,12 +12,17 @@ import pytest
 
 from acvb_core.evaluate.alignment import align_topics
 from acvb_core.models.lda.figures.topic_choice import best_k, choose_k_figure, mean_by_k
-from acvb_core.models.lda.figures.topic_pairs import pair_distance_figure, similarity_figure
+from acvb_core.models.lda.figures.topic_pairs import pair_distance_figure
+from acvb_core.views.similarity import similarity_figure
 from acvb_core.views.theme import cluster_colour
 
 RNG = np.random.default_rng(5)
 PHI = RNG.dirichlet(np.full(30, 0.2), 4)
 OTHER = np.vstack([PHI[[2, 0, 3]], RNG.dirichlet(np.full(30, 0.2), 2), PHI[[1]]])
+
+
+def drawn(*parts: object, **more: object) -> dict:
+    return similarity_figure(*parts, part="topic", measure="similarity", scale="similarity", **more)
 
 
 def decoded(array: dict) -> np.ndarray:
@@ -27,7 +32,7 @@ def decoded(array: dict) -> np.ndarray:
 
 def test_pairs_lie_on_the_diagonal_and_are_framed() -> None:
     pairs = align_topics(PHI, OTHER)
-    figure = similarity_figure(pairs.distances, pairs.one, pairs.other, ("a", "b"))
+    figure = drawn(1.0 - pairs.distances, pairs.one, pairs.other, ("a", "b"))
     trace = figure["data"][0]
     assert trace["y"] == ["1", "2", "3", "4"]
     assert trace["x"] == ["2", "6", "1", "3", "4", "5"]  # partners in order, then those without one
@@ -42,15 +47,15 @@ def test_pairs_lie_on_the_diagonal_and_are_framed() -> None:
 
 def test_topics_of_the_larger_first_run_come_after_the_pairs() -> None:
     pairs = align_topics(OTHER, PHI)
-    trace = similarity_figure(pairs.distances, pairs.one, pairs.other, ("a", "b"))["data"][0]
+    trace = drawn(1.0 - pairs.distances, pairs.one, pairs.other, ("a", "b"))["data"][0]
     assert trace["y"] == ["1", "2", "3", "6", "4", "5"]
     assert trace["x"] == ["3", "1", "4", "2"]
 
 
 def test_names_of_runs_and_topics_are_shown_as_they_are() -> None:
     pairs = align_topics(PHI, OTHER)
-    figure = similarity_figure(
-        pairs.distances, pairs.one, pairs.other, ("<b>a", "%{x}$"), labels=["<i>x", None, None, None]
+    figure = drawn(
+        1.0 - pairs.distances, pairs.one, pairs.other, ("<b>a", "%{x}$"), labels=["<i>x", None, None, None]
     )
     assert figure["data"][0]["y"][0] == "1 · &lt;i&gt;x"
     assert "%{x}$" not in figure["data"][0]["hovertemplate"]
@@ -61,13 +66,13 @@ def test_names_of_runs_and_topics_are_shown_as_they_are() -> None:
 def test_two_hundred_topics_a_side_stay_small() -> None:
     phi = RNG.dirichlet(np.full(300, 0.1), 200)
     pairs = align_topics(phi, phi[::-1])
-    figure = similarity_figure(pairs.distances, pairs.one, pairs.other, ("a", "b"))
+    figure = drawn(1.0 - pairs.distances, pairs.one, pairs.other, ("a", "b"))
     assert len(json.dumps(figure)) < 300_000
     go.Figure(figure)
 
 
 def test_one_topic_a_side_is_drawn() -> None:
-    go.Figure(similarity_figure([[0.25]], [0], [0], ("a", "b")))
+    go.Figure(drawn([[0.75]], [0], [0], ("a", "b")))
     go.Figure(pair_distance_figure(align_topics(PHI[:1], PHI[:1]).table()))
 
 
