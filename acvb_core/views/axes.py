@@ -1,4 +1,4 @@
-"""Axes of figures with several panels: their look, titles, marked levels, and ticks that can be told apart."""
+"""Axes of figures with several panels: their look, titles, marked levels, and ticks that differ from each other."""
 
 from __future__ import annotations
 

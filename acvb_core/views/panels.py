@@ -46,7 +46,7 @@ _WHOLE = (0.0, 1.0)
 
 @dataclass(frozen=True)
 class Streaming:
-    """How many runs of a figure stream.
+    """The extent of streaming among the runs of a figure.
 
     Attributes
     ----------

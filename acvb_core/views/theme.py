@@ -58,7 +58,7 @@ STILL_CONFIG: Mapping[str, Any] = {**CHART_CONFIG, "displayModeBar": False}
 
 @dataclass(frozen=True)
 class Style:
-    """How the curves of one run are drawn.
+    """The look of one run's curves.
 
     Attributes
     ----------

@@ -86,7 +86,7 @@ def test_a_table_of_ones_own_from_upload_to_files(
     expect(page.get_by_text("1 column has no two different values: 'always'")).to_be_visible()
     choose(page, "Constant columns", "leave them out")
     expect(
-        page.get_by_text(f"Read so, it is a table of {N} rows × 6 columns · 11 missing cells")
+        page.get_by_text(f"With these settings, it is a table of {N} rows × 6 columns · 11 missing cells")
     ).to_be_visible()
     page.get_by_role("button", name="Load", exact=True).click()
     expect(page.get_by_test_id("stSidebar").get_by_text(f"{N} rows × 6 columns")).to_be_visible()

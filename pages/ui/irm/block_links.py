@@ -1,4 +1,4 @@
-"""Link prediction: pairs that are probably linked and are not, or not known to be, and links hardly to be expected."""
+"""Link prediction: pairs that are probably linked though no link is known, and surprising links."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pages.ui.shared.picking import FileOffer, Key, show_download
 
 MOST_PAIRS = 10_000
 USUAL = 20
-#: Pairs that are looked at without being asked: a second or two.
+#: Most pairs that are looked at without asking the user: a second or two.
 QUICK = 100_000_000
 LIKELY, SURPRISING = "Most likely missing links", "Most surprising links"
 _ORDER = (
@@ -26,7 +26,7 @@ AMONG = {"unlinked": "pairs without a link", "missing": "unknown pairs"}
 
 @st.fragment
 def show_link_prediction(key: Key, result: Result) -> None:
-    """Draw the tables of single pairs that stand out, as long as is asked for, and their files."""
+    """Draw the tables of the most likely missing links and the most surprising links, and their files."""
     st.subheader("Link prediction", anchor=False)
     relation = result.problem.data
     n_unknown = relation.n_unknown
@@ -62,7 +62,7 @@ def show_link_prediction(key: Key, result: Result) -> None:
 
 
 def may_look_at_all(key: Key, result: Result) -> bool:
-    """Whether all pairs are to be looked at: at once where that is quick, else when the user says so."""
+    """Return whether to look at all pairs: at once if that is quick, else when the user asks for it."""
     rows, columns = result.problem.data.shape
     asked = f"link_all_{key[0]}"
     if rows * columns <= QUICK or st.session_state.get(asked):
@@ -93,7 +93,7 @@ def rank_surprising_links(key: Key, number: int, _result: Result) -> pd.DataFram
 
 
 def show_pairs(table: pd.DataFrame, result: Result, key: str) -> None:
-    """Draw a table of pairs, and the button that gives it away."""
+    """Draw a table of pairs, and the button that downloads it."""
     if table.empty:
         st.info(
             "There is no such pair: every pair is linked."
@@ -130,7 +130,7 @@ def show_pairs(table: pd.DataFrame, result: Result, key: str) -> None:
 
 
 def name_ends(relation: Relation) -> tuple[str, str]:
-    """Return what the two ends of a link are called, in the program's own words."""
+    """Return the names of the two ends of a link."""
     if relation.network is None:
         return "Row object", "Column object"
     return ("From", "To") if relation.network.directed else ("Node", "Other node")

@@ -1,4 +1,4 @@
-"""Who belongs where: the objects of a run with their clusters."""
+"""The objects of a run with their clusters."""
 
 from __future__ import annotations
 

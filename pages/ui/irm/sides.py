@@ -1,4 +1,4 @@
-"""Whether the two sides of a relation are the same objects: what was recognised and why, and the choice to say else."""
+"""The two sides of a relation: whether they are the same objects, why that was recognised, and the choice."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _DOMAINS: dict[Any, str] = {
 # A choice of None could be cleared, and would then be called "choose an option".
 _DIRECTED: dict[Any, str] = {"auto": "recognise it", True: "directed", False: "undirected"}
 _SELF_LINKS: dict[Any, str] = {"auto": "recognise it", True: "count", False: "do not count"}
-#: What reading a file found of links of an object to itself.
+#: Facts of the read report about links of an object to itself.
 _OWN = ("self_links", "self_links_left_out")
 
 
 class SidesGuess(NamedTuple):
-    """What was recognised when nothing was said.
+    """The recognised properties of a relation that the user has not chosen.
 
     Attributes
     ----------
@@ -42,12 +42,12 @@ class SidesGuess(NamedTuple):
 
 
 def choose_sides(prefix: str) -> dict[str, Any]:
-    """Draw what the two sides are and return the arguments of `load_relation` that it makes.
+    """Draw the choice of what the two sides are and return the arguments of `load_relation` that it makes.
 
     Parameters
     ----------
     prefix : str
-        What the keys of the file's widgets begin with.
+        Beginning of the keys of the file's widgets.
     """
     guess: SidesGuess | None = st.session_state.get(f"{prefix}_guess")
     domains = _choose("The two sides", _DOMAINS, f"{prefix}_domains")
@@ -75,7 +75,7 @@ def _show_reason(reason: str | None) -> None:
 
 
 def keep_guess(relation: Relation, report: ReadReport, loading: dict[str, Any], prefix: str) -> None:
-    """Keep what was recognised, where nothing was said; forget it where another reading was asked for.
+    """Keep what was recognised if the user has not chosen; forget it if the file is read in another way.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ Compare page tells which predicts better.
 """
 
 _KINDS = """
-- **Directed**: a link from A to B is another one than a link from B to A (e-mail, citations). **Undirected**: it is
+- **Directed**: A to B and B to A are different links (e-mail, citations). **Undirected**: it is
   one link (friendship, being seen together), and each pair counts once.
 - **Self-links** are links of a node to itself. Where they do not count, nothing is said of these pairs and they are
   left out; where they do, they belong to the block of the node's own cluster.
@@ -44,7 +44,7 @@ say otherwise.
 """
 
 _HELD_OUT = HELD_OUT_NOTE.replace("known entries", "known pairs").replace("same entries", "same pairs") + (
-    "A pair of an undirected network is hidden both ways round.\n"
+    "A pair of an undirected network is hidden in both directions.\n"
 )
 
 

@@ -13,7 +13,7 @@ _CURVES = (
         "A lower bound on the log probability of the data under the model, in nats. For the averaged methods it is "
         "the bound of the average.",
         "Higher is better, between runs on the same data. VB climbs it in every sweep.",
-        "The collapsed methods do not climb it: theirs may dip without anything being wrong. It does not tell how "
+        "The collapsed methods do not climb it: theirs may dip without anything being wrong. It does not show how "
         "well new entries are predicted.",
     ),
     Curve(
@@ -110,7 +110,7 @@ _CONVERGENCE = """
 - A mean of many sweeps may stand still while the sweeps circle around it. So a converged averaged run also says which
   it is. **Settled**: the last sweep is less than 0.01 away from the mean (mean over the objects, L1). **Still moving
   around its mean**: it is farther away.
-- **Gibbs** sampling runs for the number of sweeps it is told.
+- **Gibbs** sampling runs for the chosen number of sweeps.
 """
 
 _BURN_IN = """

@@ -30,7 +30,7 @@ MOST_SEEDS = 10
 
 @dataclass(frozen=True)
 class GridPlan:
-    """Runs that were asked for.
+    """Runs that the user asked for.
 
     Attributes
     ----------
@@ -38,11 +38,11 @@ class GridPlan:
     ks : tuple of int
     seeds : int
     max_sweeps : int
-        Of a method that streams, nothing.
+        Not used by a method that streams.
     epochs : float
-        Of a method that streams.
+        Only used by a method that streams.
     check_memory : bool
-        A run does not start where it needs more memory than is free.
+        A run does not start if it needs more memory than is free.
     """
 
     method: str
@@ -113,7 +113,7 @@ def parse_numbers(text: str, most: int) -> tuple[int, ...]:
 
 
 def start_runs(workspace: Workspace, dataset: Dataset, plan: GridPlan) -> int:
-    """Start the runs of a plan that are not there yet; return how many these are."""
+    """Start the runs of a plan that do not exist yet; return their number."""
     there = {_identity(job) for job in find_jobs(workspace, dataset)}
     n_started = 0
     problems = build_grid_problems(
@@ -137,7 +137,7 @@ def _identity(job: Job) -> tuple[Any, ...]:
 
 
 def show_form(workspace: Workspace, dataset: Dataset, corpus: Corpus | DiskCorpus) -> None:
-    """Draw what is to be tried, and start it."""
+    """Draw the form of the runs, and start them."""
     methods = {method.name: method for method in methods_for(corpus, "lda")}
     usual = METHOD if METHOD in methods else STREAM
     columns = st.columns([2, 3, 1.5, 1.5], vertical_alignment="bottom")
@@ -201,7 +201,7 @@ def show_form(workspace: Workspace, dataset: Dataset, corpus: Corpus | DiskCorpu
 
 
 def check_memory(plan: GridPlan, corpus: Corpus | DiskCorpus) -> bool:
-    """Return whether the runs fit into memory; warn where they do not."""
+    """Return whether the runs fit into memory; warn if they do not."""
     need, free = plan.memory_bytes(corpus), available_memory()
     if free is None or need <= free:
         return True

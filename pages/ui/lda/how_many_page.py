@@ -1,4 +1,4 @@
-"""How many topics: the same runs with several numbers of topics, and their measures."""
+"""The number of topics: the same runs with several numbers, and their measures."""
 
 from __future__ import annotations
 

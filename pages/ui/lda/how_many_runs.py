@@ -1,4 +1,4 @@
-"""Runs over several numbers of topics: which belong together, how far they are, what they say."""
+"""Runs with several numbers of topics: which belong together, and their measures."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def group_grids(jobs: Sequence[Job]) -> list[list[Job]]:
 
 
 def topic_number(job: Job) -> int:
-    """Return the number of topics that a run was told."""
+    """Return the chosen number of topics of a run."""
     return int(job.problem.settings.values["k"])
 
 
 def describe_grid(group: Sequence[Job]) -> str:
-    """Return what a grid is called: method, numbers, what is held out, most sweeps."""
+    """Return the label of a grid: method, numbers, what is held out, most sweeps."""
     settings = group[0].problem.settings
     numbers = sorted({topic_number(job) for job in group})
     shown = ", ".join(f"{k:,}" for k in numbers)
@@ -59,7 +59,7 @@ def describe_grid(group: Sequence[Job]) -> str:
 
 
 def label_grids(groups: Iterable[Sequence[Job]]) -> dict[str, str]:
-    """Return the label of each grid by the id of its first run; those that would read the same are numbered."""
+    """Return the label of each grid by the id of its first run; equal ones are numbered."""
     labels = {group[0].id: describe_grid(group) for group in groups}
     shared, counted = Counter(labels.values()), Counter[str]()
     for first, label in labels.items():
@@ -76,12 +76,12 @@ def collect_finished(group: Iterable[Job]) -> list[tuple[Job, Result]]:
 
 
 def collect_rows(group: Iterable[Job]) -> dict[str, dict[str, Any]]:
-    """Return what each run that has ended says, a row of `Grid.table` by the id of the run."""
+    """Return the measures of each run that has ended, a row of `Grid.table` by the id of the run."""
     return {job.id: _build_row(answer_key(job, result), result) for job, result in collect_finished(group)}
 
 
 def build_table(group: Iterable[Job]) -> pd.DataFrame:
-    """Return what the runs that have ended say, as `Grid.table` does."""
+    """Return the measures of the runs that have ended, as `Grid.table` does."""
     return grid_table(collect_rows(group).values())
 
 

@@ -1,4 +1,4 @@
-"""Where new runs on texts begin: anew, or from topics that were trained before."""
+"""The start of new runs on texts: anew, or from topics that were trained before."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def choose_start(workspace: Workspace, dataset: Dataset, chosen: Sequence[Method
     runs = {job.id: job for job in list_runs(workspace, "lda") if _has_topics(job)}
     labels = say.label_runs(list(runs.values()))
 
-    def told(option: str) -> str:
+    def label(option: str) -> str:
         if option in runs:
             return f"{labels[option]} · {_count_topics(runs[option])} of {runs[option].problem.data.name}"
         return {ANEW: "nothing: begin anew", FILE: "a model file"}[option]
 
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="start_from_row"):
         where = choose_one(
-            "Start from", [ANEW, *reversed(runs), FILE], told, "start_from", width=420, help=_HELP
+            "Start from", [ANEW, *reversed(runs), FILE], label, "start_from", width=420, help=_HELP
         )
     if where == ANEW:
         return StartChoice(None, {}, methods)

@@ -1,4 +1,4 @@
-"""Whether texts are kept in memory or on disk: how large they will be, what that means, and the choice."""
+"""The choice to keep texts in memory or on disk, with their size and an advice."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pages.ui.upload.files import DataFile, rewind
 from pages.ui.upload.parts import part_of
 
 Where = Literal["memory", "disk"]
-#: Runs that the memory of batch methods is told for.
+#: Method and number of topics whose memory is shown.
 METHOD, TOPICS = "cvb0", 100
 _NAMES: dict[Where, str] = {"memory": "In memory", "disk": "On disk"}
 _KEPT = "texts_estimate"
@@ -30,7 +30,7 @@ What is held out are whole documents.
 
 
 class StorageAdvice(NamedTuple):
-    """Where texts are best kept, and why; whether they can be kept in memory at all."""
+    """The best place for texts, the reason, and whether they can be kept in memory at all."""
 
     where: Where
     why: str
@@ -45,13 +45,13 @@ def batch_memory(documents: int, words: int, pairs: int, tokens: int) -> int:
 
 
 def describe_need(needed: int, free: int) -> str:
-    """Return what a batch method needs and what there is, in words."""
+    """Return the memory that a batch method needs and the free memory, in words."""
     label = method_row("lda", METHOD).label
     return f"{label} with {TOPICS} topics would need about {say.size(needed)} of memory; {say.size(free)} is free."
 
 
 def advise_storage(found: Estimate | None) -> StorageAdvice:
-    """Return where texts of such a size are best kept."""
+    """Return the best place for texts of such a size."""
     if found is None:
         return StorageAdvice("memory", "")
     if found.text_bytes > MAX_TEXT_BYTES:
@@ -71,7 +71,7 @@ def advise_storage(found: Estimate | None) -> StorageAdvice:
 def choose_storage(
     file: DataFile, layout: CorpusLayout, looking: dict[str, Any], loading: dict[str, Any], prefix: str
 ) -> Where:
-    """Draw the choice, the better one chosen to begin with."""
+    """Draw the choice, with the better place as default."""
     found = advise_storage(_estimate_size(file, layout, looking, loading, prefix))
     if not found.in_memory:
         st.markdown("**On disk**")
@@ -95,7 +95,7 @@ def choose_storage(
 def _estimate_size(
     file: DataFile, layout: CorpusLayout, looking: dict[str, Any], loading: dict[str, Any], prefix: str
 ) -> Estimate | None:
-    """Return how large the corpus will be; None where the file cannot be read, which the reading will say."""
+    """Return the size of the corpus; None if the file cannot be read, which the reading will report."""
     columns = {name: choice for name, choice in loading.items() if name.endswith("_column")}
     key = repr((prefix, looking, columns))
     known = st.session_state.get(_KEPT)

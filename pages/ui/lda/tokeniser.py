@@ -1,4 +1,4 @@
-"""How texts are cut into words: the settings, and what they keep and drop, seen while they are changed."""
+"""The settings that cut texts into words, with the words that they keep and drop."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def edit_tokeniser(prefix: str) -> Tokeniser:
     Raises
     ------
     ParameterError
-        The pattern is none.
+        The pattern is not a regular expression.
     """
     with st.container(border=True, gap="small", key="tokeniser"):
         st.markdown("**Which words are kept**")
@@ -70,7 +70,7 @@ def edit_tokeniser(prefix: str) -> Tokeniser:
 
 
 def show_tokeniser_preview(preview: TokeniserPreview) -> None:
-    """Draw what is kept and what is dropped. Words stand in tables only, where nothing of them is Markdown."""
+    """Draw the words that are kept and dropped, in tables, where nothing of them is Markdown."""
     kept = preview.kept
     total = kept.n_tokens + sum(words.n_tokens for words in preview.dropped.values())
     figures = (
@@ -117,7 +117,7 @@ def show_tokeniser_preview(preview: TokeniserPreview) -> None:
 
 
 def list_reasons(preview: TokeniserPreview) -> pd.DataFrame:
-    """Return one row for what is kept and for each reason something is dropped."""
+    """Return one row for the words that are kept, and one for each reason to drop words."""
     lists = {"kept": preview.kept}
     lists |= {f"dropped: {DROP_REASONS[reason].label}": words for reason, words in preview.dropped.items()}
     return pd.DataFrame(

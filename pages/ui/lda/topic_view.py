@@ -27,7 +27,7 @@ _START_WORDS = 12  # words in a list if there is no text
 
 
 class WordOrder(NamedTuple):
-    """How words are put in order.
+    """The order of words.
 
     Attributes
     ----------

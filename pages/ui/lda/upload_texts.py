@@ -62,7 +62,7 @@ class TextReader(Reader):
         return {}
 
     def choose_columns(self, layout: CorpusLayout, prefix: str) -> dict[str, Any]:
-        """Draw which column means what, and the list of words that counts may need."""
+        """Draw the meanings of the columns, and the list of words that counts may need."""
         choice = partial(column_choice, layout, guess_prefix(prefix, layout))
         places = column_places(layout)
         if layout.format == "table":
@@ -105,29 +105,29 @@ class TextReader(Reader):
         return {"where": choose_storage(file, layout, looking, loading, prefix)}
 
     def can_skip_lines(self, loading: dict[str, Any]) -> bool:
-        """Whether broken lines can be left out: where texts are read to disk."""
+        """Return whether broken lines can be left out: only if texts are read to disk."""
         return loading["where"] == "disk"
 
     def suggest_other_way(self, loading: dict[str, Any], error: AcvbError) -> str:
-        """Say that lines which stop the reading into memory can be left out on disk."""
+        """Return the advice to keep texts on disk, where broken lines can be left out."""
         if loading.get("where") == "memory" and isinstance(error, DataError) and error.line is not None:
             return "Where the texts are kept on disk, you can go on without such lines."
         return ""
 
     @contextmanager
     def show_reading(self, loading: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """Draw how far the reading to disk is."""
+        """Draw the progress of the reading to disk."""
         if loading["where"] == "memory":
             with super().show_reading(loading) as nothing:
                 yield nothing
             return
         bar = st.progress(0.0, text="Reading to disk")
 
-        def tell(share: float) -> None:
+        def show_share(share: float) -> None:
             bar.progress(min(share, 1.0), text=f"Reading to disk: {share:.0%}")
 
         try:
-            yield {"progress": tell}
+            yield {"progress": show_share}
         finally:
             bar.empty()
 
@@ -172,7 +172,7 @@ class TextReader(Reader):
             show_tokeniser_preview(draft.texts.cut.select(draft.tokeniser).preview)
 
     def forget_draft(self) -> None:
-        """Let go of the texts."""
+        """Release the texts."""
         st.session_state.pop(_READ, None)
 
     def load(

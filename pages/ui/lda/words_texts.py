@@ -13,7 +13,7 @@ _CURVES = (
         "the bound of the average.",
         "Higher is better, between runs with the same number of topics on the same words. VB climbs it in every "
         "sweep.",
-        "The collapsed methods do not climb it, and it does not tell how well new words are predicted. It is dear to "
+        "The collapsed methods do not climb it, and it does not show how well new words are predicted. It is slow to "
         "compute, so it is shown for some sweeps only.",
     ),
     Curve(
@@ -106,11 +106,11 @@ Set the share and the seed on the Data page.
 """
 
 _LOO = """
-Leave-one-out (LOO) perplexity needs nothing held out, which makes it tempting as a judge of everything. It is none of
-**alpha**: it goes on falling as alpha is made smaller, long after held-out perplexity has begun to rise. Do not choose
-between runs of different alpha by it. Nor is it one of the **number of topics**: it keeps falling past the number that
-predicts held-out words best. Every word's topic was chosen knowing the word, and taking the word out of the counts
-afterwards does not undo that.
+Leave-one-out (LOO) perplexity needs nothing held out, which makes it tempting as a judge of everything. It is no judge
+of **alpha**: it goes on falling as alpha is made smaller, long after held-out perplexity has begun to rise. Do not
+choose between runs of different alpha by it. Nor is it one of the **number of topics**: it keeps falling past the
+number that predicts held-out words best. Every word's topic was chosen knowing the word, and taking the word out of the
+counts afterwards does not undo that.
 """
 
 _COHERENCE = """
@@ -174,7 +174,7 @@ _CONVERGENCE = """
 - A mean of many sweeps may stand still while the sweeps circle around it. So a converged averaged run also says which
   it is. **Settled**: the last sweep is less than 0.01 away from the mean (mean over the words, L1). **Still moving
   around its mean**: it is farther away.
-- **Gibbs** sampling runs for the number of sweeps it is told, and **SDM**, **SCVB0** and **SVB** for the number of
+- **Gibbs** sampling runs for the chosen number of sweeps, and **SDM**, **SCVB0** and **SVB** for the number of
   epochs.
 - The **averaged streams** have converged when the mean of their topics over the windows changes by less than the
   tolerance in a window; by at most 2/*s* after *s* windows, so this is certain to happen, too.

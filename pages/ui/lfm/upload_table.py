@@ -1,4 +1,4 @@
-"""Reading tables of numbers: what each column is, what becomes of categories and constants, and a report at once."""
+"""The reader of tables of numbers: the meanings of columns, categories and constants, and a report at once."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _NAMED = 5
 
 @dataclass(frozen=True, eq=False)
 class TableDraft:
-    """A table as it would be loaded, and what reading it found."""
+    """A table as it would be loaded, and the report of the reading."""
 
     table: Table
     report: ReadReport
 
     def __repr__(self) -> str:
-        """Return a constant: what decides the table is told with the choices."""
+        """Return a constant: the choices decide the table."""
         return "table"
 
 
@@ -81,7 +81,7 @@ class TableReader(Reader):
         )
 
     def choose_options(self, layout: TableLayout, prefix: str) -> dict[str, Any]:
-        """Draw which columns are not to be read, and which numbers are categories."""
+        """Draw the choice of columns that are left out, and of numbers that are categories."""
         if not layout.column_names:
             return {}
         columns = column_places(layout)
@@ -94,7 +94,7 @@ class TableReader(Reader):
         }
 
     def choose_columns(self, layout: TableLayout, prefix: str) -> dict[str, Any]:
-        """Draw what names and groups the rows, and what becomes of the columns."""
+        """Draw the names and groups of the rows, and the treatment of the columns."""
         own = guess_prefix(prefix, layout)
         loading: dict[str, Any] = {}
         if layout.column_names:
@@ -151,14 +151,14 @@ class TableReader(Reader):
         """Draw the report and the first rows of the table as it would be loaded."""
         if draft is None:
             return
-        st.markdown(f"**Read so, it is a table of {draft.table.size_text}**")
+        st.markdown(f"**With these settings, it is a table of {draft.table.size_text}**")
         with st.container(gap="xsmall", key="table_report"):
             for line in draft.report.lines():
                 st.text(f"• {line}")
         show_first_rows(draft.table)
 
     def forget_draft(self) -> None:
-        """Let go of the table."""
+        """Release the table."""
         st.session_state.pop(_READ, None)
 
     def load(
@@ -184,13 +184,13 @@ _CONSTANTS_HELP = (
 
 
 def _reader_arguments(looking: dict[str, Any]) -> dict[str, Any]:
-    """Return what the readers are told of a file: format is always recognised, signs stand in one line."""
+    """Return the arguments of the readers: the format is always recognised, signs stand in one line."""
     rest = {name: value for name, value in looking.items() if name not in ("format", "missing")}
     return rest | {"missing": [sign for part in looking["missing"].split(";") if (sign := part.strip())]}
 
 
 def _read(file: DataFile, looking: dict[str, Any], loading: dict[str, Any]) -> TableDraft | AcvbError:
-    """Return the table, or why it cannot be read so: that, too, is found out only once."""
+    """Return the table, or the error of the reading, so that it happens only once."""
     try:
         loaded = load_table(rewind(file), filename=file.name, **_reader_arguments(looking), **loading)
     except AcvbError as error:
@@ -199,7 +199,7 @@ def _read(file: DataFile, looking: dict[str, Any], loading: dict[str, Any]) -> T
 
 
 def _choose_rows(layout: TableLayout, own: str) -> dict[str, Any]:
-    """Draw which column names the rows, and which tells their known group."""
+    """Draw the choice of the columns with the names and the known groups of the rows."""
     places = column_places(layout)
     guess = (
         "none found" if layout.row_column is None else layout.column_names[layout.row_column] or "the first"
@@ -235,13 +235,13 @@ def _choose_several(layout: TableLayout, places: Sequence[int], label: str, key:
 
 
 def _name_text_columns(layout: TableLayout, loading: dict[str, Any]) -> None:
-    """Say which columns look like text, where they would be refused."""
+    """Name the columns that look like text, as they would be refused."""
     row = layout.row_column if loading["row_labels"] is None else loading["row_labels"]
-    apart = {at for at in (row, loading["label_column"]) if at is not None and at is not False}
+    others = {at for at in (row, loading["label_column"]) if at is not None and at is not False}
     text = [
         name
         for place, (name, kind) in enumerate(zip(layout.column_names, layout.kinds, strict=True))
-        if kind == "text" and place not in apart
+        if kind == "text" and place not in others
     ]
     if text:
         more = f" and {len(text) - _NAMED:,} more" if len(text) > _NAMED else ""

@@ -13,8 +13,8 @@ _CURVES = (
         "FAB, the likelihood of EM, the evidence of VB and MEIBP. Each bounds something else.",
         "Follow one run: FAB and EM have converged when it rises by less than the tolerance in a sweep that left the "
         "number of features as it was. A triangle marks a sweep in which features were dropped or merged.",
-        "Never choose between runs by it: bounds of different methods, or at different numbers of features, cannot be "
-        "held against each other. It may fall where a feature is dropped, and it may be positive, for densities are no "
+        "Never choose between runs by it: bounds of different methods, or at different numbers of features, are not "
+        "comparable. It may fall where a feature is dropped, and it may be positive, for densities are no "
         "probabilities.",
     ),
     Curve(
@@ -82,7 +82,7 @@ weights, the probability of each feature for each object, the baseline, the nois
 features there are**.
 
 A feature and its contrary say the same: *present in 80 %, adds 1* is *absent in 20 %, takes 1 away*. FAB
-ends with the rarer side, or, where its criterion hardly tells them apart, with the one whose weights add up to
+ends with the rarer side, or, where its criterion hardly distinguishes them, with the one whose weights add up to
 something positive; with the other methods it depends on the start.
 """
 
@@ -132,9 +132,9 @@ all columns are in one unit and their sizes matter, such as the pixels of a pict
 _AVERAGING = """
 The averaged methods of this program, ACVB and its kin, are not offered for tables. FAB, EM, VB and MEIBP climb a bound
 and come to an end by themselves, so there is nothing to calm. And a mean over sweeps makes no sense where features die,
-merge and change places: the mean of two different features is none. Only the sampler averages. It predicts with the
-mean of all samples that are kept; the features that it shows are those that most samples have, found again in each by
-the objects that have them.
+merge and change places: averaging two different features is meaningless. Only the sampler averages. It predicts with
+the mean of all samples that are kept; the features that it shows are those that most samples have, found again in each
+by the objects that have them.
 """
 
 _DYING = """
@@ -171,7 +171,7 @@ _CONVERGENCE = """
 - **FAB** and **EM** have converged when the lower bound rises by less than the tolerance for each object in a sweep
   that left the number of features as it was, and no merge helps any more.
 - **VB** and **MEIBP** have converged when their lower bound rises by less than the tolerance for each object.
-- **IBP** sampling runs for the number of sweeps it is told.
+- **IBP** sampling runs for the chosen number of sweeps.
 
 The change is counted by the object, not relative to the bound: the log density of a table passes through zero.
 

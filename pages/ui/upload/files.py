@@ -1,4 +1,4 @@
-"""The file that is brought: uploaded, or one of a folder of the server's, for files that are too big to upload."""
+"""The file of the user: uploaded, or in a folder of the server, for files that are too big to upload."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_LISTED = 1000
 MOST_NAMED = 5
 _KEPT, _ON_SERVER = "upload_kept", "upload_server"
 
-#: A file of the server's is known by its path; what is uploaded lies in memory.
+#: A file of the server has a path; an uploaded one lies in memory.
 DataFile = BinaryIO | Path
 
 
@@ -51,7 +51,7 @@ def choose_file(help: str) -> DataFile | None:
 
 
 def forget_file() -> None:
-    """Let go of an uploaded file."""
+    """Release an uploaded file."""
     st.session_state.pop(_KEPT, None)
 
 
@@ -63,7 +63,7 @@ def list_server_files() -> tuple[list[Path], list[str]]:
     files : list of Path
         Sorted by name, without hidden files, and without those in folders within.
     notes : list of str
-        What is not offered, and why.
+        Files that are not offered, and the reason.
     """
     folder = _server_folder()
     if folder is None:
@@ -93,7 +93,7 @@ def _server_folder() -> Path | None:
 
 
 def file_identity(file: DataFile) -> str:
-    """Return what tells a file from others."""
+    """Return a text that identifies a file."""
     if isinstance(file, Path):
         try:
             return f"{file.name}_{file.stat().st_mtime_ns}"
@@ -103,12 +103,12 @@ def file_identity(file: DataFile) -> str:
 
 
 def rewind(file: DataFile) -> DataFile:
-    """Return the file, to be read from its start.
+    """Return the file, ready to be read from its start.
 
     Raises
     ------
     DataError
-        Where a file of the server's has become a link, or lies in no folder that the server offers.
+        A file of the server has become a link, or lies in no folder that the server offers.
     """
     if not isinstance(file, Path):
         file.seek(0)

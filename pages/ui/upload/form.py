@@ -32,7 +32,7 @@ _WHY_NOT = "We couldn't read this file with these settings: the reason is at the
 
 @dataclass(frozen=True)
 class UploadState:
-    """How far a file is understood.
+    """The state of an upload: how a file is read.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Which sheet of a workbook, or which table of a database, is read."""
+"""The choice of a sheet of a workbook, or of a table of a database."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _KEPT = "upload_choices"
 
 
 def inspect_file(file: DataFile, prefix: str) -> FileChoices:
-    """Return what can be chosen of a file; it is looked at once."""
+    """Return the parts of a file that can be chosen; the file is inspected once."""
     known = st.session_state.get(_KEPT)
     if known is None or known[0] != prefix:
         known = st.session_state[_KEPT] = prefix, inspect_choices(rewind(file), file.name)
@@ -24,13 +24,13 @@ def inspect_file(file: DataFile, prefix: str) -> FileChoices:
 
 
 def choose_part(choices: FileChoices, prefix: str) -> dict[str, Any]:
-    """Draw the choice among several sheets or tables, and a query where one can be asked.
+    """Draw the choice among several sheets or tables, and a query of a database.
 
     Parameters
     ----------
     choices : FileChoices
     prefix : str
-        What the keys of the file's widgets begin with.
+        Beginning of the keys of the file's widgets.
 
     Returns
     -------
@@ -63,10 +63,10 @@ def choose_part(choices: FileChoices, prefix: str) -> dict[str, Any]:
 
 
 def part_of(looking: dict[str, Any]) -> dict[str, Any]:
-    """Return which sheet, table or query was chosen, among the arguments of a reader."""
+    """Return the sheet, table or query that was chosen, among the arguments of a reader."""
     return {name: looking[name] for name in FrameChoices._fields if name in looking}
 
 
 def part_prefix(prefix: str, part: dict[str, Any]) -> str:
-    """Return a prefix of keys: another sheet or table is a new question, whatever was chosen for the one before."""
+    """Return a prefix of keys that differs for each sheet or table, as each has choices of its own."""
     return f"{prefix}_{hashlib.sha256(repr(part).encode()).hexdigest()[:12]}" if part else prefix

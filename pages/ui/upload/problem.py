@@ -1,4 +1,4 @@
-"""A file that cannot be read: what is wrong with it, and where."""
+"""The error of a file that cannot be read, and its place."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _ARGUMENT = r" \((?:\w+=[^()]*|\w+_\w+|missing)\)"
 
 
 def show_error(error: AcvbError, key: str = "problem") -> None:
-    """Draw an error: what is wrong, where, what was found there and what to do. Nothing of it is Markdown.
+    """Draw an error, its place, the value found there and the remedy. Nothing of it is Markdown.
 
     Parameters
     ----------
     error : AcvbError
     key : str
-        Of the box, where a page may have several.
+        Of the box, if a page may have several.
     """
     with st.container(border=True, gap="xsmall", key=key):
         st.badge("We couldn't read this file with these settings", icon=":material/error:", color="red")
@@ -43,12 +43,12 @@ def show_error(error: AcvbError, key: str = "problem") -> None:
                 column_config=widths,
                 key=f"{key}_place",
             )
-        # What the arguments of the library's functions are called says nothing here: there are widgets.
+        # The names of the library's arguments say nothing here, where there are widgets.
         st.text(re.sub(_ARGUMENT, "", error.remedy))
         if "encoding" in error.remedy:
             st.caption("The encoding is among the reading options.")
 
 
 def _width(*texts: str) -> Any:
-    """Return a column as wide as its longest text: by itself it is as wide as the heading, and cuts what was found."""
+    """Return a column as wide as its longest text; by default it is as wide as the heading."""
     return st.column_config.TextColumn(width=min(34 + 8 * max(map(len, texts)), 360))

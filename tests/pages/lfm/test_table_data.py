@@ -91,7 +91,7 @@ def test_the_report_is_live_and_the_table_is_loaded(open_app: Open) -> None:
     assert "(constants=" not in texts(app)
     box(app, "Constant columns").select("leave-out").run()
     said = texts(app)
-    assert "Read so, it is a table of 4 rows × 6 columns · 1 missing cell" in said
+    assert "With these settings, it is a table of 4 rows × 6 columns · 1 missing cell" in said
     assert "• Rows are named by the column 'name'." in said
     assert "'kind=bird', 'kind=cat', 'kind=dog'" in said
     assert "left out ('alive')" in said
