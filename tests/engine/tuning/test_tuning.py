@@ -231,7 +231,7 @@ def test_documents_are_held_out_unless_words_are() -> None:
         ({"k": 0}, "k is 0"),
         ({"ranges": ()}, "nothing to tune: it has no steps"),
         ({"ranges": (Range("wings", 0, 1),)}, "no setting 'wings'"),
-        ({"method": "acvb0", "ranges": (Range("track", 0, 1),)}, "track is no number"),
+        ({"method": "acvb0", "ranges": (Range("track", 0, 1),)}, "track is not a number"),
         ({"ranges": (Range("beta", 0.5, 0.5),)}, "must go upwards"),
         ({"ranges": (Range("beta", 0.5, math.inf),)}, "must go upwards"),
         ({"ranges": (Range("alpha", 0.0, 1.0, log=True),)}, "above 0"),
