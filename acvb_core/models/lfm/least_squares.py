@@ -150,7 +150,7 @@ def _solve_by_gradients(
         piece = z[:, begin : begin + _PIECE]
         diagonal += (piece * piece) @ observed[begin : begin + _PIECE]
 
-    def applied(theta: Floats) -> Floats:
+    def apply_gram(theta: Floats) -> Floats:
         total = (spread + RIDGE * z.shape[1]) * theta
         for begin in range(0, z.shape[1], _PIECE):
             checkpoint()
@@ -163,7 +163,7 @@ def _solve_by_gradients(
     theta = np.zeros_like(products)
     if start is not None and start.weights.shape[0] == len(uncertain):
         theta = np.vstack([start.weights, start.bias])
-    residual = products - applied(theta)
+    residual = products - apply_gram(theta)
     direction = residual / diagonal
     energy = np.einsum("kd,kd->d", residual, direction)
     enough = _RESIDUAL**2 * np.maximum(np.einsum("kd,kd->d", products, products / diagonal), 1e-300)
@@ -171,7 +171,7 @@ def _solve_by_gradients(
         open_ = energy > enough
         if not open_.any():
             break
-        image = applied(direction)
+        image = apply_gram(direction)
         curvature = np.einsum("kd,kd->d", direction, image)
         step = np.where(open_, energy / np.maximum(curvature, 1e-300), 0.0)
         theta = theta + step * direction

@@ -40,7 +40,7 @@ class Reconstruction:
 
     @property
     def contributions(self) -> Floats:
-        """What each feature adds to this object: its probability times its weights, shape (K, D)."""
+        """Contribution of each feature to this object: its probability times its weights, shape (K, D)."""
         return np.asarray(self.activations[:, None] * self.weights)
 
     @property

@@ -45,7 +45,7 @@ class Penalty:
         """Return D / 2 for FAB, 0 for EM."""
         return 0.5 * cells.n_columns if self.regularised else 0.0
 
-    def lost(self, n_features: int) -> int:
+    def lost_degrees(self, n_features: int) -> int:
         """Return the degrees of freedom that the noise precision loses."""
         return n_features if self.regularised and self.freedom else 0
 
@@ -112,7 +112,7 @@ class FabState:
     ) -> FabState:
         """Return the state after an M step for other E[z]."""
         mu = np.ascontiguousarray(mu)
-        fit = fit_weights(cells, mu, self.fit, lost=penalty.lost(len(mu)), checkpoint=checkpoint)
+        fit = fit_weights(cells, mu, self.fit, lost=penalty.lost_degrees(len(mu)), checkpoint=checkpoint)
         return replace(self, mu=mu, fit=fit, bound=lower_bound(cells, mu, fit, penalty), **changes)
 
 

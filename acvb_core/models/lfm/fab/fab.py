@@ -69,7 +69,7 @@ class Fab(UnaveragedMethod):
         else:
             mu = random_start(cells, self.k_max, rng)
         mu = mu[order_by_size(mu.sum(axis=1))]
-        fit = fit_weights(cells, mu, lost=self.penalty.lost(len(mu)), checkpoint=checkpoint)
+        fit = fit_weights(cells, mu, lost=self.penalty.lost_degrees(len(mu)), checkpoint=checkpoint)
         return FabState(mu, fit, lower_bound(cells, mu, fit, self.penalty))
 
     def sweep(

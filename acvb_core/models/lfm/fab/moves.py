@@ -190,6 +190,6 @@ def _fit_pair(
     fit = Fit(weights, bias, state.fit.precision, state.fit.squared_error)
     for _ in range(_ROUNDS):
         mu, _ = update_activations(left, mu, fit, shares, penalty.slope(left), checkpoint=checkpoint)
-        fit = fit_weights(left, mu, fit, lost=penalty.lost(state.n_features), checkpoint=checkpoint)
+        fit = fit_weights(left, mu, fit, lost=penalty.lost_degrees(state.n_features), checkpoint=checkpoint)
         shares = np.clip(mu.mean(axis=1), 1e-3, 1.0 - 1e-3)
     return mu

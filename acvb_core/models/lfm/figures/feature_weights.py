@@ -60,29 +60,21 @@ def feature_weights_figure(
 ) -> Figure:
     """Return the columns in which a feature weighs most, as bars to both sides of 0.
 
-    Bars are in standard deviations, whatever the units of the numbers written behind them: grams and metres cannot
-    be compared. A bar below 0 is lighter.
+    Bars are in standard deviations, whatever the units of the numbers behind them: grams and metres cannot be compared.
+    A bar below 0 is lighter. The title counts the columns beyond the `n` largest.
 
     Parameters
     ----------
     weights : array, shape (D,)
-        Of the feature, on the standardised scale.
-    columns : sequence, length D
-        Names.
-    feature : int
-        From 1; decides the colour.
+        Of the feature (from 1), on the standardised scale.
     sd : array, shape (D,), optional
-        Standard deviation of each column; None where the table is not standardised, and weights are in its units.
+        Standard deviation of each column; None: the table is not standardised, and weights are in its units.
     units : "sd" or "table"
         Of the numbers behind the bars; the other stands under the pointer.
     order : "size" or "table"
         Largest first, or as in the table.
     share : float, optional
         Of the objects that have the feature, for the title.
-    n : int
-        Most columns; the title counts the rest.
-    height : int, optional
-        Pixels; by default as many as the columns need.
     """
     own, heading = np.asarray(weights, dtype=np.float64), feature_heading(feature, share)
     if not len(own):

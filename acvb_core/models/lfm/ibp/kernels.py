@@ -79,7 +79,7 @@ def visit(
         n = objects[i]
         x = values[n]
         known = observed[n]
-        _seen(z[n], cov, mean, width, hz, v, mu)
+        _project(z[n], cov, mean, width, hz, v, mu)
         for d in range(n_columns):
             gain[d] = known[d] / (noise[d] - v[d])
             shift[d] = -gain[d] * (x[d] - mu[d])
@@ -133,7 +133,7 @@ def visit(
 
 
 @nb.njit(**OPTIONS)
-def _seen(row: Bits, cov: Floats, mean: Floats, width: int, hz: Floats, v: Floats, mu: Floats) -> None:
+def _project(row: Bits, cov: Floats, mean: Floats, width: int, hz: Floats, v: Floats, mu: Floats) -> None:
     """Write cov z, z' cov z and z' mean of an object's features, column by column."""
     v[:] = 0.0
     mu[:] = 0.0

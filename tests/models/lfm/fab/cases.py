@@ -38,7 +38,7 @@ def features_of(mu: np.ndarray, fit: Fit, shares: np.ndarray | None = None) -> F
 def started(fab: Fab, mu: np.ndarray) -> FabState:
     """The state of FAB that begins with E[z] (K, N)."""
     mu = np.ascontiguousarray(mu)
-    fit = fit_weights(fab.cells, mu, lost=fab.penalty.lost(len(mu)))
+    fit = fit_weights(fab.cells, mu, lost=fab.penalty.lost_degrees(len(mu)))
     return FabState(mu, fit, lower_bound(fab.cells, mu, fit, fab.penalty))
 
 

@@ -71,7 +71,7 @@ def test_no_step_lowers_the_bound(mode: str, missing: float, seed: int) -> None:
     x, state = random_case(seed, (30, 5), 4, missing)
     cells, mu = cells_of(x), state.objects.T.copy()
     bounds, steps = [], 0
-    fit, shares = fit_weights(cells, mu, lost=penalty.lost(4)), mu.mean(axis=1)
+    fit, shares = fit_weights(cells, mu, lost=penalty.lost_degrees(4)), mu.mean(axis=1)
     assert (cells.per_column > 4).all()
     for sweep in range(12):
         bounds.append(dense.bound(x, features_of(mu, fit), mode))
@@ -84,7 +84,7 @@ def test_no_step_lowers_the_bound(mode: str, missing: float, seed: int) -> None:
             mu, shares = tried
             bounds.append(dense.bound(x, features_of(mu, fit, shares), mode, shares))
             steps += 1
-        fit, shares = fit_weights(cells, mu, fit, lost=penalty.lost(4)), mu.mean(axis=1)
+        fit, shares = fit_weights(cells, mu, fit, lost=penalty.lost_degrees(4)), mu.mean(axis=1)
     assert np.diff(bounds).min() > -1e-7
     assert bounds[-1] - bounds[0] > 10
     assert steps >= 3

@@ -113,7 +113,7 @@ def assert_best(x: np.ndarray, objects: np.ndarray, fit: least_squares.Fit, mode
 @pytest.mark.parametrize("name", EDGES)
 def test_fit_is_the_regression_on_every_activation_vector(name: str, mode: str) -> None:
     x, state = EDGES[name]
-    fit = fit_weights(cells_of(x), state.objects.T.copy(), lost=PENALTIES[mode].lost(state.size))
+    fit = fit_weights(cells_of(x), state.objects.T.copy(), lost=PENALTIES[mode].lost_degrees(state.size))
     assert_best(x, state.objects, fit, mode)
 
 
@@ -122,7 +122,7 @@ def test_fit_is_the_regression_on_every_activation_vector(name: str, mode: str) 
 def test_fit_is_the_m_step(case: LfmCase, mode: str) -> None:
     x, state = case
     wanted = dense.m_step(x, state.objects, mode)
-    fit = fit_weights(cells_of(x), state.objects.T.copy(), lost=PENALTIES[mode].lost(state.size))
+    fit = fit_weights(cells_of(x), state.objects.T.copy(), lost=PENALTIES[mode].lost_degrees(state.size))
     assert fit.weights == pytest.approx(wanted.weights, **CLOSE)
     assert fit.bias == pytest.approx(wanted.bias, **CLOSE)
     assert fit.precision == pytest.approx(wanted.precision, **CLOSE)
