@@ -1,7 +1,6 @@
 """The engine: a generator that takes a problem and yields a Snapshot after every sweep.
 
-It decides nothing about the method; it sweeps, reads diagnostics, and asks the stopping rule. Who wants to do
-more with the results so far does it between two snapshots.
+It sweeps, reads diagnostics and asks the stopping rule; callers do the rest between two snapshots.
 """
 
 from __future__ import annotations
@@ -29,15 +28,7 @@ class StopRun(Exception):  # noqa: N818 - a signal, not an error
 
 @dataclass(frozen=True)
 class Schedule:
-    """How many sweeps lie between two evaluations of slow diagnostics; the last sweep always has them.
-
-    Attributes
-    ----------
-    bound : int
-        Lower bound (and pseudo leave-one-out, where the sweep does not give it).
-    heldout : int
-        Held-out scores.
-    """
+    """Sweeps between two evaluations of the bounds, and of the held-out scores; the last sweep always has both."""
 
     bound: int = 1
     heldout: int = 5
