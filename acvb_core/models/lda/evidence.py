@@ -1,4 +1,4 @@
-"""Sums of log Gamma and trigamma over all counts: what the bounds of LDA are made of, in compiled loops.
+"""Sums of log Gamma and trigamma over all counts, for the bounds of LDA, in compiled loops.
 
 SciPy's functions take ten times as long, which the bound of a long run would take longer to evaluate than the run.
 """
@@ -16,7 +16,7 @@ _AT_ONCE = 4_000_000  # counts in one call of a kernel: some 50 ms
 
 
 def log_gamma_gain(counts: Array, concentration: Floats) -> float:
-    """Return the sum over counts n of lgamma(c + n) - lgamma(c); counts that rounding left below zero are none.
+    """Return the sum over counts n of lgamma(c + n) - lgamma(c); counts that rounding left below zero are 0.
 
     Parameters
     ----------
@@ -24,25 +24,17 @@ def log_gamma_gain(counts: Array, concentration: Floats) -> float:
     concentration : ndarray, shape (K,)
         c, one for each column.
     """
-    step = max(1, _AT_ONCE // counts.shape[1])
-    return sum(
-        _log_gamma_gain(counts[begin : begin + step], concentration) for begin in range(0, len(counts), step)
-    )
+    return sum(_log_gamma_gain(counts[part], concentration) for part in _row_slices(counts))
 
 
 def trigamma_sum(counts: Array, concentration: Floats, weights: Array) -> float:
-    """Return the sum over counts n of psi1(c + n) times a weight.
+    """Return the sum over counts n of psi1(c + n) times a weight; `weights` has the shape of the counts."""
+    return sum(_trigamma_sum(counts[part], concentration, weights[part]) for part in _row_slices(counts))
 
-    Parameters
-    ----------
-    counts, weights : ndarrays, shape (n, K)
-    concentration : ndarray, shape (K,)
-    """
+
+def _row_slices(counts: Array) -> list[slice]:
     step = max(1, _AT_ONCE // counts.shape[1])
-    return sum(
-        _trigamma_sum(counts[begin : begin + step], concentration, weights[begin : begin + step])
-        for begin in range(0, len(counts), step)
-    )
+    return [slice(begin, begin + step) for begin in range(0, len(counts), step)]
 
 
 @nb.njit(**OPTIONS)

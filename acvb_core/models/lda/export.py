@@ -1,4 +1,4 @@
-"""What a run of LDA leaves beside its tables: topics as arrays, for pyLDAvis, and those of all documents."""
+"""Files of a run of LDA beside its tables: topics as arrays, for pyLDAvis, and those of all documents."""
 
 from __future__ import annotations
 

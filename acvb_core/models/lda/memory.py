@@ -1,4 +1,4 @@
-"""What a run of LDA will need in memory."""
+"""The memory that a run of LDA will need."""
 
 from __future__ import annotations
 
@@ -19,12 +19,7 @@ _READ_PAIRS = 2 * 4_000_000
 def memory_bytes(corpus: Corpus | DiskCorpus, method: str, values: dict[str, Any]) -> int:
     """Return the peak memory of a run beyond the data, in bytes.
 
-    Parameters
-    ----------
-    corpus : Corpus or DiskCorpus
-    method : str
-    values : dict
-        Of the method's parameters.
+    `values` are those of the method's parameters.
     """
     k = int(values["k"])
     if method.removeprefix("a") in STREAMS:

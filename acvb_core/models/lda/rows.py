@@ -26,7 +26,7 @@ from acvb_core.models.lda.vb import VariationalLda
 
 
 def _schedule(train: Any, heldout: Any, method: Method, values: Values) -> tuple[int, int]:
-    # The bound needs a logarithm of every responsibility, about as dear as a sweep.
+    # The bound needs a logarithm of every responsibility, as slow to compute as a sweep.
     if method.streams:
         every = values["score_every"] * method.build(train, values).sweeps_of(1.0)  # type: ignore[attr-defined]
         return 1, max(round(every), 1)
@@ -193,7 +193,7 @@ METHODS = (
     Method(
         "lda", "gibbs", "Gibbs",
         "Collapsed Gibbs sampling: samples the topic of every token, answers with the mean of the kept samples, "
-        "runs as long as it is told.",
+        "runs for a fixed number of sweeps.",
         "Griffiths, Steyvers, PNAS 101 (2004); Teh, Newman, Welling, NIPS 19 (2007), eq. 8",
         (*_SIZE, *_PRIOR, _KEPT_FROM, max_sweeps(400)),
         _gibbs, None, sampled=True,

@@ -35,7 +35,7 @@ _extended: WeakKeyDictionary[Any, tuple[list[str], Any]] = WeakKeyDictionary()
 
 @dataclass(frozen=True, eq=False)
 class TrainedTopics:
-    """What is known of topics and of how they were trained.
+    """Topics, and how they were trained.
 
     Attributes
     ----------

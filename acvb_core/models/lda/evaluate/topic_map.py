@@ -14,7 +14,7 @@ _TIE = 1e-6
 
 
 class TopicMap(NamedTuple):
-    """Where topics lie on a plane.
+    """Places of topics on a plane.
 
     Attributes
     ----------

@@ -79,10 +79,7 @@ def topic_map_figure(
             "size": across[order].tolist(),
             "color": [rgba(c, 0.3 if dim else 0.85) for c, dim in zip(colours, faded, strict=True)],
             "opacity": 1,
-            "line": {
-                "color": [TEXT if topic == selected else "#FFFFFF" for topic in topics],
-                "width": [2.5 if topic == selected else 1 for topic in topics],
-            },
+            "line": _outlines(topics, selected),
         },
         # Plotly fades what a click did not hit, numbers too unless one that is hit has a colour of its own; it is
         # for the page to say what stands out.
@@ -100,9 +97,14 @@ def topic_map_figure(
         clickmode="event+select",
         annotations=_notes(place, across, labels, selected, shown, height),
     )
-    for name, axis in _axes(middle, reach, variance).items():
-        layout[name] = axis
-    return {"data": [trace], "layout": layout}
+    return {"data": [trace], "layout": layout | _axes(middle, reach, variance)}
+
+
+def _outlines(topics: list[int], selected: int | None) -> Figure:
+    return {
+        "color": [TEXT if topic == selected else "#FFFFFF" for topic in topics],
+        "width": [2.5 if topic == selected else 1 for topic in topics],
+    }
 
 
 def _diameters(share: Floats) -> Floats:

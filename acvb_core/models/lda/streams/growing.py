@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -50,59 +49,33 @@ class GrowingVocabulary:
         return np.array([places.get(word, -1) for word in vocabulary], dtype=np.int32)
 
 
-@dataclass(frozen=True, eq=False)
 class RenumberedSource:
     """Documents with their words renumbered onto another vocabulary (a `Source`).
 
-    Attributes
+    Parameters
     ----------
     source : Source
     columns : ndarray of int32, shape (words of `source`,)
         The place of each of its words; words at -1 are left out.
     vocabulary : ndarray of str (object dtype), shape (V,)
+
+    Attributes
+    ----------
+    unknown : int
+        Number of tokens that are left out.
     """
 
-    source: Source
-    columns: NDArray[np.int32]
-    vocabulary: NDArray[Any]
+    #: Nobody asks whether these documents were met before.
+    fingerprint = ""
 
-    @property
-    def n_documents(self) -> int:
-        """Number of documents."""
-        return self.source.n_documents
-
-    @property
-    def n_words(self) -> int:
-        """Number of words in the vocabulary."""
-        return len(self.vocabulary)
-
-    @property
-    def n_tokens(self) -> int:
-        """Number of tokens of words that are in the vocabulary."""
-        return self.source.n_tokens - self.unknown
-
-    @cached_property
-    def unknown(self) -> int:
-        """Number of tokens that are left out."""
-        return int(self.source.frequencies[self.columns < 0].sum())
-
-    @cached_property
-    def frequencies(self) -> NDArray[np.int64]:
-        """How often each word stands in all documents, shape (V,)."""
-        frequencies = np.zeros(self.n_words, dtype=np.int64)
-        known = self.columns >= 0
-        frequencies[self.columns[known]] = self.source.frequencies[known]
-        return frequencies
-
-    @property
-    def fingerprint(self) -> str:
-        """Empty: nobody asks whether these documents were met before."""
-        return ""
-
-    @property
-    def shard_sizes(self) -> tuple[int, ...]:
-        """Number of documents of each shard."""
-        return self.source.shard_sizes
+    def __init__(self, source: Source, columns: NDArray[np.int32], vocabulary: NDArray[Any]) -> None:
+        self.source, self.columns, self.vocabulary = source, columns, vocabulary
+        self.n_documents, self.shard_sizes = source.n_documents, source.shard_sizes
+        self.n_words, known = len(vocabulary), columns >= 0
+        self.frequencies = np.zeros(self.n_words, dtype=np.int64)
+        self.frequencies[columns[known]] = source.frequencies[known]
+        self.unknown = int(source.frequencies[~known].sum())
+        self.n_tokens = source.n_tokens - self.unknown
 
     def shard(self, number: int) -> Shard:
         """Return the documents of a shard, the words of each in the order of the vocabulary."""

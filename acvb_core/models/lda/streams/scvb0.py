@@ -49,17 +49,17 @@ class StochasticCvb0(MinibatchMethod):
 
     def start_counts(self, rng: np.random.Generator) -> NDArray[np.float32]:
         """Return uniform random numbers that add up to the tokens of the corpus, or to one for each word."""
-        found = self.start_rows(rng, self.source.n_words)
+        rows = self.start_rows(rng, self.source.n_words)
         if self.known:
-            found *= np.float32(self.source.n_tokens / found.sum(dtype=np.float64))
-        return found
+            rows *= np.float32(self.source.n_tokens / rows.sum(dtype=np.float64))
+        return rows
 
     def start_rows(self, rng: np.random.Generator, n: int) -> NDArray[np.float32]:
         """Return uniform random numbers that add up to one for each word."""
-        found = padded_zeros((n, self.n_topics), np.float32)
-        rng.random(out=found, dtype=np.float32)
-        found *= np.float32(n / found.sum(dtype=np.float64))
-        return found
+        rows = padded_zeros((n, self.n_topics), np.float32)
+        rng.random(out=rows, dtype=np.float32)
+        rows *= np.float32(n / rows.sum(dtype=np.float64))
+        return rows
 
     def weight(self, buffers: StreamBuffers, batch: Batch) -> float:
         """Return how many times its tokens the corpus has."""

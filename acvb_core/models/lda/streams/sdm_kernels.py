@@ -61,7 +61,7 @@ class Pace(NamedTuple):
 
 
 class Sizing(NamedTuple):
-    """Where the sizes of the words come from.
+    """The source of the sizes of words.
 
     Attributes
     ----------

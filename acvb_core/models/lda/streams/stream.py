@@ -125,7 +125,7 @@ class StreamMethod(UnaveragedMethod, ABC):
 
     @cached_property
     def feed(self) -> DocumentFeed:
-        """Where the documents come from."""
+        """The documents in the order of each pass."""
         return DocumentFeed(self.source, self.shuffle)
 
     def sweeps_of(self, epochs: float) -> int:
@@ -207,14 +207,14 @@ class StreamMethod(UnaveragedMethod, ABC):
 
     def noisy_rows(self, rng: np.random.Generator, sizes: Array) -> Singles:
         """Return rows of nearly even counts, 1 + 0.3 U(0, 1) each, that add up to these sizes."""
-        found = padded_zeros((len(sizes), self.n_topics), np.float32)
+        rows = padded_zeros((len(sizes), self.n_topics), np.float32)
         for begin in range(0, len(sizes), _ROWS):
-            part = found[begin : begin + _ROWS]
+            part = rows[begin : begin + _ROWS]
             rng.random(out=part, dtype=np.float32)
             part *= np.float32(SPREAD)
             part += np.float32(1.0)
             part *= (sizes[begin : begin + _ROWS, None] / part.sum(axis=1, keepdims=True)).astype(np.float32)
-        return found
+        return rows
 
     def _in_use(self, state: StreamState) -> int:
         if self.rule:
