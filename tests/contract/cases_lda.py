@@ -159,6 +159,6 @@ class LdaCases:
         if not isinstance(inner, StreamState):
             return state
         # Concentrations are learned from now on.
-        learning = replace(inner.prior, scalars=np.array([inner.prior.scalars[0], FROZEN + 1.0]))
+        learning = inner.prior._replace(scalars=np.array([inner.prior.scalars[0], FROZEN + 1.0]))
         due = replace(inner, prior=learning)
         return due if inner is state else replace(state, inner=due)

@@ -134,7 +134,7 @@ def test_what_is_not_a_number_is_divergence(method: str, bad: float) -> None:
         if hasattr(inner, "work"):
             inner.work.q[7, 2] = bad
             return state, info
-        counts = replace(inner.counts, by_word=inner.counts.by_word + 0.0)
+        counts = inner.counts._replace(by_word=inner.counts.by_word + 0.0)
         counts.by_word[7, 2] = bad
         return replace(inner, counts=counts), info
 

@@ -51,7 +51,7 @@ def built(method: str, data: Any, **values: Any) -> Any:
 def learning(state: StreamState) -> StreamState:
     """Return a state whose concentrations are learned from now on."""
     return replace(
-        state, prior=replace(state.prior, scalars=np.array([state.prior.scalars[0], FROZEN + 1.0]))
+        state, prior=state.prior._replace(scalars=np.array([state.prior.scalars[0], FROZEN + 1.0]))
     )
 
 
