@@ -167,7 +167,7 @@ def test_names_of_topics_mean_nothing_to_a_sweep(order: Order) -> None:
     one, two = (
         collapsed(c, order, learn=True).sweep(state_of(c, order, 9, True), RNG)[0] for c in (case, other)
     )
-    np.testing.assert_allclose(two.work.q, one.work.q[:, turn], atol=1e-5)
+    np.testing.assert_allclose(two.buffers.q, one.buffers.q[:, turn], atol=1e-5)
     np.testing.assert_allclose(two.hyper.alpha, one.hyper.alpha[turn], rtol=1e-4)
 
 
@@ -180,7 +180,7 @@ def test_documents_without_tokens_and_words_that_never_occur_are_there() -> None
     more = Corpus.build(sparse.csr_array(wide))
     tokens = entries_of(case.triplets)
     start = Concentrations(case.alpha, case.beta)
-    q = state_of(case, "zeroth").work.q
+    q = state_of(case, "zeroth").buffers.q
     found = []
     for documents in (case.corpus, more):
         method = collapsed(case, "zeroth")
@@ -190,7 +190,7 @@ def test_documents_without_tokens_and_words_that_never_occur_are_there() -> None
         state.buffers.q[...] = q
         state, _ = inference.sweep(state, RNG)
         found.append(state)
-    assert len(found[0].work.q) == len(tokens.words)
-    assert found[0].work.q.tobytes() == found[1].work.q.tobytes()
+    assert len(found[0].buffers.q) == len(tokens.words)
+    assert found[0].buffers.q.tobytes() == found[1].buffers.q.tobytes()
     np.testing.assert_array_equal(found[1].counts.by_document[[0, -1]], 0.0)
     np.testing.assert_array_equal(found[1].counts.by_document[1:-1], found[0].counts.by_document)

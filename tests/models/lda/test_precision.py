@@ -131,8 +131,8 @@ def test_what_is_not_a_number_is_divergence(method: str, bad: float) -> None:
         inner = getattr(state, "inner", state)
         if inner.age != 4:
             return state, info
-        if hasattr(inner, "work"):
-            inner.work.q[7, 2] = bad
+        if hasattr(inner, "buffers"):
+            inner.buffers.q[7, 2] = bad
             return state, info
         counts = inner.counts._replace(by_word=inner.counts.by_word + 0.0)
         counts.by_word[7, 2] = bad
