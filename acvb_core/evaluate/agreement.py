@@ -1,4 +1,4 @@
-"""How alike two clusterings of the same objects are, and how clusters go with labels that are known beforehand."""
+"""Agreement of two clusterings of the same objects, and of clusters with known labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which topic of one run is which of another: pairs that lie closest, and what changed within them."""
+"""Pairs of the closest topics of two runs, and the change within each pair."""
 
 from __future__ import annotations
 

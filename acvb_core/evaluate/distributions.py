@@ -1,4 +1,4 @@
-"""Distributions over words, checked, and how far apart they are."""
+"""Checks of distributions over words, and the distances between them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def distributions(given: ArrayLike, what: str = "the topics", n_words: int | Non
     given : array, shape (K, V)
         Rows that sum to one.
     what : str
-        What to call them in a message.
+        Their name in a message.
     n_words : int, optional
         The number of columns there must be.
 

@@ -71,7 +71,7 @@ def score_cells(predicted: NDArray[np.longdouble], truth: NDArray[np.float64]) -
     truth : ndarray, shape (n,)
         On the standardised scale, where the mean of every column is 0.
     """
-    # What is too unlikely for the type counts as its smallest number.
+    # A density too small for the type counts as its smallest number.
     density = np.maximum(predicted[:, 0], np.finfo(predicted.dtype).tiny)
     error = float(np.mean((truth - predicted[:, 1]) ** 2))
     by_mean = float(np.mean(truth**2))

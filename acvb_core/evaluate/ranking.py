@@ -1,4 +1,4 @@
-"""Which words describe a topic: by probability, by relevance, by frequency and exclusivity."""
+"""The words that describe a topic: by probability, by relevance, by frequency and exclusivity."""
 
 from __future__ import annotations
 

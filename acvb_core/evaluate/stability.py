@@ -1,4 +1,4 @@
-"""Which topics come back when the inference starts elsewhere."""
+"""The stability of topics over runs from different seeds."""
 
 from __future__ import annotations
 

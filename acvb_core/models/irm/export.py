@@ -1,4 +1,4 @@
-"""What a run of the infinite relational model, of one domain or two, leaves beside its tables: as arrays."""
+"""Files of a run of the infinite relational model, of one domain or two, beside its tables."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def responsibilities_frame(result: Result, domain: str) -> pd.DataFrame:
     return frame
 
 
-#: What one object of a domain is called in the names of arrays.
+#: The name of one object of a domain, in the names of arrays.
 _ONE = {"rows": "row", "cols": "column"}
 
 

@@ -41,7 +41,7 @@ class Hyper:
 
     @property
     def per_block(self) -> bool:
-        """Whether every block has a Beta prior of its own."""
+        """Return whether every block has a Beta prior of its own."""
         return self.a.shape != (1, 1)
 
     def blocks(self, shape: tuple[int, int]) -> tuple[Floats, Floats]:
@@ -75,13 +75,13 @@ def update_hyper(
     distinct : ndarray, optional
         `Layout.distinct`: which blocks count, where some are the mirror images of others.
     climb : bool
-        Whether tied a and b are carried on towards their best values after the fixed point's step.
+        Carry tied a and b on towards their best values after the fixed point's step.
 
     Notes
     -----
     Each step raises (or leaves) the lower bound: it is an EM step for the concentrations and Minka's bound for
     a and b. IRM14 §5.6, with K - 1 sticks. The fixed point of a and b is reached very slowly (b was at a tenth of its
-    value when runs had settled otherwise), so tied ones are carried on by Newton's method.
+    value when all else had converged), so tied ones are carried on by Newton's method.
     """
     if rule == "fixed":
         return hyper
@@ -124,7 +124,7 @@ def climb_beta(
 ) -> tuple[Floats, Floats]:
     """Return tied a and b after some Newton steps in their logarithms; a step that does not climb is not taken.
 
-    What climbs is sum_kl [log B(a + n_kl, b + N_kl) - log B(a, b)], the blocks' part of the lower bound.
+    The height is sum_kl [log B(a + n_kl, b + N_kl) - log B(a, b)], the blocks' part of the lower bound.
     """
     counted = np.broadcast_to(1.0 if distinct is None else distinct, ones.shape) > 0
     n = np.maximum(ones[counted], 0.0)

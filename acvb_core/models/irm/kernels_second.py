@@ -38,7 +38,7 @@ ONES, ZEROS, TOTAL = 0, 1, 2
 
 
 class Spreads(NamedTuple):
-    """What second-order terms need beside the counts.
+    """Spreads and variances of second-order terms.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Spreads(NamedTuple):
 
 
 class Neighbours(NamedTuple):
-    """What only the exact variances need.
+    """Sums over neighbours, for the exact variances only.
 
     Attributes
     ----------

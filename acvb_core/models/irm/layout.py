@@ -1,4 +1,4 @@
-"""Which domain's clusters run along the two axes of the block counts, and which of the blocks are distinct."""
+"""The domains along the two axes of the block counts, and which of the blocks are distinct."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Layout:
     axes : tuple of two str
         Domain of the row objects and of the column objects; the same one where these are the same objects.
     symmetric : bool
-        Blocks (k, l) and (l, k) are one, with one strength (undirected networks). The counts are stored both ways
-        round, each unordered pair of objects counted once.
+        Blocks (k, l) and (l, k) are one, with one strength (undirected networks). The counts are stored as a
+        symmetric matrix, each unordered pair of objects counted once.
     """
 
     axes: tuple[str, str] = ("rows", "cols")
@@ -28,7 +28,7 @@ class Layout:
 
     @property
     def one_domain(self) -> bool:
-        """Whether one clustering serves both sides."""
+        """Return whether one clustering serves both sides."""
         return self.axes[0] == self.axes[1]
 
     @property
@@ -43,7 +43,7 @@ class Layout:
         return np.triu(np.ones((n_clusters, n_clusters)))
 
 
-#: Row objects and column objects are clustered apart.
+#: Row objects and column objects have clusters of their own.
 TWO_DOMAINS = Layout()
 _DIRECTED, _UNDIRECTED = Layout(("rows", "rows")), Layout(("rows", "rows"), symmetric=True)
 

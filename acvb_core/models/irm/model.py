@@ -22,7 +22,7 @@ from acvb_core.models.irm.summary import result_tables
 
 @dataclass(frozen=True)
 class IrmModel:
-    """What can be said of a posterior of the IRM on one relation (a `Model`).
+    """Bound, predictions and tables of a posterior of the IRM on one relation (a `Model`).
 
     Attributes
     ----------

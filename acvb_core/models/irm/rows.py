@@ -215,7 +215,7 @@ _RELATION_METHODS = (
     Method(
         "irm", "cvb0", "CVB0",
         "Collapsed variational Bayes with counts replaced by their means: fast and accurate, no guarantee that "
-        "it settles.",
+        "it converges.",
         "Ishiguro, Sato, Ueda, arXiv:1409.4757 (2014), §5",
         (*_IRM, *_RUN), _build_cvb0, "pseudo_loo",
     ),
@@ -234,7 +234,7 @@ _RELATION_METHODS = (
     Method(
         "irm", "gibbs", "Gibbs",
         "Collapsed Gibbs sampling under the Chinese restaurant process: samples the posterior, answers with the "
-        "mean of the kept samples, runs as long as it is told.",
+        "mean of the kept samples, runs a fixed number of sweeps.",
         "Kemp et al., AAAI 2006; Ishiguro, Sato, Ueda, arXiv:1409.4757 (2014), eq. 20",
         (
             *_SIZE, *_START, _hyper("tied", "fixed"), *_PRIOR,

@@ -21,7 +21,7 @@ _ITERATIONS, _EXTRA = 7, 10
 #: The spectral start makes no more clusters than leave so many objects to each, on average: k-means on a handful of
 #: points finds chance, and moves have to undo it.
 _OBJECTS = 5
-#: Decimals that tell points apart.
+#: Decimals up to which two points are the same.
 _DIGITS = 10
 
 
@@ -54,15 +54,17 @@ class Start:
         """Return responsibilities of every domain, shape (N, K), largest cluster first."""
         widths = (self.k_rows,) if layout.one_domain else (self.k_rows, self.k_cols)
         if self.how == "random" or min(relation.shape) < 3 or relation.n_ones == 0:
-            found = [_uniform(n, k, rng) for n, k in zip(relation.shape, widths, strict=False)]
+            found = [
+                _random_responsibilities(n, k, rng) for n, k in zip(relation.shape, widths, strict=False)
+            ]
         else:
-            fewer = tuple(_worth_while(k, n) for n, k in zip(relation.shape, widths, strict=False))
+            fewer = tuple(_limit_clusters(k, n) for n, k in zip(relation.shape, widths, strict=False))
             points: tuple[Floats, ...] = embedding(relation, max(fewer), rng, checkpoint)
             if layout.one_domain:
                 points = (points[0],) if layout.symmetric else (np.hstack(points),)
             seeds = rng.integers(2**31 - 1, size=2)
             found = [
-                _smoothed(_k_means(coordinates, k, int(seed)), k, self.smoothing)
+                _smooth_labels(_k_means(coordinates, k, int(seed)), k, self.smoothing)
                 for coordinates, k, seed in zip(points, fewer, seeds, strict=False)
             ]
         return {
@@ -71,16 +73,16 @@ class Start:
         }
 
 
-def _worth_while(n_clusters: int, n_objects: int) -> int:
+def _limit_clusters(n_clusters: int, n_objects: int) -> int:
     return min(n_clusters, max(n_objects // _OBJECTS, 2))
 
 
-def _uniform(n_objects: int, n_clusters: int, rng: np.random.Generator) -> Floats:
+def _random_responsibilities(n_objects: int, n_clusters: int, rng: np.random.Generator) -> Floats:
     weights = rng.random((n_objects, n_clusters)) + 1e-12
     return weights / weights.sum(axis=1, keepdims=True)
 
 
-def _smoothed(labels: np.ndarray, n_clusters: int, smoothing: float) -> Floats:
+def _smooth_labels(labels: np.ndarray, n_clusters: int, smoothing: float) -> Floats:
     q = np.full((len(labels), n_clusters), smoothing / n_clusters)
     q[np.arange(len(labels)), labels] += 1.0 - smoothing
     return q

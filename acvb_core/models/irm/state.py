@@ -34,7 +34,7 @@ class IrmState:
     age : int
         Sweeps done.
     moves : Any
-        What the moves between sweeps remember; None when no more are tried.
+        The memory of the moves (`MoveMemory`); None when no more are tried.
     """
 
     q: Mapping[str, Floats]

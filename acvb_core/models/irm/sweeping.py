@@ -1,4 +1,4 @@
-"""What every variational method of the IRM does before its first sweep and at the end of each."""
+"""The steps that all variational methods of the IRM share: the start, and the end of each sweep."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class SweepResult(NamedTuple):
 
 @dataclass(frozen=True)
 class VariationalMethod(UnaveragedMethod, ABC):
-    """What VB, CVB0 and CVB have in common: how they begin, what ends a sweep, and what their states say.
+    """The common part of VB, CVB0 and CVB: start, end of a sweep, posterior.
 
     Attributes
     ----------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,8 +12,7 @@ from acvb_core.models.irm.kernels import Floats
 from acvb_core.models.irm.moves.neighbours import neighbour_sums
 
 
-@dataclass(frozen=True)
-class _Sums:
+class _Sums(NamedTuple):
     """Sums over the entries of one pattern: of r, r^2 for each row object, of p, p^2 for each column object."""
 
     r: Floats
@@ -21,13 +20,8 @@ class _Sums:
     p: Floats
     p_squared: Floats
 
-    def __sub__(self, other: _Sums) -> _Sums:
-        return _Sums(
-            self.r - other.r,
-            self.r_squared - other.r_squared,
-            self.p - other.p,
-            self.p_squared - other.p_squared,
-        )
+    def less(self, other: _Sums) -> _Sums:
+        return _Sums(*(own - part for own, part in zip(self, other, strict=True)))
 
 
 def count_variances(
@@ -52,8 +46,8 @@ def count_variances(
     if exact:
         links = _pattern_sums(relation, rows, cols, "ones", checkpoint)
         unknown = _pattern_sums(relation, rows, cols, "missing", checkpoint)
-        observed = _all_entries(rows, cols) - unknown
-        parts = [_exact(sums, rows, cols) for sums in (links, observed - links, observed)]
+        observed = _all_entries(rows, cols).less(unknown)
+        parts = [_exact(sums, rows, cols) for sums in (links, observed.less(links), observed)]
     else:
         p, r = rows * (1.0 - rows), cols * (1.0 - cols)
         of_ones = p.T @ neighbour_sums(relation.ones, r, checkpoint)

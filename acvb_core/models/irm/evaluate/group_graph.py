@@ -135,10 +135,9 @@ def group_graph(relation: Relation, posterior: Posterior, blocks: pd.DataFrame) 
         excess = float(links[k, m] - expected * entries[k, m])
         return GroupEdge(k, m, float(density[k, m]), ratio, float(links[k, m]), excess)
 
-    found = [edge(k, m) for k, m in pairs]
     above = [
         item
-        for item in found
+        for item in (edge(k, m) for k, m in pairs)
         if item.ratio > 1.0
         and item.excess > _DEVIATIONS * np.sqrt(between * (1.0 - between) * entries[item.source, item.target])
     ]
@@ -146,21 +145,8 @@ def group_graph(relation: Relation, posterior: Posterior, blocks: pd.DataFrame) 
     positions = np.full((len(members), 2), np.nan)
     positions[clusters] = group_positions(clusters, above)
     inner = {int(k): edge(int(k), int(k)) for k in clusters}
-    return GroupGraph(
-        not undirected,
-        members,
-        clusters,
-        overall,
-        between,
-        density,
-        low,
-        high,
-        links,
-        entries,
-        above,
-        positions,
-        inner,
-    )
+    matrices = (density, low, high, links, entries)
+    return GroupGraph(not undirected, members, clusters, overall, between, *matrices, above, positions, inner)
 
 
 def _share(links: Floats, entries: Floats) -> float:
@@ -198,10 +184,10 @@ def group_positions(clusters: NDArray[np.int64], edges: list[GroupEdge]) -> Floa
     start = nx.circular_layout(graph)
     placed = nx.kamada_kawai_layout(graph, dist=apart, pos=start)
     place = np.array([placed[k] for k in clusters.tolist()], dtype=np.float64)
-    return _laid_flat(place)
+    return _rotate_flat(place)
 
 
-def _laid_flat(place: Floats) -> Floats:
+def _rotate_flat(place: Floats) -> Floats:
     """Turn points so that they reach farthest across, the first of those farthest out on the right and above."""
     place = place - place.mean(axis=0)
     _, _, axes = np.linalg.svd(place, full_matrices=False)
@@ -232,14 +218,14 @@ def separate_discs(place: Floats, radius: Floats, gap: float = 0.0, *, rounds: i
     n = len(place)
     # Discs in one place have no direction to move in: a little turn for each gives them one.
     turn = 2.399963 * np.arange(n)
-    found = place + 1e-6 * np.column_stack([np.cos(turn), np.sin(turn)])
+    centre = place + 1e-6 * np.column_stack([np.cos(turn), np.sin(turn)])
     wished = radius[:, None] + radius[None, :] + gap
     for _ in range(rounds):
-        delta = found[:, None, :] - found[None, :, :]
+        delta = centre[:, None, :] - centre[None, :, :]
         distance = np.sqrt((delta**2).sum(axis=2))
         np.fill_diagonal(distance, np.inf)
         lacking = np.maximum(wished - distance, 0.0)
         if not (lacking > 1e-6).any():
             break
-        found = found + 0.5 * ((lacking / distance)[:, :, None] * delta).sum(axis=1)
-    return np.asarray(found)
+        centre = centre + 0.5 * ((lacking / distance)[:, :, None] * delta).sum(axis=1)
+    return np.asarray(centre)

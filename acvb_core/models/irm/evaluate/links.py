@@ -72,17 +72,16 @@ def likely_links(
     ParameterError
         `n` is negative, or `among` is neither.
     """
+    if n < 0:
+        raise ParameterError(f"The number of pairs must be at least 0, not {n}.")
     predicted = _Predicted(relation, posterior, strengths)
-    _check_number(n)
     if among == "missing":
         rows, columns = _missing(relation)
-        if heldout is not None:
-            kept = ~np.isin(_codes(relation, rows, columns), _heldout_codes(relation, heldout))
-            rows, columns = rows[kept], columns[kept]
+        rows, columns = _leave_out(relation, rows, columns, heldout)
         return predicted.table(*_top(predicted.of(rows, columns), rows, columns, n))
     if among == "unlinked":
         return predicted.table(*_top_unlinked(predicted, n, heldout))
-    raise ParameterError(f"Likely links are looked for among 'missing' or 'unlinked' pairs, not {among!r}.")
+    raise ParameterError(f"Likely links can be searched among 'missing' or 'unlinked' pairs, not {among!r}.")
 
 
 def surprising_links(
@@ -98,19 +97,13 @@ def surprising_links(
     Parameters and columns are those of `likely_links`; a link whose `probability` is far below the
     `block_probability` belongs to an object between two clusters.
     """
-    predicted = _Predicted(relation, posterior, strengths)
-    _check_number(n)
-    rows, columns = links_of(relation)
-    if heldout is not None:
-        kept = ~np.isin(_codes(relation, rows, columns), _heldout_codes(relation, heldout))
-        rows, columns = rows[kept], columns[kept]
-    value, rows, columns = _top(-predicted.of(rows, columns), rows, columns, n)
-    return predicted.table(-value, rows, columns)
-
-
-def _check_number(n: int) -> None:
     if n < 0:
         raise ParameterError(f"The number of pairs must be at least 0, not {n}.")
+    predicted = _Predicted(relation, posterior, strengths)
+    rows, columns = links_of(relation)
+    rows, columns = _leave_out(relation, rows, columns, heldout)
+    value, rows, columns = _top(-predicted.of(rows, columns), rows, columns, n)
+    return predicted.table(-value, rows, columns)
 
 
 class _Predicted:
@@ -137,7 +130,7 @@ class _Predicted:
         if self.own is not None:
             selves = rows == columns
             found[selves] = self.own[rows[selves]]
-        return _clipped(found)
+        return _clip(found)
 
     def band(self, begin: int, end: int, first_column: int) -> Floats:
         """Return the probabilities of rows begin … end - 1 with the columns from `first_column` on."""
@@ -145,7 +138,7 @@ class _Predicted:
         if self.own is not None:
             at = np.arange(begin, end)
             found[at - begin, at - first_column] = self.own[begin:end]
-        return _clipped(found)
+        return _clip(found)
 
     def table(self, probability: Floats, rows: Places, columns: Places) -> pd.DataFrame:
         """Return one line for each of some pairs."""
@@ -168,7 +161,7 @@ class _Predicted:
         )
 
 
-def _clipped(probability: Floats) -> Floats:
+def _clip(probability: Floats) -> Floats:
     return np.clip(probability, 1e-12, 1.0 - 1e-12, out=probability)
 
 
@@ -193,6 +186,16 @@ def _heldout_codes(relation: Relation, heldout: HeldOut) -> Places:
     if mirrored(relation):
         rows, columns = np.minimum(rows, columns), np.maximum(rows, columns)
     return np.sort(_codes(relation, rows, columns))
+
+
+def _leave_out(
+    relation: Relation, rows: Places, columns: Places, heldout: HeldOut | None
+) -> tuple[Places, Places]:
+    """Return the pairs that are not held out."""
+    if heldout is None:
+        return rows, columns
+    seen = ~np.isin(_codes(relation, rows, columns), _heldout_codes(relation, heldout))
+    return rows[seen], columns[seen]
 
 
 def _top_unlinked(predicted: _Predicted, n: int, heldout: HeldOut | None) -> tuple[Floats, Places, Places]:

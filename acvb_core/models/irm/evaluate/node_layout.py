@@ -52,7 +52,7 @@ def node_layout(relation: Relation, clusters: NDArray[np.int64], group_place: Fl
     Returns
     -------
     ndarray, shape (n, 2)
-        Neighbours are about 1 apart.
+        Neighbours are about 1 distinct.
 
     Raises
     ------
@@ -71,11 +71,11 @@ def node_layout(relation: Relation, clusters: NDArray[np.int64], group_place: Fl
     centres = np.zeros((n_clusters, 2))
     centres[used] = _centres(np.asarray(group_place, dtype=np.float64)[used], radius[used])
     rows, columns = links_of(relation)
-    apart = rows != columns
-    rows, columns = rows[apart], columns[apart]
+    distinct = rows != columns
+    rows, columns = rows[distinct], columns[distinct]
     degree = np.bincount(rows, minlength=len(clusters)) + np.bincount(columns, minlength=len(clusters))
     place = centres[clusters] + _spirals(clusters, degree, members)
-    return _settled(place, centres[clusters], radius[clusters], rows, columns, clusters, degree)
+    return _relax_places(place, centres[clusters], radius[clusters], rows, columns, clusters, degree)
 
 
 def _centres(place: Floats, radius: Floats) -> Floats:
@@ -100,7 +100,7 @@ def _spirals(clusters: NDArray[np.int64], degree: NDArray[np.int64], members: ND
     return np.column_stack([reach * np.cos(turn), reach * np.sin(turn)])
 
 
-def _settled(
+def _relax_places(
     place: NDArray[Any],
     middle: NDArray[Any],
     radius: Floats,

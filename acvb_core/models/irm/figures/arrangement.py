@@ -35,7 +35,7 @@ class Side:
     labels : ndarray of str, shape (n,)
         Names, in the relation's order.
     kind : str
-        What an object is ("person").
+        The name of an object ("person").
     order : int64 array, shape (n,)
         Object at each place.
     borders : int64 array, shape (K + 1,)

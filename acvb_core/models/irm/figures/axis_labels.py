@@ -1,10 +1,8 @@
-"""What stands beside the block matrix: names where there is room for them, numbers of clusters otherwise."""
+"""Labels beside the block matrix: names where there is room for them, numbers of clusters otherwise."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-import numpy as np
 
 from acvb_core.models.irm.figures.arrangement import Side
 from acvb_core.views.theme import escape
@@ -57,25 +55,12 @@ def axis_labels(side: Side, low: int, high: int, crowd: float) -> AxisLabels:
     if high - low <= NAMED:
         names = [escape(side.labels[i], _NAME_LENGTH) for i in side.order[low:high]]
         longest = max(min(len(str(side.labels[i])), _NAME_LENGTH) for i in side.order[low:high])
-        return AxisLabels(
-            [place + 0.5 for place in range(low, high)],
-            names,
-            kind + end,
-            True,
-            int(0.58 * _name_size(high - low) * longest) + 44,
-            _PIXELS_A_NAME * (high - low) + 160,
-            _name_size(high - low),
-        )
+        places, size = [place + 0.5 for place in range(low, high)], _name_size(high - low)
+        room, length = int(0.58 * size * longest) + 44, _PIXELS_A_NAME * (high - low) + 160
+        return AxisLabels(places, names, kind + end, True, room, length, size)
     if not side.clustered:
-        return AxisLabels(
-            [],
-            [],
-            f"{kind}{end}, order of the file" if end else f"{kind} (order of the file)",
-            False,
-            44,
-            0,
-            11,
-        )
+        title = f"{kind}{end}, order of the file" if end else f"{kind} (order of the file)"
+        return AxisLabels([], [], title, named=False, room=44, length=0, font_size=11)
     places, texts = cluster_ticks(side, low, high, crowd)
     return AxisLabels(places, texts, f"{kind} clusters{end}", False, 56, 0, 12)
 
@@ -86,15 +71,13 @@ def _name_size(n: int) -> int:
 
 def cluster_ticks(side: Side, low: int, high: int, crowd: float) -> tuple[list[float], list[str]]:
     """Return the middles and numbers of the clusters in a window, without those too near to a larger one's."""
-    found = []
+    stretches = []
     for k in side.between(low, high):
         start, stop = max(int(side.borders[k]), low), min(int(side.borders[k + 1]), high)
-        found.append((stop - start, (start + stop) / 2, k + 1))
-    found.sort(key=lambda item: (-item[0], item[2]))
-    taken: dict[float, str] = {}
-    for _, middle, number in found:
-        others = np.fromiter(taken, dtype=float, count=len(taken))
-        if not len(others) or np.abs(others - middle).min() >= crowd * (high - low):
-            taken[middle] = str(number)
-    places = sorted(taken)
-    return places, [taken[place] for place in places]
+        stretches.append((stop - start, (start + stop) / 2, k + 1))
+    numbers: dict[float, str] = {}
+    for _, middle, number in sorted(stretches, key=lambda item: (-item[0], item[2])):
+        if all(abs(other - middle) >= crowd * (high - low) for other in numbers):
+            numbers[middle] = str(number)
+    places = sorted(numbers)
+    return places, [numbers[place] for place in places]

@@ -1,4 +1,4 @@
-"""What the pointer reads off the block matrix, in words."""
+"""The texts that the pointer shows on the block matrix."""
 
 from __future__ import annotations
 

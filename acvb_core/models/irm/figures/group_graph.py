@@ -43,7 +43,7 @@ def group_graph_figure(
     ----------
     graph : GroupGraph
     kind : str
-        What an object is.
+        The name of an object.
     selected : int, optional
         Cluster (from 1) whose lines stand out.
     most : int
@@ -241,14 +241,10 @@ def _group_text(graph: GroupGraph, k: int, kind: str) -> str:
 
 def _edge_text(item: GroupEdge, graph: GroupGraph, kind: str) -> str:
     joint = " → " if graph.directed else " – "
-    sizes = [_count_objects(int(graph.members[k]), kind) for k in (item.source, item.target)]
-    return "<br>".join(
-        [
-            f"<b>cluster {item.source + 1}{joint}cluster {item.target + 1}</b>",
-            f"{sizes[0]}{joint}{sizes[1]}",
-            *_numbers(item, graph),
-        ]
-    )
+    ends = (item.source, item.target)
+    names = joint.join(f"cluster {k + 1}" for k in ends)
+    sizes = joint.join(_count_objects(int(graph.members[k]), kind) for k in ends)
+    return "<br>".join([f"<b>{names}</b>", sizes, *_numbers(item, graph)])
 
 
 def _count_objects(n: int, kind: str) -> str:
@@ -261,14 +257,12 @@ def _numbers(item: GroupEdge, graph: GroupGraph) -> list[str]:
     lines = [f"{_format_count(item.links)} links in {_format_count(entries)} known pairs"]
     interval = f"95 % interval {percent(graph.low[k, m])} to {percent(graph.high[k, m])}"
     lines.append(f"density {percent(item.density)}, {interval}")
-    expected, whose = (
-        (graph.overall, "in the whole network") if k == m else (graph.between, "between clusters at large")
-    )
+    expected, where = graph.between, "between clusters at large"
+    if k == m:
+        expected, where = graph.overall, "in the whole network"
     if expected > 0.0:
-        beyond = (
-            f"{_format_count(abs(item.excess))} links {'more' if item.excess >= 0 else 'fewer'} than expected"
-        )
-        lines.append(f"{item.ratio:.2g} × the {percent(expected)} {whose}: {beyond}")
+        beyond = f"{_format_count(abs(item.excess))} links {'more' if item.excess >= 0 else 'fewer'}"
+        lines.append(f"{item.ratio:.2g} × the {percent(expected)} {where}: {beyond} than expected")
     return lines
 
 
@@ -284,10 +278,11 @@ def _layout(graph: GroupGraph, place: Floats, across: Floats, n_shown: int, heig
     high = (inside + radius[:, None]).max(axis=0) + 18.0
     # The picture is drawn in pixels of a plot of this height: a small graph is not blown up to fill it.
     lacking = np.maximum(np.array([0.0, _PLOT * height]) - (high - low), 0.0) / 2
-    low, high = low - lacking, high + lacking
     lines = _caption_lines(graph, n_shown)
-    bottom = 8 + 17 * len(lines)
-    return plan_layout(low, high, height, bottom, showlegend=False, annotations=[caption(lines, -2)])
+    notes = [caption(lines, -2)]
+    return plan_layout(
+        low - lacking, high + lacking, height, 8 + 17 * len(lines), showlegend=False, annotations=notes
+    )
 
 
 def _caption_lines(graph: GroupGraph, n_shown: int) -> list[str]:
@@ -295,14 +290,12 @@ def _caption_lines(graph: GroupGraph, n_shown: int) -> list[str]:
         "Lines: more links than between clusters at large. Dark rings: more inside than in the whole network.",
         "The wider, the more links beyond the expected.",
     ]
-    more = []
-    if n_shown < len(graph.edges):
-        more.append(
-            f"{n_shown:,} of {len(graph.edges):,} lines are shown, those of most links beyond the expected."
-        )
-    if not graph.edges and len(graph.clusters) > 1:
-        more.append("No two clusters are linked more often than clusters at large, beyond chance.")
+    n_edges = len(graph.edges)
+    if n_shown < n_edges:
+        lines.append(f"{n_shown:,} of {n_edges:,} lines are shown, those of most links beyond the expected.")
+    if not n_edges and len(graph.clusters) > 1:
+        lines.append("No two clusters are linked more often than clusters at large, beyond chance.")
     empty = len(graph.members) - len(graph.clusters)
     if empty:
-        more.append(f"{empty:,} clusters are nobody's most probable one and are not shown.")
-    return [*lines, *more]
+        lines.append(f"{empty:,} clusters are nobody's most probable one and are not shown.")
+    return lines

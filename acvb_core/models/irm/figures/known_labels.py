@@ -27,7 +27,7 @@ def label_figure(agreement: LabelAgreement, attribute: str, *, height: int | Non
     ----------
     agreement : LabelAgreement
     attribute : str
-        What the labels are ("department").
+        The name of the labels ("department").
     height : int, optional
         Pixels; by default as much as the clusters take.
     """

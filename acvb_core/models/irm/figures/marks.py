@@ -1,4 +1,4 @@
-"""What the figures of relations and networks share: traces of points and lines, captions, heat maps, plans."""
+"""Traces, captions and layouts that the figures of relations and networks share."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def node_link_figure(
     posterior : Posterior
         Of one clustering.
     graph : GroupGraph
-        Of the same posterior: it says where the clusters are.
+        The graph of the same posterior, which places the clusters.
     selected : int, optional
         Cluster (from 1) that stands out.
     height : int

@@ -12,7 +12,7 @@ Floats = NDArray[np.float64]
 _STEP = 5.0  # pixels between two places that are tried
 _REACH = 34.0  # pixels beyond the dots of a cluster where its number may still stand
 _MOST_TRIED = 1_500  # places for one number
-# What a place costs, in pixels that the number would rather stand further away.
+# The cost of a place, in pixels of distance.
 _DOT, _NAME, _NUMBER, _FOREIGN = 60.0, 25.0, 1_000.0, 40.0
 
 
@@ -45,24 +45,26 @@ def number_places(
     """
     found = np.zeros((len(sizes), 2))
     members = np.bincount(clusters, minlength=len(sizes))
-    taken = np.zeros((0, 4))
+    occupied = np.zeros((0, 4))
     discs = np.column_stack([dots, np.full((len(dots), 2), radius)])
     for k in np.argsort(-members, kind="stable").tolist():
         half = np.array(sizes[k]) / 2
         own = dots[clusters == k]
-        tried = _tried(own)
+        tried = _candidate_places(own)
         around = _within(dots, tried)
-        cost = _DOT * _covered(tried, half, discs[around]) + _NAME * _covered(tried, half, names)
-        cost += _NUMBER * _covered(tried, half, taken)
+        cost = _DOT * _count_overlaps(tried, half, discs[around]) + _NAME * _count_overlaps(
+            tried, half, names
+        )
+        cost += _NUMBER * _count_overlaps(tried, half, occupied)
         near, foreign = _nearest(tried, own), _nearest(tried, dots[around & (clusters != k)])
         cost += near + _FOREIGN * (foreign < near)
         cost += 0.05 * np.hypot(*(tried - own.mean(axis=0)).T)
         found[k] = tried[int(cost.argmin())]
-        taken = np.vstack([taken, [*found[k], *half]])
+        occupied = np.vstack([occupied, [*found[k], *half]])
     return found
 
 
-def _tried(own: Floats) -> Floats:
+def _candidate_places(own: Floats) -> Floats:
     """Return the places on a grid around a cluster's dots, shape (n, 2)."""
     low, high = own.min(axis=0) - _REACH, own.max(axis=0) + _REACH
     step = max(_STEP, float(np.sqrt(np.prod(high - low) / _MOST_TRIED)))
@@ -76,10 +78,10 @@ def _within(dots: Floats, places: Floats) -> NDArray[np.bool_]:
     return np.asarray(((dots >= low) & (dots <= high)).all(axis=1))
 
 
-def _covered(places: Floats, half: Floats, boxes: Floats) -> Floats:
+def _count_overlaps(places: Floats, half: Floats, boxes: Floats) -> Floats:
     """Return how many boxes a number at each place would touch, shape (n,)."""
-    apart = np.abs(places[:, None] - boxes[None, :, :2]) >= half + boxes[None, :, 2:]
-    return np.asarray((~apart.any(axis=2)).sum(axis=1), dtype=np.float64)
+    separate = np.abs(places[:, None] - boxes[None, :, :2]) >= half + boxes[None, :, 2:]
+    return np.asarray((~separate.any(axis=2)).sum(axis=1), dtype=np.float64)
 
 
 def _nearest(places: Floats, dots: Floats) -> Floats:

@@ -24,7 +24,7 @@ _CRISP = 1000
 
 @dataclass(frozen=True, eq=False)
 class Raster:
-    """What a picture of a relation is made of.
+    """The counts behind a picture of a relation.
 
     Attributes
     ----------

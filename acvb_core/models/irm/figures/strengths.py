@@ -56,9 +56,7 @@ def strength_figure(result: Result, *, height: int = 460) -> Figure:
         "hovertemplate": "%{hovertext}<extra></extra>",
         "uid": "strengths",
         "colorbar": colour_bar(
-            "link probability",
-            tickvals=stops.tolist(),
-            ticktext=[_short(top * s * s) for s in stops],
+            "link probability", tickvals=stops.tolist(), ticktext=[_short(top * s * s) for s in stops]
         ),
     }
     if max(n_rows, n_columns) <= ANNOTATED:

@@ -42,7 +42,7 @@ def merge_clusters(
     state : IrmState
         With its counts up to date.
     largest_first : bool
-        Whether the merged clusters will be put in order of size (the stick-breaking prior depends on it).
+        The merged clusters will be put in order of size (the stick-breaking prior depends on it).
 
     Returns
     -------
@@ -54,12 +54,12 @@ def merge_clusters(
     while True:
         best: _Pair | None = None
         for domain in state.q:
-            found = _best_pair(state, domain, largest_first, checkpoint)
-            if found is not None and (best is None or found.gain > best.gain):
-                best = found
+            pair = _best_pair(state, domain, largest_first, checkpoint)
+            if pair is not None and (best is None or pair.gain > best.gain):
+                best = pair
         if best is None:
             return state, merged
-        state = _merged(state, best.domain, best.k, best.other)
+        state = _merge_pair(state, best.domain, best.k, best.other)
         merged += 1
 
 
@@ -78,7 +78,7 @@ def promising_merges(
             k, other = divmod(int(pair), len(limits))
             if limits[k, other] > worst:
                 members = (labels == k) | (labels == other)
-                yield _merged(state, domain, k, other), f"merge {domain}", members
+                yield _merge_pair(state, domain, k, other), f"merge {domain}", members
 
 
 def _best_pair(state: IrmState, domain: str, largest_first: bool, checkpoint: Checkpoint) -> _Pair | None:
@@ -195,27 +195,27 @@ def _stick_evidence(mass: Floats, alpha: float) -> float:
     return total
 
 
-def _merged(state: IrmState, domain: str, k: int, other: int) -> IrmState:
+def _merge_pair(state: IrmState, domain: str, k: int, other: int) -> IrmState:
     """Return the state with cluster `other` of a domain put into cluster `k`; a per-block prior keeps k's."""
     layout, hyper = state.layout, state.hyper
     axes = [axis for axis, name in enumerate(layout.axes) if name == domain]
     ones, entries, a, b = state.ones, state.entries, hyper.a, hyper.b
     for axis in axes:
-        ones, entries = _joined(ones, axis, k, other), _joined(entries, axis, k, other)
+        ones, entries = _add_slice(ones, axis, k, other), _add_slice(entries, axis, k, other)
         if hyper.per_block:
             a, b = (np.ascontiguousarray(np.delete(array, other, axis=axis)) for array in (a, b))
     if layout.symmetric:
-        # The block of the pairs between the two was stored both ways round: it has been added twice.
+        # The block of the pairs between the two is stored twice: it has been added twice.
         ones[k, k] -= state.ones[k, other]
         entries[k, k] -= state.entries[k, other]
-    q = {**state.q, domain: _joined(state.q[domain], 1, k, other)}
+    q = {**state.q, domain: _add_slice(state.q[domain], 1, k, other)}
     return replace(state, q=q, ones=ones, entries=entries, hyper=replace(hyper, a=a, b=b))
 
 
-def _joined(array: Floats, axis: int, k: int, other: int) -> Floats:
+def _add_slice(array: Floats, axis: int, k: int, other: int) -> Floats:
     """Return the array with slice `other` of an axis added to slice k < other, and left out."""
-    kept = np.delete(array, other, axis=axis)
+    rest = np.delete(array, other, axis=axis)
     target: list[slice | NDArray[np.int64]] = [slice(None)] * array.ndim
     target[axis] = slice(k, k + 1)
-    kept[tuple(target)] += np.take(array, [other], axis=axis)
-    return np.ascontiguousarray(kept)
+    rest[tuple(target)] += np.take(array, [other], axis=axis)
+    return np.ascontiguousarray(rest)

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.core.protocols import Checkpoint
-from acvb_core.data.relation import Relation
 from acvb_core.models.irm.moves.merge import merge_clusters, promising_merges
 from acvb_core.models.irm.moves.rejected_moves import RejectedMoves
 from acvb_core.models.irm.moves.split import promising_splits, split_clusters
 from acvb_core.models.irm.state import IrmState, lower_bound, tidy
+
+if TYPE_CHECKING:
+    from acvb_core.models.irm.sweeping import VariationalMethod
 
 #: Sweeps before the first moves: earlier, clusters that are still taking shape would be lost.
 MOVES_FROM = 15
@@ -32,7 +34,7 @@ MOVES_UNTIL = 200
 TRIALS, _TRIAL_SWEEPS, _WORST = 5, 5, -100.0
 #: A trial is given up when each sweep left would have to raise the bound by so many times more than the last did.
 _HOPE = 2.0
-#: A trial must end this much (nats) above where sweeps alone lead, or what has not quite settled would count as a gain.
+#: A trial must end this much (nats) above where sweeps alone lead, or what still rises would count as a gain.
 _TRIAL_GAIN = 0.5
 
 
@@ -40,32 +42,9 @@ _TRIAL_GAIN = 0.5
 Candidate = tuple[IrmState, str, NDArray[np.bool_]]
 
 
-class Sweeping(Protocol):
-    """The method whose states are moved."""
-
-    @property
-    def relation(self) -> Relation:
-        """What is fitted."""
-        ...
-
-    @property
-    def shrink(self) -> float:
-        """Share of the objects below which a cluster is dropped."""
-        ...
-
-    @property
-    def keep_bound(self) -> bool:
-        """Whether clusters are left unsorted where sorting would lower the bound."""
-        ...
-
-    def plain_sweep(self, state: IrmState, rng: np.random.Generator, checkpoint: Checkpoint) -> Any:
-        """Return an object whose `state` is the state after a sweep without moves."""
-        ...
-
-
 @dataclass(frozen=True)
 class MoveMemory:
-    """What is remembered between moves.
+    """The memory of the moves from sweep to sweep.
 
     Attributes
     ----------
@@ -99,11 +78,11 @@ class Moves:
 
     @property
     def any(self) -> bool:
-        """Whether there are any."""
+        """Return whether any are made."""
         return self.merge or self.split
 
     def after(
-        self, state: IrmState, method: Sweeping, rng: np.random.Generator, checkpoint: Checkpoint
+        self, state: IrmState, method: VariationalMethod, rng: np.random.Generator, checkpoint: Checkpoint
     ) -> tuple[IrmState, dict[str, int]]:
         """Make the moves that are due after a sweep.
 
@@ -151,7 +130,7 @@ MOVES: Moves = Moves()
 class _Trials:
     """Moves that lower the bound at first, tried with sweeps and merges after them."""
 
-    def __init__(self, method: Sweeping, rng: np.random.Generator, checkpoint: Checkpoint) -> None:
+    def __init__(self, method: VariationalMethod, rng: np.random.Generator, checkpoint: Checkpoint) -> None:
         self.method, self.rng, self.checkpoint = method, rng, checkpoint
         self.least: float | None = None
 
@@ -164,11 +143,11 @@ class _Trials:
                 continue
             if self.least is None:
                 # Sweeps of CVB and CVB0 may lower the bound; a move may not.
-                self.least = max(lower_bound(state), lower_bound(self._swept(state))) + _TRIAL_GAIN
+                self.least = max(lower_bound(state), lower_bound(self._run_sweeps(state))) + _TRIAL_GAIN
             method = self.method
             tried, _ = tidy(candidate, method.relation, method.shrink, keep_bound=method.keep_bound)
             tried, _ = merge_clusters(
-                self._swept(tried, self.least),
+                self._run_sweeps(tried, self.least),
                 largest_first=not method.keep_bound,
                 checkpoint=self.checkpoint,
             )
@@ -179,7 +158,7 @@ class _Trials:
             rejected = rejected.add(what, members)
         return state, 0, rejected
 
-    def _swept(self, state: IrmState, least: float = -np.inf) -> IrmState:
+    def _run_sweeps(self, state: IrmState, least: float = -np.inf) -> IrmState:
         """Return the state after some sweeps, or after fewer where the bound will plainly not get to `least`."""
         height = lower_bound(state)
         for left in reversed(range(_TRIAL_SWEEPS)):

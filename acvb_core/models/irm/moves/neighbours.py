@@ -99,12 +99,7 @@ def compress(responsibilities: Floats, count: int):  # type: ignore[no-untyped-d
 
 @nb.njit(**OPTIONS)
 def _add_dense(
-    indptr: NDArray[np.int32],
-    indices: NDArray[np.int32],
-    values: Floats,
-    begin: int,
-    end: int,
-    out: Floats,
+    indptr: NDArray[np.int32], indices: NDArray[np.int32], values: Floats, begin: int, end: int, out: Floats
 ) -> None:
     n_columns = values.shape[1]
     for i in range(begin, end):

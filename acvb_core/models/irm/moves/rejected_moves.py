@@ -21,15 +21,15 @@ class RejectedMoves:
         return len(self._tried)
 
     def contains(self, what: str, members: Members) -> bool:
-        """Whether the same was tried with about the same objects."""
-        return any(what == kind and _alike(members, known) for kind, known in self._tried)
+        """Return whether the same was tried with about the same objects."""
+        return any(what == kind and _is_alike(members, known) for kind, known in self._tried)
 
     def add(self, what: str, members: Members) -> RejectedMoves:
         """Return the list with one more; what it is about the same as is left out."""
-        kept = tuple(one for one in self._tried if one[0] != what or not _alike(members, one[1]))
-        return RejectedMoves((*kept, (what, members)))
+        others = tuple(one for one in self._tried if one[0] != what or not _is_alike(members, one[1]))
+        return RejectedMoves((*others, (what, members)))
 
 
-def _alike(one: Members, other: Members) -> bool:
+def _is_alike(one: Members, other: Members) -> bool:
     either = int(np.count_nonzero(one | other))
     return int(np.count_nonzero(one & other)) >= _ALIKE * either

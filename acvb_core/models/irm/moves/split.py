@@ -60,8 +60,8 @@ def split_clusters(
     rejected : RejectedMoves
         Clusters that were tried before: about the same ones are not tried again.
     largest_first : bool
-        Whether clusters are always put in order of size (the stick-breaking prior depends on it), or only where that
-        does not lower the bound.
+        Clusters are always put in order of size (the stick-breaking prior depends on it), or only where that does
+        not lower the bound.
 
     Returns
     -------
@@ -77,13 +77,13 @@ def split_clusters(
         side = _Side(state, relation, domain, largest_first, checkpoint)
         for k in range(state.q[domain].shape[1]):
             about = f"split {domain}", state.q[domain][:, k] > 0.5
-            if rejected.contains(*about) or _full(state, domain, most):
+            if rejected.contains(*about) or _is_full(state, domain, most):
                 continue
-            found = side.best_split(state, k, rng, checkpoint)
-            if found is None or found.gain <= _LEAST_GAIN:
+            trial = side.best_split(state, k, rng, checkpoint)
+            if trial is None or trial.gain <= _LEAST_GAIN:
                 rejected = rejected.add(*about)
             else:
-                state, split = side.with_counts(found.state, checkpoint), split + 1
+                state, split = side.rebuild_counts(trial.state, checkpoint), split + 1
     return state, split, rejected
 
 
@@ -103,25 +103,25 @@ def promising_splits(
 
     One that lowers it by more than `worst` (nats, negative) is left out. The rest: `split_clusters`.
     """
-    found: list[tuple[float, int, IrmState, str, NDArray[np.bool_]]] = []
+    trials: list[tuple[float, int, IrmState, str, NDArray[np.bool_]]] = []
     for domain in state.q:
-        if _full(state, domain, most):
+        if _is_full(state, domain, most):
             continue
         side = _Side(state, relation, domain, largest_first, checkpoint)
         for k in range(state.q[domain].shape[1]):
             what, members = f"split on trial {domain}", state.q[domain][:, k] > 0.5
             best = None if rejected.contains(what, members) else side.best_split(state, k, rng, checkpoint)
             if best is not None and best.gain > worst:
-                found = heapq.nlargest(n, [*found, (best.gain, -len(found), best.state, what, members)])
-    for _, _, tried, what, members in found:
+                trials = heapq.nlargest(n, [*trials, (best.gain, -len(trials), best.state, what, members)])
+    for _, _, tried, what, members in trials:
         yield tried, what, members
 
 
-def _full(state: IrmState, domain: str, most: Mapping[str, int]) -> bool:
+def _is_full(state: IrmState, domain: str, most: Mapping[str, int]) -> bool:
     return domain in most and state.q[domain].shape[1] >= most[domain]
 
 
-class _Found(NamedTuple):
+class _SplitTrial(NamedTuple):
     """A state after a split, and what the lower bound gains."""
 
     gain: float
@@ -132,12 +132,7 @@ class _Side:
     """One domain of a relation, seen as its row objects."""
 
     def __init__(
-        self,
-        state: IrmState,
-        relation: Relation,
-        domain: str,
-        largest_first: bool,
-        checkpoint: Checkpoint,
+        self, state: IrmState, relation: Relation, domain: str, largest_first: bool, checkpoint: Checkpoint
     ) -> None:
         self.domain, self.layout, self.largest_first = domain, state.layout, largest_first
         self.turned = domain != state.layout.axes[0]
@@ -151,37 +146,37 @@ class _Side:
 
     def best_split(
         self, state: IrmState, k: int, rng: np.random.Generator, checkpoint: Checkpoint
-    ) -> _Found | None:
+    ) -> _SplitTrial | None:
         """Return the best of the ways to split cluster k, None if it has too few members."""
         q = state.q[self.domain]
         members = np.flatnonzero(q[:, k] > _MEMBER)
         if len(members) < _FEWEST:
             return None
         before = block_log_evidence(state)
-        found: _Found | None = None
+        best: _SplitTrial | None = None
         residuals = Residuals(state, self.relation, self.domain, k, members, self.links, self.zeros)
         for direction in residuals.directions(rng, checkpoint):
             first = cut_in_two(direction)
-            tried = self._settled(state, k, members, np.where(first, _SHARE, 1.0 - _SHARE), checkpoint)
+            tried = self._optimise_split(state, k, members, np.where(first, _SHARE, 1.0 - _SHARE), checkpoint)
             risen = block_log_evidence(tried) - before + self._other_gains(state, tried, k, members)
-            if found is None or risen > found.gain:
-                found = _Found(risen, tried)
+            if best is None or risen > best.gain:
+                best = _SplitTrial(risen, tried)
             checkpoint()
-        return found
+        return best
 
-    def with_counts(self, state: IrmState, checkpoint: Checkpoint) -> IrmState:
+    def rebuild_counts(self, state: IrmState, checkpoint: Checkpoint) -> IrmState:
         """Return a network's state with its counts made anew: they were kept up by adding and subtracting."""
         if not self.layout.one_domain:
             return state
         ones, entries = block_counts(self.relation, state.q, self.layout, checkpoint)
         return replace(state, ones=ones, entries=entries)
 
-    def _settled(
+    def _optimise_split(
         self, state: IrmState, k: int, members: NDArray[np.int64], share: Floats, checkpoint: Checkpoint
     ) -> IrmState:
         """Return the state with cluster k split by `share` of each member, after some sweeps over the members."""
         if self.layout.one_domain:
-            tried = self._counted(state, _with_split(state, self.domain, k, members, share), k, checkpoint)
+            tried = self._recount(state, _split_state(state, self.domain, k, members, share), k, checkpoint)
             objects = NetworkPass(self.relation, tried)
             halves = np.array([k, objects.q.shape[1] - 1])
             for _ in range(_SWEEPS):
@@ -200,7 +195,7 @@ class _Side:
         )  # fmt: skip
         for _ in range(_SWEEPS):
             pair.run("zeroth", np.arange(len(members)), checkpoint)
-        tried = _with_split(state, self.domain, k, members, pair.own[:, 0])
+        tried = _split_state(state, self.domain, k, members, pair.own[:, 0])
         own = tried.q[self.domain]
         ones, zeros = own.T @ self.links, own.T @ self.zeros
         ones, entries = (
@@ -208,7 +203,7 @@ class _Side:
         )
         return replace(tried, ones=ones, entries=entries)
 
-    def _counted(self, state: IrmState, tried: IrmState, k: int, checkpoint: Checkpoint) -> IrmState:
+    def _recount(self, state: IrmState, tried: IrmState, k: int, checkpoint: Checkpoint) -> IrmState:
         """Return the network's state with cluster k split and the counts brought up to date: two rows and columns."""
         q, own, symmetric = tried.q[self.domain], self.relation.self_links, self.layout.symmetric
         halves = np.ascontiguousarray(q[:, [k, -1]])
@@ -220,16 +215,16 @@ class _Side:
             (state.ones, own[:, :1], going[0], coming[0]),
             (state.entries - state.ones, own[:, 1:], going[1], coming[1]),
         ):
-            found = np.zeros((width, width))
-            found[: width - 1, : width - 1] = before
-            found[:, [k, -1]] = q.T @ (out_sums - inner * halves)
-            found[[k, -1], :] = (q.T @ (in_sums - inner * halves)).T
-            corners = found[np.ix_([k, -1], [k, -1])]
+            counted = np.zeros((width, width))
+            counted[: width - 1, : width - 1] = before
+            counted[:, [k, -1]] = q.T @ (out_sums - inner * halves)
+            counted[[k, -1], :] = (q.T @ (in_sums - inner * halves)).T
+            corners = counted[np.ix_([k, -1], [k, -1])]
             if symmetric:
                 corners[np.diag_indices(2)] /= 2.0
             corners[np.diag_indices(2)] += inner[:, 0] @ halves
-            found[np.ix_([k, -1], [k, -1])] = corners
-            counts.append(found)
+            counted[np.ix_([k, -1], [k, -1])] = corners
+            counts.append(counted)
         return replace(tried, ones=counts[0], entries=counts[0] + counts[1])
 
     def _other_gains(self, state: IrmState, tried: IrmState, k: int, members: NDArray[np.int64]) -> float:
@@ -242,11 +237,11 @@ class _Side:
 
     def _sticks(self, mass: Floats, alpha: float) -> float:
         """Return the prior's part of the bound in the order that the clusters will be put in."""
-        found = stick_log_evidence(np.sort(mass)[::-1], alpha)
-        return found if self.largest_first else max(found, stick_log_evidence(mass, alpha))
+        sorted_sticks = stick_log_evidence(np.sort(mass)[::-1], alpha)
+        return sorted_sticks if self.largest_first else max(sorted_sticks, stick_log_evidence(mass, alpha))
 
 
-def _with_split(state: IrmState, domain: str, k: int, members: NDArray[np.int64], share: Floats) -> IrmState:
+def _split_state(state: IrmState, domain: str, k: int, members: NDArray[np.int64], share: Floats) -> IrmState:
     """Return the state with `share` of each member's part in cluster k left there, the rest in a new last cluster.
 
     The counts are those of before; a per-block prior of the new cluster is a copy of the old one's.

@@ -72,9 +72,9 @@ class Residuals:
         for relation, strength, other in self.sides:
             p = np.clip(other @ strength, 1e-9, 1.0)
             scale = 1.0 / np.sqrt(p)
-            ones = _weighted(relation.ones[self.members], scale)
+            ones = _scale_columns(relation.ones[self.members], scale)
             # An unknown entry is taken to be what is expected of it.
-            known.append(ones + _weighted(relation.missing[self.members], p * scale))
+            known.append(ones + _scale_columns(relation.missing[self.members], p * scale))
             expected.append(p * scale)
             checkpoint()
         matrix, mean = sparse.hstack(known, format="csr"), np.concatenate(expected)
@@ -106,7 +106,7 @@ class Residuals:
         yield from left[:, :_DIRECTIONS].T
 
     def _of_own_block(self, rng: np.random.Generator, checkpoint: Checkpoint) -> Iterator[Floats]:
-        """Members' links among each other, either way round: a group that avoids itself has a negative eigenvalue."""
+        """Members' links among each other, in both directions: a group that avoids itself has a negative eigenvalue."""
         relation, _, _ = self.sides[0]
         ones = relation.ones[self.members][:, self.members].astype(np.float64)
         if not ones.nnz:
@@ -130,7 +130,7 @@ class Residuals:
         yield from left[:, :_DIRECTIONS].T
 
 
-def _weighted(pattern: sparse.csr_array, scale: Floats) -> sparse.csr_array:
+def _scale_columns(pattern: sparse.csr_array, scale: Floats) -> sparse.csr_array:
     """Return the pattern with each stored entry at its column's scale."""
     return sparse.csr_array((scale[pattern.indices], pattern.indices, pattern.indptr), shape=pattern.shape)
 

@@ -54,7 +54,7 @@ class NetworkLinks(NamedTuple):
 
 
 class ObjectLinks(NamedTuple):
-    """What one object brings to the blocks: `sums` by cluster, shape (4, K), its link to itself, shape (2,)."""
+    """The links that one object adds to the blocks: `sums` by cluster, shape (4, K), its link to itself, shape (2,)."""
 
     sums: Floats
     own: Floats

@@ -42,7 +42,7 @@ def spread_counts(relation: Relation, spread: Floats, layout: Layout) -> Floats:
 
 
 class NetworkSpreads(NamedTuple):
-    """What second-order terms need beside the counts; all are kept up to date.
+    """Spreads and variances of second-order terms; all are kept up to date.
 
     Attributes
     ----------

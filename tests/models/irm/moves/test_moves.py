@@ -141,7 +141,7 @@ def test_every_one_of_several_merges_raises_the_bound(
 ) -> None:
     """After the first the clusters are out of order, which they will not stay."""
     states: list[IrmState] = []
-    real = merge._merged
+    real = merge._merge_pair
 
     def merged(*args: Any) -> IrmState:
         states.append(real(*args))
