@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import linear_sum_assignment
 
+from acvb_core.core.clusters import pair_clusters
 from acvb_core.core.errors import DataError
 from acvb_core.evaluate.distributions import distributions, jensen_shannon
 from acvb_core.evaluate.ranking import top_words
@@ -59,18 +60,15 @@ class Alignment:
 
         The pairs that moved most come first.
         """
-        columns = {
+        columns: dict[str, Any] = {
             "topic": self.one + 1,
             "other_topic": self.other + 1,
             "distance": self.distance,
             "overlap": self.overlap,
         }
-        if self.share_one is not None and self.share_other is not None:
-            columns |= {
-                "share": self.share_one,
-                "other_share": self.share_other,
-                "change": self.share_other - self.share_one,
-            }
+        change = self.change
+        if change is not None:
+            columns |= {"share": self.share_one, "other_share": self.share_other, "change": change}
         order = np.argsort(-self.distance, kind="stable")
         return pd.DataFrame(columns).iloc[order].reset_index(drop=True)
 
@@ -102,8 +100,8 @@ def align_topics(
     one = distributions(word_probability, "the topics of the first run")
     other = distributions(other_word_probability, "the topics of the other run", n_words=one.shape[1])
     distances = jensen_shannon(one, other)
-    pairs = linear_sum_assignment(distances)
-    first, second = (np.asarray(side, dtype=np.int64) for side in pairs)
+    pairs = pair_clusters(-distances)
+    first, second = pairs.rows, pairs.columns
     return Alignment(
         first,
         second,
@@ -111,8 +109,8 @@ def align_topics(
         _jaccard(top_words(one[first], n_words), top_words(other[second], n_words)),
         _shares(share, len(one), first),
         _shares(other_share, len(other), second),
-        np.setdiff1d(np.arange(len(one)), first),
-        np.setdiff1d(np.arange(len(other)), second),
+        pairs.lone_rows,
+        pairs.lone_columns,
         distances,
     )
 

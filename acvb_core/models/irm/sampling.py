@@ -52,18 +52,8 @@ def sample_domain(
 ) -> tuple[Labels, int]:
     """Draw the cluster of every row object in turn, in a fresh random order.
 
-    Parameters
-    ----------
-    labels : ndarray of int64, shape (N,)
-        Clusters now, without gaps.
-    other : ndarray, shape (N', L)
-        One-hot responsibilities of the column objects.
-
-    Returns
-    -------
-    labels : ndarray, without gaps
-    moved : int
-        How many objects changed company (their cluster's number before, renumbering left out).
+    `labels` have no gaps; `other` are the one-hot responsibilities of the column objects, shape (N', L). Returns the
+    new labels, without gaps, and how many objects changed company (renumbering left out).
     """
     sums = ObjectSums(*observed_sums(relation, other, checkpoint))
     objects, uniforms = rng.permutation(len(labels)), rng.random(len(labels))

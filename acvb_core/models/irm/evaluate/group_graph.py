@@ -202,18 +202,9 @@ def _rotate_flat(place: Floats) -> Floats:
 
 
 def separate_discs(place: Floats, radius: Floats, gap: float = 0.0, *, rounds: int = 300) -> Floats:
-    """Move discs apart until none overlaps, as little as that takes.
+    """Move discs until none overlaps, as little as that takes; after `rounds` the rest of an overlap stays.
 
-    Parameters
-    ----------
-    place : ndarray, shape (n, 2)
-        Centres.
-    radius : ndarray, shape (n,)
-        In the unit of the places.
-    gap : float
-        Least room between two discs.
-    rounds : int
-        After so many the rest of an overlap stays.
+    Centres have the shape (n, 2); `radius` and `gap`, the least room between two, are in the unit of the places.
     """
     n = len(place)
     # Discs in one place have no direction to move in: a little turn for each gives them one.

@@ -45,10 +45,7 @@ class AxisLabels:
 def axis_labels(side: Side, low: int, high: int, crowd: float) -> AxisLabels:
     """Return the ticks for the places low … high - 1 of a side.
 
-    Parameters
-    ----------
-    crowd : float
-        Share of the axis that a cluster's number needs; of two that are nearer, the larger cluster's is shown.
+    A cluster's number takes `crowd` of the axis; of two that are nearer, the larger cluster's is shown.
     """
     kind = escape(side.kind, 40)
     end = f" ({side.end})" if side.end else ""

@@ -32,16 +32,7 @@ def _count(
 def count_in_bins(
     pattern: Any, row_bin: NDArray[Any], column_bin: NDArray[Any], shape: tuple[int, int]
 ) -> Counts:
-    """Return how many entries of a pattern fall into each bin.
-
-    Parameters
-    ----------
-    pattern : csr_array, shape (n_rows, n_cols)
-    row_bin, column_bin : integer arrays, shapes (n_rows,), (n_cols,)
-        Bin of each row and column; a negative one leaves it out.
-    shape : (int, int)
-        Number of bins.
-    """
+    """Return how many entries of a pattern fall into each of `shape` bins; a negative bin leaves its objects out."""
     out = np.zeros(shape, dtype=np.int64)
     rows = np.ascontiguousarray(row_bin, dtype=np.int32)
     columns = np.ascontiguousarray(column_bin, dtype=np.int32)

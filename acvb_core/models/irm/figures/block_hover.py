@@ -34,14 +34,7 @@ def _heading(arrangement: Arrangement, k: int, j: int) -> str:
 
 
 def pair_name(k: int, j: int, one: bool, undirected: bool) -> str:
-    """Return what a block of two clusters (indices from 0) is called.
-
-    Parameters
-    ----------
-    one : bool
-        Both are clusters of one clustering.
-    undirected : bool
-    """
+    """Return the name of a block of two clusters (indices from 0); `one`: both are clusters of one clustering."""
     if not one:
         return f"row cluster {k + 1} × column cluster {j + 1}"
     if k == j:

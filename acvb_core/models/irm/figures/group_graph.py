@@ -192,7 +192,7 @@ def _draw_discs(
     graph: GroupGraph, place: Floats, across: Floats, top: float, kind: str, selected: int | None
 ) -> Figure:
     used = graph.clusters.tolist()
-    beside = {k for item in graph.edges if _is_clear(item, selected) for k in (item.source, item.target)}
+    beside = {k for item in graph.edges if _is_clear(item, selected) for k in item[:2]}
     clear = [selected is None or k == selected - 1 or k in beside for k in used]
     colours = [cluster_colour(k + 1) for k in used]
     inner = [graph.inner[k] for k in used]
@@ -233,17 +233,16 @@ def _fade(colour: str) -> str:
 
 
 def _group_text(graph: GroupGraph, k: int, kind: str) -> str:
-    lines = [f"<b>cluster {k + 1}</b>", _count_objects(int(graph.members[k]), kind), "inside:"]
-    if graph.entries[k, k] <= 0.0:
-        return "<br>".join([*lines[:2], "no pairs inside that are known"])
-    return "<br>".join([*lines, *_numbers(graph.inner[k], graph)])
+    lines = [f"<b>cluster {k + 1}</b>", _count_objects(int(graph.members[k]), kind)]
+    known = graph.entries[k, k] > 0.0
+    inside = ["inside:", *_numbers(graph.inner[k], graph)] if known else ["no pairs inside that are known"]
+    return "<br>".join([*lines, *inside])
 
 
 def _edge_text(item: GroupEdge, graph: GroupGraph, kind: str) -> str:
     joint = " → " if graph.directed else " – "
-    ends = (item.source, item.target)
-    names = joint.join(f"cluster {k + 1}" for k in ends)
-    sizes = joint.join(_count_objects(int(graph.members[k]), kind) for k in ends)
+    names = joint.join(f"cluster {k + 1}" for k in item[:2])
+    sizes = joint.join(_count_objects(int(graph.members[k]), kind) for k in item[:2])
     return "<br>".join([f"<b>{names}</b>", sizes, *_numbers(item, graph)])
 
 
@@ -254,9 +253,9 @@ def _count_objects(n: int, kind: str) -> str:
 def _numbers(item: GroupEdge, graph: GroupGraph) -> list[str]:
     k, m = item.source, item.target
     entries = float(graph.entries[k, m])
-    lines = [f"{_format_count(item.links)} links in {_format_count(entries)} known pairs"]
     interval = f"95 % interval {percent(graph.low[k, m])} to {percent(graph.high[k, m])}"
-    lines.append(f"density {percent(item.density)}, {interval}")
+    counts = f"{_format_count(item.links)} links in {_format_count(entries)} known pairs"
+    lines = [counts, f"density {percent(item.density)}, {interval}"]
     expected, where = graph.between, "between clusters at large"
     if k == m:
         expected, where = graph.overall, "in the whole network"

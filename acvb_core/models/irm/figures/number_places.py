@@ -23,25 +23,10 @@ def number_places(
     radius: float,
     names: Floats,
 ) -> Floats:
-    """Return where the number of each cluster stands.
+    """Return the middle of each cluster's number, in pixels, shape (K, 2); large clusters have the first choice.
 
-    Parameters
-    ----------
-    dots : ndarray, shape (n, 2)
-        Pixels, y upwards.
-    clusters : int64 array, shape (n,)
-        Cluster of each dot, numbered from 0; each has one.
-    sizes : sequence of (float, float), one for each cluster
-        Width and height of its number, with its frame.
-    radius : float
-        Of a dot.
-    names : ndarray, shape (m, 4)
-        Texts that are in the way: middle, half the width and half the height.
-
-    Returns
-    -------
-    ndarray, shape (K, 2)
-        Middles, in pixels; large clusters have the first choice.
+    `dots` are the places of the objects, shape (n, 2), y upwards, with their `clusters` and `radius`; `sizes` are
+    the width and height of each number; `names` are texts in the way, shape (m, 4): middle, half width, half height.
     """
     found = np.zeros((len(sizes), 2))
     members = np.bincount(clusters, minlength=len(sizes))

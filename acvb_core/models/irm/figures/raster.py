@@ -67,18 +67,7 @@ def rasterise(
     window: tuple[int, int, int, int],
     size: int = 1000,
 ) -> Raster:
-    """Bin a window of a relation.
-
-    Parameters
-    ----------
-    relation : Relation
-    row_position, column_position : integer arrays
-        Place of each object in the order that is shown.
-    window : (int, int, int, int)
-        First row, end row, first column, end column, in that order's places.
-    size : int
-        Most pixels a side.
-    """
+    """Count a window of a relation, sorted by the given positions of its objects, in at most `size` pixels a side."""
     row_low, row_high, column_low, column_high = window
     height, width = _pixels(row_high - row_low, size), _pixels(column_high - column_low, size)
     row_bin, row_sizes = bins_of(row_position, row_low, row_high, height)

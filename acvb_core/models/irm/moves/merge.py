@@ -35,20 +35,10 @@ class _Pair(NamedTuple):
 def merge_clusters(
     state: IrmState, *, largest_first: bool = True, checkpoint: Checkpoint = no_checkpoint
 ) -> tuple[IrmState, int]:
-    """Merge pairs of clusters, best first, while the lower bound rises.
+    """Merge pairs of clusters, best first, while the lower bound rises; return the state and the number of merges.
 
-    Parameters
-    ----------
-    state : IrmState
-        With its counts up to date.
-    largest_first : bool
-        The merged clusters will be put in order of size (the stick-breaking prior depends on it).
-
-    Returns
-    -------
-    state : IrmState
-    merged : int
-        Number of merges made.
+    The counts of the state are up to date. `largest_first`: the merged clusters will be put in order of size, on
+    which the stick-breaking prior depends.
     """
     merged = 0
     while True:

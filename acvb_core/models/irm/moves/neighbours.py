@@ -23,17 +23,7 @@ _COMPRESS_BELOW = 0.4
 def neighbour_sums(
     pattern: sparse.csr_array, responsibilities: Floats, checkpoint: Checkpoint = no_checkpoint
 ) -> Floats:
-    """Return pattern @ responsibilities for values in [0, 1]; those below 1e-12 may be taken as zero.
-
-    Parameters
-    ----------
-    pattern : csr_array of bool, shape (N, N')
-    responsibilities : ndarray, shape (N', K)
-
-    Returns
-    -------
-    ndarray, shape (N, K)
-    """
+    """Return pattern @ responsibilities, shape (N, K), for values in [0, 1]; those below 1e-12 may count as zero."""
     responsibilities = np.ascontiguousarray(responsibilities, dtype=np.float64)
     n_counted = count_large(responsibilities)
     if pattern.nnz == 0 or n_counted > _COMPRESS_BELOW * responsibilities.size:

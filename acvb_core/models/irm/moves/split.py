@@ -50,27 +50,9 @@ def split_clusters(
 ) -> tuple[IrmState, int, RejectedMoves]:
     """Try to split every cluster of every domain once.
 
-    Parameters
-    ----------
-    state : IrmState
-        With its counts up to date.
-    relation : Relation
-    most : mapping of str to int
-        Clusters of each domain beyond which none is split; no limit for a domain that is not there.
-    rejected : RejectedMoves
-        Clusters that were tried before: about the same ones are not tried again.
-    largest_first : bool
-        Clusters are always put in order of size (the stick-breaking prior depends on it), or only where that does
-        not lower the bound.
-
-    Returns
-    -------
-    state : IrmState
-        Not sorted: new clusters stand last.
-    split : int
-        Number of clusters that were split.
-    rejected : RejectedMoves
-        With the clusters that were tried in vain now.
+    `most` limits the clusters of a domain, `rejected` names clusters that are not tried again, and `largest_first`
+    says that clusters are always put in order of size, not only where that does not lower the bound. Returns the
+    state (new clusters last), the number of splits, and the clusters rejected so far.
     """
     split = 0
     for domain in state.q:

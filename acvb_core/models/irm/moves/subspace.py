@@ -21,18 +21,8 @@ def leading_vectors(
 ) -> tuple[Floats, Floats, Floats]:
     """Return leading left singular vectors, singular values and right singular vectors by subspace iteration.
 
-    Parameters
-    ----------
-    forward, backward : callables
-        Products of the matrix (of its transpose) with a block of vectors.
-    shape : tuple of two int
-        Of the matrix, (n_rows, n_cols).
-    width : int
-        Vectors carried along: some more than are wanted, the last ones being inexact.
-
-    Returns
-    -------
-    left, values, right : ndarrays, shapes (n_rows, W), (W,), (n_cols, W), W = min(width, n_rows, n_cols)
+    `forward` and `backward` multiply the matrix of that `shape`, and its transpose, with a block of vectors; `width`
+    vectors are carried along, some more than are wanted, the last ones being inexact.
 
     References
     ----------

@@ -21,17 +21,8 @@ _DIRECTIONS, _EXTRA, _ITERATIONS = 2, 6, 6
 class Residuals:
     """Links of a cluster's members, less what the cluster's block strengths let expect.
 
-    Parameters
-    ----------
-    state : IrmState
-    relation : Relation
-        With the domain's objects as rows.
-    domain : str
-    k : int
-        The cluster.
-    members : ndarray of int64
-    links, zeros : ndarrays, shape (N, L), or None
-        Ones and zeros of every row object by cluster of the columns, where at hand.
+    The objects of the domain are the rows of `relation`; `links` and `zeros`, shape (N, L), are the ones and zeros of
+    every row object by cluster of the columns, where at hand.
     """
 
     def __init__(

@@ -36,11 +36,7 @@ def sample_network(
 ) -> tuple[Labels, int]:
     """Draw the cluster of every object in turn, in a fresh random order.
 
-    Returns
-    -------
-    labels : ndarray, without gaps
-    moved : int
-        How many objects changed company.
+    Returns the labels, without gaps, and how many objects changed company.
     """
     (domain,) = layout.domains
     labels = labels.copy()
