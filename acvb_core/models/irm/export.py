@@ -26,23 +26,9 @@ OWN_FILES = (
 
 
 def responsibilities_frame(result: Result, domain: str) -> pd.DataFrame:
-    """Return who belongs where, and how surely.
+    """Return the probability of each cluster for every object of a domain: "rows", or "cols" (not of a network).
 
-    Parameters
-    ----------
-    result : Result
-    domain : str
-        "rows" or "cols"; of a network "rows".
-
-    Returns
-    -------
-    DataFrame, one row an object
-        object, cluster_1 … cluster_K: probability of each cluster, numbered as everywhere.
-
-    Raises
-    ------
-    ParameterError
-        There is no such domain.
+    The columns are object, cluster_1 … cluster_K, numbered as everywhere. Another domain raises a ParameterError.
     """
     sides = result.posterior.averaged
     if domain not in sides:

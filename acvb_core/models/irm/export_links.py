@@ -14,10 +14,7 @@ from acvb_core.store.csv_text import csv_text
 def links_table(result: Result, number: int) -> pd.DataFrame:
     """Return the pairs that are most likely linked: first of the unknown ones, then of those known to be unlinked.
 
-    Returns
-    -------
-    DataFrame, at most twice `number` rows
-        pair: "unknown" or "unlinked"; then what `likely_links` gives.
+    At most `number` of each, with a column pair ("unknown" or "unlinked") before those of `likely_links`.
     """
     data, posterior = result.problem.data, result.posterior
     strengths = result.problem.model.strengths(posterior)  # type: ignore[attr-defined]
@@ -29,18 +26,10 @@ def links_table(result: Result, number: int) -> pd.DataFrame:
 
 
 def write_links(result: Result, number: int, folder: Path) -> list[Path]:
-    """Write links.csv (`links_table`) and surprising.csv, the links that were least to be expected.
+    """Write links.csv (`links_table`) and surprising.csv, the links that were least to be expected, to a folder.
 
-    Held-out pairs count as what they are in the data. A pair of an undirected network stands there once.
-
-    Parameters
-    ----------
-    result : Result
-        Of a relation.
-    number : int
-        At most so many pairs of each sort.
-    folder : Path
-        Is there.
+    Held-out pairs count as what they are in the data. A pair of an undirected network stands there once. Each file has
+    at most `number` pairs of each sort.
 
     Raises
     ------

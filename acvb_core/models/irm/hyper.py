@@ -61,27 +61,17 @@ def update_hyper(
     *,
     climb: bool = True,
 ) -> Hyper:
-    """Return the hyper-parameters after one fixed-point step.
+    """Return the hyper-parameters after one fixed-point step, by the rule "tied", "per-block" or "fixed".
 
-    Parameters
-    ----------
-    rule : "tied", "per-block" or "fixed"
-        One (a, b) for all blocks; one for each, as IRM14 eqs. 111-112 print it (a maximum likelihood fit to a
-        single strength each, whose optimum lies at infinity: only to reproduce the paper); or no change.
-    ones, entries : ndarrays, shape (K1, K2)
-        Expected ones and observed entries of each block.
-    mass : mapping of str to ndarray, shape (K,)
-        Expected cluster sizes of each domain, in stick order.
-    distinct : ndarray, optional
-        `Layout.distinct`: which blocks count, where some are the mirror images of others.
-    climb : bool
-        Carry tied a and b on towards their best values after the fixed point's step.
+    "tied": one (a, b) for all blocks; "per-block": one for each, as IRM14 eqs. 111-112 print it (a maximum likelihood
+    fit to a single strength each, whose optimum lies at infinity: only to reproduce the paper); "fixed": no change.
+    `mass` holds the expected cluster sizes of each domain, in stick order, and `distinct` is `Layout.distinct`.
 
     Notes
     -----
     Each step raises (or leaves) the lower bound: it is an EM step for the concentrations and Minka's bound for
     a and b. IRM14 §5.6, with K - 1 sticks. The fixed point of a and b is reached very slowly (b was at a tenth of its
-    value when all else had converged), so tied ones are carried on by Newton's method.
+    value when all else had converged), so `climb` carries tied ones on by Newton's method.
     """
     if rule == "fixed":
         return hyper

@@ -34,25 +34,11 @@ def why_too_large(relation: Relation) -> str | None:
 
 
 def node_layout(relation: Relation, clusters: NDArray[np.int64], group_place: Floats) -> Floats:
-    """Place the objects of a network; nothing is drawn by chance, so the same clusters give the same picture.
+    """Return places for the objects of a network, shape (n, 2), about 1 apart; the same clusters give the same picture.
 
-    Each cluster has a disc of its own, where the graph of the groups has the cluster. Its objects start on a spiral
-    in it, those of most links inside, and settle between repulsion, the pull of their links and that of the disc's
-    middle (Fruchterman and Reingold 1991, with the discs as a third force).
-
-    Parameters
-    ----------
-    relation : Relation
-        A network.
-    clusters : int64 array, shape (n,)
-        Cluster of each object, numbered from 0.
-    group_place : ndarray, shape (K, 2)
-        Place of each cluster that has objects, in any unit.
-
-    Returns
-    -------
-    ndarray, shape (n, 2)
-        Neighbours are about 1 distinct.
+    Each cluster has a disc of its own, where `group_place`, shape (K, 2), has the cluster. Its objects start on a
+    spiral in it, those of most links inside, and move between repulsion, the pull of their links and that of the
+    disc's middle (Fruchterman and Reingold 1991, with the discs as a third force).
 
     Raises
     ------

@@ -15,22 +15,10 @@ _PIXELS_A_NAME = 13
 
 @dataclass(frozen=True)
 class AxisLabels:
-    """Ticks of one side.
+    """Ticks of one side, with texts and title escaped.
 
-    Attributes
-    ----------
-    places : list of float
-    texts : list of str
-        Escaped.
-    title : str
-        Escaped.
-    named : bool
-        The texts are names of objects.
-    room : int
-        Pixels the margin needs.
-    length : int
-        Pixels the figure should have along this side, 0 for no wish.
-    font_size : int
+    `named`: the texts are names of objects. `room` is what the margin needs and `length` what the figure should have
+    along this side (0 for no wish), in pixels.
     """
 
     places: list[float]

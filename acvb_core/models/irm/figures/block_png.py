@@ -23,13 +23,7 @@ _Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
 def block_png(arrangement: Arrangement, *, title: str, window: Window | None = None) -> bytes:
     """Return the block matrix as a PNG file: title, matrix, borders, colours and numbers of the clusters.
 
-    Parameters
-    ----------
-    arrangement : Arrangement
-    title : str
-        One line above the matrix.
-    window : (int, int, int, int), optional
-        First row, end row, first column, end column to show, in sorted places.
+    A `window` (first row, end row, first column, end column, in sorted places) shows a part of it.
     """
     return _Sheet(block_figure(arrangement, window=window, size=_SIDE)).draw_png(title)
 

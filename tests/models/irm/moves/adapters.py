@@ -13,8 +13,9 @@ from acvb_core.data.relation import Network, Relation
 from acvb_core.data.synthetic import planted_relation
 from acvb_core.models.irm.hyper import Hyper
 from acvb_core.models.irm.layout import TWO_DOMAINS, Layout, network_layout
-from acvb_core.models.irm.moves.moves import Moves, Sweeping
+from acvb_core.models.irm.moves.moves import Moves
 from acvb_core.models.irm.state import IrmState, block_counts, lower_bound, tidy
+from acvb_core.models.irm.sweeping import VariationalMethod
 from tests.models.irm.network.test_one_domain import network
 from tests.oracles.network_cases import KINDS
 
@@ -107,7 +108,7 @@ def moves_made(monkeypatch: pytest.MonkeyPatch) -> list[Move]:
     real: Callable[..., Any] = Moves.after
 
     def after(
-        self: Moves, state: IrmState, method: Sweeping, rng: np.random.Generator, checkpoint: Checkpoint
+        self: Moves, state: IrmState, method: VariationalMethod, rng: np.random.Generator, checkpoint: Checkpoint
     ) -> tuple[IrmState, dict[str, int]]:
         new, made = real(self, state, method, rng, checkpoint)
         if made:
