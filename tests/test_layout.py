@@ -46,7 +46,6 @@ LATER = {
     "online": "engine",
     "grid": "engine",
     "export": "store",
-    "export_links": "store",
     "figures": "views",
     "text": "cli",
     "warmup": "views",

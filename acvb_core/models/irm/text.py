@@ -9,7 +9,7 @@ from typing import Any
 
 from acvb_core.cli.printable import printable
 from acvb_core.engine.result import Result
-from acvb_core.models.irm.export_links import write_links
+from acvb_core.models.irm.export import write_links
 from acvb_core.store.known_labels import compare_known_labels
 
 

@@ -16,8 +16,7 @@ from acvb_core.data.relations.readers import load_relation
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
-from acvb_core.models.irm.export import responsibilities_frame
-from acvb_core.models.irm.export_links import links_table, write_links
+from acvb_core.models.irm.export import links_table, responsibilities_frame, write_links
 from acvb_core.store.export import posterior_arrays, run_json, write_run
 from acvb_core.store.runs import RunStore
 from acvb_core.store.snippet import python_snippet

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Posterior
 from acvb_core.data.relation import Relation
-from acvb_core.models.irm.evaluate.sides import block_matrix, mirrored, one_clustering
+from acvb_core.models.irm.evaluate.sides import block_matrix, is_mirrored, one_clustering
 
 Floats = NDArray[np.float64]
 
@@ -120,7 +120,7 @@ def group_graph(relation: Relation, posterior: Posterior, blocks: pd.DataFrame) 
     density, low, high, links, entries = (
         block_matrix(blocks, name, shape) for name in ("mean", "low", "high", "ones", "entries")
     )
-    undirected = mirrored(relation)
+    undirected = is_mirrored(relation)
     counted = np.triu(np.ones_like(links)) if undirected else np.ones_like(links)
     inside = np.eye(len(links), dtype=np.bool_)
     overall = _share(links * counted, entries * counted)

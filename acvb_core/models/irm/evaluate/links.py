@@ -13,7 +13,7 @@ from acvb_core.core.protocols import Posterior
 from acvb_core.data.relation import Relation
 from acvb_core.data.split import HeldOut
 from acvb_core.evaluate.products import pair_products
-from acvb_core.models.irm.evaluate.sides import links_of, mirrored, one_clustering, sides, without_diagonal
+from acvb_core.models.irm.evaluate.sides import is_mirrored, links_of, one_clustering, sides, without_diagonal
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -74,7 +74,7 @@ def likely_links(
     """
     if n < 0:
         raise ParameterError(f"The number of pairs must be at least 0, not {n}.")
-    predicted = _Predicted(relation, posterior, strengths)
+    predicted = _PairProbabilities(relation, posterior, strengths)
     if among == "missing":
         rows, columns = _missing(relation)
         rows, columns = _leave_out(relation, rows, columns, heldout)
@@ -99,14 +99,14 @@ def surprising_links(
     """
     if n < 0:
         raise ParameterError(f"The number of pairs must be at least 0, not {n}.")
-    predicted = _Predicted(relation, posterior, strengths)
+    predicted = _PairProbabilities(relation, posterior, strengths)
     rows, columns = links_of(relation)
     rows, columns = _leave_out(relation, rows, columns, heldout)
     value, rows, columns = _top(-predicted.of(rows, columns), rows, columns, n)
     return predicted.table(-value, rows, columns)
 
 
-class _Predicted:
+class _PairProbabilities:
     """The predicted probability of any pair of a relation."""
 
     def __init__(self, relation: Relation, posterior: Posterior, strengths: Floats) -> None:
@@ -170,7 +170,7 @@ def _missing(relation: Relation) -> tuple[Places, Places]:
     rows = np.repeat(np.arange(relation.shape[0], dtype=np.int64), np.diff(relation.missing.indptr))
     columns = relation.missing.indices.astype(np.int64)
     kept = np.ones(len(rows), dtype=np.bool_)
-    if mirrored(relation):
+    if is_mirrored(relation):
         kept &= rows <= columns
     if without_diagonal(relation):
         kept &= rows != columns
@@ -183,7 +183,7 @@ def _codes(relation: Relation, rows: NDArray[Any], columns: NDArray[Any]) -> Pla
 
 def _heldout_codes(relation: Relation, heldout: HeldOut) -> Places:
     rows, columns = heldout.rows, heldout.columns
-    if mirrored(relation):
+    if is_mirrored(relation):
         rows, columns = np.minimum(rows, columns), np.maximum(rows, columns)
     return np.sort(_codes(relation, rows, columns))
 
@@ -198,11 +198,13 @@ def _leave_out(
     return rows[seen], columns[seen]
 
 
-def _top_unlinked(predicted: _Predicted, n: int, heldout: HeldOut | None) -> tuple[Floats, Places, Places]:
+def _top_unlinked(
+    predicted: _PairProbabilities, n: int, heldout: HeldOut | None
+) -> tuple[Floats, Places, Places]:
     """Return probability, row and column of the n most likely among the observed zeros."""
     relation = predicted.relation
     n_rows, n_columns = relation.shape
-    upper = mirrored(relation)
+    upper = is_mirrored(relation)
     held = np.empty(0, dtype=np.int64) if heldout is None else _heldout_codes(relation, heldout)
     best = (np.empty(0), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
     begin = 0

@@ -35,7 +35,7 @@ def has_directions(relation: Relation) -> bool:
     return relation.network is not None and relation.network.directed
 
 
-def mirrored(relation: Relation) -> bool:
+def is_mirrored(relation: Relation) -> bool:
     """Return whether an entry and its mirror image are the same pair (an undirected network)."""
     return relation.network is not None and not relation.network.directed
 
@@ -53,7 +53,7 @@ def links_of(relation: Relation) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     ones = relation.ones
     rows = np.repeat(np.arange(relation.shape[0], dtype=np.int64), np.diff(ones.indptr))
     columns = ones.indices.astype(np.int64)
-    if mirrored(relation):
+    if is_mirrored(relation):
         upper = rows <= columns
         rows, columns = rows[upper], columns[upper]
     return rows, columns

@@ -16,7 +16,7 @@ from acvb_core.models.irm.evaluate.sides import (
     block_matrix,
     block_shape,
     has_directions,
-    mirrored,
+    is_mirrored,
     sides,
     without_diagonal,
 )
@@ -188,7 +188,7 @@ def arrange_network(
     """
     shape = (n_clusters, n_clusters)
     ones, observed = _counts(relation, clusters, clusters, shape)
-    if mirrored(relation):
+    if is_mirrored(relation):
         # Inside a cluster each pair stands in the matrix twice, a self-link once.
         own = np.bincount(clusters[relation.ones.diagonal()], minlength=n_clusters)
         seen = np.bincount(clusters[~relation.missing.diagonal()], minlength=n_clusters)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from acvb_core.models.irm.evaluate.sides import mirrored, without_diagonal
+from acvb_core.models.irm.evaluate.sides import is_mirrored, without_diagonal
 from acvb_core.models.irm.figures.arrangement import Arrangement, Window
 from acvb_core.models.irm.figures.binning import bins_of, count_in_bins
 from acvb_core.views.theme import escape
@@ -30,7 +30,7 @@ def _block(arrangement: Arrangement, k: int, j: int) -> str:
 def _heading(arrangement: Arrangement, k: int, j: int) -> str:
     if not arrangement.rows.clustered:
         return "as read"
-    return pair_name(k, j, arrangement.one, mirrored(arrangement.relation))
+    return pair_name(k, j, arrangement.one, is_mirrored(arrangement.relation))
 
 
 def pair_name(k: int, j: int, one: bool, undirected: bool) -> str:

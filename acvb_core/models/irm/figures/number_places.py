@@ -1,4 +1,4 @@
-"""Where the numbers of the clusters stand among dots: near their own, over as few dots and names as there can be."""
+"""Places for the numbers of the clusters among dots: near their own, over as few dots and names as there can be."""
 
 from __future__ import annotations
 

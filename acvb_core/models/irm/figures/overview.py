@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.data.relation import Relation
-from acvb_core.models.irm.evaluate.sides import mirrored
+from acvb_core.models.irm.evaluate.sides import is_mirrored
 from acvb_core.models.irm.figures.arrangement import arrange_as_read, degrees
 from acvb_core.models.irm.figures.marks import scatter
 from acvb_core.models.irm.figures.raster import matrix_image, rasterise
@@ -60,7 +60,7 @@ def degree_histograms(relation: Relation, *, height: int = 300) -> Figure:
         (row_degree, relation.row_kind, out, "#0072B2", "", [0.0, 0.46]),
         (column_degree, relation.column_kind, into, "#009E73", "2", [0.54, 1.0]),
     ]
-    if mirrored(relation):
+    if is_mirrored(relation):
         panels = [(row_degree, relation.row_kind, "links", "#0072B2", "", [0.0, 1.0])]
     data: list[Figure] = []
     layout = base_layout(

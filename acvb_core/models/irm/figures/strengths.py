@@ -9,7 +9,7 @@ from acvb_core.models.irm.evaluate.sides import (
     block_matrix,
     block_shape,
     has_directions,
-    mirrored,
+    is_mirrored,
     one_clustering,
 )
 from acvb_core.models.irm.figures.block_hover import pair_name
@@ -81,7 +81,7 @@ def strength_hover(result: Result) -> list[list[str]]:
     mean, low, high, ones, entries = (
         block_matrix(result.blocks, name, shape) for name in ("mean", "low", "high", "ones", "entries")
     )
-    one, undirected = one_clustering(result.posterior), mirrored(result.problem.data)
+    one, undirected = one_clustering(result.posterior), is_mirrored(result.problem.data)
     what = "pairs" if one else "entries"
     return [
         [

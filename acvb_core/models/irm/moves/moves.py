@@ -63,7 +63,7 @@ class MoveMemory:
 
 @dataclass(frozen=True)
 class Moves:
-    """Which moves are made.
+    """The moves that are made.
 
     Attributes
     ----------

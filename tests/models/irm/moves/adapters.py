@@ -108,7 +108,11 @@ def moves_made(monkeypatch: pytest.MonkeyPatch) -> list[Move]:
     real: Callable[..., Any] = Moves.after
 
     def after(
-        self: Moves, state: IrmState, method: VariationalMethod, rng: np.random.Generator, checkpoint: Checkpoint
+        self: Moves,
+        state: IrmState,
+        method: VariationalMethod,
+        rng: np.random.Generator,
+        checkpoint: Checkpoint,
     ) -> tuple[IrmState, dict[str, int]]:
         new, made = real(self, state, method, rng, checkpoint)
         if made:
