@@ -19,7 +19,7 @@ from acvb_core.evaluate.completion import Completion
 from acvb_core.evaluate.heldout import WordScore, score_words
 from acvb_core.evaluate.products import pair_products
 from acvb_core.models.lda.cvb import sum_counts
-from acvb_core.models.lda.evidence import log_gamma_gain, trigamma_sum
+from acvb_core.models.lda.evaluate.evidence import log_gamma_gain, trigamma_sum
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.kernels import Counts, entropies, leave_one_out
 from acvb_core.models.lda.state import TOPICS, Tokens
