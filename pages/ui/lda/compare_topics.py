@@ -10,7 +10,7 @@ import streamlit as st
 
 from acvb_core.evaluate.alignment import Alignment, align_topics
 from acvb_core.evaluate.stability import Stability, stability
-from acvb_core.models.lda.answer import share_vocabulary
+from acvb_core.models.lda.evaluate.answer import share_vocabulary
 from acvb_core.models.lda.figures.topic_pairs import pair_distance_figure
 from acvb_core.views.labels import plain_name
 from acvb_core.views.similarity import similarity_figure

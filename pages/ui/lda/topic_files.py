@@ -14,8 +14,7 @@ from acvb_core.store.csv_text import csv_text
 from acvb_core.store.trained import MODEL, save_model
 from pages.ui.lda.topic_view import TopicView, read_names
 from pages.ui.shared.failures import contain_failure
-from pages.ui.shared.picking import FileOffer, show_files
-from pages.ui.shared.run_files import offer_arrays, offer_run
+from pages.ui.shared.picking import FileOffer, offer_arrays, offer_run, show_files
 
 #: Numbers in the largest table of all documents that is offered here: some 100 MB.
 MOST_NUMBERS = 10_000_000

@@ -13,11 +13,11 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.ranking import Ranking, ranked_words
-from acvb_core.models.lda.answer import TopicAnswer
+from acvb_core.models.lda.evaluate.answer import TopicAnswer
 from acvb_core.store.files import StoreError
 from acvb_core.store.topic_names import Names, TopicNames
 from pages.ui.shared import services
-from pages.ui.shared.part_choice import PartChoice
+from pages.ui.shared.charts import PartChoice
 from pages.ui.shared.picking import Key, answer_key
 
 #: The chosen topic.

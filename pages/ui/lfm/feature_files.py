@@ -10,8 +10,7 @@ from pathlib import Path
 from acvb_core.engine.result import Result
 from acvb_core.store import export
 from acvb_core.store.csv_text import csv_text
-from pages.ui.shared.picking import FileOffer
-from pages.ui.shared.run_files import offer_arrays, offer_run
+from pages.ui.shared.picking import FileOffer, offer_arrays, offer_run
 
 
 def list_files(result: Result) -> list[FileOffer]:

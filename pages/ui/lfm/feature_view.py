@@ -10,7 +10,7 @@ from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
 from acvb_core.models.lfm.answer import FeatureAnswer
 from acvb_core.models.lfm.figures.feature_words import signed_text
-from pages.ui.shared.part_choice import PartChoice
+from pages.ui.shared.charts import PartChoice
 from pages.ui.shared.picking import Key, answer_key
 
 #: The chosen feature.

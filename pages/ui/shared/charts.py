@@ -1,13 +1,15 @@
-"""Figures on a page: ones to look at, and ones with parts to click."""
+"""Figures on a page, and the choice of one part of an answer: in a list, step by step, or by a click on a figure."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import streamlit as st
 
-from acvb_core.views.theme import CHART_CONFIG, STILL_CONFIG, Figure
+from acvb_core.views.labels import ink_on
+from acvb_core.views.theme import CHART_CONFIG, STILL_CONFIG, Figure, cluster_colour
+from pages.ui.shared.picking import choose_one
 
 
 def show_figure(figure: Figure, key: str, alt: str | None = None) -> None:
@@ -41,7 +43,7 @@ def show_clickable_figure(
         Buttons that are not shown; by default none is shown.
     """
 
-    def clicked() -> None:
+    def choose_clicked() -> None:
         points = st.session_state[key].selection.points
         number = clicked_number(points[0]) if points else None
         if number is not None and number <= most:
@@ -51,7 +53,7 @@ def show_clickable_figure(
     if hidden is not None:
         config = {**CHART_CONFIG, "modeBarButtonsToRemove": list(hidden), "scrollZoom": False}
     st.plotly_chart(
-        figure, key=key, theme=None, config=config, on_select=clicked, selection_mode="points", alt=alt
+        figure, key=key, theme=None, config=config, on_select=choose_clicked, selection_mode="points", alt=alt
     )
 
 
@@ -60,3 +62,66 @@ def clicked_number(point: Any) -> int | None:
     data = point.get("customdata")
     number = data[0] if isinstance(data, list | tuple) and data else data
     return int(number) if isinstance(number, int | float) and number >= 1 else None
+
+
+class PartChoice(NamedTuple):
+    """The choice on one page.
+
+    Attributes
+    ----------
+    page : str
+        Name of the page: "topics".
+    part : str
+        Word for one part: "topic".
+    """
+
+    page: str
+    part: str
+
+    @property
+    def key(self) -> str:
+        """Key of the chosen number (from 1) in the session."""
+        return f"{self.page}_{self.part}"
+
+    @property
+    def turn(self) -> int:
+        """Number of times that clicks were forgotten: a part of the key of whatever can be clicked."""
+        return int(st.session_state.get(f"{self.page}_turn", 0))
+
+    def choose(self, number: int) -> None:
+        """Choose a part, from a callback."""
+        st.session_state[self.key] = number
+        self.forget_clicks()
+
+    def keep_click(self, number: int) -> None:
+        """Choose the part that was clicked, from a callback, and leave the figure as it is."""
+        st.session_state[self.key] = number
+
+    def forget_clicks(self) -> None:
+        """Draw figures anew, as what was clicked there is no longer chosen."""
+        st.session_state[f"{self.page}_turn"] = self.turn + 1
+
+    def show(self, n: int, label: Callable[[int], str], width: int) -> int:
+        """Draw the list of `n` parts and the buttons for the one before and the next, and return the chosen number."""
+        word = self.part.capitalize()
+        chosen = choose_one(word, range(1, n + 1), label, self.key, width=width, on_change=self.forget_clicks)
+        steps = ((-1, "chevron_left", f"{word} before"), (1, "chevron_right", f"Next {self.part}"))
+        for step, icon, text in steps:
+            st.button(
+                text,
+                icon=f":material/{icon}:",
+                help=text,
+                key=f"{self.part}_step_{step}",
+                on_click=self.choose,
+                args=((chosen - 1 + step) % n + 1,),
+                disabled=n == 1,
+            )
+        return int(chosen)
+
+    def head_html(self, number: int, name: str) -> str:
+        """Return the heading of a part: its number on its colour, and its name, which is escaped already."""
+        colour = cluster_colour(number)
+        return (
+            f"<div class='{self.part}-head'><span style='background:{colour};color:{ink_on(colour)}'>{number}</span>"
+            f"<strong>{name}</strong></div>"
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Callable, Sequence
 from pathlib import PurePath
@@ -14,6 +15,7 @@ from acvb_core.engine.problem import Problem
 from acvb_core.engine.race_report import RaceReport
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import Snapshot
+from acvb_core.store import export
 from acvb_core.store.snippet import python_snippet
 from pages.ui.running.run_order import order_runs
 from pages.ui.shared import format as say
@@ -238,3 +240,19 @@ def show_download(result: Result, offer: FileOffer) -> None:
         offer.label, offer.make, f"{name}-{settings.method}-seed{settings.seed}-{offer.end}", offer.kind,
         key=f"file_{offer.end}", icon=":material/download:", on_click="ignore",
     )  # fmt: skip
+
+
+def offer_run(result: Result) -> FileOffer:
+    """Return the file of the run itself: data, settings and how it went."""
+    return FileOffer("The run", "run.json", "application/json", lambda: export.run_json(result))
+
+
+def offer_arrays(result: Result) -> FileOffer:
+    """Return the file of the posterior's arrays."""
+
+    def contents() -> bytes:
+        out = io.BytesIO()
+        export.write_posterior(result, out)
+        return out.getvalue()
+
+    return FileOffer("Arrays", "posterior.npz", "application/octet-stream", contents)

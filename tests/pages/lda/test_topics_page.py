@@ -16,7 +16,7 @@ from acvb_core.engine.fitting import fit
 from acvb_core.engine.problem import build_problem
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.ranking import top_words
-from acvb_core.models.lda.answer import IDENTIFYING
+from acvb_core.models.lda.evaluate.answer import IDENTIFYING
 from acvb_core.models.lda.topics import Topics
 from pages.ui.lda.topic_documents import OPENED
 from pages.ui.lda.topic_list import describe_word
