@@ -138,7 +138,7 @@ def comparison_text(
         for name, objects in first.problem.model_row.clusterings.items():
             matrix = comparison.agreement(name).to_string(float_format=lambda x: f"{x:.2f}")
             parts.append(f"\nAgreement on the {objects} (adjusted Rand index)\n{matrix}\n")
-    parts.append(_known(comparison))
+    parts.append(_describe_agreement(comparison))
     if out is not None:
         parts.append(f"\nwritten to {out}\n")
     if out is not None and removed:
@@ -147,7 +147,7 @@ def comparison_text(
     return "".join(parts)
 
 
-def _known(comparison: Comparison) -> str:
+def _describe_agreement(comparison: Comparison) -> str:
     """Return a table of how well each run's clusters agree with what is known of the objects; "" without any."""
     tables = [compare_known_labels(result).set_index("attribute") for result in comparison.results]
     if tables[0].empty:

@@ -128,7 +128,7 @@ class DiskCorpus:
                 columns=dict(meta.get("columns", {})),
             )
         except (LookupError, TypeError, AttributeError, ValueError, OSError, ParameterError) as problem:
-            raise disk_files.damaged(folder, f"{type(problem).__name__}: {problem}") from None
+            raise disk_files.damage_error(folder, f"{type(problem).__name__}: {problem}") from None
         return replace(corpus, tokeniser=with_function(corpus.tokeniser, tokeniser))
 
     @property
@@ -210,7 +210,7 @@ class DiskCorpus:
 
         A number that no document has is a ParameterError.
         """
-        chosen = self._checked(numbers)
+        chosen = self._check_numbers(numbers)
         return Corpus(
             disk_files.read_documents(self.folder, self.begins, self.n_words, chosen),
             self.vocabulary,
@@ -243,7 +243,7 @@ class DiskCorpus:
 
         A number that no document has is a ParameterError, and so is leaving out all of them.
         """
-        out = np.union1d(self.left_out, self._checked(numbers))
+        out = np.union1d(self.left_out, self._check_numbers(numbers))
         if len(out) == self.n_all:
             raise ParameterError(f"All documents of {self.name} would be left out; leave some in.")
         new = np.setdiff1d(out, self.left_out)
@@ -278,7 +278,7 @@ class DiskCorpus:
 
     def document_names(self, numbers: ArrayLike) -> list[str]:
         """Return what documents are called, by their numbers within the folder."""
-        chosen = self._checked(numbers)
+        chosen = self._check_numbers(numbers)
         if self.first_name is not None:
             return [str(i + self.first_name) for i in chosen.tolist()]
         return read_strings(self.folder, "names", chosen)
@@ -289,7 +289,7 @@ class DiskCorpus:
         before = self.left_out - np.arange(len(self.left_out))
         return places + np.searchsorted(before, places, side="right")
 
-    def _checked(self, numbers: ArrayLike) -> NDArray[np.int64]:
+    def _check_numbers(self, numbers: ArrayLike) -> NDArray[np.int64]:
         chosen = np.atleast_1d(np.asarray(numbers, dtype=np.int64)).ravel()
         wrong = (chosen < 0) | (chosen >= self.n_all)
         if wrong.any():

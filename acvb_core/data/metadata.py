@@ -1,4 +1,4 @@
-"""What is known of objects beside their data: columns of numbers, dates or strings, one value for each object."""
+"""Metadata of objects beside their data: columns of numbers, dates or strings, one value for each object."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class KindGuess:
 
     def add(self, values: Sequence[str]) -> None:
         """Look at some values."""
-        known = [value for value in map(_known, values) if value]
+        known = [value for value in map(_strip_known, values) if value]
         self._any = self._any or bool(known)
         self._left = [
             kind
@@ -67,7 +67,7 @@ def typed_values(values: Sequence[str], kind: Kind) -> NDArray[Any]:
         found = np.empty(len(values), dtype=object)
         found[:] = values
         return found
-    stripped = [_known(value) for value in values]
+    stripped = [_strip_known(value) for value in values]
     if kind == "integer":
         return np.array([int(value) for value in stripped], dtype=np.int64)
     if kind == "number":
@@ -77,7 +77,7 @@ def typed_values(values: Sequence[str], kind: Kind) -> NDArray[Any]:
     return np.array(dates, dtype=f"datetime64[{unit}]")
 
 
-def _known(value: str) -> str:
+def _strip_known(value: str) -> str:
     """Return a value without the blanks around it, "" where it is missing."""
     stripped = value.strip()
     return "" if stripped.lower() in MISSING_WORDS else stripped

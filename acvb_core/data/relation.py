@@ -19,7 +19,7 @@ from acvb_core.data.relations.patterns import as_pattern, read_links
 
 @dataclass(frozen=True)
 class Network:
-    """What kind of network a relation is whose two sides are the same objects.
+    """Kind of network that a relation is whose two sides are the same objects.
 
     Attributes
     ----------

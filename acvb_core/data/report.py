@@ -1,4 +1,4 @@
-"""What a reader found and did: a list of structured facts, each with its sentence."""
+"""Reports of what a reader found and did: a list of structured facts, each with its sentence."""
 
 from __future__ import annotations
 

@@ -81,12 +81,12 @@ class Sample:
 
     @property
     def origin(self) -> str:
-        """Where the data come from, in one line for people."""
+        """Origin of the data, in one line for people."""
         return _ORIGINS[self.name]
 
     @property
     def kind(self) -> str:
-        """What the data are, in a word."""
+        """Kind of the data, in a word."""
         return _MODELS[self.model][0]
 
     @property

@@ -153,7 +153,7 @@ class Table:
 
     @property
     def observed(self) -> NDArray[np.bool_]:
-        """Whether each cell is known, shape (n_rows, n_columns)."""
+        """Return whether each cell is known, shape (n_rows, n_columns)."""
         return ~np.isnan(self.values)
 
     @property
@@ -179,7 +179,7 @@ class Table:
 
     @property
     def scale(self) -> Scale:
-        """What leads from the user's units to the scale that methods work on, by the known cells."""
+        """Transformation from the user's units to the scale that methods work on, by the known cells."""
         if self.standardise:
             return self.moments
         # Centred all the same: sums of squares far from zero would lose their last digits.

@@ -81,7 +81,7 @@ class Job(Handle[Inspection]):
         super().__init__(state, executor, job_id=job_id)
 
     @classmethod
-    def restored(cls, result: Result, executor: Executor, *, job_id: str, created: float) -> Job:
+    def restore(cls, result: Result, executor: Executor, *, job_id: str, created: float) -> Job:
         """Return the handle of a run that ended earlier, perhaps in another process."""
         job = cls(result.problem, executor, job_id=job_id)
         job.created = created

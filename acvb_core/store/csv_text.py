@@ -16,8 +16,8 @@ def csv_text(frame: pd.DataFrame) -> str:
     guarded = frame.copy()
     texts = [name for name in guarded.columns if not pd.api.types.is_numeric_dtype(guarded[name])]
     for name in texts:
-        guarded[name] = [_guarded(cell) for cell in guarded[name]]
-    guarded.columns = [_guarded(name) for name in guarded.columns]
+        guarded[name] = [_guard_cell(cell) for cell in guarded[name]]
+    guarded.columns = [_guard_cell(name) for name in guarded.columns]
     out = io.StringIO()
     # A lone carriage return ends a line for many readers, but the writer itself would not quote it.
     odd = any(isinstance(cell, str) and "\r" in cell for name in texts for cell in frame[name])
@@ -26,5 +26,5 @@ def csv_text(frame: pd.DataFrame) -> str:
     return out.getvalue()
 
 
-def _guarded(cell: Any) -> Any:
+def _guard_cell(cell: Any) -> Any:
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell

@@ -43,7 +43,7 @@ _VALUES = (
 
 @dataclass(frozen=True)
 class RunIdentity:
-    """Which run a file holds: all that the list of runs says of it.
+    """Identity of the run in a file: all that the list of runs says of it.
 
     Attributes
     ----------

@@ -137,7 +137,7 @@ class RunStore:
         elif run.job_id != job_id:
             raise swap_error(path, job_id)
         result = read_result(path, self._data.read(run.kind, run.dataset))
-        return Job.restored(result, executor, job_id=job_id, created=run.created)
+        return Job.restore(result, executor, job_id=job_id, created=run.created)
 
     def move_to_trash(self, job_id: str) -> bool:
         """Delete a run so that it can be brought back for a day; return whether it can.

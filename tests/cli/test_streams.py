@@ -144,8 +144,8 @@ def changed(texts: Path, how: str, kept: Path) -> tuple[Path, list[str]]:
         ("renamed", "the file was other than now"),
         ("otherwise", "the way it was read was other than now"),
         ("skip", "the way it was read was other than now"),
-        ("unknown", "holds a corpus, but does not tell of which file. Give"),
-        ("garbled", "does not tell of which file"),
+        ("unknown", "holds a corpus, but does not say of which file. Give"),
+        ("garbled", "does not say of which file"),
         ("foreign", "There is something at"),
     ],
 )

@@ -117,7 +117,7 @@ def test_next_to_nothing_is_split() -> None:
 def test_impossible_shares_are_refused(share: float) -> None:
     with pytest.raises(ParameterError):
         hold_out_documents(CORPUS, share, 0)
-    with pytest.raises(ParameterError, match="both words and whole documents"):
+    with pytest.raises(ParameterError, match="words and whole documents cannot both be held out"):
         build_problem(CORPUS, "sdm", heldout=0.1, heldout_documents=0.1)
 
 

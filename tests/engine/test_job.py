@@ -412,7 +412,7 @@ def test_readers_see_a_consistent_job(jobs: list[Job]) -> None:
 def test_restored_job_is_finished_and_can_go_on(jobs: list[Job]) -> None:
     job = started(jobs, small_problem("cvb0", max_sweeps=5))
     assert job.wait(PATIENCE)
-    again = Job.restored(job.result(), Executor(1), job_id="old", created=12.0)
+    again = Job.restore(job.result(), Executor(1), job_id="old", created=12.0)
     jobs.append(again)
     assert again.wait(0.0)
     assert (again.id, again.created) == ("old", 12.0)
@@ -427,4 +427,4 @@ def test_restored_without_its_state_cannot_go_on() -> None:
     assert job.wait(PATIENCE)
     result = job.result()
     bare = replace(result, snapshot=replace(result.snapshot, state=None))
-    assert not Job.restored(bare, Executor(1), job_id="old", created=0.0).can_extend
+    assert not Job.restore(bare, Executor(1), job_id="old", created=0.0).can_extend

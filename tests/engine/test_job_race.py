@@ -44,7 +44,7 @@ def test_a_race_is_one_job_and_ends_as_its_winner(jobs: list[Job]) -> None:
     alone = all_snapshots(problem.with_seed(wanted.race_report.leader), max_sweeps=67)[-1]
     assert bits(job.inspect().snapshot) == bits(alone)
     assert job.race_report == seen.race_report
-    again = Job.restored(job.result(), Executor(1), job_id="old", created=1.0)
+    again = Job.restore(job.result(), Executor(1), job_id="old", created=1.0)
     assert again.result().to_dict() == job.result().to_dict()
 
 

@@ -96,7 +96,7 @@ def test_time_left_ends_where_convergence_is_certain(still: Result) -> None:
         **still.problem.settings.values, "tol": 0.1, "max_sweeps": 1_000_000,
     }))  # fmt: skip
     last = replace(still.snapshot, sweep=100, samples=12, wall_seconds=10.0)
-    job = Job.restored(
+    job = Job.restore(
         Result(problem, still.diagnostics, last, 1_000_000), Executor(1), job_id="a", created=0.0
     )
     assert job.inspect().seconds_left == pytest.approx(8 / 10.0)

@@ -56,7 +56,7 @@ class MemoryStore:
     def load(self, job_id: str, executor: Executor) -> Job:
         self.loads += 1
         _, created, result = self.kept[job_id]
-        return Job.restored(result, executor, job_id=job_id, created=created)
+        return Job.restore(result, executor, job_id=job_id, created=created)
 
     def move_to_trash(self, job_id: str) -> bool:
         if job_id not in self.kept:

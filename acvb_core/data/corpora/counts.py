@@ -29,7 +29,7 @@ AddEntries = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], None]
 
 
 class CountsFound(NamedTuple):
-    """What reading word counts found, beside the entries; without `names` documents are numbered from 1."""
+    """Results of reading word counts, beside the entries; without `names` documents are numbered from 1."""
 
     n_documents: int
     words: Sequence[str]

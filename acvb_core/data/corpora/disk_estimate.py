@@ -274,8 +274,8 @@ def _grow_vocabulary(whole: int, half: int, quarter: int, scale: float) -> int:
 def _count_repeated(found: int, lines: int, scale: float) -> int:
     """Return how many documents `scale` times the lines show, if each line is of any of them alike."""
 
-    def shown(documents: float, lines: float) -> float:
+    def count_lines(documents: float, lines: float) -> float:
         return documents * -math.expm1(-lines / documents)
 
-    documents = brentq(lambda number: shown(number, lines) - found, found, 1e3 * lines)
-    return round(shown(documents, lines * scale))
+    documents = brentq(lambda number: count_lines(number, lines) - found, found, 1e3 * lines)
+    return round(count_lines(documents, lines * scale))

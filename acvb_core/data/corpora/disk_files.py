@@ -28,7 +28,7 @@ _AT_ONCE = 1 << 14
 _SHOWN = 5
 
 
-def damaged(folder: Path, problem: str) -> DataError:
+def damage_error(folder: Path, problem: str) -> DataError:
     """Return the error for a folder whose files are not as they were written."""
     return DataError(
         f"this corpus on disk is damaged ({problem})", source=str(folder), remedy=f"{_READ_AGAIN}."
@@ -42,7 +42,7 @@ def read_meta(folder: Path) -> dict[str, Any]:
     except OSError:
         raise DataError("this folder holds no corpus on disk", source=str(folder), remedy=_CHOOSE) from None
     except ValueError as problem:
-        raise damaged(folder, f"{META}: {problem}") from None
+        raise damage_error(folder, f"{META}: {problem}") from None
     if not isinstance(meta, dict) or meta.get("format") != FORMAT:
         raise DataError(f"{META} is not that of a corpus on disk", source=str(folder), remedy=_CHOOSE)
     if meta.get("version") != VERSION:
@@ -59,7 +59,7 @@ def check_files(folder: Path, sizes: Mapping[str, int]) -> None:
     for name, size in sizes.items():
         path = folder / name
         if not path.is_file() or path.stat().st_size != size:
-            raise damaged(folder, f"{name} is missing or not of the size that was written")
+            raise damage_error(folder, f"{name} is missing or not of the size that was written")
 
 
 def load_array(folder: Path, name: str) -> NDArray[Any]:
@@ -68,14 +68,14 @@ def load_array(folder: Path, name: str) -> NDArray[Any]:
         return np.load(folder / name, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError:
         if folder.is_dir():
-            raise damaged(folder, f"{name} is missing") from None
+            raise damage_error(folder, f"{name} is missing") from None
         raise DataError(
             "this corpus on disk is not there any more; its folder was deleted or moved",
             source=str(folder),
             remedy="Put it back, or read the corpus to disk again.",
         ) from None
     except (OSError, ValueError) as problem:
-        raise damaged(folder, str(problem)) from None
+        raise damage_error(folder, str(problem)) from None
 
 
 class Shard(NamedTuple):
@@ -146,7 +146,7 @@ def check_words(folder: Path, number: int, words: NDArray[Any], n_words: int) ->
 
 def contradiction(folder: Path, number: int) -> DataError:
     """Return the error for a shard whose numbers are not as they were written."""
-    return damaged(folder, f"the numbers of shard {number} contradict each other")
+    return damage_error(folder, f"the numbers of shard {number} contradict each other")
 
 
 def read_strings(folder: Path, stem: str, numbers: NDArray[np.int64]) -> list[str]:

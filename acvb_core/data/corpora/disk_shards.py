@@ -113,7 +113,7 @@ class ShardWriter:
 
     @property
     def given(self) -> dict[str, Any]:
-        """Whether texts and labels were given, and the further columns."""
+        """Return whether texts and labels were given, and the further columns."""
         texts, labels = "texts" in self._strings, "labels" in self._strings
         return {"texts": texts, "labels": labels, "columns": list(self._columns)}
 

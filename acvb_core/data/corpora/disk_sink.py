@@ -1,4 +1,4 @@
-"""What a reader gives on its way to disk: entries are sorted by document, texts are cut and their words counted."""
+"""Writing what a reader gives to disk: entries are sorted by document, texts are cut and their words counted."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ class DiskSink:
     def write_counts(self, reading: Reading, found: CountsFound) -> tuple[Words, list[Fact]]:
         """Sort entries into shards; return the vocabulary and the facts."""
         if found.names is not None:
-            self._writer.strings("names").extend_packed(*found.names.packed())
+            self._writer.strings("names").extend_packed(*found.names.pack())
         self._write(reading, found.n_documents, None)
         return found.words, found.facts
 

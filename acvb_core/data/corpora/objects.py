@@ -30,7 +30,7 @@ _LISTS = (list, tuple, np.ndarray)
 
 
 def is_object(source: Any) -> bool:
-    """Whether a source is a Python object, and neither a file nor a data frame."""
+    """Return whether a source is a Python object, and neither a file nor a data frame."""
     file = isinstance(source, str | os.PathLike | bytes | bytearray | memoryview) or hasattr(source, "read")
     return not (file or is_frame(source))
 
@@ -55,7 +55,7 @@ def as_frame(source: Any) -> Any:
 
 
 def holds_documents(source: Any) -> bool:
-    """Whether an object is texts, lists of words or lists of (word number, count), with nothing said of it.
+    """Return whether an object is texts, lists of words or lists of (word number, count), with nothing said of it.
 
     Lists of two or three str each, which could be links as well, are a ParameterError.
     """

@@ -94,7 +94,7 @@ class CorpusLayout(FileLayout):
 
     @property
     def has_texts(self) -> bool:
-        """Whether the file holds texts, which a tokeniser cuts, and no counts."""
+        """Return whether the file holds texts, which a tokeniser cuts, and no counts."""
         return self.format in ("table", "lines", "zip")
 
     def with_columns(self, choices: Mapping[str, ColumnChoice]) -> CorpusLayout:

@@ -205,7 +205,7 @@ def _find_table(lines: Sequence[str], name: str, delimiter: str | None, *, given
 
 
 def _is_counts(records: Records) -> bool:
-    """Whether a table holds one (document, word) pair a line rather than texts."""
+    """Return whether a table holds one (document, word) pair a line rather than texts."""
     names = _lower(records[0])
     texts = any(name in _TEXT_NAMES for name in names)
     if len(names) > 1 and any(name in _WORD_NAMES for name in names) and not (texts and len(names) > 3):
@@ -221,7 +221,7 @@ def _is_counts(records: Records) -> bool:
 
 
 def _is_table(head: Head, filename: str) -> bool:
-    """Whether lines cut at a delimiter are a table, and not prose that holds the delimiter."""
+    """Return whether lines cut at a delimiter are a table, and not prose that holds the delimiter."""
     records = head.records
     if _has_text_header(records):
         return True
@@ -237,7 +237,7 @@ def _is_table(head: Head, filename: str) -> bool:
 
 
 def _has_text_header(records: Records) -> bool:
-    """Whether the first record names its columns in the usual words, or is far shorter than the texts below."""
+    """Return whether the first record names its columns in the usual words, or is far shorter than the texts below."""
     names = _lower(records[0])
     known = sum(name in (*_TEXT_NAMES, *_LABEL_NAMES, *_NAME_NAMES) for name in names)
     if any(name in _TEXT_NAMES for name in names) or known >= 2:

@@ -75,7 +75,7 @@ class WordList:
 
 @dataclass(frozen=True, eq=False)
 class TokeniserPreview:
-    """What a tokeniser keeps of some texts, and what it drops.
+    """Words of some texts that a tokeniser keeps, and those it drops.
 
     Attributes
     ----------

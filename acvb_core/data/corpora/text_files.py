@@ -36,7 +36,7 @@ class TextFile(NamedTuple):
 
     @property
     def is_document(self) -> bool:
-        """Whether it is a .txt file, and not one of the hidden ones."""
+        """Return whether it is a .txt file, and not one of the hidden ones."""
         hidden = any(part.startswith(".") or part == "__MACOSX" for part in self.place.parts)
         return self.path.lower().endswith(".txt") and not hidden
 
@@ -104,7 +104,7 @@ def open_files(source: CorpusSource) -> Iterator[list[TextFile]]:
     except DataError:
         raise
     except Exception as problem:  # a damaged archive makes zipfile raise all sorts
-        raise _damaged(source.name, problem) from None
+        raise _damage_error(source.name, problem) from None
     with archive:
         yield [
             TextFile(file.filename, file.file_size, partial(_unpack, archive, file, source.name))
@@ -121,10 +121,10 @@ def _unpack(archive: zipfile.ZipFile, file: zipfile.ZipInfo, source: str) -> byt
     try:
         return archive.read(file)
     except Exception as problem:  # as above, and what the packed data make zlib raise
-        raise _damaged(name, problem) from None
+        raise _damage_error(name, problem) from None
 
 
-def _damaged(name: str, problem: Exception) -> DataError:
+def _damage_error(name: str, problem: Exception) -> DataError:
     what = f"the zip archive is damaged ({problem})"
     return DataError(what, source=name, remedy="Copy, download or pack it again.")
 

@@ -84,7 +84,7 @@ def _stop_words(languages: tuple[str, ...], extra: tuple[str, ...], pattern: str
 
 
 def is_number(word: str) -> bool:
-    """Whether a word has digits and no letter: 1996, 1_000, or with a pattern of your own 3.14."""
+    """Return whether a word has digits and no letter: 1996, 1_000, or with a pattern of your own 3.14."""
     return any(c.isnumeric() for c in word) and not any(c.isalpha() for c in word)
 
 
@@ -178,7 +178,7 @@ class Tokeniser:
 
     @property
     def cuts_texts(self) -> bool:
-        """Whether texts can be cut: not where documents were lists of words, or the function is to be given again."""
+        """Return whether texts can be cut: not lists of words, nor where the function is to be given again."""
         return callable(self.function) or (self.function is None and self.token_pattern != NO_PATTERN)
 
     def check_cuts_texts(self) -> None:

@@ -65,7 +65,7 @@ class Entries:
         return as_pattern(total)
 
 
-class Assembled(NamedTuple):
+class AssembledRelation(NamedTuple):
     """A relation as a file gave it, with two sides."""
 
     relation: Relation
@@ -85,7 +85,7 @@ def assemble(
     row_kind: str = "row",
     column_kind: str = "column",
     unlisted_missing: bool = False,
-) -> Assembled:
+) -> AssembledRelation:
     """Return the relation and what was merged on the way; raise ContradictionError where entries contradict.
 
     A pair given more than once:
@@ -134,7 +134,7 @@ def assemble(
     facts += _count_facts("known_over_missing", known.nnz, told)
     if n_missing or relation.n_unknown:
         facts += missing_facts(relation) or [Fact("missing", 0, "0 entries are missing.")]
-    return Assembled(relation, facts, zeros)
+    return AssembledRelation(relation, facts, zeros)
 
 
 def _count_facts(name: str, n: int, sentence: str, **details: float) -> list[Fact]:

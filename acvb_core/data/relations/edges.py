@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from acvb_core.core.errors import DataError
 from acvb_core.data.names import text_of
-from acvb_core.data.relations.assemble import Assembled, ContradictionError, Entries, assemble
+from acvb_core.data.relations.assemble import AssembledRelation, ContradictionError, Entries, assemble
 from acvb_core.data.relations.guess import inspect
 from acvb_core.data.relations.layout import Layout, ReadOptions, no_data_fault
 from acvb_core.data.relations.nodes import Side, make_side
@@ -46,7 +46,7 @@ class EdgeListReader:
         values = ValueReader(options.threshold, source.name, typed=isinstance(source, FrameSource))
         self._values = None if layout.value_column is None else values
 
-    def read(self) -> Assembled:
+    def read(self) -> AssembledRelation:
         """Return the relation, the facts about reading it and the zeros that were given."""
         reader = self._records()
         entries = Entries()
@@ -92,7 +92,7 @@ class EdgeListReader:
         for batch in reader:
             self._check_labels(batch)
             if self._options.same_nodes:
-                both = self._tables[0].codes(batch.interleaved(*at), 0)
+                both = self._tables[0].codes(batch.interleave(*at), 0)
                 rows, columns = both[0::2], both[1::2]
             else:
                 rows, columns = (

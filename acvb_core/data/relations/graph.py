@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.names import text_of
-from acvb_core.data.relations.assemble import Assembled, ContradictionError, Entries, assemble
+from acvb_core.data.relations.assemble import AssembledRelation, ContradictionError, Entries, assemble
 from acvb_core.data.relations.layout import ReadOptions, Sides
 from acvb_core.data.relations.matrices import check_shape
 from acvb_core.data.relations.networks import with_attributes
@@ -141,7 +141,7 @@ def _node_key(given: Any) -> str:
     return given if isinstance(given, str) else json.dumps(given)
 
 
-def relation_of_graph(graph: Graph, options: ReadOptions, source: str) -> Assembled:
+def relation_of_graph(graph: Graph, options: ReadOptions, source: str) -> AssembledRelation:
     """Return a graph as a relation; every edge is a link unless its weight says otherwise."""
     if not graph.nodes:
         raise DataError("the graph has no nodes", source=source, remedy="Load a graph with nodes in it.")
@@ -192,7 +192,7 @@ def relation_of_graph(graph: Graph, options: ReadOptions, source: str) -> Assemb
         attributes[name] = np.full(rows.n, "", dtype=object)
         attributes[name][rows.final[here]] = values[here]
     relation = with_attributes(found.relation, attributes)
-    return Assembled(relation, [*facts, *attribute_facts], found.zeros, declared)
+    return AssembledRelation(relation, [*facts, *attribute_facts], found.zeros, declared)
 
 
 def _add_edges(

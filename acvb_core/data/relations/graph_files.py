@@ -145,7 +145,7 @@ class _XmlCheck:
 
 
 class _PajekReader:
-    """What was read so far of a Pajek file, and the section that the next line belongs to.
+    """Reader of a Pajek file: what was read so far, and the section that the next line belongs to.
 
     NetworkX takes the edges of a file with arcs and edges for arcs, lists of neighbours for weights, nodes of the same
     label for one and partitions for nodes; it fails at two modes and unnamed vertices, and makes a node of a vertex

@@ -105,14 +105,14 @@ def _check_frame(source: FrameSource, format: str | None, records: Records) -> N
 
 
 def _holds_bits(frame: Frame, records: Records) -> bool:
-    """Whether named columns, perhaps behind an index, are of 0 and 1 and not called as those of links: a matrix."""
+    """Return whether named columns, perhaps behind an index, hold 0 and 1 and have no names of links: a matrix."""
     called = any(_lower(name) in _ROW_NAMES | _COLUMN_NAMES for name in frame.names[frame.has_index :])
     cells = (cell for row in records[1:] for cell in row[frame.has_index :])
     return frame.named and not called and value_kind(cells) == "0/1"
 
 
 def heads_node_list(name: str) -> bool:
-    """Whether the first line of a node list is a heading."""
+    """Return whether the first line of a node list is a heading."""
     return _lower(name) in _LIST_NAMES
 
 
@@ -138,7 +138,7 @@ def heading(row: str, column: str) -> Heading:
 
 
 def _is_matrix(records: Records) -> bool:
-    """Whether the records look like a dense matrix rather than an edge list."""
+    """Return whether the records look like a dense matrix rather than an edge list."""
     width = len(records[0])
     if width < 2 or len(records) < 2:
         return False
@@ -155,7 +155,7 @@ def _is_matrix(records: Records) -> bool:
 
 
 def _has_edge_header(records: Records) -> bool:
-    """Whether the first record of an edge list holds column names.
+    """Return whether the first record of an edge list holds column names.
 
     It does when two of its fields are usual column names, or named as the two columns of a network are (member_1,
     member_2) and not as the objects below, or when a column of numbers (or of 0 / 1 values) starts with something
@@ -179,7 +179,7 @@ def _has_edge_header(records: Records) -> bool:
 
 
 def _heads_network(names: Sequence[str], body: Records) -> bool:
-    """Whether two columns in a row are named as those of a network, and not as the objects below them."""
+    """Return whether two columns in a row are named as those of a network, and not as the objects below them."""
     at = _network_columns(names)
     if at is None:
         return False
@@ -203,13 +203,13 @@ def _network_columns(names: Sequence[str]) -> int | None:
 
 
 def _named_in_one_way(labels: Sequence[str]) -> bool:
-    """Whether each label is the same letters, or none, and a number; or none has a digit at its end."""
+    """Return whether each label is the same letters, or none, and a number; or none has a digit at its end."""
     stems = {re.sub(r"\d+$", "", label) for label in labels}
     return len(stems) == 1 or not any(label[-1:].isdigit() for label in labels)
 
 
 def _may_be_heading(only: Sequence[str]) -> bool:
-    """Whether the only record of a file could name columns as well as hold data: different words."""
+    """Return whether the only record of a file could name columns as well as hold data: different words."""
     words = all(field.strip() and math.isnan(read_value(field).number) for field in only)
     return words and len(set(only)) == len(only) and not _has_edge_header([only])
 

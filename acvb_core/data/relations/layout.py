@@ -25,7 +25,7 @@ _TEXT_WORDS, _TEXT_LETTERS, _TEXT_DIFFERENT = 6, 40, 0.8
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """What the user asks for: arguments of `load_relation`, checked; `row_nodes` and `column_nodes` as lists."""
+    """Choices of the user: arguments of `load_relation`, checked; `row_nodes` and `column_nodes` as lists."""
 
     name: str = ""
     format: str = "auto"
@@ -70,14 +70,14 @@ class ReadOptions:
 
     @property
     def columns(self) -> tuple[ColumnChoice, ColumnChoice, ColumnChoice]:
-        """What was chosen as source, target and value, by either name."""
+        """Columns chosen as source, target and value, by either name."""
         row = self.row_column if self.source is None else self.source
         column = self.column_column if self.target is None else self.target
         return row, column, self.value_column if self.value is None else self.value
 
     @property
     def weight(self) -> str | Literal[False] | None:
-        """Of a graph: which value of an edge is its weight, False if none is (None: guessed)."""
+        """Value of a graph's edge that is its weight, False if none is (None: guessed)."""
         value = self.columns[2]
         if isinstance(value, int) and value is not False:
             raise ParameterError("Values of edges have names and no positions: give value_column as a name.")
@@ -85,19 +85,19 @@ class ReadOptions:
 
     @property
     def part(self) -> FrameChoices:
-        """Which part of a file with several is read."""
+        """Part of a file with several that is read."""
         return FrameChoices(self.sheet, self.table, self.query)
 
     @property
     def wants_network(self) -> bool:
-        """Whether both sides are to be the same objects, whatever the source looks like."""
+        """Return whether both sides are to be the same objects, whatever the source looks like."""
         asked = self.same_nodes or self.directed is not None or self.self_links is not None
         return self.domains == "one" or (self.domains == "auto" and asked)
 
 
 @dataclass(frozen=True)
 class Sides:
-    """What the two sides of a relation are, and why they are taken so."""
+    """Kinds of the two sides of a relation, and why they are taken so."""
 
     domains: Literal["one", "two"]  # the same objects on both sides, or two kinds of objects
     reason: str  # a sentence
@@ -132,7 +132,7 @@ class Layout(FileLayout):
 
 
 def holds_texts(values: Sequence[str]) -> bool:
-    """Whether a column holds long texts: several words each, hardly one of them twice, as names of objects would be."""
+    """Return whether a column holds long texts: several words each, hardly one twice, unlike names of objects."""
     given = [value for value in values if value.strip()]
     if not given or 2 * len(given) < len(values):
         return False

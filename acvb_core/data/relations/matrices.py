@@ -11,7 +11,7 @@ from scipy import sparse
 
 from acvb_core.core.errors import DataError, shorten
 from acvb_core.data.names import refuse_repeated
-from acvb_core.data.relations.assemble import Assembled, ContradictionError, Entries, assemble
+from acvb_core.data.relations.assemble import AssembledRelation, ContradictionError, Entries, assemble
 from acvb_core.data.relations.layout import Layout, ReadOptions, Sides, no_data_fault
 from acvb_core.data.relations.nodes import Place, Side, make_side, side_by_position
 from acvb_core.data.relations.patterns import check_links
@@ -34,7 +34,7 @@ _PIECE = 1 << 20
 _WRITE_MARKET = "Write it again with scipy.io.mmwrite"
 
 
-def read_matrix(source: ByteSource | FrameSource, layout: Layout, options: ReadOptions) -> Assembled:
+def read_matrix(source: ByteSource | FrameSource, layout: Layout, options: ReadOptions) -> AssembledRelation:
     """Read a dense matrix: every cell is a value, a blank or NA cell is missing."""
     if layout.row_column not in (None, 0):
         remedy = "Put the row labels first, or say that rows have none."
@@ -87,7 +87,7 @@ def _add_cells(entries: Entries, batch: RecordBatch, values: ValueReader, first_
     """Append a batch's cells, each handed on as a record of its own, so that one table serves all columns."""
     n_cells = batch.n_fields - skip
     try:
-        verdicts, numbers = values.read(batch.interleaved(*range(skip, batch.n_fields)), 0)
+        verdicts, numbers = values.read(batch.interleave(*range(skip, batch.n_fields)), 0)
     except DataError as problem:  # it names the line, but saw one field a record
         fields = batch.record(int(np.flatnonzero(batch.lines == problem.line)[0]))
         at = next(i for i in range(skip, len(fields)) if shorten(fields[i]) == problem.value)
@@ -100,7 +100,7 @@ def _add_cells(entries: Entries, batch: RecordBatch, values: ValueReader, first_
     entries.add(rows, columns, verdicts, numbers, keep_zeros=False)
 
 
-def read_matrix_market(source: ByteSource, options: ReadOptions) -> Assembled:
+def read_matrix_market(source: ByteSource, options: ReadOptions) -> AssembledRelation:
     """Read a MatrixMarket file: an entry that is not listed is 0, nan is missing."""
     _check_market_head(source, options)
     try:
@@ -120,7 +120,7 @@ def read_matrix_market(source: ByteSource, options: ReadOptions) -> Assembled:
     return found
 
 
-def read_npz(source: ByteSource, options: ReadOptions) -> Assembled:
+def read_npz(source: ByteSource, options: ReadOptions) -> AssembledRelation:
     """Read a file of `scipy.sparse.save_npz`; nothing in it is ever run (no pickle)."""
     names = source.zip_names()
     if not is_sparse(names):
@@ -132,7 +132,7 @@ def read_npz(source: ByteSource, options: ReadOptions) -> Assembled:
     return relation_of_matrix(matrix, source.name, options, "SciPy npz file")
 
 
-def read_array(given: Any, options: ReadOptions) -> Assembled:
+def read_array(given: Any, options: ReadOptions) -> AssembledRelation:
     """Return an array or a sparse matrix as a relation: 1 is a link, 0 is none, NaN or masked is missing."""
     name, is_stored = options.name, sparse.issparse(given)
     matrix = to_sparse(given, name)
@@ -146,7 +146,7 @@ def read_array(given: Any, options: ReadOptions) -> Assembled:
     return found if is_stored else found._replace(zeros=None)
 
 
-def relation_of_matrix(stored: Any, source: str, options: ReadOptions, kind: str) -> Assembled:
+def relation_of_matrix(stored: Any, source: str, options: ReadOptions, kind: str) -> AssembledRelation:
     """Return a sound SciPy matrix as a relation: what it does not store is 0, nan is missing."""
     n_rows, n_columns = stored.shape
     check_shape((n_rows, n_columns), options.shape, source)

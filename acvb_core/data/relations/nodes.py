@@ -130,7 +130,7 @@ def _read_node_list(nodes: NodeList | None, source: str, facts: list[Fact]) -> l
         with ByteSource(cast(FileLike, nodes)) as opened:
             refuse_text_format(opened)
             source = opened.name
-            records = _numbered(RecordReader(Utf8Stream(opened), source, ONE_FIELD))
+            records = _number_lines(RecordReader(Utf8Stream(opened), source, ONE_FIELD))
             labels = [(line, label) for line, (label,) in records]
         if len(labels) > 1 and heads_node_list(labels[0][1]):
             told = f"The first line of the node list {source} ({labels[0][1]}) was taken as its heading."
@@ -152,7 +152,7 @@ def _read_node_list(nodes: NodeList | None, source: str, facts: list[Fact]) -> l
     return list(seen)
 
 
-def _numbered(reader: RecordReader) -> Iterator[tuple[int, list[str]]]:
+def _number_lines(reader: RecordReader) -> Iterator[tuple[int, list[str]]]:
     """Yield each record's line and fields."""
     for batch in reader:
         for i, line in enumerate(batch.lines.tolist()):
@@ -218,7 +218,7 @@ def load_labels(
         if at is None:
             raise ParameterError(f"name_column is {name_column!r}; give a column's name or position.")
         reader = RecordReader(Utf8Stream(opened, encoding), opened.name, layout.delimiter or ",")
-        records = _numbered(reader)
+        records = _number_lines(reader)
         line, first = next(records)
         if header == "auto":
             named = first[at] not in objects

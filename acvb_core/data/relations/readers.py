@@ -13,7 +13,7 @@ from scipy import sparse
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.relation import Relation
-from acvb_core.data.relations.assemble import Assembled, object_facts
+from acvb_core.data.relations.assemble import AssembledRelation, object_facts
 from acvb_core.data.relations.edges import EdgeListReader, open_pairs
 from acvb_core.data.relations.graph import graph_of_networkx, relation_of_graph
 from acvb_core.data.relations.graph_files import read_graph
@@ -170,7 +170,7 @@ def _check_list(layout: Layout, options: ReadOptions) -> None:
         )
 
 
-def _read_file(source: ByteSource | FrameSource, layout: Layout, options: ReadOptions) -> Assembled:
+def _read_file(source: ByteSource | FrameSource, layout: Layout, options: ReadOptions) -> AssembledRelation:
     if layout.format == "edges":
         return EdgeListReader(source, layout, options).read()
     if layout.format == "matrix":
@@ -185,7 +185,7 @@ def _read_file(source: ByteSource | FrameSource, layout: Layout, options: ReadOp
 
 def _read_object(
     given: Any, kind: Literal["graph", "matrix", "pairs"], options: ReadOptions
-) -> tuple[Layout, Assembled]:
+) -> tuple[Layout, AssembledRelation]:
     if kind == "pairs":
         source, layout = open_pairs(given, options.name)
         with source:

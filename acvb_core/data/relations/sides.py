@@ -1,4 +1,4 @@
-"""Whether the two sides of a relation are the same objects: as the user asks, as the file says, or as it looks."""
+"""Decide whether the two sides of a relation are the same objects: as the user asks, the file says, or it looks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scipy import sparse
 
 from acvb_core.core.errors import DataError
 from acvb_core.data.relation import Relation
-from acvb_core.data.relations.assemble import Assembled, links_fact, missing_facts
+from acvb_core.data.relations.assemble import AssembledRelation, links_fact, missing_facts
 from acvb_core.data.relations.guess import Heading, heading
 from acvb_core.data.relations.layout import GRAPH_FORMATS, Layout, ReadOptions, Sides
 from acvb_core.data.relations.networks import as_network, as_two_sided, goes_both_ways
@@ -23,7 +23,7 @@ _MIN_PAIRS = 3
 
 
 def resolve_domains(
-    found: Assembled, layout: Layout, options: ReadOptions, head: bytes = b""
+    found: AssembledRelation, layout: Layout, options: ReadOptions, head: bytes = b""
 ) -> tuple[Relation, list[Fact], Sides]:
     """Return the relation with one domain or two, what reading it found, and why it is taken so.
 
@@ -79,14 +79,14 @@ def resolve_domains(
     return network, [*_reading_facts(found, network), _domains_fact(sides), *facts], sides
 
 
-def _link_both_ways(found: Assembled) -> Assembled:
+def _link_both_ways(found: AssembledRelation) -> AssembledRelation:
     """Return an undirected graph with each link both ways: its file names one direction, and means both."""
     network, _ = as_network(found.relation, directed=False, self_links=True, zeros=found.zeros)
     zeros = None if found.zeros is None else as_pattern(found.zeros + found.zeros.T)
     return found._replace(relation=as_two_sided(network), zeros=zeros)
 
 
-def _reading_facts(found: Assembled, relation: Relation) -> list[Fact]:
+def _reading_facts(found: AssembledRelation, relation: Relation) -> list[Fact]:
     """Return the facts about reading, with those about the size as they are of `relation`."""
     if relation is found.relation:
         return found.facts
@@ -99,7 +99,7 @@ def _domains_fact(sides: Sides) -> Fact:
 
 
 def _choose_sides(
-    found: Assembled, named: Relation | None, layout: Layout, options: ReadOptions, head: Heading
+    found: AssembledRelation, named: Relation | None, layout: Layout, options: ReadOptions, head: Heading
 ) -> Sides:
     if options.wants_network:
         return Sides("one", f"{_SAME}, as asked for.")
@@ -154,7 +154,7 @@ def _guess_sides(relation: Relation, head: Heading, *, by_position: bool, is_tab
 
 
 def _is_symmetric(relation: Relation) -> bool:
-    """Whether every link between different objects goes both ways."""
+    """Return whether every link between different objects goes both ways."""
     ones = relation.ones
     if relation.row_labels.tolist() != relation.column_labels.tolist():
         place = {label: i for i, label in enumerate(relation.row_labels)}

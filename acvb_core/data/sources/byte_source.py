@@ -1,4 +1,4 @@
-"""What people hand in as bytes that can be read more than once: unpacked when gzipped, and decoded to UTF-8."""
+"""Sources as bytes that can be read more than once: unpacked when gzipped, and decoded to UTF-8."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ _PIECE = 1 << 20
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)
 
 
-class _Opened(NamedTuple):
+class _OpenStream(NamedTuple):
     handle: BinaryIO
     name: str | None = None
     owned: bool = False
     was_text: bool = False
 
 
-def _open_bytes(source: FileLike) -> _Opened:
+def _open_bytes(source: FileLike) -> _OpenStream:
     """Open a path, bytes or a file object; a stream that cannot seek is kept beside, in a file if it is long."""
     if isinstance(source, bytes | bytearray | memoryview):
-        return _Opened(io.BytesIO(source))
+        return _OpenStream(io.BytesIO(source))
     if isinstance(source, str | os.PathLike):
         if os.fspath(source) != STANDARD_INPUT:
             return _open_path(os.fspath(source))
@@ -48,7 +48,7 @@ def _open_bytes(source: FileLike) -> _Opened:
             raise DataError(
                 "there is no standard input", source=STANDARD_INPUT, remedy="Give the path of a file."
             )
-        return _Opened(_spool(getattr(sys.stdin, "buffer", sys.stdin), "stdin"), "stdin", owned=True)
+        return _OpenStream(_spool(getattr(sys.stdin, "buffer", sys.stdin), "stdin"), "stdin", owned=True)
     if not hasattr(source, "read"):
         raise ParameterError(
             "A source is a path, bytes or an open file (where tables are read also an array or a DataFrame), not a "
@@ -59,14 +59,14 @@ def _open_bytes(source: FileLike) -> _Opened:
     if getattr(source, "closed", False):
         raise DataError("this file is closed", source=name, remedy="Open it again, or give its path.")
     if not _can_seek(source):
-        return _Opened(_spool(source, name or "the stream"), name, owned=True)
+        return _OpenStream(_spool(source, name or "the stream"), name, owned=True)
     source.seek(0)
     if isinstance(source.read(0), str):
-        return _Opened(_spool(source, name or "the text"), name, owned=True, was_text=True)
-    return _Opened(cast(BinaryIO, source), name)
+        return _OpenStream(_spool(source, name or "the text"), name, owned=True, was_text=True)
+    return _OpenStream(cast(BinaryIO, source), name)
 
 
-def _open_path(given: str) -> _Opened:
+def _open_path(given: str) -> _OpenStream:
     if _ADDRESS.match(given):
         raise DataError(
             "nothing is fetched from an address", source=given, remedy="Download the file and give its path."
@@ -83,9 +83,9 @@ def _open_path(given: str) -> _Opened:
         why = problem.strerror if isinstance(problem, OSError) else str(problem)
         raise DataError(f"the file cannot be opened ({why})", source=given, remedy=remedy) from None
     if _can_seek(handle):
-        return _Opened(handle, path.name, owned=True)
+        return _OpenStream(handle, path.name, owned=True)
     with handle:
-        return _Opened(_spool(handle, path.name), path.name, owned=True)
+        return _OpenStream(_spool(handle, path.name), path.name, owned=True)
 
 
 def _can_seek(stream: Any) -> bool:

@@ -38,7 +38,7 @@ _TABLES = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND na
 
 
 class FileChoices(NamedTuple):
-    """What can be said of how a file is read, before its layout is known."""
+    """Choices of how a file is read, before its layout is known."""
 
     container: str = "text"  # name of its format of columns; "text" where it has none
     #: Arguments of the readers; that of its sheets or tables first.

@@ -64,12 +64,12 @@ class Format:
 
     @property
     def noun(self) -> str:
-        """What a file of the format is, with an article."""
+        """Name of a file of the format, with an article."""
         return self.called or f"a {self.title} file"
 
     @property
     def sure(self) -> bool:
-        """Whether its first bytes are of no other format, so that it is refused by name where other data are read."""
+        """Return whether its first bytes are of no other format: it is then refused by name where it cannot be read."""
         return self.family in ("sparse", "array", "archive")
 
 
@@ -246,7 +246,7 @@ def resolve_format(source: ByteSource, kind: Kind, asked: str | None) -> Format 
 
 @dataclass(frozen=True)
 class FileLayout:
-    """What is known of any source; columns are 0-based positions."""
+    """Layout of any source; columns are 0-based positions."""
 
     format: str  # name of a row of the table of formats
     filename: str  # name the user knows the source by

@@ -30,7 +30,7 @@ LINES = "\0lines"
 
 
 class FrameChoices(NamedTuple):
-    """Which part of a file with several is read."""
+    """Part of a file with several that is read."""
 
     sheet: str | int | None = None  # of a workbook: a name, or a 0-based position
     table: str | None = None  # of a database: the name of a table or view

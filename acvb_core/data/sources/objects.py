@@ -250,7 +250,7 @@ def load_npz(source: ByteSource) -> dict[str, NDArray[Any]]:
 
 
 def is_sparse(names: list[str]) -> bool:
-    """Whether an npz file with arrays of these names was written by `scipy.sparse.save_npz`."""
+    """Return whether an npz file with arrays of these names was written by `scipy.sparse.save_npz`."""
     return {"format.npy", "shape.npy", "data.npy"} <= set(names)
 
 
@@ -311,7 +311,7 @@ def _check_header(stream: BinaryIO | Any, size: int, source: ByteSource) -> None
 
 
 def is_frame(source: Any) -> bool:
-    """Whether an object holds named columns: a frame of pandas, polars, pyarrow, duckdb or another library."""
+    """Return whether an object holds named columns: a frame of pandas, polars, pyarrow, duckdb or another library."""
     if isinstance(source, type):
         return False
     if type(source).__module__.startswith("polars") and not hasattr(source, "columns"):

@@ -1,4 +1,4 @@
-"""What a source is by its first bytes or the names in its zip archive, and what to do with what is not read."""
+"""Recognise a source by its first bytes or the names in its zip archive, and what to do with what is not read."""
 
 from __future__ import annotations
 
@@ -153,17 +153,17 @@ def starts_with(*starts: bytes) -> Callable[[ByteSource], bool]:
 
 
 def is_npz(source: ByteSource) -> bool:
-    """Whether a source is an archive of NumPy arrays."""
+    """Return whether a source is an archive of NumPy arrays."""
     return source.is_zip and all(name.endswith(".npy") for name in source.zip_names())
 
 
 def is_archive(source: ByteSource) -> bool:
-    """Whether a source is a zip archive of something else than arrays."""
+    """Return whether a source is a zip archive of something else than arrays."""
     return source.is_zip and not is_npz(source)
 
 
 def is_workbook(source: ByteSource) -> bool:
-    """Whether a source is a workbook of Excel, old or new, or of OpenDocument."""
+    """Return whether a source is a workbook of Excel, old or new, or of OpenDocument."""
     if source.head.startswith(_OLD_OFFICE):
         return ending_of(source) not in (".doc", ".ppt", ".msg", ".msi")
     names = source.zip_names() if source.is_zip else []
@@ -176,24 +176,24 @@ def is_workbook(source: ByteSource) -> bool:
 
 
 def is_json_lines(source: ByteSource) -> bool:
-    """Whether a source is JSON Lines, by its first lines or its name."""
+    """Return whether a source is JSON Lines, by its first lines or its name."""
     if ending_of(source) in (".jsonl", ".ndjson"):
         return _start(source).startswith(("{", "["))
     return _text_format(source) == "a JSON Lines file"
 
 
 def is_matrix_market(source: ByteSource) -> bool:
-    """Whether a source is a MatrixMarket file."""
+    """Return whether a source is a MatrixMarket file."""
     return _start(source).startswith("%%matrixmarket")
 
 
 def is_pajek(source: ByteSource) -> bool:
-    """Whether a source begins with a section of a Pajek file."""
+    """Return whether a source begins with a section of a Pajek file."""
     return re.match(r"\*(network|vertices|arcs|edges|matrix|partition)\b", _first_line(source)) is not None
 
 
 def is_gml(source: ByteSource) -> bool:
-    """Whether a source opens a graph of GML."""
+    """Return whether a source opens a graph of GML."""
     begins = re.match(r"(graph\b|[a-z_]+\s)", _first_line(source)) is not None
     return begins and re.search(r"^\s*graph\s*(\[|$)", _start(source), re.MULTILINE) is not None
 
@@ -204,7 +204,7 @@ def has_root(name: str) -> Callable[[ByteSource], bool]:
 
 
 def is_node_link(source: ByteSource) -> bool:
-    """Whether a source is JSON with the keys of a graph."""
+    """Return whether a source is JSON with the keys of a graph."""
     if not _start(source).startswith("{"):
         return False
     text, whole = _beginning(source)
@@ -275,7 +275,7 @@ def _is_json(text: str, whole: bool) -> bool:
 
 
 def _has_json_lines(text: str, whole: bool) -> bool:
-    """Whether each of the first lines is a JSON value of its own."""
+    """Return whether each of the first lines is a JSON value of its own."""
     lines = text.splitlines()
     if not whole and len(lines) > 1:
         lines.pop()  # it may be cut

@@ -65,7 +65,7 @@ class RecordBatch:
         at = slice(column, self.n_records * self.n_fields, self.n_fields)
         return self.starts[at] == self.ends[at]
 
-    def interleaved(self, *columns: int) -> RecordBatch:
+    def interleave(self, *columns: int) -> RecordBatch:
         """Return the fields of some columns, record by record, as a batch of one field a record."""
         used = self.n_records * self.n_fields
         starts, ends = (

@@ -123,7 +123,7 @@ def _cut(head: bytes, whole: bool, delimiter: str, name: str) -> Head:
 
 
 def _is_numeric(head: Head) -> bool:
-    """Whether a head is columns of numbers below its first line."""
+    """Return whether a head is columns of numbers below its first line."""
     body = head.even[1:]
     numeric = all(not np.isnan(read_value(field).number) for record in body for field in record)
     return head.usual > 1 and head.share > 0.9 and bool(body) and numeric

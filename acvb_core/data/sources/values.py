@@ -1,4 +1,4 @@
-"""What the fields of a column mean: codes of labels; links, observed zeros and missing values."""
+"""Meaning of the fields of a column: codes of labels; links, observed zeros and missing values."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class LabelTable:
         first = bounds[0]
         return [pool[a - first : b - first].decode("utf-8") for a, b in zip(bounds, bounds[1:], strict=False)]
 
-    def packed(self, start: int = 0) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    def pack(self, start: int = 0) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
         """Return the bytes of all labels in a row, and where those of `start`, `start` + 1, … begin; read only."""
         return self._pool, self._offsets[start : self._size + 1]
 
@@ -198,7 +198,7 @@ def value_kind(texts: Iterable[str]) -> str:
 
 @dataclass
 class ValueSummary:
-    """What the numbers of a file look like so far: the smallest, the largest, and whether all are whole numbers."""
+    """Summary of the numbers of a file so far: the smallest, the largest, and whether all are whole numbers."""
 
     threshold: float
     lowest: float = math.inf
@@ -207,7 +207,7 @@ class ValueSummary:
 
     @property
     def counts(self) -> bool:
-        """Whether the numbers are counts: whole, none negative and one above 1."""
+        """Return whether the numbers are counts: whole, none negative and one above 1."""
         return self.whole and self.lowest >= 0 and self.highest > 1
 
     def observe(self, numbers: NDArray[np.float64]) -> None:

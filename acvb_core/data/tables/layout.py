@@ -100,7 +100,7 @@ class TableOptions:
 
 
 def is_number(text: str, decimal: str = ".") -> bool:
-    """Whether a field is a finite number (as it is written: 1e999 is one)."""
+    """Return whether a field is a finite number (as it is written: 1e999 is one)."""
     return re.fullmatch(NUMBER[decimal], text.strip()) is not None
 
 
@@ -145,7 +145,7 @@ def column_types(source: FrameSource) -> list[Any]:
 
 
 def _has_header(records: Sequence[Sequence[str]], marks: Sequence[Sequence[bool | None]]) -> bool:
-    """Whether the first record names the columns.
+    """Return whether the first record names the columns.
 
     It does where it is the only one and of text, where text stands above numbers (or more of them than of texts), where
     only the corner above the rows' names is blank, and where the names are whole numbers in a row (1960, 1961, …) and

@@ -42,7 +42,7 @@ def arrays(result: Result) -> dict[str, Any]:
     of each topic in each document, and of each word; alpha, shape (K,); beta; vocabulary, document_names: names
     (`labels_bytes`). Of a corpus on disk the documents are a sample.
     """
-    posterior, shown = result.posterior, _shown(result)
+    posterior, shown = result.posterior, _shown_corpus(result)
     topics = build_topics(posterior)
     return {
         "theta": topics.document_share,
@@ -72,14 +72,14 @@ def pyldavis_json(result: Result, n_words: int = 30) -> str:
             f"model {result.problem.settings.model!r} has no topics that pyLDAvis could draw."
         )
     topics = build_topics(result.posterior)
-    shown = _shown(result)
+    shown = _shown_corpus(result)
     shares = topics.word_probability, topics.document_share
     # Not sorted anew: a topic has the number that it has everywhere.
     data = pyldavis_data(*shares, shown.lengths, shown.vocabulary, n_words=n_words, sort=False)
     return json.dumps(data, allow_nan=False) + "\n"
 
 
-def _shown(result: Result) -> Corpus:
+def _shown_corpus(result: Result) -> Corpus:
     model: Any = result.problem.model
     shown: Corpus = model.shown_documents
     return shown
@@ -87,7 +87,7 @@ def _shown(result: Result) -> Corpus:
 
 def facts(result: Result) -> dict[str, Any]:
     """Return what run.json tells of the documents whose topics are given: how many of how many, and if of all."""
-    shown, trained = _shown(result).n_documents, result.problem.train.n_documents
+    shown, trained = _shown_corpus(result).n_documents, result.problem.train.n_documents
     return {"documents_shown": shown, "documents_trained": trained, "documents_are_a_sample": shown < trained}
 
 

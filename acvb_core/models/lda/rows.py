@@ -113,7 +113,7 @@ def _start(values: Values) -> Concentrations:
     return Concentrations.symmetric(values["k"], alpha or START_TOTAL / values["k"], values["beta"])
 
 
-def _collapsed(
+def _build_collapsed(
     order: Literal["zeroth", "second"], data: Any, values: Values, trained: TrainedTopics | None = None
 ) -> CollapsedLda:
     learn = values["hyper"] == "minka"
@@ -124,10 +124,12 @@ def _collapsed(
     return CollapsedLda(Tokens.of(data), values["k"], start, learn, values["shrink"], order, warm)
 
 
-def _averaged(
+def _build_averaged(
     order: Literal["zeroth", "second"], data: Any, values: Values, trained: TrainedTopics | None = None
 ) -> AveragedInference:
-    return AveragedInference(_collapsed(order, data, values, trained), values["burn_in"], values["track"])
+    return AveragedInference(
+        _build_collapsed(order, data, values, trained), values["burn_in"], values["track"]
+    )
 
 
 def _variational(data: Any, values: Values) -> VariationalLda:
@@ -159,30 +161,30 @@ METHODS = (
         "Averaged CVB0: goes on like CVB0 and answers with the running mean of its responsibilities, which is "
         "certain to converge.",
         "Ishiguro, Sato, Ueda, JMLR 18 (2017), eq. 21",
-        (*_COLLAPSED, *_AVERAGED_RUN), partial(_averaged, "zeroth"), "mean_change", averaged=True,
-        build_from=partial(_averaged, "zeroth"),
+        (*_COLLAPSED, *_AVERAGED_RUN), partial(_build_averaged, "zeroth"), "mean_change", averaged=True,
+        build_from=partial(_build_averaged, "zeroth"),
     ),
     Method(
         "lda", "acvb", "ACVB",
         "Averaged second-order CVB: the running mean of CVB's responsibilities, certain to converge.",
         "Ishiguro, Sato, Ueda, JMLR 18 (2017), eq. 21",
-        (*_COLLAPSED, *_AVERAGED_RUN), partial(_averaged, "second"), "mean_change", averaged=True,
-        build_from=partial(_averaged, "second"),
+        (*_COLLAPSED, *_AVERAGED_RUN), partial(_build_averaged, "second"), "mean_change", averaged=True,
+        build_from=partial(_build_averaged, "second"),
     ),
     Method(
         "lda", "cvb0", "CVB0",
         "Collapsed variational Bayes with counts replaced by their means: fast and accurate, no guarantee that "
         "it settles.",
         "Asuncion, Welling, Smyth, Teh, UAI 2009",
-        (*_COLLAPSED, *_RUN), partial(_collapsed, "zeroth"), "pseudo_loo",
-        build_from=partial(_collapsed, "zeroth"),
+        (*_COLLAPSED, *_RUN), partial(_build_collapsed, "zeroth"), "pseudo_loo",
+        build_from=partial(_build_collapsed, "zeroth"),
     ),
     Method(
         "lda", "cvb", "CVB",
         "Collapsed variational Bayes with second-order terms for the uncertainty of the counts.",
         "Teh, Newman, Welling, NIPS 19 (2007), eq. 18",
-        (*_COLLAPSED, *_RUN), partial(_collapsed, "second"), "pseudo_loo",
-        build_from=partial(_collapsed, "second"),
+        (*_COLLAPSED, *_RUN), partial(_build_collapsed, "second"), "pseudo_loo",
+        build_from=partial(_build_collapsed, "second"),
     ),
     Method(
         "lda", "vb", "VB",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import streamlit as st
-from scipy.sparse.csgraph import connected_components
 
 from acvb_core.data.relation import Relation
+from acvb_core.models.irm.evaluate.sides import n_components
 from pages.ui.irm.known_labels import show_known_labels
 from pages.ui.irm.overview_relation import show_degrees, show_first_links, show_picture
 from pages.ui.shared import format as say
@@ -49,5 +49,4 @@ def _count_pairs(network: Relation) -> int:
 @st.cache_data(max_entries=8, show_spinner=False)
 def count_components(fingerprint: str, _network: Relation) -> int:
     """Return the number of a network's components, without regard to the direction of links."""
-    number: int = connected_components(_network.ones, directed=False, return_labels=False)
-    return number
+    return n_components(_network)

@@ -127,7 +127,7 @@ def show_topic_cards(
         colour = cluster_colour(card.topic)
         shown.append({**card._asdict(), "colour": colour, "ink": ink_on(colour)})
 
-    def clicked() -> None:
+    def keep_click() -> None:
         topic = st.session_state[key]["topic"]
         if topic is not None:
             choose(int(topic))
@@ -136,5 +136,5 @@ def show_topic_cards(
         data={"cards": shown, "selected": selected, "marked": marked},
         key=key,
         height="content",
-        on_topic_change=clicked,
+        on_topic_change=keep_click,
     )

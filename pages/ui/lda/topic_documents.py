@@ -80,7 +80,7 @@ def _show_table(view: TopicView, listed: pd.DataFrame, topic: int, state: str) -
     # Another list needs another key: a click in the old table does not count for the new one.
     key = f"documents_{view.run}_{state}"
 
-    def clicked() -> None:
+    def keep_click() -> None:
         cells = st.session_state[key].selection.cells
         if cells and cells[0][0] < len(numbers):
             st.session_state[OPENED] = (view.run, topic, numbers[cells[0][0]])
@@ -89,7 +89,7 @@ def _show_table(view: TopicView, listed: pd.DataFrame, topic: int, state: str) -
         shown if view.corpus.labels is not None else shown.drop(columns="label"),
         hide_index=True,
         key=key,
-        on_select=clicked,
+        on_select=keep_click,
         selection_mode="single-cell",
         height=min(560, 38 + 35 * max(len(shown), 1)),
         column_config={

@@ -58,12 +58,12 @@ def list_document_files(view: TopicView) -> list[FileOffer]:
     """Return the tables of the documents' topics: of those that are shown, and of all on disk."""
     result = view.result
 
-    def shown() -> str:
+    def write_shown() -> str:
         return csv_text(result.documents)
 
     if not on_disk(view):
-        return [FileOffer("Topics of the documents", "documents.csv", "text/csv", shown)]
-    offers = [FileOffer("Topics of the documents shown", "documents.csv", "text/csv", shown)]
+        return [FileOffer("Topics of the documents", "documents.csv", "text/csv", write_shown)]
+    offers = [FileOffer("Topics of the documents shown", "documents.csv", "text/csv", write_shown)]
     if not is_too_large(view):
         label, name = "Topics of all documents", "all-documents.csv"
         offers.append(FileOffer(label, name, "text/csv", lambda: _write_documents(result)))

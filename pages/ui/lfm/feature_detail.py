@@ -76,7 +76,7 @@ def _show_list(view: FeatureView, units: Units) -> None:
     frame = list_features(view, units)
     key = f"feature_table_{view.run}_{FEATURE.turn}"
 
-    def clicked() -> None:
+    def keep_click() -> None:
         cells = st.session_state[key].selection.cells
         if cells and cells[0][0] < len(frame):
             FEATURE.keep_click(cells[0][0] + 1)
@@ -87,7 +87,7 @@ def _show_list(view: FeatureView, units: Units) -> None:
         frame.assign(objects=frame["objects"].round()),
         hide_index=True,
         key=key,
-        on_select=clicked,
+        on_select=keep_click,
         selection_mode="single-cell",
         row_height=high,
         height=min(560, 38 + high * len(frame)),

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
-
-import numpy as np
 
 from acvb_core.engine.job import Job
 from acvb_core.engine.snapshot import Verdict
@@ -47,7 +46,7 @@ def _best_first(jobs: Sequence[Job]) -> tuple[list[Job], str]:
     """Return the runs that can be compared with the newest such run, best first, and by what; none where none can."""
     ended = [job for job in jobs if job.inspect().verdict not in (None, Verdict.DIVERGED)]
     scores = {job.id: _last_value(job, f"heldout_{job.problem.model.score_type._fields[0]}") for job in ended}
-    scored = [job for job in ended if np.isfinite(scores[job.id])]
+    scored = [job for job in ended if math.isfinite(scores[job.id])]
     if scored:
         alike = [job for job in scored if _split_settings(job) == _split_settings(scored[0])]
         if len(alike) > 1:
@@ -60,7 +59,7 @@ def _best_first(jobs: Sequence[Job]) -> tuple[list[Job], str]:
             for job in ended
             if job.problem.row == first.problem.row
             and _split_settings(job) == _split_settings(first)
-            and np.isfinite(bounds[job.id])
+            and math.isfinite(bounds[job.id])
         ]
         if len(alike) > 1:
             return _sort_runs(
@@ -75,9 +74,8 @@ def _sort_runs(jobs: Sequence[Job], values: dict[str, float]) -> list[Job]:
 
 def _last_value(job: Job, column: str) -> float:
     """Return the last value of a diagnostic that was evaluated; NaN if there is no such value."""
-    values = job.history.column(column)
-    known = values[np.isfinite(values)]
-    return float(known[-1]) if len(known) else float("nan")
+    values = job.history.column(column).tolist()
+    return next((value for value in reversed(values) if math.isfinite(value)), math.nan)
 
 
 def _split_settings(job: Job) -> tuple[Any, ...]:

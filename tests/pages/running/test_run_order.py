@@ -29,7 +29,7 @@ def relation(seed: int, name: str = "same", **more: Any) -> Relation:
 
 
 def job(number: int, result: Result) -> Job:
-    return Job.restored(result, EXECUTOR, job_id=f"{number:012x}", created=1e9 + number)
+    return Job.restore(result, EXECUTOR, job_id=f"{number:012x}", created=1e9 + number)
 
 
 def found(data: Relation, method: str = "vb", **more: Any) -> Result:

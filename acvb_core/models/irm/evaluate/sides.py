@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
 
 from acvb_core.core.protocols import Posterior
 from acvb_core.data.relation import Relation
@@ -71,3 +72,9 @@ def block_matrix(blocks: pd.DataFrame, column: str, shape: tuple[int, int]) -> N
         matrix[m, k] = values
     matrix[k, m] = values
     return matrix
+
+
+def n_components(network: Relation) -> int:
+    """Return the number of connected components, without regard to the direction of links."""
+    number: int = connected_components(network.ones, directed=False, return_labels=False)
+    return number

@@ -69,7 +69,7 @@ def coherence(
     ----------
     Bouma 2009; Lau, Newman and Baldwin 2014 (NPMI). Mimno et al. 2011, eq. 1 (u_mass).
     """
-    top = _checked(counts, words)
+    top = _check_words(counts, words)
     used, place = np.unique(top, return_inverse=True)
     # Only the columns of top words, as ones and zeros; column by column, since each topic needs a few of them.
     columns = sparse.csc_array(sparse.csr_array(counts)[:, used])
@@ -114,7 +114,7 @@ def _mean(values: Floats) -> float:
     return float(values.mean()) if len(values) else float("nan")
 
 
-def _checked(counts: Any, words: ArrayLike) -> NDArray[np.int64]:
+def _check_words(counts: Any, words: ArrayLike) -> NDArray[np.int64]:
     top = np.asarray(words, dtype=np.int64)
     n_words = counts.shape[1]
     if top.ndim != 2 or 0 in top.shape:

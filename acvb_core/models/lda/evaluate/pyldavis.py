@@ -66,7 +66,9 @@ def pyldavis_data(
     ----------
     Sievert and Shirley 2014. Chuang, Manning and Heer 2012, eq. 1-2 (saliency).
     """
-    phi, tokens, words = _checked(word_probability, document_share, lengths, vocabulary, n_words, lambda_step)
+    phi, tokens, words = _check_arguments(
+        word_probability, document_share, lengths, vocabulary, n_words, lambda_step
+    )
     order = np.argsort(-tokens, kind="stable") if sort else np.arange(len(tokens))
     phi, tokens = phi[order], tokens[order]
     places = topic_map(phi).positions if positions is None else _places(positions, len(phi))[order]
@@ -92,7 +94,7 @@ def pyldavis_data(
     }
 
 
-def _checked(
+def _check_arguments(
     word_probability: ArrayLike,
     document_share: ArrayLike,
     lengths: ArrayLike,

@@ -91,7 +91,7 @@ def tint_text(
         if word not in probabilities or start < at:
             continue
         parts.append(_plain(text[at:start]))
-        parts.append(_tinted(text[start:stop], probabilities[word], labels, topic))
+        parts.append(_tint_word(text[start:stop], probabilities[word], labels, topic))
         at = stop
     parts.append(_plain(text[at:end]))
     if end < len(text):
@@ -110,7 +110,7 @@ def tint(topic: int, probability: float) -> str:
     return rgba(cluster_colour(topic), round(FAINTEST + (STRONGEST - FAINTEST) * share, 3))
 
 
-def _tinted(word: str, given: ArrayLike, labels: Labels, topic: int | None) -> str:
+def _tint_word(word: str, given: ArrayLike, labels: Labels, topic: int | None) -> str:
     chances = np.nan_to_num(np.asarray(given, dtype=np.float64))
     number = int(chances.argmax()) + 1 if topic is None else topic
     chance = float(chances[number - 1]) if number <= len(chances) else 0.0

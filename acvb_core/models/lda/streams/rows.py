@@ -166,16 +166,16 @@ def _svb(values: Values, **common: Any) -> StreamMethod:
 
 
 def _build(build: Build, begin: Callable[[Values], Concentrations], data: Any, values: Values) -> Any:
-    return _wrapped(build(values, **_common(data, values, begin(values))), values)
+    return _wrap(build(values, **_common(data, values, begin(values))), values)
 
 
 def _go_on(build: Build, data: Any, values: Values, trained: Any) -> Any:
     trained.check(values["k"])
     common = _common(data, values, trained.concentrations)
-    return _wrapped(build(values, **common, trained=trained), values)
+    return _wrap(build(values, **common, trained=trained), values)
 
 
-def _wrapped(method: StreamMethod, values: Values) -> Any:
+def _wrap(method: StreamMethod, values: Values) -> Any:
     if "burn_in_epochs" not in values:
         return method
     return AveragedStream(method, max(method.sweeps_of(values["burn_in_epochs"]), 1), track=False)
