@@ -181,15 +181,15 @@ def test_memory_does_not_grow_with_the_cells(monkeypatch: pytest.MonkeyPatch) ->
     rng = np.random.default_rng(0)
     q = rng.dirichlet(np.ones(3), n)
     sizes = []
-    band = links._Predicted.band
+    band = links._PairProbabilities.band
 
-    def watched(self: links._Predicted, begin: int, end: int, first: int) -> np.ndarray:
+    def watched(self: links._PairProbabilities, begin: int, end: int, first: int) -> np.ndarray:
         found = band(self, begin, end, first)
         sizes.append(found.size)
         return found
 
     monkeypatch.setattr(links, "_CELLS_AT_ONCE", 5_000)
-    monkeypatch.setattr(links._Predicted, "band", watched)
+    monkeypatch.setattr(links._PairProbabilities, "band", watched)
     likely_links(relation, posterior_of(q, q), rng.random((3, 3)), 5, among="unlinked")
     assert sum(sizes) == n * n
     assert max(sizes) <= 5_000

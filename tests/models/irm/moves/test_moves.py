@@ -147,7 +147,7 @@ def test_every_one_of_several_merges_raises_the_bound(
         states.append(real(*args))
         return states[-1]
 
-    monkeypatch.setattr(merge, "_merged", merged)
+    monkeypatch.setattr(merge, "_merge_pair", merged)
     for seed in range(8):
         rng = np.random.default_rng(seed)
         relation, truth = small_relation(kind, seed, missing=0.1 * (seed % 2))
