@@ -194,13 +194,13 @@ def check_counts(state: IrmState, relation: Relation) -> None:
 def test_every_one_of_several_splits_raises_the_bound(monkeypatch: pytest.MonkeyPatch, alpha: float) -> None:
     """After the first the clusters are out of order, which they will not stay."""
     states: list[IrmState] = []
-    real = _Side.with_counts
+    real = _Side.rebuild_counts
 
-    def with_counts(self: _Side, state: IrmState, checkpoint: Any) -> IrmState:
+    def rebuild_counts(self: _Side, state: IrmState, checkpoint: Any) -> IrmState:
         states.append(real(self, state, checkpoint))
         return states[-1]
 
-    monkeypatch.setattr(_Side, "with_counts", with_counts)
+    monkeypatch.setattr(_Side, "rebuild_counts", rebuild_counts)
     several = 0
     for seed in range(6):
         for kind in ("directed", "undirected", "two domains"):

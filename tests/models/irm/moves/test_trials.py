@@ -109,16 +109,16 @@ def test_a_trial_without_prospect_is_given_up() -> None:
     inference, state = settled(1)
     method = Counting(inference)
     trials = _Trials(method, np.random.default_rng(0), no_checkpoint)
-    trials._swept(state)
+    trials._run_sweeps(state)
     assert method.sweeps == moves._TRIAL_SWEEPS
     method.sweeps = 0
-    trials._swept(state, lower_bound(state) + 1000.0)
+    trials._run_sweeps(state, lower_bound(state) + 1000.0)
     assert method.sweeps == 1
     # All is at even odds: the first sweeps gain hundreds of nats.
     flat = {d: 0.9 / q.shape[1] + 0.1 * q for d, q in state.q.items()}
     ones, entries = block_counts(method.relation, flat, state.layout)
     method.sweeps = 0
-    trials._swept(replace(state, q=flat, ones=ones, entries=entries), lower_bound(state) - 200.0)
+    trials._run_sweeps(replace(state, q=flat, ones=ones, entries=entries), lower_bound(state) - 200.0)
     assert method.sweeps > 1
 
 
@@ -151,7 +151,7 @@ def test_a_run_stopped_inside_a_move_keeps_the_last_whole_sweep(
     problem = build_problem(relation, "cvb0", {"k_rows": 5})
     whole = list(run(problem, max_sweeps=60))
     entered: list[bool] = []
-    owner, name = (split._Side, "best_split") if inside == "split" else (_Trials, "_swept")
+    owner, name = (split._Side, "best_split") if inside == "split" else (_Trials, "_run_sweeps")
     real = getattr(owner, name)
 
     def enter(*args: Any) -> Any:
