@@ -28,8 +28,8 @@ from acvb_core.data.table import Table
 from acvb_core.registry import MODELS, methods_of, model_row
 
 _SAMPLE = "sample:"
-#: The models of relations, by the number of sets of objects.
-_BY_DOMAINS = {len(row.domains): row for row in MODELS if row.data_type is Relation}
+#: The usual model of relations with the same objects on both sides (True), and of others: the last of its kind.
+_USUAL = {row.one_domain: row for row in MODELS if row.data_type is Relation}
 
 
 @dataclass(frozen=True)
@@ -59,9 +59,10 @@ def choose_models(arguments: argparse.Namespace, methods: Sequence[str] = ()) ->
     model = model_row(typed) if typed is not None else _default_model(arguments.file, methods)
     if model.data_type is not Relation:
         return [model]
-    one, two = _BY_DOMAINS[1], _BY_DOMAINS[2]
+    chosen = _USUAL | {model.one_domain: model}
+    one, two = chosen[True], chosen[False]
     of_one = [flag_of(name, value) for name, value in typed_options(arguments, ONE_DOMAIN).items()]
-    if domains == "two" and typed == one.name:
+    if domains == "two" and typed is not None and model is one:
         raise ParameterError(
             f"--model {one.name} is for one set of objects, but --domains two reads two. Leave one of them out."
         )
@@ -69,7 +70,7 @@ def choose_models(arguments: argparse.Namespace, methods: Sequence[str] = ()) ->
         raise ParameterError(
             f"{of_one[0]} is for one set of objects, but --domains two reads two. Leave it out, or give --domains one."
         )
-    if domains == "auto" and (typed == one.name or of_one or arguments.same_nodes):
+    if domains == "auto" and ((typed is not None and model is one) or of_one or arguments.same_nodes):
         domains = "one"
     return {"one": [one], "two": [two], "auto": [two, one]}[domains]
 
@@ -121,10 +122,10 @@ def load(
     from acvb_core.data.relations.readers import load_relation
 
     options = reader_options(arguments, reading)
-    domains: Domains = "auto" if len(models) > 1 else "one" if model is _BY_DOMAINS[1] else "two"
+    domains: Domains = "auto" if len(models) > 1 else "one" if model.one_domain else "two"
     loaded = load_relation(arguments.file, domains=domains, **_network_kind(arguments), **options)
     hints = _hints(loaded.relation, domains, arguments.directed)
-    return _add_labels(arguments, loaded.relation, [*loaded.report.lines(), *hints])
+    return _add_labels(arguments, loaded.relation, models, [*loaded.report.lines(), *hints])
 
 
 def _load_sample(arguments: argparse.Namespace, models: Sequence[ModelRow], streamed: bool) -> Source:
@@ -136,7 +137,7 @@ def _load_sample(arguments: argparse.Namespace, models: Sequence[ModelRow], stre
     data, lines = sample.data, sample.report.lines()
     if isinstance(data, Relation) and reading.kind == "relation":
         relation, notes = _with_domains(data, arguments, models)
-        return _add_labels(arguments, relation, [*lines, *notes])
+        return _add_labels(arguments, relation, models, [*lines, *notes])
     if getattr(arguments, "on_disk", None) is not None and isinstance(data, model.data_type):
         corpus, notes = write_sample(arguments, data, streamed)
         return Source(corpus, model, notes)
@@ -175,7 +176,7 @@ def _with_domains(
 ) -> tuple[Relation, list[str]]:
     """Return a sample's relation with as many domains as were asked for, and lines that say so."""
     kind = _network_kind(arguments)
-    is_two, wants_two = relation.network is None, models[0] is _BY_DOMAINS[2]
+    is_two, wants_two = relation.network is None, not models[0].one_domain
     if len(models) > 1 or (is_two == wants_two and set(kind.values()) == {None}):
         return relation, []
     if wants_two:
@@ -185,11 +186,15 @@ def _with_domains(
     return loaded.relation, [note, *(fact.sentence for fact in loaded.facts)]
 
 
-def _add_labels(arguments: argparse.Namespace, relation: Relation, lines: list[str]) -> Source:
+def _add_labels(
+    arguments: argparse.Namespace, relation: Relation, models: Sequence[ModelRow], lines: list[str]
+) -> Source:
     """Return a relation with the labels that were typed, and the model for as many domains as it has."""
     if arguments.labels is not None:
         from acvb_core.data.relations.nodes import load_labels
 
         labels = load_labels(arguments.labels, relation)
         relation, lines = with_attributes(relation, labels), [*lines, *labels.report.lines()]
-    return Source(relation, _BY_DOMAINS[2 if relation.network is None else 1], lines)
+    one_domain = relation.network is not None
+    model = next((row for row in models if row.one_domain == one_domain), _USUAL[one_domain])
+    return Source(relation, model, lines)

@@ -178,6 +178,8 @@ class ModelRow:
         Data -> how many entries, pairs, words or cells are known, from which a run learns.
     unit : (str, str)
         What one of those is called, and many.
+    one_domain : bool
+        The model is for relations with the same objects on both sides.
     check_start : callable or None
         Raises ParameterError for an object that no run of the model can continue from.
     """
@@ -204,6 +206,7 @@ class ModelRow:
     raced_by: RaceCriterion = "lower_bound"
     observed: Callable[[Any], int] | None = None
     unit: tuple[str, str] = ("entry", "entries")
+    one_domain: bool = False
     check_start: Callable[[Any], None] | None = None
 
     def warm_up(self) -> WarmUp:

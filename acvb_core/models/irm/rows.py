@@ -74,6 +74,7 @@ NETWORK = ModelRow(
     "`acvb_core.as_network`)",
     observed=lambda network: network.n_known,
     unit=("pair", "pairs"),
+    one_domain=True,
 )
 
 #: Splits may go up to so many times the number of clusters to begin with.
