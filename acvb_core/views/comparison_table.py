@@ -118,7 +118,7 @@ def _split(result: Result) -> tuple[float, float, int]:
 
 def same_documents(results: Sequence[Result]) -> bool:
     """Return whether the runs have clustered the same documents: not if different ones were held out."""
-    shown = [getattr(result.problem.model, "shown", None) for result in results]
+    shown = [getattr(result.problem.model, "shown_documents", None) for result in results]
     names = [np.empty(0, dtype=object) if corpus is None else corpus.documents for corpus in shown]
     return all(one is names[0] or np.array_equal(one, names[0]) for one in names[1:])
 
