@@ -40,7 +40,9 @@ class LdaCases:
     )
     learned: ClassVar[dict[str, Any]] = {"hyper": "minka", "alpha": 0.7, "beta": 0.3, "burn_in": 15}
     sizes = tuple({"k": k} for k in (1, 2, 3, 7, 16, 40))
-    pieces = tuple(f"acvb_core.models.lda.{name}.chunk_pairs" for name in ("state", "gibbs", "streams.stream"))
+    pieces = tuple(
+        f"acvb_core.models.lda.{name}.chunk_pairs" for name in ("state", "gibbs", "streams.stream")
+    )
     fewest = 1
     has_loo = True
 

@@ -59,7 +59,7 @@ def test_blocks_without_their_matrix(
 def test_compare_without_its_flow(
     open_app: Open, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("acvb_core.views.comparison.alluvial_figure", broken)
+    monkeypatch.setattr("pages.ui.running.compare_page.alluvial_figure", broken)
     relation = load_sample("southern_women").relation
     app = compared(open_app, fit(relation, "vb"), fit(relation, "cvb0"))
     check_contained(app, caplog, "Where the objects go")

@@ -40,7 +40,7 @@ def show_topic_files(view: TopicView) -> None:
             pyldavis,
             offer_run(result),
             offer_arrays(result),
-            FileOffer("The model", MODEL, "application/octet-stream", lambda: _pack_model(result)),
+            FileOffer("The model", MODEL, "application/octet-stream", lambda: pack_model(result)),
         ],
     )
     text = "To continue from these topics, choose the model below the methods on the Run page (Start from)."
@@ -77,7 +77,7 @@ def _write_documents(result: Result) -> bytes:
         return path.read_bytes()
 
 
-def _pack_model(result: Result) -> bytes:
+def pack_model(result: Result) -> bytes:
     out = io.BytesIO()
     save_model(result, out)
     return out.getvalue()

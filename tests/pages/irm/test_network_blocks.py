@@ -62,7 +62,7 @@ def test_before_any_run_it_says_what_to_do(open_app: Open) -> None:
     in_use(friends())
     app = open_app("blocks")
     assert not app.exception
-    assert "sorts your nodes into clusters" in texts(app)
+    assert "sorts the objects into clusters" in texts(app)
     assert app.button(key="sample_network").label == "Find the groups of a network"
 
 

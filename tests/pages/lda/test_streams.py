@@ -305,7 +305,7 @@ def test_held_out_documents_are_not_among_those_shown(open_app: Open, batch: Res
 
 
 def test_the_model_is_taken_away_as_it_is(streamed: Result) -> None:
-    found = load_model(io.BytesIO(topic_files.offer_model(streamed).make()))
+    found = load_model(io.BytesIO(topic_files.pack_model(streamed)))
     assert (found.posterior["words"] == streamed.snapshot.posterior["words"]).all()
 
 

@@ -170,7 +170,7 @@ def test_blocks_page_leads_to_the_topics(with_texts: AppTest) -> None:
     app = with_texts
     app.switch_page("pages/blocks.py").run()
     assert not app.exception
-    assert "theirs are topics" in texts(app)
+    assert "Runs on texts find topics, and the Topics page shows" in texts(app)
 
 
 def test_the_second_sample_button_finds_topics(open_app: Open) -> None:
@@ -214,7 +214,7 @@ def test_topics_of_runs_are_aligned(open_app: Open, bars: list[Result]) -> None:
 def test_stability_is_over_seeds_where_there_are_any(open_app: Open, bars: list[Result]) -> None:
     app = compare(open_app, *bars)
     said = texts(app)
-    assert "looked for in CVB0 · seed 1:" in said
+    assert "searched in CVB0 · seed 1:" in said
     stable = next(frame.value for frame in app.dataframe if "Least similar" in frame.value)
     assert len(stable) == 10
     assert (stable["Least similar"] <= stable["On average"]).all()
@@ -222,7 +222,7 @@ def test_stability_is_over_seeds_where_there_are_any(open_app: Open, bars: list[
     assert f"{back} of 10 topics come back everywhere" in said
     # A run without another seed is looked for in all the others.
     app.selectbox(key="topics_one").set_value(2).run()
-    assert "ACVB0, looked for in CVB0 · seed 0, CVB0 · seed 1:" in texts(app)
+    assert "ACVB0, searched in CVB0 · seed 0, CVB0 · seed 1:" in texts(app)
 
 
 def test_runs_of_the_model_in_use_are_compared(open_app: Open, bars: list[Result]) -> None:

@@ -94,7 +94,7 @@ def test_curves_are_by_the_object_and_the_cell(open_app: Open) -> None:
                   "Training log likelihood (nats a cell)", "Features alive", "Noise (sd)"):  # fmt: skip
         assert words in titles
     history = shown[0].history
-    np.testing.assert_allclose(shown[0].columns.column("bound_per_unit"), history.column("lower_bound") / N)
+    np.testing.assert_allclose(shown[0].column("bound_per_unit"), history.column("lower_bound") / N)
     assert "Leave-one-out" not in titles
 
 
