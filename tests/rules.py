@@ -50,18 +50,23 @@ DATA_WORD = "network"
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def _definitions(source: str) -> Iterator[tuple[str, _Function | ast.ClassDef]]:
-    """Yield every function and class with its dotted name inside the module."""
+#: Nodes in which a definition can stand; expressions hold none.
+_Block = ast.stmt | ast.ExceptHandler | ast.match_case
+
+
+@cache
+def _definitions(source: str) -> list[tuple[str, _Function | ast.ClassDef]]:
+    """Return every function and class with its dotted name inside the module."""
 
     def walk(node: ast.AST, prefix: str) -> Iterator[tuple[str, _Function | ast.ClassDef]]:
         for child in ast.iter_child_nodes(node):
             if isinstance(child, _Function | ast.ClassDef):
                 yield f"{prefix}{child.name}", child
                 yield from walk(child, f"{prefix}{child.name}.")
-            else:
+            elif isinstance(child, _Block):
                 yield from walk(child, prefix)
 
-    return walk(ast.parse(source), "")
+    return list(walk(ast.parse(source), ""))
 
 
 def _is_compiled(node: ast.AST) -> bool:
