@@ -70,6 +70,12 @@ def press(page: Page, name: str) -> None:
     page.get_by_role("radio", name=name, exact=True).click()
 
 
+def start_runs(page: Page, name: str) -> None:
+    """Press the button that starts runs, once it stays in its place: a button that moves is not pressed."""
+    settled(page)
+    page.get_by_role("button", name=name).click()
+
+
 def bring(page: Page, kind: str, file: Path) -> None:
     """Choose a file of one's own on the Data page."""
     visit(page, "Data")

@@ -22,6 +22,7 @@ from tests.browser.steps import (
     fill,
     no_page_is_wider,
     screenshot,
+    start_runs,
     take,
     visit,
     wait_for,
@@ -65,7 +66,7 @@ def start_endless(page: Page) -> None:
         fill(page, f"Sweeps at most ({methods})", "1000000")
     page.get_by_text("Advanced settings").click()
     fill(page, "Burn-in sweeps (ACVB0, ACVB)", "1000000")  # nothing is judged before an average has begun
-    page.get_by_role("button", name="Start 3 runs").click()
+    start_runs(page, "Start 3 runs")
     expect(cards(page)).to_have_count(3)
     expect(cards_that_say(page, "running")).to_have_count(3)
     wait_for(page, f"({POINTS})() > 5")

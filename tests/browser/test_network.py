@@ -25,6 +25,7 @@ from tests.browser.steps import (
     press,
     screenshot,
     settled,
+    start_runs,
     table,
     take,
     visit,
@@ -70,7 +71,7 @@ def metric(page: Page, name: str) -> str:
 
 def run_three(page: Page) -> None:
     visit(page, "Run")
-    page.get_by_role("button", name="Start 3 runs").click()
+    start_runs(page, "Start 3 runs")
     expect(cards(page)).to_have_count(3)
     wait_for(page, f"({POINTS})() > 5")
     expect(cards_that_say(page, "converged")).to_have_count(3, timeout=WAIT_MS)
@@ -153,14 +154,14 @@ def test_badges_stay_beside_the_names_of_runs(open_page: OpenPage, server: str) 
         expect(page.locator(".run-below")).to_have_count(0)
         page.get_by_text("New runs").click()
         press(page, "Two clusterings, rows and columns apart")
-        page.get_by_role("button", name="Start 3 runs").click()
+        start_runs(page, "Start 3 runs")
         expect(cards(page)).to_have_count(6)
         expect(cards_that_say(page, "converged")).to_have_count(6, timeout=WAIT_MS)
         expect(cards_that_say(page, "one clustering")).to_have_count(3)
         expect(cards_that_say(page, "two clusterings")).to_have_count(3)
         badges_beside_names(page)
         page.get_by_text("New runs").click()
-        page.get_by_role("button", name="Start 3 runs").click()
+        start_runs(page, "Start 3 runs")
         expect(cards_that_say(page, "two clusterings · seed 0 · no. 2")).to_have_count(3)
         expect(cards_that_say(page, "converged")).to_have_count(9, timeout=WAIT_MS)
         badges_beside_names(page)
@@ -173,7 +174,7 @@ def test_one_clustering_and_two_are_held_against_each_other(page: Page, tmp_path
     settled(page)  # a press while the form is drawn anew is lost
     press(page, "Two clusterings, rows and columns apart")
     expect(page.get_by_role("spinbutton", name=re.compile("^Column clusters"))).to_be_visible()
-    page.get_by_role("button", name="Start 3 runs").click()
+    start_runs(page, "Start 3 runs")
     expect(cards(page)).to_have_count(6)
     expect(cards_that_say(page, "converged")).to_have_count(6, timeout=WAIT_MS)
     visit(page, "Compare")

@@ -22,6 +22,7 @@ from tests.browser.steps import (
     plot,
     press,
     settled,
+    start_runs,
     take,
     visit,
     wait_for,
@@ -60,7 +61,7 @@ def test_from_a_file_to_a_model_and_on(page: Page, lines: Path, tmp_path: Path) 
     visit(page, "Run")
     fill(page, "Topics", "2")
     fill(page, "Epochs", "100000")
-    page.get_by_role("button", name="Start 1 run").click()
+    start_runs(page, "Start 1 run")
     expect(cards_that_say(page, "running")).to_have_count(1, timeout=WAIT_MS)
     plot(page, "curves")
     before = wait_for(page, f"() => {{ const n = ({POINTS})(); return n > 3 ? n : 0; }}")
@@ -97,7 +98,7 @@ def test_from_a_file_to_a_model_and_on(page: Page, lines: Path, tmp_path: Path) 
     page.get_by_role("button", name="SCVB0", exact=True).click()
     fill(page, "Epochs", "1")
     settled(page)
-    page.get_by_role("button", name="Start 1 run").click()
+    start_runs(page, "Start 1 run")
     expect(cards_that_say(page, "complete")).to_have_count(1, timeout=WAIT_MS)
     expect(cards_that_say(page, "went on from 2 topics of lines by sdm")).to_have_count(1)
     page.set_viewport_size({"width": 1024, "height": 768})

@@ -29,6 +29,7 @@ from tests.browser.steps import (
     press,
     screenshot,
     settled,
+    start_runs,
     table,
     take,
     visit,
@@ -257,7 +258,7 @@ def test_topics_of_two_runs_are_paired_and_several_numbers_tried(page: Page, sam
     write(page, "Numbers of topics", "3, 6")
     fill(page, "Seeds", "1")
     fill(page, "Sweeps at most", "20")
-    page.get_by_role("button", name="Start 2 runs").click()
+    start_runs(page, "Start 2 runs")
     expect(page.get_by_role("button", name="See the topics")).to_be_visible(timeout=WAIT_MS)
     figure = plot(page, "grid_figure")
     titles = figure.evaluate("plot => plot._fullLayout.annotations.map((note) => note.text)")
@@ -316,7 +317,7 @@ def test_texts_of_ones_own_from_upload_to_files(page: Page, tmp_path: Path) -> N
     page.get_by_role("link", name="Go on to Run").click()
     page.locator(".st-key-methods").get_by_role("button", name="CVB0", exact=True).click()
     fill(page, "Topics", "3")
-    page.get_by_role("button", name="Start 2 runs").click()
+    start_runs(page, "Start 2 runs")
     expect(cards(page)).to_have_count(2)
     expect(cards_that_say(page, "converged")).to_have_count(2, timeout=WAIT_MS)
 
