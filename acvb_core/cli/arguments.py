@@ -172,7 +172,7 @@ def _add_run(to: Parser, documents: str = "0") -> None:
 
 def _parse_count(text: str) -> int:
     if not re.fullmatch(r"\d{1,9}", text) or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least 1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
     return int(text)
 
 

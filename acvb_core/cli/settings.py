@@ -68,7 +68,7 @@ def parse_setting(parameter: Parameter, typed: Any) -> Any:
     Raises
     ------
     ParameterError
-        It is no number where one is needed.
+        It is not a number where one is needed.
     """
     if parameter.kind in ("choice", "bool"):
         return typed
@@ -140,12 +140,12 @@ def _parse_value(name: str, typed: Any, model: str, methods: Sequence[str]) -> A
     flag = everywhere[0][1].flag
     if here:
         own, others = " and ".join(methods) or "nothing", ", ".join(here)
-        raise ParameterError(f"{flag} is no setting of {own}; {others} {_has(len(here))} it.")
+        raise ParameterError(f"{flag} is not a setting of {own}; {others} {_has(len(here))} it.")
     models = list(dict.fromkeys(row.model for row, _ in everywhere))
     asked, other = model_row(model), model_row(models[0])
     two_sides = asked.data_type is other.data_type is Relation and len(asked.domains) < len(other.domains)
     raise ParameterError(
-        f"{flag} is no setting of model {model!r}; {', '.join(models)} {_has(len(models))} it "
+        f"{flag} is not a setting of model {model!r}; {', '.join(models)} {_has(len(models))} it "
         f"({'--domains two' if two_sides and len(models) == 1 else '--model'})."
     )
 

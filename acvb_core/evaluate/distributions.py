@@ -54,7 +54,7 @@ def distributions(given: ArrayLike, what: str = "the topics", n_words: int | Non
     if wrong.any():
         row = int(wrong.argmax())
         raise DataError(
-            f"{what}: row {row + 1:,} is no distribution (sum {total[row]:g}, least value {rows[row].min():g})",
+            f"{what}: row {row + 1:,} is not a distribution (sum {total[row]:g}, least value {rows[row].min():g})",
             remedy="Give probabilities: at least 0, and 1 in all.",
         )
     return rows

@@ -37,7 +37,7 @@ def top_words(scores: ArrayLike, n: int) -> NDArray[np.int64]:
     ParameterError
         `n` is less than 1.
     DataError
-        A score is no number.
+        A score is not a number.
     """
     if n < 1:
         raise ParameterError(f"At least one word must be asked for, not {n}.")
@@ -54,7 +54,7 @@ def _top(row: NDArray[Any], n: int) -> NDArray[np.int64]:
     found = np.flatnonzero(row >= least)
     if len(found) < n:
         raise DataError(
-            "a score is no number (NaN)", remedy="Rank words by numbers; minus infinity puts a word last."
+            "a score is not a number (NaN)", remedy="Rank words by numbers; minus infinity puts a word last."
         )
     return found[np.argsort(-row[found], kind="stable")][:n]
 

@@ -180,5 +180,5 @@ def _folder(path: Path, arrays: dict[str, Any]) -> Path:
     folder = path.parent.resolve() / name
     # A damaged note must not lead to the removal of anything else.
     if Path(name).name != name or name in ("", ".", "..") or folder.is_symlink():
-        raise ValueError(f"{name!r} is no folder of the store's own")
+        raise ValueError(f"{name!r} is not a folder of the store's own")
     return folder

@@ -31,7 +31,7 @@ def load_topics(folder: Path) -> FixedTopics:
     if folder.is_file():
         return load_model(folder).fixed_topics
     if not folder.is_dir():
-        raise StoreError(f"{folder} is no folder. {_WANTED}")
+        raise StoreError(f"{folder} is not a folder. {_WANTED}")
     for name in (_RUN, _ARRAYS):
         if not (folder / name).is_file():
             raise StoreError(f"{folder} holds no run: there is no {name} in it. {_WANTED}")
@@ -73,7 +73,7 @@ def _find_fault(topics: FixedTopics) -> str | None:
     """Return what is wrong with the arrays, if anything."""
     phi, alpha, vocabulary = topics.word_probability, topics.alpha, topics.vocabulary
     if not all(isinstance(word, str) for word in vocabulary) or len(set(vocabulary)) < len(vocabulary):
-        return "its vocabulary is no list of different words"
+        return "its vocabulary is not a list of different words"
     if phi.dtype.kind != "f" or alpha.dtype.kind != "f" or not len(alpha):
         return "it holds other numbers than those of topics"
     if phi.shape != (len(alpha), len(vocabulary)) or alpha.shape != (len(alpha),):

@@ -168,7 +168,7 @@ def _find_fault(trained: TrainedTopics) -> str | None:
     words, alpha, n_words = trained.posterior["words"], trained.posterior["alpha"], len(trained.vocabulary)
     beta = trained.posterior.hyper["beta"]
     if not all(isinstance(word, str) for word in trained.vocabulary) or len({*trained.vocabulary}) < n_words:
-        return "its vocabulary is no list of different words"
+        return "its vocabulary is not a list of different words"
     if alpha.ndim != 1 or not len(alpha) or words.shape != (n_words, len(alpha)):
         return f"{n_words} words, but counts of the shape {words.shape} and {alpha.size} concentrations"
     shapes = {"gains": alpha.shape, "steps": (n_words,), "sizes": (n_words,), "course": (3,)}

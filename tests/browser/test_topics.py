@@ -368,7 +368,7 @@ def test_a_broken_file_is_refused_with_place_and_remedy(page: Page, tmp_path: Pa
     page.get_by_role("button", name="Load", exact=True).click()
     place, said = refused(page, counts)
     assert place == {"File": "counts.csv", "Line": "3", "Column": "3", "Found": "three"}
-    assert "The count is no number." in said
+    assert "The count is not a number." in said
     assert "Or choose another count column." in said
     expect(page.get_by_test_id("stSidebar").get_by_text("No data chosen yet")).to_be_visible()
 

@@ -173,7 +173,7 @@ def test_a_sample_of_texts_is_cut_as_the_run_was(run: Run, folder: Path) -> None
         (["FOLDER", WOMEN], "sample:southern_women is a relation; topics are of documents"),
         (["FOLDER", "sample:bars"], "bars: no word of these documents is one of the topics' words"),
         (["FOLDER", "nowhere.csv"], "nowhere.csv: the file cannot be opened"),
-        (["nowhere", "FILE"], "nowhere is no folder. Give a folder that `acvb fit --model lda … --out` wrote"),
+        (["nowhere", "FILE"], "nowhere is not a folder. Give a folder that `acvb fit --model lda … --out` wrote"),
         (["FOLDER", "FILE", "--format", "edges"], "invalid choice: 'edges'"),
         (["FOLDER", "FILE", "--min-documents", "1"], "unrecognized arguments: --min-documents 1"),
         (["FOLDER", "FILE", "--same-nodes"], "unrecognized arguments: --same-nodes"),

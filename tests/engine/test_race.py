@@ -256,7 +256,7 @@ def test_ties_go_to_the_lower_seed_and_infinity_to_nobody() -> None:
     assert [entrant.out_after for entrant in race_report.entrants] == [2, None, 4, 2]
     assert race_report.leader == 4
     lost = race_report.entrants[3]
-    assert lost.sweeps == 1, "a bound that is no number ends a run at once"
+    assert lost.sweeps == 1, "a bound that is not a number ends a run at once"
 
 
 def test_losers_are_let_go_at_once() -> None:

@@ -75,9 +75,9 @@ def test_single_precision_is_taken() -> None:
     [
         ([0.5, 0.5], r"shape \(2,\)"),
         (np.empty((0, 3)), r"shape \(0, 3\)"),
-        ([[1.0, 0.0], [0.5, 0.4]], "row 2 is no distribution"),
-        ([[1.5, -0.5]], "row 1 is no distribution"),
-        ([[np.nan, 1.0]], "row 1 is no distribution"),
+        ([[1.0, 0.0], [0.5, 0.4]], "row 2 is not a distribution"),
+        ([[1.5, -0.5]], "row 1 is not a distribution"),
+        ([[np.nan, 1.0]], "row 1 is not a distribution"),
     ],
 )
 def test_what_is_no_distribution_is_refused(given: object, message: str) -> None:

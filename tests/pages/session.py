@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
@@ -50,3 +51,13 @@ def press(app: AppTest, key: str) -> AppTest:
 def keys(app: AppTest) -> set[str]:
     """Keys of the buttons that can be pressed."""
     return {str(button.key) for button in app.button if not button.disabled}
+
+
+def box(app: AppTest, label: str) -> Any:
+    """The select box with this label."""
+    return next(found for found in app.selectbox if found.label == label)
+
+
+def figures(app: AppTest) -> dict[str, str]:
+    """What the metrics of a page say, by their label."""
+    return {metric.label: metric.value for metric in app.metric}

@@ -10,7 +10,7 @@ from acvb_core.data.split import MAX_ENTRIES
 from acvb_core.registry import model_row
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace
-from tests.pages.session import WORKSPACE, Open, press, texts
+from tests.pages.session import WORKSPACE, Open, box, press, texts
 
 EDGES = b"person,event,times\nAnn,Fair,2\nBob,Fair,0\nBob,Ball,1\nCyd,Ball,5\n"
 REMOTE = "![x](http://example.invalid/x.png)"
@@ -31,10 +31,6 @@ def upload(app: AppTest, name: str, content: bytes) -> AppTest:
     app.file_uploader(key="upload").upload(name, content).run()
     assert not app.exception
     return app
-
-
-def box(app: AppTest, label: str) -> object:
-    return next(found for found in app.selectbox if found.label == label)
 
 
 def test_empty_page_says_what_to_do_next(open_app: Open) -> None:

@@ -86,7 +86,7 @@ def refused(folder: Path) -> str:
 
 def test_what_is_no_folder_of_topics(folder: Path, tmp_path: Path) -> None:
     assert refused(tmp_path / "nowhere").startswith(
-        f"{tmp_path / 'nowhere'} is no folder. Give a folder that"
+        f"{tmp_path / 'nowhere'} is not a folder. Give a folder that"
     )
     assert "holds no trained topics" in refused(folder / "run.json")
     (tmp_path / "empty").mkdir()

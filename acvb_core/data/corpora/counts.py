@@ -20,7 +20,7 @@ from acvb_core.data.sources.values import LabelTable
 
 MAX_COUNT = 2**31 - 1
 COUNT_REMEDY = (
-    "Give counts: 0, 1, 2, …; weights such as tf-idf are no counts. Or choose another count column."
+    "Give counts: 0, 1, 2, …; weights such as tf-idf are not counts. Or choose another count column."
 )
 _WHOLE = re.compile(r"\d{1,15}(\.0*)?", re.ASCII)
 
@@ -175,9 +175,9 @@ def number_fault(text: str, what: str, low: int, high: int) -> str:
     if not text:
         return f"the {what} is blank"
     try:
-        return f"the {what} is negative" if float(text) < 0 else f"the {what} is no whole number"
+        return f"the {what} is negative" if float(text) < 0 else f"the {what} is not a whole number"
     except ValueError:
-        return f"the {what} is no number"
+        return f"the {what} is not a number"
 
 
 @njit(nogil=True, cache=True)

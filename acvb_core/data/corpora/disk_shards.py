@@ -150,12 +150,12 @@ class ShardWriter:
         elif len(columns) and (
             columns.dtype.kind not in "iu" or int(columns.min()) < 0 or int(columns.max()) >= _MAX_WORDS
         ):
-            fault = f"a word is no number from 0 to {_MAX_WORDS - 1:,}"
+            fault = f"a word is not a number from 0 to {_MAX_WORDS - 1:,}"
         elif (
             values.dtype.kind not in "biuf"
             or not ((values >= 0) & (values == np.floor(values)) & (values < 2**53)).all()
         ):
-            fault = "a word count is negative or no whole number"
+            fault = "a word count is negative or not a whole number"
         if fault:
             raise self._fault(fault, "Give pointers, words and counts of documents as whole numbers.")
         parts = values.astype(np.int64), columns.astype(np.int32), bounds.astype(index_type(len(columns)))

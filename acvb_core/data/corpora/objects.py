@@ -193,7 +193,7 @@ def _read_bags(documents: Iterable[Any], name: str, words: Sequence[str] | None)
                 number = -1
             if number < 0 or (words is not None and number >= len(words)):
                 which = "whole number" if words is None else f"number below {len(words):,}"
-                what = f"document {document:,} has an entry that is no (word number, count)"
+                what = f"document {document:,} has an entry that is not a (word number, count)"
                 remedy = f"Give a {which} and a count for each word, and the vocabulary the numbers are of."
                 raise DataError(what, source=name, value=str(entry), remedy=remedy)
             numbers.append(number)
@@ -204,7 +204,7 @@ def _read_bags(documents: Iterable[Any], name: str, words: Sequence[str] | None)
 
 
 def _list_words(vocabulary: Any) -> list[str] | None:
-    """Return the words of a list, a file, a vectoriser or a dictionary either way round, by their numbers."""
+    """Return the words of a list, file, vectoriser or dictionary (of words or of numbers), by their numbers."""
     if vocabulary is None:
         return None
     if not is_object(vocabulary):

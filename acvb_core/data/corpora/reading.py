@@ -59,7 +59,7 @@ def resolve_columns(options: CorpusOptions) -> dict[str, ColumnChoice]:
     """Return the columns that were chosen by their roles; a ParameterError where one was given by both its names."""
     for name in options:
         if name not in CorpusOptions.__annotations__:
-            raise TypeError(f"{name!r} is no option of the readers of documents")
+            raise TypeError(f"{name!r} is not an option of the readers of documents")
     given = cast(dict[str, ColumnChoice], options)
     found = {name: given[name] for name in given if name.endswith("_column") and given[name] is not None}
     for alias in ("text", "document", "word", "count"):
@@ -201,7 +201,7 @@ class Reading:
 
     @contextmanager
     def offering(self) -> Iterator[None]:
-        """Let faults through, with the offer to go on without such lines where that is possible."""
+        """Let faults through, with the offer to go on without such lines if that is possible."""
         try:
             yield
         except DataError as fault:

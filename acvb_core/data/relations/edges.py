@@ -159,7 +159,7 @@ def open_pairs(given: Iterable[Any], name: str) -> tuple[FrameSource, Layout]:
         width = width or (len(rows[0]) if _is_pair(rows[0]) else 2)
         for at, row in enumerate(rows, start=len(batches) * BATCH_ROWS + 1):
             if not _is_pair(row) or len(row) != width:
-                what = f"this is no {'pair' if width == 2 else 'triple'}"
+                what = f"this is not a {'pair' if width == 2 else 'triple'}"
                 remedy = "Give pairs (label, label), or triples (label, label, value), all of one length."
                 if isinstance(row, str):
                     remedy = (

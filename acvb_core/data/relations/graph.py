@@ -80,7 +80,7 @@ def read_gml(text: str, source: ByteSource) -> Graph:
     except Exception as problem:  # its parser raises all sorts on text that is none
         told = str(problem).split("\n")[0] or type(problem).__name__
         place = re.search(r" at \((\d+), \d+\)$", told)
-        what = f"this is no readable GML ({told[: place.start()] if place else told})"
+        what = f"this is not readable GML ({told[: place.start()] if place else told})"
         raise source.fault(what, f"{WRITE_AGAIN}.", int(place[1]) if place else None) from None
     return graph_of_networkx(graph, "GML file", source.name)
 
@@ -97,7 +97,7 @@ def read_node_link(text: str, source: ByteSource) -> Graph:
         deep = isinstance(problem, RecursionError)
         why = at.msg if at else "it is nested too deeply" if deep else "a number has too many digits"
         raise DataError(
-            f"this is no well-formed JSON ({why})",
+            f"this is not well-formed JSON ({why})",
             source=source.name,
             line=at.lineno if at else None,
             column=at.colno if at else None,
@@ -116,7 +116,7 @@ def read_node_link(text: str, source: ByteSource) -> Graph:
     place: dict[str, int] = {}
     for i, node in enumerate(given):
         if not isinstance(node, dict):
-            raise fault(f"node {i + 1:,} is no object", node)
+            raise fault(f"node {i + 1:,} is not an object", node)
         own = node.get("id", i)
         first = place.setdefault(_node_key(own), i)
         if first != i:
@@ -124,7 +124,7 @@ def read_node_link(text: str, source: ByteSource) -> Graph:
     edges = []
     for i, link in enumerate(links, start=1):
         if not isinstance(link, dict):
-            raise fault(f"link {i:,} is no object", link)
+            raise fault(f"link {i:,} is not an object", link)
         for end in ("source", "target"):
             if end not in link:
                 raise fault(f"link {i:,} has no {end}", link)

@@ -102,7 +102,7 @@ class _XmlCheck:
             self._parser.close()
         except ParseError as problem:
             (line, column), source = problem.position, self._source.name
-            what = f"this is no well-formed XML ({str(problem).rpartition(': line')[0]})"
+            what = f"this is not well-formed XML ({str(problem).rpartition(': line')[0]})"
             remedy = f"{WRITE_AGAIN}, or copy it again."
             raise DataError(what, source=source, line=line, column=column + 1, remedy=remedy) from None
         except DefusedXmlException as problem:
@@ -257,7 +257,7 @@ class _PajekReader:
             raise self._fault(f"row {row + 1:,} of the matrix has {len(tokens):,} numbers")
         for column, token in enumerate(tokens, start=start):
             if not _NUMBER.fullmatch(token):
-                raise self._fault("this is no number", token)
+                raise self._fault("this is not a number", token)
             if float(token) != 0:
                 self._links["arcs"].append((row, column, {"weight": token}))
         self._matrix_rows += 1

@@ -51,7 +51,7 @@ _NUMBERED_ENDS = {("1", "2"), ("0", "1"), ("a", "b"), ("i", "j"), ("x", "y")}
 def inspect(source: ByteSource | FrameSource, options: ReadOptions) -> Layout:
     """Look at the head of `source`; what the options say of it is not guessed.
 
-    DataError where the head is no table, or a table of one column, or of a format for texts (JSON, HTML, …).
+    DataError where the head is not a table, or a table of one column, or of a format for texts (JSON, HTML, …).
     """
     format = wanted_format(options.format, "relation")
     header = None if options.header == "auto" else options.header

@@ -108,7 +108,7 @@ def read_matrix_market(source: ByteSource, options: ReadOptions) -> AssembledRel
     except (ValueError, OverflowError, TypeError, EOFError, MemoryError) as problem:
         message = str(problem)
         place = re.match(r"Line (\d+): *(.*)", message, re.DOTALL)
-        what = f"this is no readable MatrixMarket file ({place[2] if place else message})"
+        what = f"this is not a readable MatrixMarket file ({place[2] if place else message})"
         remedy = f"{_WRITE_MARKET} or the program it comes from."
         raise source.fault(what, remedy, int(place[1]) if place else None) from None
     matrix = check_sparse(sparse.coo_array(matrix), source.name)

@@ -69,7 +69,7 @@ def _read_indices(labels: Sequence[str], size: int, place: Place) -> NDArray[np.
     for code, label in enumerate(labels):
         digits = label.removeprefix("-")
         if not (digits.isascii() and digits.isdigit()):
-            what = "with a given shape every label is a 0-based index, and this is no whole number"
+            what = "with a given shape every label is a 0-based index, and this is not a whole number"
             remedy = "Leave the shape out, or give node lists instead."
         elif label.startswith("-"):
             what, remedy = "this index is negative", "Indices start at 0."

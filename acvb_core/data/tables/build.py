@@ -17,7 +17,7 @@ from acvb_core.data.tables.columns import DRESSED, UNDRESSED, RawTable
 from acvb_core.data.tables.image import Image
 from acvb_core.data.tables.layout import TableLayout
 
-#: A column of more different texts than this is no set of categories.
+#: A column of more different texts than this is not a set of categories.
 MOST_CATEGORIES = 100
 
 

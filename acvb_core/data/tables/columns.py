@@ -139,7 +139,7 @@ class RawTable:
             raise self.cell_fault(*cell, str(self.values[cell]).replace(".", self.layout.decimal))
 
     def cell_fault(self, row: int, column: int, value: str) -> DataError:
-        """Return the error for a cell that is no number, or one too large."""
+        """Return the error for a cell that is not a number, or one too large."""
         place, mark = self.place(row, column), self.layout.decimal
         what = f"there is text among the numbers of the column {self.layout.column_names[column]!r}"
         if is_number(value, mark) or value.lower().strip("+-") in ("inf", "infinity"):
@@ -207,7 +207,7 @@ def read_columns(
 
 
 def _read_numbers(batch: RecordBatch, columns: NDArray[np.int64], raw: RawTable) -> Floats:
-    """Return a batch's cells, shape (n_records, n_fields), NaN in all but some columns; refuse what is no number."""
+    """Return a batch's cells, shape (n_records, n_fields), NaN in all but some columns; refuse what is not a number."""
     values = np.full((batch.n_records, batch.n_fields), np.nan)
     starts, ends = batch.starts[: values.size], batch.ends[: values.size]
     if (starts[1:] == ends[:-1]).all():  # a text: field follows field
@@ -234,7 +234,7 @@ def _slice_text(text: NDArray[np.uint8], starts: NDArray[np.int32], ends: NDArra
 
 
 def _parse(fields: pa.Array, raw: RawTable) -> Floats:
-    """Return fields as the doubles that float() gives: NaN where one is missing, infinite where it is no number."""
+    """Return fields as the doubles that float() gives: NaN where one is missing, infinite where it is not a number."""
     decimal = raw.layout.decimal
     blank = pc.is_in(fields, _BLANKS)
     if decimal == ".":

@@ -92,7 +92,7 @@ def parse_numbers(text: str, most: int) -> tuple[int, ...]:
     Raises
     ------
     ParameterError
-        Something in it is no whole number from 1 to `most`, or there are fewer than two.
+        Something in it is not a whole number from 1 to `most`, or there are fewer than two.
     """
     numbers = set()
     for part in re.split(r"[\s,;]+", text.strip()):
@@ -100,7 +100,7 @@ def parse_numbers(text: str, most: int) -> tuple[int, ...]:
             continue
         if not re.fullmatch(r"[0-9]{1,9}", part):
             raise ParameterError(
-                f"{part[:40]!r} is no whole number. Give numbers with commas between: 5, 10, 20."
+                f"{part[:40]!r} is not a whole number. Give numbers with commas between: 5, 10, 20."
             )
         if not 1 <= int(part) <= most:
             raise ParameterError(f"{int(part):,} topics cannot be tried here: from 1 to {most:,} can.")

@@ -18,7 +18,9 @@ from pages.ui.shared.picking import choose_run
 from pages.ui.shared.workspace import current_workspace
 
 
-def open_answer(page: AnswerPage, style: str, first: Mapping[str, Any] | None = None) -> tuple[Job, Result]:
+def open_answer(
+    page: AnswerPage, style: str = "", first: Mapping[str, Any] | None = None
+) -> tuple[Job, Result]:
     """Draw the title and the choice of a run; end the script where there is none.
 
     Parameters
@@ -36,7 +38,8 @@ def open_answer(page: AnswerPage, style: str, first: Mapping[str, Any] | None = 
     """
     workspace = current_workspace()
     st.title(page.title, anchor=False)
-    st.html(style)
+    if style:
+        st.html(style)
     job, result = choose_run(workspace, page, show_empty_answer)
     shown = f"{PurePath(page.path).stem}_shown"
     if st.session_state.get(shown) != job.id:

@@ -92,7 +92,7 @@ def choose_one(
 ) -> Choice:
     """Draw a selectbox whose choice outlives a change of what the options are called, and return it.
 
-    The browser knows an option by its text alone. When a run ends or a topic is renamed, what it sends is no option
+    The browser knows an option by its text alone. When a run ends or a topic is renamed, what it sends is not an option
     any more; so the choice is stored beside the widget, and put back.
 
     Parameters

@@ -37,12 +37,12 @@ def fault(source: bytes, **options) -> DataError:
 # name: (bytes, options, line, column, value, words of the message)
 FAULTS = {
     "negative count": (b"doc,word,count\na,x,1\na,y,-2\n", {}, 3, 3, "-2", "the count is negative"),
-    "fraction": (b"doc,word,count\na,x,1\na,y,0.5\n", {}, 3, 3, "0.5", "no whole number"),
-    "text for a count": (b"doc,word,count\na,x,1\na,y,two\n", {"count_column": 2}, 3, 3, "two", "is no number"),
+    "fraction": (b"doc,word,count\na,x,1\na,y,0.5\n", {}, 3, 3, "0.5", "not a whole number"),
+    "text for a count": (b"doc,word,count\na,x,1\na,y,two\n", {"count_column": 2}, 3, 3, "two", "is not a number"),
     "blank count": (b"doc,word,count\na,x,1\na,y,\n", {}, 3, 3, None, "the count is blank"),
-    "infinite count": (b"doc,word,count\na,x,1\na,y,inf\n", LONG | {"count_column": 2}, 3, 3, "inf", "no whole"),
+    "infinite count": (b"doc,word,count\na,x,1\na,y,inf\n", LONG | {"count_column": 2}, 3, 3, "inf", "not a whole"),
     "digits of another script": (
-        "doc,word,count\na,x,1\na,y,٣\n".encode(), LONG | {"count_column": 2}, 3, 3, "٣", "no whole number",
+        "doc,word,count\na,x,1\na,y,٣\n".encode(), LONG | {"count_column": 2}, 3, 3, "٣", "not a whole number",
     ),
     "huge count": (b"doc,word,count\na,x,1\na,y,2147483648\n", {}, 3, 3, "2147483648", "not from 0 to"),
     "blank word": (b"doc,word,count\na,x,1\na,,1\n", {}, 3, 2, None, "the word is blank"),
@@ -63,7 +63,7 @@ FAULTS = {
     "docword of two fields": (UCI + b"1 1\n1 2\n", {"format": "docword"}, 4, 3, "1 1", "2 fields where 3"),
     "docword too short": (b"2\n3\n3\n1 1 1\n2 1 1\n", {}, 3, None, "3", "says that 3 lines follow, there are 2"),
     "docword too long": (b"2\n3\n1\n1 1 1\n2 1 1\n", {}, 5, None, None, "here is one more"),
-    "docword size": (b"2\nmany\n1\n1 1 1\n", {"format": "docword"}, 2, 1, "many", "number of words is no number"),
+    "docword size": (b"2\nmany\n1\n1 1 1\n", {"format": "docword"}, 2, 1, "many", "number of words is not a number"),
     "docword without sizes": (b"2\n", {"format": "docword"}, 2, 1, None, "number of words is blank"),
     "docword boast": (b"40000000\n3\n1\n1 1 1\n", {}, 1, None, "40000000", "claims 40,000,000 documents"),
     "docword boast of words": (b"2\n40000000\n1\n1 1 1\n", {}, 2, None, "40000000", "40,000,000 words"),
@@ -202,7 +202,7 @@ def test_an_option_that_there_is_not(tmp_path):
         inspect_corpus,
         lambda *a, **k: read_to_disk(*a, tmp_path / "disk", **k),
     ):
-        with pytest.raises(TypeError, match="'colour' is no option"):
+        with pytest.raises(TypeError, match="'colour' is not an option"):
             read(TABLE, colour="red")
     assert list(tmp_path.iterdir()) == []
 

@@ -106,7 +106,7 @@ FAULTS = {
         "beyond the given shape, whose last is 6",
     ),
     "negative index": (b"0,1\n-1,2\n", {"shape": (3, 7)}, 2, 1, "-1", "negative"),
-    "no index": (b"0,1\n1,x\n", {"shape": (3, 7)}, 2, 2, "x", "no whole number"),
+    "no index": (b"0,1\n1,x\n", {"shape": (3, 7)}, 2, 2, "x", "not a whole number"),
     "huge index": (b"0,1\n1,99999999999999999999\n", {"shape": (3, 7)}, 2, 2, "9" * 20, "beyond"),
     "label not in the list": (
         b"row,col\na,x\nb,y\nz,y\n",

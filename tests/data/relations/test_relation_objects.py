@@ -123,10 +123,10 @@ def test_a_sparse_matrix_is_never_made_dense() -> None:
         (np.array([["a", "b", "c", "d"]]), "type <U1"),
         (sparse.csr_array((2, 0)), "2 x 0"),
         ([], "no pairs"),
-        ([("a", "b"), ("a",)], r"relation, row 2: this is no pair .*'\('a',\)'|row 2"),
-        ([("a", "b", 1), ("a", "c")], "row 2: this is no triple"),
-        ([("a", "b"), 7], "row 2: this is no pair"),
-        (["one text", "another"], "row 1: this is no pair .*load_corpus"),
+        ([("a", "b"), ("a",)], r"relation, row 2: this is not a pair .*'\('a',\)'|row 2"),
+        ([("a", "b", 1), ("a", "c")], "row 2: this is not a triple"),
+        ([("a", "b"), 7], "row 2: this is not a pair"),
+        (["one text", "another"], "row 1: this is not a pair .*load_corpus"),
         ([("a", "b"), ("a", None)], "row 2, column 2: a label is blank"),
         ([("a", "b"), (float("nan"), "b")], "row 2, column 1: a label is blank"),
         ([("a", "b", 1), ("a", "c", "maybe")], r"row 2, column 3: this is neither a number.*'maybe'"),
@@ -185,7 +185,7 @@ def test_many_pairs_come_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = [(f"p{i}", f"q{i % 4}") for i in range(10)]
     found = load_relation(pair for pair in pairs)
     assert (found.relation.shape, found.report.count("lines")) == ((10, 4), 10)
-    with pytest.raises(DataError, match="row 11: this is no pair"):
+    with pytest.raises(DataError, match="row 11: this is not a pair"):
         loaded([*pairs, ("a", "b", "c")])
 
 

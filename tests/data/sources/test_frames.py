@@ -327,7 +327,7 @@ def test_every_form_gives_the_same_corpus_in_memory_and_on_disk(
 
 def test_a_fault_of_a_count_is_named_by_row_and_column() -> None:
     wrong = COUNTS.assign(count=["1", "2", "many", "1", "1"])
-    with pytest.raises(DataError, match="row 3, column 'count': the count is no number"):
+    with pytest.raises(DataError, match="row 3, column 'count': the count is not a number"):
         load_corpus(wrong)
-    with pytest.raises(DataError, match="row 4, column 'count': the count is no number"):
+    with pytest.raises(DataError, match="row 4, column 'count': the count is not a number"):
         load_corpus(workbook({"a": wrong}))

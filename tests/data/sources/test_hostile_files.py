@@ -188,11 +188,11 @@ BANNER = "%%MatrixMarket matrix coordinate real "
         (BANNER + "general\n40000000 2 1\n1 1 1\n", "40,000,000 rows for 1 entry"),
         (BANNER + "general\n2 40000000 1\n1 1 1\n", "40,000,000 columns for 1 entry"),
         (BANNER + "general\n2 2 900000000\n1 1 1\n", "promises 900,000,000 entries"),
-        (BANNER + "general\n2 2 1\n3 1 1\n", "no readable MatrixMarket"),
-        (BANNER + "general\n2 2 1\n0 1 1\n", "no readable MatrixMarket"),
-        (BANNER + "general\n2 2 1\n-1 1 1\n", "no readable MatrixMarket"),
+        (BANNER + "general\n2 2 1\n3 1 1\n", "not a readable MatrixMarket"),
+        (BANNER + "general\n2 2 1\n0 1 1\n", "not a readable MatrixMarket"),
+        (BANNER + "general\n2 2 1\n-1 1 1\n", "not a readable MatrixMarket"),
         (BANNER + "symmetric\n3 2 1\n3 1 1\n", "MatrixMarket|outside|exceeds|index"),
-        (BANNER + "general\n2 2 3\n1 1 1\n", "no readable MatrixMarket"),
+        (BANNER + "general\n2 2 3\n1 1 1\n", "not a readable MatrixMarket"),
     ],
 )
 def test_a_market_file_that_claims_what_it_does_not_hold_is_refused(text: str, words: str) -> None:

@@ -9,7 +9,7 @@ from acvb_core.data.relation import Relation
 from acvb_core.data.samples import SAMPLES
 from pages.ui.shared.workspace import Workspace
 from tests.pages.irm.networks import FRIENDS, GRAPHML, HOUSES, NAMES, PAIRS, friends
-from tests.pages.session import WORKSPACE, Open, press, texts
+from tests.pages.session import WORKSPACE, Open, figures, press, texts
 
 OUTINGS = b"person,event\nAnn,Fair\nBob,Fair\nBob,Ball\nCyd,Ball\n"
 
@@ -35,10 +35,6 @@ def data() -> Relation:
     assert dataset is not None
     assert isinstance(dataset.data, Relation)
     return dataset.data
-
-
-def figures(app: AppTest) -> dict[str, str]:
-    return {str(metric.label): str(metric.value) for metric in app.metric}
 
 
 def test_before_a_file_is_read_nothing_is_said_of_its_sides(open_app: Open) -> None:

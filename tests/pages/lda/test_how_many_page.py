@@ -130,8 +130,8 @@ def test_a_grid_under_way_can_be_stopped(open_app: Open) -> None:
     [
         ("5", "at least two numbers"),
         ("", "at least two numbers"),
-        ("5, five", "'five' is no whole number"),
-        ("5, -3", "'-3' is no whole number"),
+        ("5, five", "'five' is not a whole number"),
+        ("5, -3", "'-3' is not a whole number"),
         ("0, 5", "0 topics cannot be tried here: from 1 to 25"),
         ("5, 26", "26 topics cannot be tried"),
     ],
@@ -153,7 +153,7 @@ def test_runs_that_do_not_fit_must_be_wanted(open_app: Open, monkeypatch: pytest
 def test_a_wrong_number_is_told_on_the_page(open_app: Open) -> None:
     app = opened(open_app)
     app.text_input[0].set_value("5, five").run()
-    assert "'five' is no whole number" in texts(app)
+    assert "'five' is not a whole number" in texts(app)
     assert app.button(key="grid_start").disabled
 
 

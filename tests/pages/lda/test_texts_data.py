@@ -13,7 +13,7 @@ from acvb_core.data.corpus import Corpus
 from pages.ui.lda import upload_texts
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Dataset, Workspace
-from tests.pages.session import WORKSPACE, Open, press, texts
+from tests.pages.session import WORKSPACE, Open, box, figures, press, texts
 
 TEXTS = [
     "The cat and the dog ran to the old house",
@@ -35,16 +35,8 @@ def upload(app: AppTest, name: str, content: bytes) -> AppTest:
     return app
 
 
-def box(app: AppTest, label: str) -> object:
-    return next(found for found in app.selectbox if found.label == label)
-
-
 def number(app: AppTest, label: str) -> object:
     return next(found for found in app.number_input if found.label == label)
-
-
-def figures(app: AppTest) -> dict[str, str]:
-    return {metric.label: metric.value for metric in app.metric}
 
 
 def loaded() -> Dataset:

@@ -15,7 +15,7 @@ from acvb_core.data.table import Table
 from pages.ui.lfm import upload_table
 from pages.ui.shared.model_pages import pages_of_model
 from pages.ui.shared.workspace import Dataset, Workspace
-from tests.pages.session import WORKSPACE, Open, press, texts
+from tests.pages.session import WORKSPACE, Open, box, figures, press, texts
 
 PETS = (
     "name,kind,weight,height,tail,alive\n"
@@ -45,16 +45,8 @@ def test_a_sparse_file_whose_index_points_outside_is_refused(open_app: Open, ind
     assert said in texts(app)
 
 
-def box(app: AppTest, label: str) -> Any:
-    return next(found for found in app.selectbox if found.label == label)
-
-
 def field(app: AppTest, label: str) -> Any:
     return next(found for found in app.text_input if found.label == label)
-
-
-def figures(app: AppTest) -> dict[str, str]:
-    return {metric.label: metric.value for metric in app.metric}
 
 
 def loaded() -> Dataset:

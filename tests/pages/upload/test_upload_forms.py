@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.ui.shared.workspace import Workspace
-from tests.pages.session import WORKSPACE, Open, press, texts
+from tests.pages.session import WORKSPACE, Open, box, press, texts
 
 LINKS = pd.DataFrame({"person": ["Ann", "Bob", "Bob", "Cyd"], "event": ["Fair", "Fair", "Ball", "Ball"]})
 OTHER = pd.DataFrame({"user": ["Dan", "Eve", "Eve"], "item": ["Hike", "Hike", "Swim"]})
@@ -53,10 +53,6 @@ def upload(app: AppTest, name: str, content: bytes) -> AppTest:
 
 def labels(app: AppTest) -> set[str]:
     return {found.label for found in app.selectbox}
-
-
-def box(app: AppTest, label: str) -> object:
-    return next(found for found in app.selectbox if found.label == label)
 
 
 def people() -> list[str]:
