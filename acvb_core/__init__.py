@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from acvb_core.data.tables.readers import load_table
     from acvb_core.engine.fitting import compare, fit
     from acvb_core.engine.result import Result
-    from acvb_core.engine.tuning import tune
+    from acvb_core.engine.tuning.search import tune
     from acvb_core.models.lda.grid import grid
     from acvb_core.models.lda.online.streaming_lda import StreamingLda
     from acvb_core.models.lda.trained import TrainedTopics, trained_topics
-    from acvb_core.store.trained import load_model, save_model
+    from acvb_core.store.topics.trained import load_model, save_model
 
 __version__ = "0.1.0"
 
@@ -90,14 +90,14 @@ _HOME = {
     "grid": "acvb_core.models.lda.grid",
     "load_corpus": "acvb_core.data.corpora.readers",
     "load_labels": "acvb_core.data.relations.nodes",
-    "load_model": "acvb_core.store.trained",
+    "load_model": "acvb_core.store.topics.trained",
     "load_relation": "acvb_core.data.relations.readers",
     "load_sample": "acvb_core.data.samples",
     "load_table": "acvb_core.data.tables.readers",
     "read_to_disk": "acvb_core.data.corpora.disk_writer",
-    "save_model": "acvb_core.store.trained",
+    "save_model": "acvb_core.store.topics.trained",
     "trained_topics": "acvb_core.models.lda.trained",
-    "tune": "acvb_core.engine.tuning",
+    "tune": "acvb_core.engine.tuning.search",
     "with_attributes": "acvb_core.data.relations.networks",
     "write_disk_corpus": "acvb_core.data.corpora.disk_writer",
 }

@@ -14,8 +14,8 @@ from acvb_core.cli.progress import Progress
 from acvb_core.cli.source import Source, choose_models
 from acvb_core.core.errors import ParameterError
 from acvb_core.engine.run import StopRun
-from acvb_core.engine.trials import Tuning
-from acvb_core.engine.tuning import Search, plan_search, run_search
+from acvb_core.engine.tuning.search import Search, plan_search, run_search
+from acvb_core.engine.tuning.trials import Tuning
 from acvb_core.registry import METHODS, method_row
 from acvb_core.store.csv_text import csv_text
 

@@ -34,7 +34,7 @@ from acvb_core.store.run_rows import (
     save_row,
 )
 from acvb_core.store.streams import find_unused_folders, new_folder
-from acvb_core.store.topic_names import TopicNames
+from acvb_core.store.topics.names import TopicNames
 from acvb_core.store.trash import Trash, is_stale
 
 

@@ -12,7 +12,7 @@ import pytest
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.result import Result
 from acvb_core.store.runs import RunStore
-from acvb_core.store.topic_names import TopicNames
+from acvb_core.store.topics.names import TopicNames
 from tests.store.support import assert_same_result
 
 WORDS = [[1, 2, 3], [4, 5, 6]]

@@ -22,7 +22,7 @@ from acvb_core.models.lda.transform import fold_in
 from acvb_core.store.csv_text import csv_text
 from acvb_core.store.files import labels_bytes
 from acvb_core.store.leftovers import has_heading
-from acvb_core.store.trained import MODEL, is_model, save_model
+from acvb_core.store.topics.trained import MODEL, is_model, save_model
 
 #: Documents whose topics are worked out at a time.
 CHUNK = 5_000

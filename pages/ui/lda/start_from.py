@@ -12,7 +12,7 @@ from acvb_core.core.rows import Method
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
 from acvb_core.models.lda.trained import TrainedTopics, trained_topics
-from acvb_core.store.trained import load_model
+from acvb_core.store.topics.trained import load_model
 from pages.ui.shared import format as say
 from pages.ui.shared.model_pages import StartChoice
 from pages.ui.shared.picking import Key, answer_key, choose_one, list_runs, read_answer

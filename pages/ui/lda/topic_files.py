@@ -11,7 +11,7 @@ import streamlit as st
 from acvb_core.engine.result import Result
 from acvb_core.models.lda.export import pyldavis_json, write_document_topics
 from acvb_core.store.csv_text import csv_text
-from acvb_core.store.trained import MODEL, save_model
+from acvb_core.store.topics.trained import MODEL, save_model
 from pages.ui.lda.topic_view import TopicView, read_names
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import FileOffer, offer_arrays, offer_run, show_files

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from acvb_core.models.lda.figures.topic_bars import quality_figure, quality_table, topic_shares_figure
-from acvb_core.store.topic_names import Names
+from acvb_core.store.topics.names import Names
 from acvb_core.views.labels import plain_name, user_name
 from pages.ui.lda.topic_cards import Card, show_topic_cards
 from pages.ui.lda.topic_view import TOPIC, TopicView, WordOrder, format_measure

@@ -9,8 +9,8 @@ import streamlit as st
 from acvb_core.core.errors import AcvbError
 from acvb_core.core.rows import Method
 from acvb_core.engine.job import Status
-from acvb_core.engine.tuning import plan_search
-from acvb_core.engine.tuning_job import TuningInspection, TuningJob
+from acvb_core.engine.tuning.job import TuningInspection, TuningJob
+from acvb_core.engine.tuning.search import plan_search
 from acvb_core.registry import method_row
 from acvb_core.views.tuning import tuning_figure
 from pages.ui.running import forms

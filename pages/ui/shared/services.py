@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from acvb_core.engine.executor import Executor
-from acvb_core.engine.tuning_job import TuningJob
+from acvb_core.engine.tuning.job import TuningJob
 from acvb_core.store.jobbook import JobBook
 from acvb_core.store.runs import RunStore
 from acvb_core.warmup import warm_up

@@ -11,8 +11,8 @@ import pytest
 
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.handle import Status
-from acvb_core.engine.tuning import Search, run_search
-from acvb_core.engine.tuning_job import TuningInspection, TuningJob
+from acvb_core.engine.tuning.job import TuningInspection, TuningJob
+from acvb_core.engine.tuning.search import Search, run_search
 from tests.engine.jobs import PATIENCE, Gate, until
 from tests.engine.tuning.tunings import small_search, told
 

@@ -18,7 +18,7 @@ from acvb_core.models.lda.transform import FixedTopics
 from acvb_core.registry import method_row, methods_of
 from acvb_core.store.export import write_run
 from acvb_core.store.files import StoreError, labels_bytes
-from acvb_core.store.topic_model import _find_fault, load_topics
+from acvb_core.store.topics.run_folder import _find_fault, load_topics
 from tests.store.support import SMALL, WOMEN
 
 TOKENISER = Tokeniser(

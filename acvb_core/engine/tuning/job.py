@@ -9,8 +9,8 @@ from acvb_core.engine.handle import Handle, JobState, Status
 from acvb_core.engine.history import History
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.snapshot import Snapshot
-from acvb_core.engine.trials import Tuning
-from acvb_core.engine.tuning import Search, run_search
+from acvb_core.engine.tuning.search import Search, run_search
+from acvb_core.engine.tuning.trials import Tuning
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

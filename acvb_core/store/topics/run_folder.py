@@ -13,7 +13,7 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.models.lda.transform import FixedTopics
 from acvb_core.registry import MODELS
 from acvb_core.store.files import DAMAGE, StoreError, damage_error, from_labels_bytes, read_npz
-from acvb_core.store.trained import load_model
+from acvb_core.store.topics.trained import load_model
 
 _RUN, _ARRAYS = "run.json", "posterior.npz"
 _WANTED = "Give a folder that `acvb fit --model lda … --out` wrote, or the model.npz in it."

@@ -18,9 +18,9 @@ from acvb_core.engine.fitting import Watcher, solve
 from acvb_core.engine.problem import Problem, build_problem
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
-from acvb_core.engine.search_space import Space, build_search_space
-from acvb_core.engine.suggest import Points, most_promising_point, sobol_point
-from acvb_core.engine.trials import FAILED, Trial, Tuning
+from acvb_core.engine.tuning.space import Space, build_search_space
+from acvb_core.engine.tuning.suggest import Points, most_promising_point, sobol_point
+from acvb_core.engine.tuning.trials import FAILED, Trial, Tuning
 from acvb_core.registry import method_row, model_for
 
 #: Share of the documents that trials are judged by, unless another is given.
@@ -232,7 +232,7 @@ def tune(
     Examples
     --------
     >>> import acvb_core
-    >>> from acvb_core.engine.tuning import tune
+    >>> from acvb_core.engine.tuning.search import tune
     >>> from acvb_core.core.rows import Range
     >>> corpus = acvb_core.load_sample("bars").corpus
     >>> ranges = (Range("beta", 0.01, 1.0, log=True),)
