@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpus import Corpus
@@ -98,8 +99,32 @@ def files(result: Result, folder: Path) -> list[Path]:
     return [path]
 
 
+def name_columns(
+    documents: pd.DataFrame, names: Sequence[str | None], labels: Sequence[str] | None = None
+) -> pd.DataFrame:
+    """Return a table of documents with the topics' names in its heading ("topic_1: sport") and the known labels.
+
+    Parameters
+    ----------
+    documents : DataFrame
+        document, topic_1 …
+    names : sequence of str or None
+        The user's name of each topic, topic 1 first.
+    labels : sequence of str, optional
+        The known label of each document, which becomes the second column.
+    """
+    headings = {f"topic_{k}": f"topic_{k}: {name}" for k, name in enumerate(names, 1) if name}
+    table = documents.rename(columns=headings)
+    if labels is not None:
+        table.insert(1, "label", list(labels))
+    return table
+
+
 def write_document_topics(
-    result: Result, path: Path, progress: Callable[[float], None] | None = None
+    result: Result,
+    path: Path,
+    progress: Callable[[float], None] | None = None,
+    names: Sequence[str | None] | None = None,
 ) -> None:
     """Write the topic shares of all documents as CSV, as in documents.csv; of a corpus on disk chunk by chunk.
 
@@ -112,6 +137,8 @@ def write_document_topics(
         A file that is there is replaced, whole or not at all.
     progress : callable, optional
         Called with the share that is done; it may raise to give up.
+    names : sequence of str or None, optional
+        The topics' names; with them the table carries names and known labels (`name_columns`).
 
     Raises
     ------
@@ -126,8 +153,9 @@ def write_document_topics(
     try:
         with temporary.open("x", encoding="utf-8", newline="") as file:
             for part in _document_tables(result):
-                text = csv_text(part.frame)
-                # The heading is one line: its names are the program's own.
+                frame = part.frame if names is None else name_columns(part.frame, names, part.labels)
+                text = csv_text(frame)
+                # The heading is one line: a name has no line breaks.
                 file.write(text if part.begin == 0 else text.partition("\n")[2])
                 if progress is not None:
                     progress(part.end / part.of)
@@ -138,6 +166,7 @@ def write_document_topics(
 
 class _Part(NamedTuple):
     frame: pd.DataFrame
+    labels: NDArray[Any] | None
     begin: int
     end: int
     of: int
@@ -147,7 +176,7 @@ def _document_tables(result: Result) -> Iterator[_Part]:
     data = result.problem.data
     if not isinstance(data, DiskCorpus):
         frame = result.tables["documents"]
-        yield _Part(frame, 0, len(frame), max(len(frame), 1))
+        yield _Part(frame, _shown_corpus(result).labels, 0, len(frame), max(len(frame), 1))
         return
     phi, alpha = word_probability(result.posterior), result.posterior["alpha"]
     numbers = np.setdiff1d(np.arange(data.n_all), data.left_out, assume_unique=True)
@@ -157,4 +186,4 @@ def _document_tables(result: Result) -> Iterator[_Part]:
             fold_in(corpus.counts, phi, alpha), columns=[f"topic_{k + 1}" for k in range(len(alpha))]
         )
         frame.insert(0, "document", corpus.documents)
-        yield _Part(frame, begin, begin + corpus.n_documents, len(numbers))
+        yield _Part(frame, corpus.labels, begin, begin + corpus.n_documents, len(numbers))

@@ -9,7 +9,7 @@ from pathlib import Path
 import streamlit as st
 
 from acvb_core.engine.result import Result
-from acvb_core.models.lda.export import pyldavis_json, write_document_topics
+from acvb_core.models.lda.export import name_columns, pyldavis_json, write_document_topics
 from acvb_core.store.csv_text import csv_text
 from acvb_core.store.topics.trained import MODEL, save_model
 from pages.ui.lda.topic_view import TopicView, read_names
@@ -59,21 +59,21 @@ def list_document_files(view: TopicView) -> list[FileOffer]:
     result = view.result
 
     def write_shown() -> str:
-        return csv_text(result.documents)
+        return csv_text(name_columns(result.documents, read_names(view), view.corpus.labels))
 
     if not on_disk(view):
         return [FileOffer("Topics of the documents", "documents.csv", "text/csv", write_shown)]
     offers = [FileOffer("Topics of the documents shown", "documents.csv", "text/csv", write_shown)]
     if not is_too_large(view):
         label, name = "Topics of all documents", "all-documents.csv"
-        offers.append(FileOffer(label, name, "text/csv", lambda: _write_documents(result)))
+        offers.append(FileOffer(label, name, "text/csv", lambda: _write_documents(view)))
     return offers
 
 
-def _write_documents(result: Result) -> bytes:
+def _write_documents(view: TopicView) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "documents.csv"
-        write_document_topics(result, path)
+        write_document_topics(view.result, path, names=read_names(view))
         return path.read_bytes()
 
 

@@ -20,7 +20,7 @@ from acvb_core.views.comparison_table import comparison_table, same_documents
 from acvb_core.views.convergence import live_figure
 from pages.ui.lda import storage_choice, topic_files
 from pages.ui.lda.start_from import FILE
-from pages.ui.lda.topic_view import build_view
+from pages.ui.lda.topic_view import build_view, open_topic_names
 from pages.ui.running.live import build_curves
 from pages.ui.shared import services
 from pages.ui.shared.picking import read_answer
@@ -270,7 +270,10 @@ def test_topics_of_data_on_disk(open_app: Open, streamed: Result) -> None:
     assert {"Topics of the documents shown", "Topics of all documents", "The model"} <= set(labels)
     *_, everything = topic_files.list_document_files(view)
     # Those that were held out have topics, too.
-    assert everything.make().count(b"\n") == 3001
+    open_topic_names().rename(view.run, view.identifying_words, 3, "sport")
+    text = everything.make()
+    assert text.count(b"\n") == 3001
+    assert b",topic_3: sport," in text.partition(b"\n")[0]
 
 
 def test_runs_on_data_on_disk_are_compared(open_app: Open, streamed: Result, on_disk: DiskCorpus) -> None:

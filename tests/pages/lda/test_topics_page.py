@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -19,8 +21,9 @@ from acvb_core.evaluate.ranking import top_words
 from acvb_core.models.lda.evaluate.answer import IDENTIFYING
 from acvb_core.models.lda.topics import Topics
 from pages.ui.lda.topic_documents import OPENED
+from pages.ui.lda.topic_files import list_document_files
 from pages.ui.lda.topic_list import describe_word
-from pages.ui.lda.topic_view import TopicView, open_topic_names
+from pages.ui.lda.topic_view import TopicView, build_view, open_topic_names
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace
 from tests.pages.lda.topics import EVIL, fitted, opened, part, small_corpus
@@ -61,6 +64,16 @@ def test_before_any_run_it_says_what_to_do(open_app: Open) -> None:
     assert app.subheader[0].value == "No topics yet"
     assert "Choose texts first" in texts(app)
     assert app.button(key="sample_topics")
+
+
+def test_the_table_of_documents_carries_names_and_labels(open_app: Open, found: Result) -> None:
+    opened(open_app, found)
+    view = build_view(Workspace(WORKSPACE).jobs[0], found)
+    open_topic_names().rename(view.run, view.identifying_words, 2, "night, sky")
+    (offer,) = list_document_files(view)
+    table = pd.read_csv(io.StringIO(str(offer.make())))
+    assert list(table.columns) == ["document", "label", "topic_1", "topic_2: night, sky"]
+    assert table["label"].tolist() == found.problem.data.labels.tolist()
 
 
 def test_a_corpus_without_a_run(open_app: Open, found: Result) -> None:
