@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,19 @@ def change_of(symbol: str) -> Measure:
     return Measure("change", f"Change of {symbol}", "", 3)
 
 
+class HeldOutScore(NamedTuple):
+    """The held-out score that sums up a run: its name, its field among the scores, and the function that writes it."""
+
+    name: str
+    field: str
+    write: Callable[[float], str]
+
+
+def write_share(share: float) -> str:
+    """Return a share in percent with one decimal: "28.6 %", and "0.0 %" for the smallest negative ones."""
+    return f"{round(100 * share, 1) + 0.0:.1f} %"  # adding 0 makes -0.0 a 0
+
+
 @dataclass(frozen=True)
 class ModelDisplay:
     """The display of a model's runs.
@@ -57,6 +71,9 @@ class ModelDisplay:
     ----------
     measures : tuple of Measure
         In the order of the panels.
+    score : HeldOutScore
+    parts : (str, str)
+        What a run finds, one and many, in a sentence.
     part : str
         What moves merge, split or drop.
     changing : str or None
@@ -74,6 +91,8 @@ class ModelDisplay:
     """
 
     measures: tuple[Measure, ...]
+    score: HeldOutScore
+    parts: tuple[str, str] = ("group", "groups")
     part: str = "cluster"
     changing: str | None = None
     scores: str = "scores"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
@@ -182,6 +182,9 @@ class ModelRow:
         The model is for relations with the same objects on both sides.
     check_start : callable or None
         Raises ParameterError for an object that no run of the model can continue from.
+    count_alike : callable or None
+        Posteriors of the same data -> how many parts of the first come back in all the others, and how many it has.
+        None: the runs agree as far as their clusterings do.
     """
 
     name: str
@@ -208,6 +211,7 @@ class ModelRow:
     unit: tuple[str, str] = ("entry", "entries")
     one_domain: bool = False
     check_start: Callable[[Any], None] | None = None
+    count_alike: Callable[[Sequence[Posterior]], tuple[int, int]] | None = None
 
     def warm_up(self) -> WarmUp:
         """Return the tiny run by which the model's compiled functions are made ready."""

@@ -88,11 +88,11 @@ def comparison_table(results: Sequence[Result], labels: Sequence[str]) -> Compar
     left_out = "sweeps" if streams else "passes"
     keys = [key for key in COLUMNS if key != left_out and key in rows and rows[key].notna().any()]
     same_data = len({result.problem.fingerprint for result in results}) <= 1
-    same_split = same_data and len({_split(result) for result in results}) <= 1
+    one_split = same_data and same_split(results)
     best = pd.DataFrame(False, index=rows.index, columns=keys)
     models = _models(results)
     unmarked = {key for model in models for key in model.display.unmarked}
-    if same_split:
+    if one_split:
         for key in keys:
             sign = COLUMNS[key][2]
             if sign and key not in unmarked and (len(models) == 1 or key.startswith(_ACROSS)):
@@ -105,9 +105,14 @@ def comparison_table(results: Sequence[Result], labels: Sequence[str]) -> Compar
         best.rename(columns=titles),
         {titles[key]: COLUMNS[key][1] for key in keys if COLUMNS[key][1]},
         same_data,
-        _notes(results, same_data, same_split),
-        same_split,
+        _notes(results, same_data, one_split),
+        one_split,
     )
+
+
+def same_split(results: Sequence[Result]) -> bool:
+    """Return whether the same was held out of all runs on the same data."""
+    return len({_split(result) for result in results}) <= 1
 
 
 def _split(result: Result) -> tuple[float, float, int]:

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from acvb_core.core.display import BOUND, LOO_NATS, Measure, ModelDisplay, change_of
+from acvb_core.core.display import (
+    BOUND,
+    LOO_NATS,
+    HeldOutScore,
+    Measure,
+    ModelDisplay,
+    change_of,
+    write_share,
+)
 
 
 def _heldout(unit: str) -> Measure:
@@ -15,6 +23,7 @@ def _heldout(unit: str) -> Measure:
     )
 
 
+_SCORE = HeldOutScore("skill", "skill", write_share)
 _COMMON = (BOUND, LOO_NATS, change_of("q"))
 RELATION_DISPLAY = ModelDisplay(
     (
@@ -22,7 +31,8 @@ RELATION_DISPLAY = ModelDisplay(
         _heldout("an entry"),
         Measure("k_rows", "Row clusters", "effective_k_rows", 4, step=True, small=True),
         Measure("k_cols", "Column clusters", "effective_k_cols", 5, step=True, small=True),
-    )
+    ),
+    _SCORE,
 )
 NETWORK_DISPLAY = ModelDisplay(
     (
@@ -30,5 +40,6 @@ NETWORK_DISPLAY = ModelDisplay(
         _heldout("a pair"),
         Measure("k_rows", "Clusters", "effective_k_rows", 4, step=True, small=True),
     ),
+    _SCORE,
     titles={"k_rows": ("Clusters", "Clusters (rows)")},
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from acvb_core.core.display import BOUND, Measure, ModelDisplay, change_of
+from acvb_core.core.display import BOUND, HeldOutScore, Measure, ModelDisplay, change_of
 
 _PERPLEXITY = "perplexity %{y:,.2f}"
 DISPLAY = ModelDisplay(
@@ -16,6 +16,8 @@ DISPLAY = ModelDisplay(
         Measure("alpha", "Alpha (sum)", "alpha_total", 5, "alpha %{y:,.4g}", small=True),
         Measure("beta", "Beta", "beta", 7, "beta %{y:,.4g}", small=True),
     ),
+    HeldOutScore("perplexity", "perplexity", "{:,.0f}".format),
+    parts=("topic", "topics"),
     scores="perplexities",
     unmarked=("pseudo_loo", "loo_perplexity"),
     unmarked_reason="Leave-one-out scores are not marked: they favour an alpha that is far too small, so they do not "

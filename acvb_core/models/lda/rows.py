@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
@@ -9,6 +10,7 @@ from typing import Any, Literal
 from acvb_core.core.averaging import AveragedInference
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.parameters import Parameter
+from acvb_core.core.protocols import Posterior
 from acvb_core.core.rows import AUTO_BURN_IN, TOLERANCE, Method, ModelRow, Values, burn_in, max_sweeps
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.corpus_split import hold_out_documents, hold_out_tokens
@@ -34,6 +36,14 @@ def _schedule(train: Any, heldout: Any, method: Method, values: Values) -> tuple
     return 10, 5 if n_heldout < 500_000 else 20
 
 
+def _count_alike(posteriors: Sequence[Posterior]) -> tuple[int, int]:
+    from acvb_core.models.lda.evaluate.alike_topics import (
+        count_alike_topics,  # SciPy's assignment is slow to import
+    )
+
+    return count_alike_topics(posteriors)
+
+
 LDA = ModelRow(
     "lda",
     "Latent Dirichlet Allocation",
@@ -54,6 +64,7 @@ LDA = ModelRow(
     observed=lambda corpus: corpus.n_tokens,
     unit=("word", "words"),
     check_start=check_start,
+    count_alike=_count_alike,
 )
 
 #: Sum of the alphas to start from. With 0.1 for any number of topics, hundreds of them would begin with so large a

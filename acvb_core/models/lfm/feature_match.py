@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from acvb_core.core.clusters import pair_clusters
 from acvb_core.core.errors import DataError
+from acvb_core.core.protocols import Posterior
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -49,6 +51,10 @@ class FeatureMatch:
         return pd.DataFrame(pairs).iloc[np.argsort(self.alike, kind="stable")].reset_index(drop=True)
 
 
+#: Correlation of features that count as the same.
+ALIKE = 0.8
+
+
 def match_features(objects: ArrayLike, other_objects: ArrayLike) -> FeatureMatch:
     """Pair the features of two runs so that the correlations within pairs are largest in all, whatever their signs.
 
@@ -79,6 +85,18 @@ def match_features(objects: ArrayLike, other_objects: ArrayLike) -> FeatureMatch
         pairs.lone_columns,
         correlations,
     )
+
+
+def count_alike_features(posteriors: Sequence[Posterior]) -> tuple[int, int]:
+    """Return how many features of the first run come back in all the others, and how many it has."""
+    first, *others = (np.asarray(posterior["objects"]) for posterior in posteriors)
+    back = np.ones(first.shape[1], dtype=bool)
+    for other in others:
+        match = match_features(first, other)
+        paired = np.zeros(len(back), dtype=bool)
+        paired[match.one] = match.alike >= ALIKE
+        back &= paired
+    return int(back.sum()), len(back)
 
 
 def correlate_features(one: Floats, other: Floats) -> Floats:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from acvb_core.core.parameters import Parameter
-from acvb_core.core.protocols import Inference
+from acvb_core.core.protocols import Inference, Posterior
 from acvb_core.core.rows import Method, ModelRow, Values, burn_in, max_sweeps
 from acvb_core.data.split import hold_out_cells
 from acvb_core.data.table import Table
@@ -48,6 +48,12 @@ def _schedule(train: Any, heldout: Any, method: Method, values: Values) -> tuple
     return 1 if train.values.size * k < 50_000_000 else 5, 1 if n_heldout * k < 5_000_000 else 5
 
 
+def _count_alike(posteriors: Sequence[Posterior]) -> tuple[int, int]:
+    from acvb_core.models.lfm.feature_match import count_alike_features  # as for topics
+
+    return count_alike_features(posteriors)
+
+
 LFM = ModelRow(
     "lfm",
     "Latent feature model",
@@ -67,6 +73,7 @@ LFM = ModelRow(
     bound_unit=lambda table: float(table.n_rows),
     observed=lambda table: table.n_observed,
     unit=("cell", "cells"),
+    count_alike=_count_alike,
 )
 
 #: Help of each setting.

@@ -9,8 +9,7 @@ from pages.ui.irm.overview_relation import summarise_relation
 from pages.ui.irm.upload_relation import RelationReader
 from pages.ui.irm.words_network import NETWORK
 from pages.ui.irm.words_relation import RELATION
-from pages.ui.shared import format as say
-from pages.ui.shared.model_pages import AnswerPage, Demonstration, HeldOut, HeldOutScore, ModelPages
+from pages.ui.shared.model_pages import AnswerPage, Demonstration, HeldOut, ModelPages
 
 BLOCKS = AnswerPage(
     path="pages/blocks.py",
@@ -22,7 +21,6 @@ BLOCKS = AnswerPage(
     first="A run sorts rows and columns, or nodes, into clusters, and this page shows the blocks they make. Choose a "
     "relation or network first, or watch the sample comparison.",
 )
-SCORE = HeldOutScore("Held-out skill", "skill", say.skill)
 METHODS = ("acvb0", "cvb0", "vb")
 
 MODEL_PAGES: dict[str, ModelPages] = {
@@ -35,7 +33,6 @@ MODEL_PAGES: dict[str, ModelPages] = {
         promise="the blocks in a relation",
         introduction="Give it a table of who is linked to what, and it sorts rows and columns into clusters so that "
         "every **block** of the table is nearly full or nearly empty.",
-        score=SCORE,
         held_out=HeldOut("the known entries", most=MAX_ENTRIES),
         demonstration=Demonstration(
             sample="debtag_games",
@@ -67,7 +64,6 @@ MODEL_PAGES: dict[str, ModelPages] = {
         icon=":material/hub:",
         introduction="Give it a **network**, and it finds the groups of nodes that are linked alike, and the links "
         "that are probably missing.",
-        score=SCORE,
         held_out=HeldOut("the known pairs", most=MAX_ENTRIES),
         demonstration=Demonstration(
             sample="les_miserables",

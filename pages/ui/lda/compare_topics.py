@@ -10,6 +10,7 @@ import streamlit as st
 
 from acvb_core.evaluate.alignment import Alignment, align_topics
 from acvb_core.evaluate.stability import Stability, stability
+from acvb_core.models.lda.evaluate.alike_topics import ALIKE
 from acvb_core.models.lda.evaluate.answer import share_vocabulary
 from acvb_core.models.lda.figures.topic_pairs import pair_distance_figure
 from acvb_core.views.labels import plain_name
@@ -21,8 +22,6 @@ from pages.ui.shared.compared_runs import ComparedRuns, choose_pair
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import Key
 
-#: Similarity of topics that count as the same: about half of their top words are, and more of the frequent ones.
-ALIKE = 0.6
 _WORDS = 8
 
 

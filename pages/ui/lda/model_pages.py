@@ -15,7 +15,6 @@ from pages.ui.shared.model_pages import (
     Demonstration,
     FurtherPage,
     HeldOut,
-    HeldOutScore,
     ModelPages,
     WholeObjects,
 )
@@ -38,7 +37,6 @@ MODEL_PAGES: dict[str, ModelPages] = {
         promise="the topics in texts",
         introduction="Give it texts, and it finds the **topics** they are about: the words that go together, and how "
         "much of each topic is in which document.",
-        score=HeldOutScore("Held-out perplexity", "perplexity", "{:,.0f}".format),
         held_out=HeldOut(
             "each document's words",
             about="About ",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from acvb_core.models.lfm.feature_match import FeatureMatch, match_features
+from acvb_core.models.lfm.feature_match import ALIKE, FeatureMatch, match_features
 from acvb_core.views.similarity import similarity_figure
 from pages.ui.lfm.feature_view import FeatureView, build_view
 from pages.ui.shared import format as say
@@ -15,9 +15,6 @@ from pages.ui.shared.charts import show_figure
 from pages.ui.shared.compared_runs import ComparedRuns, choose_pair
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import Key
-
-#: Correlation of features that count as the same.
-ALIKE = 0.8
 
 
 @contain_failure("part of the page")

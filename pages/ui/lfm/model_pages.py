@@ -7,7 +7,7 @@ from pages.ui.lfm.compare_features import compare_features
 from pages.ui.lfm.overview_table import summarise_table
 from pages.ui.lfm.upload_table import TableReader
 from pages.ui.lfm.words_table import TABLES
-from pages.ui.shared.model_pages import AnswerPage, Demonstration, HeldOut, HeldOutScore, ModelPages
+from pages.ui.shared.model_pages import AnswerPage, Demonstration, HeldOut, ModelPages
 
 MODEL_PAGES: dict[str, ModelPages] = {
     "lfm": ModelPages(
@@ -29,7 +29,6 @@ MODEL_PAGES: dict[str, ModelPages] = {
         promise="the features in a table",
         introduction="Give it a **table of numbers**, and it finds the **features** that objects have or have not, "
         "and what each adds to the columns.",
-        score=HeldOutScore("Held-out log lik.", "log_likelihood", "{:.3f}".format),
         # The other cells of a row tell enough of those that are hidden.
         held_out=HeldOut("the known cells", usual_share=0.3, about="About ", most=MAX_ENTRIES),
         demonstration=Demonstration(

@@ -122,7 +122,7 @@ def _list_figures(job: Job, seen: Inspection) -> list[tuple[str, str]]:
         left = "–" if seen.seconds_left is None else f"≤ {say.duration(seen.seconds_left)}"
         return [*figures, ("Time left", left)]
     if snapshot.heldout is not None:
-        return [*figures, (pages.score.name, pages.write_score(snapshot.heldout))]
+        return [*figures, (pages.score_name, pages.write_score(snapshot.heldout))]
     if job.problem.row.streams:  # it has no bound
         loo = snapshot.extras.get("loo_perplexity")
         return [*figures, ("LOO perplexity", "–" if loo is None else f"{loo:,.0f}")]

@@ -245,11 +245,6 @@ def percent(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
-def skill(share: float) -> str:
-    """Return a skill in percent, which is no more exact than a tenth: "28.6 %", "0.0 %"."""
-    return f"{round(100 * share, 1) + 0.0:.1f} %"  # adding 0 makes -0.0 a 0
-
-
 def count(number: int, one: str, many: str | None = None) -> str:
     """Return "1 run" or "2 runs"."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"

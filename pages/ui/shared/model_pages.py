@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from acvb_core.core.rows import Method
 from acvb_core.engine.job import Job
-from acvb_core.registry import MODELS
+from acvb_core.registry import MODELS, model_row
 from pages.ui.shared.words import ModelWords
 
 if TYPE_CHECKING:
@@ -104,14 +104,6 @@ class FurtherPage(NamedTuple):
     icon: str
 
 
-class HeldOutScore(NamedTuple):
-    """The held-out score on a run's card: its name, its field, and the function that writes it."""
-
-    name: str
-    field: str
-    write: Callable[[float], str]
-
-
 class WholeObjects(NamedTuple):
     """The choice between holding out a part of every object and holding out whole objects.
 
@@ -167,7 +159,6 @@ class ModelPages:
         Of a link to a run's answer; empty: that of the page.
     promise, introduction : str
         Home: an end of its title ("the topics in texts"), and some sentences, Markdown.
-    score : HeldOutScore
     held_out : HeldOut
     demonstration : Demonstration
     words : ModelWords
@@ -203,7 +194,6 @@ class ModelPages:
     icon: str = ""
     promise: str = ""
     introduction: str
-    score: HeldOutScore
     held_out: HeldOut
     demonstration: Demonstration
     words: ModelWords
@@ -238,7 +228,13 @@ class ModelPages:
 
     def write_score(self, heldout: Any) -> str:
         """Return the held-out score of a snapshot."""
-        return self.score.write(getattr(heldout, self.score.field))
+        score = model_row(self.model).display.score
+        return score.write(getattr(heldout, score.field))
+
+    @property
+    def score_name(self) -> str:
+        """The name of the held-out score on its own: "Held-out skill"."""
+        return f"Held-out {model_row(self.model).display.score.name}"
 
 
 class StartChoice(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 from streamlit.testing.v1 import AppTest
 
+from acvb_core.core.display import write_share
 from acvb_core.data.relation import Network, Relation
 from acvb_core.engine.result import Result
 from acvb_core.registry import methods_of
@@ -155,7 +156,7 @@ def test_a_network_whose_only_pair_is_held_out_cannot_be_started(open_app: Open)
 
 
 def test_a_tiny_skill_is_no_power_of_ten() -> None:
-    assert [say.skill(share) for share in (1.96e-7, -1e-6, 0.3114, -0.02)] == [
+    assert [write_share(share) for share in (1.96e-7, -1e-6, 0.3114, -0.02)] == [
         "0.0 %",
         "0.0 %",
         "31.1 %",

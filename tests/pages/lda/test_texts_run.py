@@ -8,9 +8,9 @@ from streamlit.testing.v1 import AppTest
 from acvb_core.data.samples import load_sample
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
+from acvb_core.models.lda.evaluate.alike_topics import ALIKE
 from acvb_core.registry import methods_of
 from acvb_core.views.convergence import live_figure
-from pages.ui.lda import compare_topics
 from pages.ui.running.live import build_curves
 from pages.ui.shared import format as say
 from pages.ui.shared import services
@@ -218,7 +218,7 @@ def test_stability_is_over_seeds_where_there_are_any(open_app: Open, bars: list[
     stable = next(frame.value for frame in app.dataframe if "Least similar" in frame.value)
     assert len(stable) == 10
     assert (stable["Least similar"] <= stable["On average"]).all()
-    back = int((stable["Least similar"] >= compare_topics.ALIKE).sum())
+    back = int((stable["Least similar"] >= ALIKE).sum())
     assert f"{back} of 10 topics come back everywhere" in said
     # A run without another seed is looked for in all the others.
     app.selectbox(key="topics_one").set_value(2).run()

@@ -1,0 +1,179 @@
+"""A conclusion about finished runs in plain sentences: what they find, how well they agree, which predicts best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+
+from acvb_core.engine.result import Result
+from acvb_core.engine.snapshot import Verdict
+from acvb_core.evaluate.agreement import agreement
+from acvb_core.views.comparison_table import clusters_of, same_documents, same_split
+
+#: Two scores are level when they differ by at most a hundredth of the better one, or 0.01 where that is below 1.
+LEVEL = 0.01
+#: From this agreement on runs agree well, or in part.
+WELL, PARTLY = 0.8, 0.4
+_NUMBERS = ("No", "One", "Both", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
+
+
+def describe_runs(results: Sequence[Result], labels: Sequence[str]) -> str:
+    """Return the conclusion about some runs; "" where there is none, as of runs on different data.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        Runs that have ended.
+    labels : sequence of str
+        The names of the runs.
+    """
+    if not results or len({result.problem.fingerprint for result in results}) > 1:
+        return ""
+    if len(results) == 1:
+        return describe_run(results[0])
+    sound = [at for at, result in enumerate(results) if result.verdict is not Verdict.DIVERGED]
+    if not sound:
+        return "All runs diverged: do not trust their answers."
+    order = _rank_runs(results, sound)
+    first = order[0] if order else sound[0]
+    sizes = {tuple(results[at].snapshot.effective_k.values()) for at in sound}
+    sentences = [_describe_parts(results[first], "" if len(sizes) == 1 else f" ({labels[first]})")]
+    if len(sound) > 1:
+        sentences.append(_describe_agreement(results, first, sound))
+    if len(order) > 1:
+        sentences.append(_describe_scores(results, labels, order))
+    sentences += _describe_ends(results, labels)
+    return " ".join(sentence for sentence in sentences if sentence)
+
+
+def describe_run(result: Result) -> str:
+    """Return the conclusion about one run: what it found, how it ended, how well it predicts."""
+    score = "" if result.snapshot.heldout is None else f"Held-out {_write_score(result, named=True)}."
+    full = ""
+    if result.full_domains:
+        full = "All of them are in use: a larger number may fit better."
+    return " ".join(part for part in (_describe_parts(result), full, _describe_end(result), score) if part)
+
+
+def _describe_parts(result: Result, by: str = "") -> str:
+    """Return what a run found: "12 × 24 groups."."""
+    sizes, (one, many) = list(result.snapshot.effective_k.values()), result.problem.model_row.display.parts
+    if not any(sizes):
+        return f"No {one} found{by}."
+    if all(size == 1 for size in sizes) and result.problem.model_row.clusterings:
+        return f"No structure found{by}: one {one} holds everything."
+    return f"{' × '.join(f'{size:,}' for size in sizes)} {one if sizes == [1] else many}{by}."
+
+
+def _describe_end(result: Result) -> str:
+    """Return how one run ended."""
+    if result.verdict is Verdict.CONVERGED:
+        if result.snapshot.has_settled is False:
+            return "Its average has converged; the single sweeps still move around it."
+        return "Converged."
+    if result.verdict is Verdict.DIVERGED:
+        return "The run diverged: do not trust this answer."
+    if result.verdict is Verdict.STOPPED:
+        return "Stopped by hand before it ended."
+    if result.problem.row.monitored is None:
+        return ""
+    return "Not converged: it reached its limit first."
+
+
+def _rank_runs(results: Sequence[Result], sound: Sequence[int]) -> list[int]:
+    """Return the positions of the runs that have comparable held-out scores, best first."""
+    scores = {}
+    for at in sound:
+        heldout = results[at].snapshot.heldout
+        if heldout is not None and np.isfinite(heldout.log_likelihood):
+            scores[at] = heldout.log_likelihood
+    if not same_split([results[at] for at in scores]):
+        return []
+    return sorted(scores, key=lambda at: -scores[at])
+
+
+def _write_score(result: Result, *, named: bool) -> str:
+    score = result.problem.model_row.display.score
+    text = score.write(_score_of(result))
+    return f"{score.name} {text}" if named else text
+
+
+def _score_of(result: Result) -> float:
+    return float(getattr(result.snapshot.heldout, result.problem.model_row.display.score.field))
+
+
+def _describe_scores(results: Sequence[Result], labels: Sequence[str], order: Sequence[int]) -> str:
+    """Return which run predicts best, and which are level with it."""
+    best = _score_of(results[order[0]])
+    level = [labels[at] for at in order[1:] if _is_level(best, _score_of(results[at]))]
+    text = _write_score(results[order[0]], named=True)
+    if len(level) == len(order) - 1:
+        return f"All predict held-out data equally well ({text})."
+    if level:
+        text += f", {_join(level)} level with it"
+    return f"Best held-out prediction: {labels[order[0]]} ({text})."
+
+
+def _is_level(best: float, other: float) -> bool:
+    return abs(best - other) <= LEVEL * max(1.0, abs(best))
+
+
+def _describe_agreement(results: Sequence[Result], first: int, sound: Sequence[int]) -> str:
+    """Return how well the answers of runs agree."""
+    row, chosen = results[first].problem.model_row, [results[at] for at in sound]
+    methods = {result.problem.settings.method for result in chosen}
+    who = "methods" if len(methods) == len(chosen) else "runs"
+    number = _NUMBERS[len(chosen)] if len(chosen) < len(_NUMBERS) else f"{len(chosen):,}"
+    if row.count_alike is not None:
+        others = [results[at].snapshot.posterior for at in sound if at != first]
+        alike, n = row.count_alike([results[first].snapshot.posterior, *others])
+        if not n:
+            return ""
+        text = (
+            f"{alike:,} of {n:,} {row.display.parts[1]} come back in {'both' if len(chosen) == 2 else 'all'}"
+        )
+        return f"{number} {who} {_grade(alike / n)} ({text})."
+    if not row.clusterings or not same_documents(chosen):
+        return ""
+    # Runs with one clustering beside runs with two are compared on both sides, as the first of these names them.
+    widest = max((result.problem.model_row.clusterings for result in chosen), key=len)
+    values = {name: measure_agreement(chosen, domain) for domain, name in widest.items()}
+    grades = {name: _grade(value) for name, value in values.items()}
+    if len(set(grades.values())) == 1:
+        what = [
+            f"{value:.2f} on {name}" if len(values) > 1 else f"{value:.2f}" for name, value in values.items()
+        ]
+        return f"{number} {who} {next(iter(grades.values()))} (ARI {', '.join(what)})."
+    each = [f"{grades[name]} on {name} (ARI {value:.2f})" for name, value in values.items()]
+    return f"{number} {who} {_join(each)}."
+
+
+def measure_agreement(results: Sequence[Result], domain: str) -> float:
+    """Return the adjusted Rand index of a domain's clusterings, on average over the pairs of runs."""
+    clusters = [clusters_of(result, domain) for result in results]
+    return float(np.mean([agreement(one, other)["ari"] for one, other in combinations(clusters, 2)]))
+
+
+def _grade(value: float) -> str:
+    return "agree well" if value >= WELL else "agree in part" if value >= PARTLY else "hardly agree"
+
+
+def _describe_ends(results: Sequence[Result], labels: Sequence[str]) -> list[str]:
+    """Return which runs have not converged, and which diverged."""
+    open_ended = [
+        label
+        for result, label in zip(results, labels, strict=True)
+        if result.verdict in (Verdict.MAX_SWEEPS, Verdict.STOPPED)
+        and result.problem.row.monitored is not None
+    ]
+    diverged = [
+        label for result, label in zip(results, labels, strict=True) if result.verdict is Verdict.DIVERGED
+    ]
+    sentences = [f"{_join(open_ended)} did not converge."] if open_ended else []
+    return [*sentences, f"Left out, as diverged: {_join(diverged)}."] if diverged else sentences
+
+
+def _join(names: Sequence[str]) -> str:
+    return " and ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part)

@@ -1,0 +1,125 @@
+"""The conclusion about runs: planted agreement, disagreement and scores are told as they are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from acvb_core.data.samples import load_sample
+from acvb_core.engine.fitting import fit
+from acvb_core.engine.result import Result
+from acvb_core.engine.snapshot import Verdict
+from acvb_core.evaluate.agreement import agreement
+from acvb_core.evaluate.heldout import LinkScore
+from acvb_core.views.conclusion import describe_run, describe_runs, measure_agreement
+
+
+@pytest.fixture(scope="module")
+def planted() -> list[Result]:
+    """Runs of three methods that all find the 4 x 5 planted groups."""
+    relation = load_sample("synth1").relation
+    return [fit(relation, method, k_rows=8, k_cols=8, heldout=0.1) for method in ("acvb0", "cvb0", "vb")]
+
+
+def scored(result: Result, skill: float, verdict: Verdict = Verdict.CONVERGED) -> Result:
+    """The same run with another held-out score."""
+    score = LinkScore(-1.0 + skill, skill, 0.9, 0.9)
+    return replace(result, snapshot=replace(result.snapshot, heldout=score, verdict=verdict))
+
+
+def shuffled(result: Result, domain: str) -> Result:
+    """The same run with the objects of one domain in groups drawn at random."""
+    posterior = result.snapshot.posterior
+    some = np.random.default_rng(0).permutation(posterior[domain])
+    return replace(result, snapshot=replace(result.snapshot, posterior=posterior.with_arrays({domain: some})))
+
+
+def test_runs_that_agree_and_one_that_predicts_worse(planted: list[Result]) -> None:
+    runs = [scored(planted[0], 0.642), scored(planted[1], 0.639), scored(planted[2], 0.5)]
+    said = describe_runs(runs, ["ACVB0", "CVB0", "VB"])
+    assert said == (
+        "4 × 5 groups. Three methods agree well (ARI 1.00 on rows, 1.00 on columns). "
+        "Best held-out prediction: ACVB0 (skill 64.2 %, CVB0 level with it)."
+    )
+
+
+def test_the_best_run_is_named_first_whatever_its_place(planted: list[Result]) -> None:
+    said = describe_runs([scored(planted[0], 0.3), scored(planted[1], 0.6)], ["A", "B"])
+    assert "Best held-out prediction: B (skill 60.0 %)." in said
+    assert "Both methods agree well" in said
+
+
+def test_equal_predictions_have_no_best(planted: list[Result]) -> None:
+    said = describe_runs([scored(one, 0.6) for one in planted], ["A", "B", "C"])
+    assert said.endswith("All predict held-out data equally well (skill 60.0 %).")
+
+
+def test_disagreement_is_said_for_the_side_that_has_it(planted: list[Result]) -> None:
+    runs = [scored(planted[0], 0.6), shuffled(scored(planted[0], 0.5), "cols")]
+    said = describe_runs(runs, ["A", "B"])
+    assert "Both runs agree well on rows (ARI 1.00) and hardly agree on columns (ARI" in said
+
+
+def test_agreement_is_the_mean_over_pairs(planted: list[Result]) -> None:
+    runs = [planted[0], planted[1], shuffled(planted[0], "rows")]
+    labels = [run.labels("rows") for run in runs]
+    pairs = [agreement(labels[a], labels[b])["ari"] for a, b in ((0, 1), (0, 2), (1, 2))]
+    assert measure_agreement(runs, "rows") == pytest.approx(np.mean(pairs))
+    assert min(pairs) < 0.1 < 0.9 < max(pairs)
+
+
+def test_runs_that_did_not_converge_or_diverged_are_named(planted: list[Result]) -> None:
+    runs = [
+        scored(planted[0], 0.6),
+        scored(planted[1], 0.5, Verdict.MAX_SWEEPS),
+        scored(planted[2], 0.9, Verdict.DIVERGED),
+    ]
+    said = describe_runs(runs, ["A", "B", "C"])
+    assert "B did not converge." in said
+    assert "Left out, as diverged: C." in said
+    assert "Best held-out prediction: A" in said
+
+
+def test_other_splits_and_other_data_are_not_compared(planted: list[Result]) -> None:
+    other = fit(planted[0].problem.data, "vb", k_rows=8, k_cols=8, heldout=0.2)
+    said = describe_runs([planted[0], other], ["A", "B"])
+    assert "agree well" in said
+    assert "held-out" not in said
+    women = fit(load_sample("southern_women").relation, "vb")
+    assert describe_runs([planted[0], women], ["A", "B"]) == ""
+
+
+def test_one_run_says_what_it_found_and_how_it_ended(planted: list[Result]) -> None:
+    assert describe_run(scored(planted[2], 0.642)) == "4 × 5 groups. Converged. Held-out skill 64.2 %."
+    assert "Not converged: it reached its limit first." in describe_run(
+        scored(planted[2], 0.6, Verdict.MAX_SWEEPS)
+    )
+    moving = replace(planted[0].snapshot, scaled_change=0.5)
+    assert "the single sweeps still move around it" in describe_run(replace(planted[0], snapshot=moving))
+
+
+def test_nothing_found_is_said(planted: list[Result]) -> None:
+    one_group = replace(planted[2].snapshot, effective_k={"rows": 1, "cols": 1})
+    said = describe_run(replace(planted[2], snapshot=one_group))
+    assert said.startswith("No structure found: one group holds everything.")
+
+
+def test_topics_agree_as_far_as_they_come_back() -> None:
+    corpus = load_sample("bars").corpus
+    runs = [fit(corpus, method, k=10, heldout=0.1, max_sweeps=60) for method in ("cvb0", "vb")]
+    said = describe_runs(runs, ["CVB0", "VB"])
+    assert "10 topics" in said
+    assert " of 10 topics come back in both)" in said
+    assert "(perplexity " in said
+    alone = describe_runs([runs[0], shuffled(runs[0], "words")], ["A", "B"])
+    assert "hardly agree (" in alone
+
+
+def test_features_agree_as_far_as_they_come_back() -> None:
+    table = load_sample("planted_features").table
+    runs = [fit(table, "fab", heldout=0.1, seed=seed) for seed in (0, 1)]
+    said = describe_runs(runs, ["a", "b"])
+    assert "Both runs agree well (5 of 5 features come back in both)." in said
+    assert "hardly agree" in describe_runs([runs[0], shuffled(runs[0], "objects")], ["A", "B"])
